@@ -1,0 +1,121 @@
+//! The macro behind the registry: static dispatch to every algorithm, with a door for plug-ins.
+
+/// Makes the enums that dispatch to the algorithms, and the functions that look them up.
+macro_rules! registry {
+    ($($variant:ident = $module:ident :: $ty:ident),+ $(,)?) => {
+        /// Parameters of one registered algorithm: what makes its halves.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs)]
+        pub enum AnyParams { $($variant(<$module::$ty as Algorithm>::Params)),+ }
+
+        /// The sender half of any registered algorithm, or of one that came from elsewhere.
+        #[allow(missing_docs, clippy::large_enum_variant)]
+        pub enum AnySender { $($variant(<$module::$ty as Algorithm>::Sender),)+ Dyn(Box<dyn Sender>) }
+
+        /// The receiver half of any registered algorithm, or of one that came from elsewhere.
+        #[allow(missing_docs)]
+        pub enum AnyReceiver { $($variant(<$module::$ty as Algorithm>::Receiver),)+ Dyn(Box<dyn Receiver>) }
+
+        /// The port half of any registered algorithm, or of one that came from elsewhere.
+        #[allow(missing_docs)]
+        pub enum AnyPort { $($variant(<$module::$ty as Algorithm>::Port),)+ Dyn(Box<dyn PortAgent>) }
+
+        const _: () = assert!(size_of::<AnySender>() <= MAX_SENDER_BYTES, "a sender is too large: box its rarely used part");
+
+        fn bases() -> Vec<(&'static str, &'static [Preset])> {
+            vec![$((<$module::$ty as Algorithm>::NAME, <$module::$ty as Algorithm>::PRESETS)),+]
+        }
+
+        impl AnyParams {
+            fn of(base: &str) -> Option<AnyParams> {
+                $(if base == <$module::$ty as Algorithm>::NAME { return Some(AnyParams::$variant(Default::default())); })+
+                None
+            }
+            fn about(&self) -> (&'static str, &'static str, &'static str, Needs) {
+                match self { $(AnyParams::$variant(_) => {
+                    type A = $module::$ty;
+                    (A::NAME, A::SUMMARY, A::SOURCE, A::NEEDS)
+                }),+ }
+            }
+            fn specs(&self) -> Vec<ParamSpec> {
+                match self { $(AnyParams::$variant(_) => <<$module::$ty as Algorithm>::Params as Params>::specs()),+ }
+            }
+            /// What the algorithm needs of the network.
+            pub fn needs(&self) -> Needs {
+                self.about().3
+            }
+            /// Sets a parameter by name.
+            pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {
+                match self { $(AnyParams::$variant(p) => p.set(name, value)),+ }
+            }
+            /// A parameter by name, as [`Params::get`].
+            pub fn get(&self, name: &str) -> Option<Option<Value>> {
+                match self { $(AnyParams::$variant(p) => p.get(name)),+ }
+            }
+            /// A sender for a flow that starts now.
+            pub fn sender(&self, flow: &FlowInfo) -> AnySender {
+                match self { $(AnyParams::$variant(p) => AnySender::$variant($module::$ty::sender(p, flow))),+ }
+            }
+            /// The receiver of a flow.
+            pub fn receiver(&self, flow: &FlowInfo) -> AnyReceiver {
+                match self { $(AnyParams::$variant(p) => AnyReceiver::$variant($module::$ty::receiver(p, flow))),+ }
+            }
+            /// The agent for a switch port, if the algorithm has one.
+            pub fn port(&self, port: &PortInfo) -> Option<AnyPort> {
+                match self { $(AnyParams::$variant(p) => $module::$ty::port(p, port).map(AnyPort::$variant)),+ }
+            }
+        }
+
+        impl Sender for AnySender {
+            #[inline]
+            fn control(&self) -> Control {
+                match self { $(AnySender::$variant(s) => s.control(),)+ AnySender::Dyn(s) => s.control() }
+            }
+            fn on_start(&mut self, ctx: &mut Ctx<'_>) {
+                match self { $(AnySender::$variant(s) => s.on_start(ctx),)+ AnySender::Dyn(s) => s.on_start(ctx) }
+            }
+            #[inline]
+            fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
+                match self { $(AnySender::$variant(s) => s.on_send(ctx, sent),)+ AnySender::Dyn(s) => s.on_send(ctx, sent) }
+            }
+            #[inline]
+            fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+                match self { $(AnySender::$variant(s) => s.on_ack(ctx, ack),)+ AnySender::Dyn(s) => s.on_ack(ctx, ack) }
+            }
+            fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
+                match self { $(AnySender::$variant(s) => s.on_loss(ctx, loss),)+ AnySender::Dyn(s) => s.on_loss(ctx, loss) }
+            }
+            fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
+                match self { $(AnySender::$variant(s) => s.on_signal(ctx, signal),)+ AnySender::Dyn(s) => s.on_signal(ctx, signal) }
+            }
+            fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+                match self { $(AnySender::$variant(s) => s.on_timer(ctx, timer),)+ AnySender::Dyn(s) => s.on_timer(ctx, timer) }
+            }
+        }
+
+        impl Receiver for AnyReceiver {
+            #[inline]
+            fn on_data(&mut self, ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
+                match self { $(AnyReceiver::$variant(r) => r.on_data(ctx, data),)+ AnyReceiver::Dyn(r) => r.on_data(ctx, data) }
+            }
+            fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+                match self { $(AnyReceiver::$variant(r) => r.on_timer(ctx, timer),)+ AnyReceiver::Dyn(r) => r.on_timer(ctx, timer) }
+            }
+        }
+
+        impl PortAgent for AnyPort {
+            fn on_enqueue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) -> Admit {
+                match self { $(AnyPort::$variant(a) => a.on_enqueue(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_enqueue(ctx, head, queue) }
+            }
+            fn on_dequeue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) {
+                match self { $(AnyPort::$variant(a) => a.on_dequeue(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_dequeue(ctx, head, queue) }
+            }
+            fn on_reverse(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) {
+                match self { $(AnyPort::$variant(a) => a.on_reverse(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_reverse(ctx, head, queue) }
+            }
+            fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId, queue: Bytes) {
+                match self { $(AnyPort::$variant(a) => a.on_timer(ctx, timer, queue),)+ AnyPort::Dyn(a) => a.on_timer(ctx, timer, queue) }
+            }
+        }
+    };
+}

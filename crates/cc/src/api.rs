@@ -1,0 +1,342 @@
+//! The seam: one trait per place where an algorithm acts, and the signals that pass through it.
+//!
+//! | place | trait | examples |
+//! | --- | --- | --- |
+//! | source host, per flow | [`Sender`] | all algorithms |
+//! | destination host, per flow | [`Receiver`] | DCQCN's congestion notification packets |
+//! | switch, per egress port | [`PortAgent`] | QCN sampling of Annulus |
+//!
+//! Handlers get a [`Ctx`] with clock, randomness and a buffer of effects (timers to arm, signals to send). An emitted signal
+//! becomes a real packet that takes bandwidth and time. [`Algorithm`] ties the halves of one algorithm together.
+
+use crate::int::IntRecord;
+use farloop_engine::RandomStream;
+use farloop_units::{Bytes, Delta, Params, Rate, Time};
+
+/// What the sender may do: at most `cwnd` payload bytes in flight, at most `pacing` bits per second on the wire.
+///
+/// [`Bytes::MAX`] and [`Rate::MAX`] mean "no limit" (the NIC's line rate always holds). A window below one packet still
+/// lets one packet be in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// Congestion window in payload bytes.
+    pub cwnd: Bytes,
+    /// Pacing rate in bits per second on the wire, headers and framing included.
+    pub pacing: Rate,
+}
+
+/// What an algorithm knows of a flow when it starts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FlowInfo {
+    /// Round-trip time of a full-size packet and its ACK in the empty network: what a handshake would measure.
+    pub base_rtt: Delta,
+    /// The same between two far-apart hosts of one datacenter of this network (IRTT in Gear).
+    pub intra_rtt: Delta,
+    /// Rate of the NIC that the flow leaves by.
+    pub line_rate: Rate,
+    /// Rate to start at, at most `line_rate`.
+    pub initial_rate: Rate,
+    /// Window to start with where the scenario sets one; otherwise the algorithm's own rule holds.
+    pub initial_cwnd: Option<Bytes>,
+    /// Payload of a full-size packet (the maximum segment size).
+    pub mss: Bytes,
+    /// Size on the wire of a full-size packet, headers and framing included.
+    pub packet: Bytes,
+}
+
+impl FlowInfo {
+    /// Bandwidth-delay product of the NIC's rate and the base round-trip time.
+    pub fn bdp(&self) -> Bytes {
+        self.line_rate.bytes_in(self.base_rtt)
+    }
+}
+
+/// An acknowledgement as it reaches the sender. One per data packet, with the echo of what that packet met.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Payload bytes acknowledged for the first time by this ACK; zero for a duplicate.
+    pub acked: Bytes,
+    /// Cumulative acknowledgement: offset of the first byte that the receiver still waits for.
+    pub ack_seq: Bytes,
+    /// Offset of the next new byte to send.
+    pub snd_nxt: Bytes,
+    /// Payload bytes in flight after this ACK.
+    pub in_flight: Bytes,
+    /// From sending the data packet to receiving this ACK.
+    pub rtt: Delta,
+    /// The data packet was marked Congestion Experienced.
+    pub ecn_echo: bool,
+    /// The sender is repairing a loss: windows must not grow.
+    pub in_recovery: bool,
+    /// The sender has less to send than its window and rate allow.
+    pub app_limited: bool,
+    /// In-band telemetry stamped on the data packet, in path order.
+    pub int: &'a [IntRecord],
+}
+
+/// A packet that was just sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// Offset of its first payload byte.
+    pub seq: Bytes,
+    /// Its payload.
+    pub payload: Bytes,
+    /// Payload bytes in flight, this packet included.
+    pub in_flight: Bytes,
+    /// Sent before.
+    pub retransmission: bool,
+}
+
+/// What the endpoint concluded about losses. Each is its own event: algorithms treat them differently.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossKind {
+    /// Duplicate ACKs or a negative acknowledgement: something was lost, ACKs still flow.
+    FastRetransmit,
+    /// The retransmission timer fired.
+    Timeout,
+    /// An earlier retransmission turns out to have been unnecessary.
+    Spurious,
+}
+
+/// A loss event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// What happened.
+    pub kind: LossKind,
+    /// Payload bytes that were in flight when the loss was detected.
+    pub in_flight: Bytes,
+    /// Offset of the next new byte to send.
+    pub snd_nxt: Bytes,
+}
+
+/// A message that an algorithm's halves send each other; each becomes a control packet on the wire.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Signal {
+    /// Congestion notification packet of DCQCN (SIGCOMM 2015, §3.1).
+    Cnp,
+    /// Quantized feedback of a QCN congestion point (IEEE 802.1Qau): how severe, 0 (none) to 63.
+    Quantized {
+        /// |Fb| quantized to six bits.
+        feedback: u8,
+    },
+}
+
+/// One of a flow's (or port's) timers: algorithms number their own, from 0 to [`TimerId::COUNT`] - 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimerId(pub u8);
+
+impl TimerId {
+    /// How many timers a half has.
+    pub const COUNT: usize = 4;
+}
+
+/// What a handler asks for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Effect {
+    /// Call `on_timer` at the given time; replaces an earlier setting of the same timer.
+    Arm(TimerId, Time),
+    /// Forget the timer.
+    Cancel(TimerId),
+    /// Send a signal to the flow's source (from a receiver or a port agent: the source of the packet at hand).
+    Emit(Signal),
+}
+
+/// Clock, randomness and effects for one call of a handler.
+pub struct Ctx<'a> {
+    now: Time,
+    random: &'a mut RandomStream,
+    effects: &'a mut Vec<Effect>,
+}
+
+impl<'a> Ctx<'a> {
+    /// A context at `now`; effects are appended to `effects`.
+    pub fn new(now: Time, random: &'a mut RandomStream, effects: &'a mut Vec<Effect>) -> Self {
+        Ctx { now, random, effects }
+    }
+    /// The simulated time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+    /// The random stream of this half's host or switch.
+    pub fn random(&mut self) -> &mut RandomStream {
+        self.random
+    }
+    /// Have `on_timer(timer)` called at `at`, instead of whenever it was armed for before.
+    pub fn arm(&mut self, timer: TimerId, at: Time) {
+        self.effects.push(Effect::Arm(timer, at));
+    }
+    /// Disarm `timer`.
+    pub fn cancel(&mut self, timer: TimerId) {
+        self.effects.push(Effect::Cancel(timer));
+    }
+    /// Send `signal` to the flow's source.
+    pub fn emit(&mut self, signal: Signal) {
+        self.effects.push(Effect::Emit(signal));
+    }
+}
+
+/// The half at the source host of a flow.
+pub trait Sender: Send {
+    /// The window and rate that hold now; read after every other call.
+    fn control(&self) -> Control;
+    /// The flow starts.
+    fn on_start(&mut self, _ctx: &mut Ctx<'_>) {}
+    /// A data packet was handed to the wire.
+    fn on_send(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) {}
+    /// An acknowledgement arrived.
+    fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);
+    /// The endpoint detected a loss, or that one was none.
+    fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss);
+    /// A signal from the receiver or a switch arrived.
+    fn on_signal(&mut self, _ctx: &mut Ctx<'_>, _signal: &Signal) {}
+    /// An armed timer fired.
+    fn on_timer(&mut self, _ctx: &mut Ctx<'_>, _timer: TimerId) {}
+}
+
+/// A data packet as it reaches the receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Data<'a> {
+    /// Offset of its first payload byte.
+    pub seq: Bytes,
+    /// Its payload.
+    pub payload: Bytes,
+    /// It was marked Congestion Experienced.
+    pub ecn_marked: bool,
+    /// In-band telemetry stamped on it, in path order.
+    pub int: &'a [IntRecord],
+}
+
+/// What the receiver's ACK echoes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Feedback {
+    /// Echo a Congestion Experienced mark.
+    pub ecn_echo: bool,
+}
+
+/// The half at the destination host of a flow.
+pub trait Receiver: Send {
+    /// A data packet arrived; the answer is what its ACK carries.
+    fn on_data(&mut self, _ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
+        Feedback { ecn_echo: data.ecn_marked }
+    }
+    /// An armed timer fired.
+    fn on_timer(&mut self, _ctx: &mut Ctx<'_>, _timer: TimerId) {}
+}
+
+/// The plain receiver: echoes marks and telemetry.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct EchoReceiver;
+impl Receiver for EchoReceiver {}
+
+/// What an algorithm knows of a switch's egress port.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PortInfo {
+    /// Rate of the port.
+    pub rate: Rate,
+    /// Buffer of the switch, shared by its ports.
+    pub buffer: Bytes,
+    /// Number of the switch in its network.
+    pub switch: u32,
+    /// Number of the port in its switch.
+    pub port: u16,
+}
+
+/// The head of a packet that passes a port agent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Head {
+    /// Flow that the packet belongs to.
+    pub flow: u32,
+    /// Size on the wire.
+    pub wire: Bytes,
+    /// It carries data (and is no ACK or signal).
+    pub data: bool,
+    /// Its ECN field says Congestion Experienced; an agent may set it.
+    pub ecn_marked: bool,
+}
+
+/// Whether a port takes a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admit {
+    /// Into the queue.
+    Enqueue,
+    /// Drop it (counted as an agent's drop).
+    Drop,
+}
+
+/// The half at an egress port of a switch.
+///
+/// `queue` is the number of data bytes that wait at the port: for `on_enqueue` without the packet at hand, for `on_dequeue`
+/// after it left.
+pub trait PortAgent: Send {
+    /// A packet is about to join the queue.
+    fn on_enqueue(&mut self, _ctx: &mut Ctx<'_>, _head: &mut Head, _queue: Bytes) -> Admit {
+        Admit::Enqueue
+    }
+    /// A packet leaves the queue for the wire.
+    fn on_dequeue(&mut self, _ctx: &mut Ctx<'_>, _head: &mut Head, _queue: Bytes) {}
+    /// An ACK or signal that entered the switch by this port passes on towards its source.
+    fn on_reverse(&mut self, _ctx: &mut Ctx<'_>, _head: &mut Head, _queue: Bytes) {}
+    /// An armed timer fired.
+    fn on_timer(&mut self, _ctx: &mut Ctx<'_>, _timer: TimerId, _queue: Bytes) {}
+}
+
+/// For algorithms that leave switches alone.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoPortAgent;
+impl PortAgent for NoPortAgent {}
+
+/// What a network must offer for an algorithm to work; checked when a scenario is built.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Needs {
+    /// Some switch marks ECN.
+    pub ecn: bool,
+    /// Some switch stamps in-band telemetry.
+    pub int: bool,
+    /// Bytes that the algorithm adds to the header of every data packet and ACK.
+    pub header_bytes: u16,
+    /// It has a half in the switches.
+    pub port_agent: bool,
+}
+
+/// A named variant of an algorithm: some parameters set differently from their defaults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Preset {
+    /// Its name in scenarios and on the command line.
+    pub name: &'static str,
+    /// One line: what it is.
+    pub summary: &'static str,
+    /// Parameter names and values, each value as a scenario would write it, texts without quotes.
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+/// One algorithm: its halves, what it needs, where it comes from.
+pub trait Algorithm: 'static {
+    /// Its name in scenarios and on the command line: lower case.
+    const NAME: &'static str;
+    /// One line: what it is.
+    const SUMMARY: &'static str;
+    /// Where it is specified.
+    const SOURCE: &'static str;
+    /// What the network must offer.
+    const NEEDS: Needs;
+    /// Its parameters.
+    type Params: Params;
+    /// Its half at the source.
+    type Sender: Sender + 'static;
+    /// Its half at the destination; [`EchoReceiver`] where there is nothing to do.
+    type Receiver: Receiver + 'static;
+    /// Its half at switch ports; [`NoPortAgent`] where there is none.
+    type Port: PortAgent + 'static;
+
+    /// Named variants of the algorithm: the same code with other parameters.
+    const PRESETS: &'static [Preset] = &[];
+
+    /// A sender for a flow that starts now.
+    fn sender(params: &Self::Params, flow: &FlowInfo) -> Self::Sender;
+    /// The receiver of a flow.
+    fn receiver(params: &Self::Params, flow: &FlowInfo) -> Self::Receiver;
+    /// The agent for a switch port, where [`Needs::port_agent`] says that there is one.
+    fn port(_params: &Self::Params, _port: &PortInfo) -> Option<Self::Port> {
+        None
+    }
+}

@@ -1,0 +1,142 @@
+//! A bench for algorithms without a network: feed signals by hand, read windows and rates, record the effects.
+
+use crate::api::*;
+use crate::int::{IntRecord, RateCode};
+use farloop_engine::RandomStream;
+use farloop_units::{Bytes, Delta, Rate, Time};
+use proptest::prelude::*;
+
+/// The flow of most unit tests: 100 Gbps, 1460 B of payload in 1538 B on the wire, 32 µs inside a datacenter, 50 ms across.
+pub fn flow(cross: bool) -> FlowInfo {
+    FlowInfo {
+        base_rtt: if cross { Delta::from_ms(50) } else { Delta::from_us(32) },
+        intra_rtt: Delta::from_us(32),
+        line_rate: Rate::from_gbps(100),
+        initial_rate: Rate::from_gbps(100),
+        initial_cwnd: None,
+        mss: Bytes::new(1460),
+        packet: Bytes::new(1538),
+    }
+}
+
+/// One hop's record at 100 Gbps: time since the start, bytes sent, queue.
+pub fn hop(ts: Delta, tx: u64, qlen: u64) -> IntRecord {
+    let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
+    IntRecord::new(Time::ZERO + ts, Bytes::new(tx), Bytes::new(qlen), code, 0)
+}
+
+/// Drives one sender by hand.
+pub struct Bench<S> {
+    /// The sender under test.
+    pub sender: S,
+    /// The time of the next call.
+    pub now: Time,
+    /// Effects of the last call.
+    pub effects: Vec<Effect>,
+    random: RandomStream,
+}
+
+impl<S: Sender> Bench<S> {
+    /// Starts `sender` at time zero.
+    pub fn new(sender: S) -> Bench<S> {
+        let mut bench =
+            Bench { sender, now: Time::ZERO, effects: Vec::new(), random: RandomStream::new(1, "bench", 0) };
+        bench.call(|s, ctx| s.on_start(ctx));
+        bench
+    }
+
+    /// Calls any handler at the bench's time.
+    pub fn call<R>(&mut self, f: impl FnOnce(&mut S, &mut Ctx<'_>) -> R) -> R {
+        self.effects.clear();
+        let mut ctx = Ctx::new(self.now, &mut self.random, &mut self.effects);
+        f(&mut self.sender, &mut ctx)
+    }
+
+    /// Delivers an ACK.
+    pub fn ack(&mut self, ack: &Ack<'_>) -> Control {
+        self.call(|s, ctx| s.on_ack(ctx, ack));
+        self.sender.control()
+    }
+
+    /// Reports a loss.
+    pub fn loss(&mut self, kind: LossKind, in_flight: Bytes, snd_nxt: Bytes) -> Control {
+        self.call(|s, ctx| s.on_loss(ctx, &Loss { kind, in_flight, snd_nxt }));
+        self.sender.control()
+    }
+}
+
+/// One step of a torture run; all numbers are arbitrary bits that [`torture`] scales.
+#[derive(Clone, Debug)]
+pub struct AnySignal {
+    kind: u8,
+    gap: u32,
+    a: u32,
+    b: u32,
+    flag: bool,
+}
+
+/// Any sequence of signals.
+pub fn any_signals() -> impl Strategy<Value = Vec<AnySignal>> {
+    let one = (any::<u8>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<bool>())
+        .prop_map(|(kind, gap, a, b, flag)| AnySignal { kind, gap, a, b, flag });
+    proptest::collection::vec(one, 1..200)
+}
+
+/// Feeds `signals` to `sender` and asserts after each that window and rate are usable: the window at least one byte, the
+/// rate at least 1 bit/s, and no panic on the way (overflow checks are on in tests).
+pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal], name: &str) {
+    let mut random = RandomStream::new(1, "torture", 0);
+    let mut effects = Vec::new();
+    let (mut now, mut una, mut nxt, mut tx) = (Time::ZERO, 0u64, 0u64, 0u64);
+    let mss = flow.mss.get();
+    sender.on_start(&mut Ctx::new(now, &mut random, &mut effects));
+    for s in signals {
+        now += Delta::from_ps(u64::from(s.gap) * if s.flag { 1 } else { 30 });
+        effects.clear();
+        let mut ctx = Ctx::new(now, &mut random, &mut effects);
+        let in_flight = Bytes::new(nxt - una);
+        match s.kind % 8 {
+            0 | 1 => {
+                nxt += mss;
+                let sent = Sent { seq: Bytes::new(nxt - mss), payload: flow.mss, in_flight, retransmission: s.flag };
+                sender.on_send(&mut ctx, &sent);
+            }
+            2..=4 => {
+                nxt += mss * u64::from(s.a % 64);
+                let acked = (mss * u64::from(s.b % 70)).min(nxt - una);
+                una += acked;
+                tx += u64::from(s.a);
+                let int = [hop(now.since(Time::ZERO), tx, u64::from(s.b)), hop(now.since(Time::ZERO), tx / 2, 0)];
+                let ack = Ack {
+                    acked: Bytes::new(acked),
+                    ack_seq: Bytes::new(una),
+                    snd_nxt: Bytes::new(nxt),
+                    in_flight: Bytes::new(nxt - una),
+                    rtt: flow.base_rtt + Delta::from_ps(u64::from(s.b)),
+                    ecn_echo: s.flag,
+                    in_recovery: s.a.is_multiple_of(5),
+                    app_limited: s.a.is_multiple_of(7),
+                    int: &int[..(s.gap % 3) as usize],
+                };
+                sender.on_ack(&mut ctx, &ack);
+            }
+            5 => {
+                let kind = [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Spurious][(s.a % 3) as usize];
+                sender.on_loss(&mut ctx, &Loss { kind, in_flight, snd_nxt: Bytes::new(nxt) });
+            }
+            6 => {
+                let signal = if s.flag { Signal::Cnp } else { Signal::Quantized { feedback: (s.a % 64) as u8 } };
+                sender.on_signal(&mut ctx, &signal);
+            }
+            _ => sender.on_timer(&mut ctx, TimerId((s.a % TimerId::COUNT as u32) as u8)),
+        }
+        let control = sender.control();
+        assert!(control.cwnd >= Bytes::new(1), "{name}: window {} after {s:?}", control.cwnd);
+        assert!(control.pacing >= Rate::from_bps(1), "{name}: rate {} after {s:?}", control.pacing);
+        for effect in &effects {
+            if let Effect::Arm(timer, at) = effect {
+                assert!((timer.0 as usize) < TimerId::COUNT && *at >= now, "{name}: {effect:?} at {now}");
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The network model.
+
+pub mod result;
+pub mod spec;

@@ -1,0 +1,165 @@
+//! What a simulation gives back: columns, counters, invariants.
+
+use farloop_units::{Bytes, Delta, Time};
+
+/// The outcome of one simulation.
+#[derive(Clone, Debug, Default)]
+pub struct RunResult {
+    /// One row per flow, in the order of the specification.
+    pub flows: Vec<FlowRow>,
+    /// One row per egress port.
+    pub ports: Vec<PortRow>,
+    /// Sampled series of flows: one row per recorded flow and sample.
+    pub flow_series: Vec<FlowSample>,
+    /// Sampled series of ports: one row per recorded port and sample.
+    pub port_series: Vec<PortSample>,
+    /// Totals.
+    pub totals: Totals,
+    /// Every check of the run's own consistency; a run with a failed one is no result.
+    pub invariants: Vec<Invariant>,
+}
+
+/// One flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowRow {
+    /// Index in the specification.
+    pub flow: u32,
+    /// When it started.
+    pub start: Time,
+    /// When its last byte was acknowledged; `None` if it was still going on at the end (or was stopped).
+    pub finish: Option<Time>,
+    /// Payload that the receiver got in order.
+    pub delivered: Bytes,
+    /// Completion time of the same flow alone in the empty network, to the last byte's arrival; zero for unlimited flows.
+    pub ideal: Delta,
+    /// When the last byte of a finished flow reached the receiver.
+    pub received: Option<Time>,
+    /// Base round-trip time of its path.
+    pub base_rtt: Delta,
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// ACKs that echoed an ECN mark.
+    pub marked: u64,
+    /// Data packets sent, retransmissions included.
+    pub packets: u64,
+}
+
+/// One egress port.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortRow {
+    /// Node that owns the port.
+    pub node: u32,
+    /// Node at the other end.
+    pub peer: u32,
+    /// Bytes put on the wire.
+    pub tx: Bytes,
+    /// Packets put on the wire.
+    pub packets: u64,
+    /// Data packets dropped for lack of buffer on their way to this port.
+    pub dropped_buffer: u64,
+    /// Data packets dropped by a port agent.
+    pub dropped_agent: u64,
+    /// Packets lost on this port's link.
+    pub lost: u64,
+    /// Packets damaged on this port's link.
+    pub corrupted: u64,
+    /// Packets that got an ECN mark here.
+    pub marked: u64,
+    /// Pause (Xoff) frames that reached this port: how often it was told to stop.
+    pub pauses: u64,
+    /// How long its data classes were paused in total.
+    pub paused: Delta,
+    /// Longest data queue.
+    pub max_queue: Bytes,
+    /// Time integral of the data queue, in byte-picoseconds, for exact time averages.
+    pub queue_integral: u128,
+    /// Headroom reserved for what the neighbour sends into this port.
+    pub headroom: Bytes,
+    /// Most headroom ever used.
+    pub max_headroom: Bytes,
+}
+
+/// A flow at a sampling instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowSample {
+    /// When.
+    pub time: Time,
+    /// Which flow.
+    pub flow: u32,
+    /// Payload delivered in order since the last sample.
+    pub delivered: Bytes,
+    /// Congestion window ([`Bytes::MAX`]: none).
+    pub cwnd: Bytes,
+    /// Pacing rate in bits per second ([`u64::MAX`]: none).
+    pub pacing_bps: u64,
+    /// Latest round-trip time sample; zero before the first.
+    pub rtt: Delta,
+}
+
+/// An egress port at a sampling instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortSample {
+    /// When.
+    pub time: Time,
+    /// Index in [`RunResult::ports`].
+    pub port: u32,
+    /// Data bytes waiting.
+    pub queue: Bytes,
+    /// Longest data queue since the last sample.
+    pub max_queue: Bytes,
+    /// Bytes put on the wire since the last sample.
+    pub tx: Bytes,
+    /// How long its data classes were paused since the last sample.
+    pub paused: Delta,
+}
+
+/// Totals of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// Packets (data, ACK, control, PFC) that arrived at a node.
+    pub packet_hops: u64,
+    /// Events executed.
+    pub events: u64,
+    /// Simulated time when the run ended.
+    pub end: Time,
+    /// Packets sent by hosts or switches (data, ACKs, signals; not PFC frames).
+    pub injected: u64,
+    /// Of these, the ones that reached their destination.
+    pub delivered: u64,
+    /// Dropped for lack of buffer.
+    pub dropped_buffer: u64,
+    /// Dropped by port agents.
+    pub dropped_agent: u64,
+    /// Lost on links.
+    pub lost: u64,
+    /// Damaged on links.
+    pub corrupted: u64,
+    /// Still in queues or on links at the end.
+    pub in_flight: u64,
+    /// Most packets in flight at once.
+    pub max_in_flight: u64,
+    /// Bytes of memory held for packets, divided by `max_in_flight`: what one packet in flight costs.
+    pub bytes_per_packet: u64,
+    /// Flows that finished.
+    pub finished: u64,
+}
+
+/// A check of a run's own consistency.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Invariant {
+    /// What is checked.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub ok: bool,
+    /// The numbers behind it.
+    pub detail: String,
+}
+
+impl RunResult {
+    /// The first violated invariant.
+    pub fn violation(&self) -> Option<&Invariant> {
+        self.invariants.iter().find(|i| !i.ok)
+    }
+}

@@ -1,0 +1,184 @@
+//! What a simulation is built from: nodes, links, transport, flows, what to record.
+//!
+//! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
+
+use farloop_cc::AnyParams;
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+/// Index of a node in [`NetworkSpec::nodes`].
+pub type NodeId = u32;
+
+/// A whole simulation.
+#[derive(Clone, Debug)]
+pub struct NetworkSpec {
+    /// Hosts and switches.
+    pub nodes: Vec<NodeSpec>,
+    /// Full-duplex links between them.
+    pub links: Vec<LinkSpec>,
+    /// Packets, headers, recovery.
+    pub transport: TransportSpec,
+    /// The algorithms that flows refer to. The port agents of all of them are installed.
+    pub algorithms: Vec<AnyParams>,
+    /// The traffic, in any order.
+    pub flows: Vec<FlowSpec>,
+    /// Round-trip time inside a datacenter as algorithms see it ([`farloop_cc::FlowInfo::intra_rtt`]); `None` for the
+    /// largest base round-trip time of any flow between hosts of one datacenter (or of any flow, where there is none).
+    pub intra_rtt: Option<Delta>,
+    /// What to record.
+    pub record: RecordSpec,
+    /// When the simulation ends; it also ends when nothing is left to happen.
+    pub end: Time,
+    /// Seed of all random streams.
+    pub seed: u64,
+}
+
+/// A host or a switch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NodeSpec {
+    /// Unique name.
+    pub name: String,
+    /// The datacenter that it stands in; `None` in the wide-area network.
+    pub datacenter: Option<u16>,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NodeKind {
+    /// A host; it has exactly one link.
+    Host,
+    /// An output-queued switch or router.
+    Switch(SwitchSpec),
+}
+
+/// A switch's buffer and what it does to packets.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SwitchSpec {
+    /// Total packet buffer, shared by all ports, PFC headroom included.
+    pub buffer: Bytes,
+    /// Dynamic threshold α of lossy classes: a queue may hold α times the free shared buffer.
+    pub alpha: f64,
+    /// Priority flow control for data; `None` makes data lossy.
+    pub pfc: Option<PfcSpec>,
+    /// ECN marking of data.
+    pub ecn: Option<EcnSpec>,
+    /// Stamp in-band telemetry on data packets.
+    pub int: bool,
+    /// Give the ports the algorithms' port agents.
+    pub agents: bool,
+}
+
+/// Priority flow control (IEEE 802.1Qbb) of one switch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PfcSpec {
+    /// When an ingress port pauses its neighbour.
+    pub xoff: XoffSpec,
+    /// The neighbour resumes when its bytes have fallen this far below the threshold.
+    pub hysteresis: Bytes,
+    /// Headroom of each ingress port; `None` to compute it from the link (see `docs/network-model.md`).
+    pub headroom: Option<Bytes>,
+}
+
+/// The Xoff threshold of an ingress port.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum XoffSpec {
+    /// α times the free shared buffer.
+    Dynamic(f64),
+    /// A fixed number of bytes.
+    Static(Bytes),
+}
+
+/// ECN marking by the queue length that an arriving packet finds: never below `kmin`, always above `kmax`, between them with
+/// a probability that rises linearly to `pmax`. `kmin == kmax` is DCTCP's step.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EcnSpec {
+    /// No packet is marked at or below this queue.
+    pub kmin: Bytes,
+    /// Every packet is marked above this queue.
+    pub kmax: Bytes,
+    /// Probability just below `kmax`.
+    pub pmax: f64,
+}
+
+/// A full-duplex link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LinkSpec {
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Propagation delay of each direction.
+    pub delay: Delta,
+    /// Probability that a packet vanishes on the way.
+    pub loss: f64,
+    /// Probability that a packet arrives damaged, and is thrown away by the node that it reaches.
+    pub corruption: f64,
+}
+
+/// Packet format and loss recovery, common to all flows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TransportSpec {
+    /// How losses are repaired.
+    pub kind: TransportKind,
+    /// Largest IP packet: payload plus `header` plus what the algorithm adds.
+    pub mtu: Bytes,
+    /// IP and transport headers inside the MTU.
+    pub header: Bytes,
+    /// What a packet costs on the wire beyond the IP packet: preamble, Ethernet header, FCS, gap.
+    pub framing: Bytes,
+    /// Size of an ACK or signal as an IP packet, without what the algorithm adds.
+    pub ack: Bytes,
+    /// Retransmission timeout of flows inside a datacenter.
+    pub rto_intra: Delta,
+    /// Retransmission timeout of flows across datacenters.
+    pub rto_cross: Delta,
+    /// Duplicate ACKs that trigger a fast retransmit (TCP).
+    pub dup_ack_threshold: u32,
+    /// ACKs and signals travel in a class of strict priority that is never paused nor dropped for lack of buffer;
+    /// otherwise with the data.
+    pub control_priority: bool,
+}
+
+/// How an endpoint repairs losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransportKind {
+    /// RoCE-like: the receiver takes packets in order only and sends a NACK at a gap; the sender goes back to it.
+    Rdma,
+    /// TCP-like: the receiver keeps what arrives, duplicate ACKs trigger a fast retransmit of the first gap (NewReno).
+    Tcp,
+}
+
+/// A flow.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FlowSpec {
+    /// Source host.
+    pub src: NodeId,
+    /// Destination host.
+    pub dst: NodeId,
+    /// When it starts.
+    pub start: Time,
+    /// When its application stops; [`Time::NEVER`] to send `size` bytes.
+    pub stop: Time,
+    /// Payload to send; [`Bytes::MAX`] to send until `stop` or the end.
+    pub size: Bytes,
+    /// Index into [`NetworkSpec::algorithms`].
+    pub algorithm: u16,
+    /// Rate to start at; `None` for the NIC's rate.
+    pub initial_rate: Option<Rate>,
+    /// Window to start with; `None` for the algorithm's own.
+    pub initial_cwnd: Option<Bytes>,
+}
+
+/// What to record. Series are sampled, so their size is bounded by `(end / interval) × recorded objects`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RecordSpec {
+    /// Sampling interval; `None` for no series.
+    pub interval: Option<Delta>,
+    /// Flows (indices into [`NetworkSpec::flows`]) with series.
+    pub flows: Vec<u32>,
+    /// Egress ports with series: (node, neighbour).
+    pub ports: Vec<(NodeId, NodeId)>,
+}
