@@ -13,4 +13,4 @@ pub mod testing;
 
 pub use algorithms::{AlgorithmInfo, AnyParams, AnyPort, AnyReceiver, AnySender, all, lookup};
 pub use api::*;
-pub use int::{IntHop, IntHistory, IntRecord};
+pub use int::{IntHistory, IntHop, IntRecord};

@@ -385,7 +385,9 @@ mod tests {
         assert_eq!(p.set("nope", &Value::Int(1)), Err(ParamError::UnknownName));
         assert!(matches!(p.set("stages", &Value::Int(-1)), Err(ParamError::BadValue(_))));
         assert!(matches!(p.set("wait", &Value::Int(3)), Err(ParamError::BadValue(m)) if m.contains("25ms")));
-        assert!(matches!(p.set("colour", &Value::Text("green".into())), Err(ParamError::BadValue(m)) if m.contains("\"blue\"")));
+        assert!(
+            matches!(p.set("colour", &Value::Text("green".into())), Err(ParamError::BadValue(m)) if m.contains("\"blue\""))
+        );
         assert_eq!((p.eta, p.stages, p.colour), (1.0, 5, Colour::Red));
     }
 

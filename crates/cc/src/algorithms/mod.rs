@@ -9,7 +9,7 @@ mod registry;
 pub mod fixed;
 
 use crate::api::*;
-use farloop_units::{Bytes, Kind, ParamError, ParamSpec, Params, Value};
+use farloop_units::{Bytes, ParamError, ParamSpec, Params, Value};
 
 /// Per-flow sender state that lives inline. Larger senders box what they seldom touch, so that flows of the others stay small.
 pub const MAX_SENDER_BYTES: usize = 256;
@@ -91,9 +91,11 @@ impl AnyParams {
 }
 
 fn names() -> Vec<&'static str> {
-    bases().into_iter().flat_map(|(base, presets)| std::iter::once(base).chain(presets.iter().map(|p| p.name))).collect()
+    bases()
+        .into_iter()
+        .flat_map(|(base, presets)| std::iter::once(base).chain(presets.iter().map(|p| p.name)))
+        .collect()
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -117,7 +119,7 @@ mod tests {
             let mut params = lookup(info.name).expect("listed");
             for spec in &info.params {
                 if let Some(value) = &spec.default {
-                    assert_eq!(params.set(spec.name, value), Ok(()), "{}.{} (kind {:?})", info.name, spec.name, Kind::Bool);
+                    assert_eq!(params.set(spec.name, value), Ok(()), "{}.{}", info.name, spec.name);
                 }
             }
         }
