@@ -1,5 +1,13 @@
 //! The deterministic discrete-event engine: it knows time and order, and nothing about networks.
+//!
+//! - [`calendar`]: the pending events of one logical process, in a total order of time and id.
+//! - [`process`]: conservative parallel execution of logical processes that exchange messages with a known lookahead.
+//! - [`random`]: one named random stream per component.
 
+pub mod calendar;
+pub mod process;
 pub mod random;
 
+pub use calendar::{Calendar, EventId};
+pub use process::{LogicalProcess, run_conservatively};
 pub use random::RandomStream;
