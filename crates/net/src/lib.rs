@@ -1,4 +1,28 @@
-//! The network model.
+//! The network model: hosts with scheduling NICs, full-duplex links, output-queued switches with a shared buffer, priority
+//! flow control, ECN and in-band telemetry, and the endpoints that drive congestion control algorithms over them.
+//!
+//! [`NetworkSpec`] in, [`RunResult`] out: see [`simulate`]. `docs/network-model.md` describes what is modelled and how.
 
+mod agent;
+mod build;
+mod host;
+mod paced;
+mod packet;
+mod path;
+mod port;
+mod receiver;
 pub mod result;
+mod routing;
+mod sample;
+mod sender;
+mod sim;
+mod slab;
 pub mod spec;
+mod switch;
+mod timers;
+
+pub use build::BuildError;
+pub use result::RunResult;
+pub use sim::{Cancelled, Progress, Simulation, simulate};
+pub use spec::NetworkSpec;
+pub use switch::required_headroom;

@@ -166,10 +166,17 @@ pub struct FlowSpec {
     pub size: Bytes,
     /// Index into [`NetworkSpec::algorithms`].
     pub algorithm: u16,
+    /// Data class, from 0 (first) to [`FlowSpec::CLASSES`] - 1: each has its own queues and PFC.
+    pub class: u8,
     /// Rate to start at; `None` for the NIC's rate.
     pub initial_rate: Option<Rate>,
     /// Window to start with; `None` for the algorithm's own.
     pub initial_cwnd: Option<Bytes>,
+}
+
+impl FlowSpec {
+    /// Number of data classes.
+    pub const CLASSES: u8 = crate::packet::DATA_CLASSES as u8;
 }
 
 /// What to record. Series are sampled, so their size is bounded by `(end / interval) × recorded objects`.

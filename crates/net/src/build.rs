@@ -1,0 +1,439 @@
+//! From a specification to a simulation: checks everything, numbers ports and events, computes routes and headroom.
+
+use crate::agent::Agent;
+use crate::host::{Agenda, Host};
+use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
+use crate::paced::PacedHeap;
+use crate::port::{NodeRef, Port, PortStats};
+use crate::result::Totals;
+use crate::routing::Routes;
+use crate::sample::Recorder;
+use crate::sim::{Format, NONE, Simulation};
+use crate::slab::Slab;
+use crate::spec::{FlowSpec, NetworkSpec, NodeKind, SwitchSpec};
+use crate::switch::{Ingress, PfcState, Switch, Xoff, in_65536ths, required_headroom};
+use farloop_cc::PortInfo;
+use farloop_cc::int::RateCode;
+use farloop_engine::{Calendar, RandomStream};
+use farloop_units::{Bytes, Delta, Rate, Time};
+use std::fmt;
+
+/// Why a specification cannot be simulated. Nodes and flows are given by index and, where known, name.
+#[derive(Clone, PartialEq, Debug)]
+pub enum BuildError {
+    /// A host has no link or several.
+    HostLinks {
+        /// Its name.
+        host: String,
+        /// How many links it has.
+        links: usize,
+    },
+    /// A link ends at a node that does not exist, or begins and ends at the same one.
+    BadLink {
+        /// Its index.
+        link: usize,
+    },
+    /// A link's rate is zero.
+    ZeroRate {
+        /// Its index.
+        link: usize,
+    },
+    /// A rate has more significant digits than telemetry records carry.
+    IntRate {
+        /// Name of the switch that should stamp.
+        switch: String,
+        /// The rate.
+        rate: Rate,
+    },
+    /// The headroom that PFC needs leaves no shared buffer.
+    BufferTooSmall {
+        /// Name of the switch.
+        switch: String,
+        /// Its buffer.
+        buffer: Bytes,
+        /// Headroom of all its ports.
+        headroom: Bytes,
+    },
+    /// The packet format leaves no payload, or does not fit 64 kB.
+    Format {
+        /// What is wrong.
+        problem: String,
+    },
+    /// A flow is inconsistent.
+    Flow {
+        /// Its index.
+        flow: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Two algorithms want an agent at the same port.
+    TwoAgents {
+        /// Name of the switch.
+        switch: String,
+    },
+    /// More ports and hosts than the calendar can number.
+    TooLarge {
+        /// Event ids needed.
+        events: usize,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::HostLinks { host, links } => write!(f, "host {host} has {links} links; a host has exactly one"),
+            BuildError::BadLink { link } => write!(f, "link {} does not join two different nodes", link + 1),
+            BuildError::ZeroRate { link } => write!(f, "link {} has a rate of zero", link + 1),
+            BuildError::IntRate { switch, rate } => write!(
+                f,
+                "switch {switch} cannot stamp telemetry for a port of {rate}: INT carries rates of up to three significant \
+                 digits; round the rate or turn int off for this switch"
+            ),
+            BuildError::BufferTooSmall { switch, buffer, headroom } => write!(
+                f,
+                "switch {switch}: PFC headroom takes {headroom} of its {buffer} buffer and leaves nothing to share; enlarge \
+                 the buffer, shorten its links, or turn pfc off"
+            ),
+            BuildError::Format { problem } => write!(f, "{problem}"),
+            BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
+            BuildError::TwoAgents { switch } => {
+                write!(f, "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart")
+            }
+            BuildError::TooLarge { events } => {
+                write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
+            }
+        }
+    }
+}
+impl std::error::Error for BuildError {}
+
+impl Simulation {
+    /// Builds a network from its specification.
+    pub fn new(spec: NetworkSpec) -> Result<Simulation, BuildError> {
+        let formats = formats(&spec)?;
+        let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
+        let (mut hosts, mut switches) = (0, 0);
+        let nodes: Vec<NodeRef> = spec
+            .nodes
+            .iter()
+            .map(|node| match node.kind {
+                NodeKind::Host => NodeRef::Host(count(&mut hosts)),
+                NodeKind::Switch(_) => NodeRef::Switch(count(&mut switches)),
+            })
+            .collect();
+        let mut ports = Vec::with_capacity(2 * spec.links.len());
+        let mut stats = Vec::with_capacity(2 * spec.links.len());
+        for (i, link) in spec.links.iter().enumerate() {
+            let known = |n: u32| (n as usize) < nodes.len();
+            if link.a == link.b || !known(link.a) || !known(link.b) {
+                return Err(BuildError::BadLink { link: i });
+            }
+            if link.rate == Rate::ZERO {
+                return Err(BuildError::ZeroRate { link: i });
+            }
+            for (owner, peer) in [(link.a, link.b), (link.b, link.a)] {
+                let mut port = Port::new(nodes[owner as usize], nodes[peer as usize], link.rate, link.delay);
+                port.unreliable = link.loss > 0.0 || link.corruption > 0.0;
+                if let NodeKind::Switch(SwitchSpec { int: true, .. }) = &spec.nodes[owner as usize].kind {
+                    let name = || spec.nodes[owner as usize].name.clone();
+                    let code = RateCode::new(link.rate)
+                        .ok_or_else(|| BuildError::IntRate { switch: name(), rate: link.rate })?;
+                    port.int = Some(code);
+                }
+                let random = RandomStream::new(spec.seed, "link", ports.len() as u64);
+                stats.push(PortStats::new(owner, peer, link.loss, link.corruption, random));
+                ports.push(port);
+            }
+        }
+        let ends: Vec<(NodeRef, NodeRef)> = ports.iter().map(|p: &Port| (p.owner, p.peer)).collect();
+        let routes = Routes::new(hosts as usize, switches as usize, &ends);
+        let (ingress, switch_states) = buffers(&spec, &mut stats, largest)?;
+        let agents = agents(&spec, &mut ports)?;
+        let host_states = host_states(&spec, &nodes, &ports)?;
+        let (p, h, a) = (ports.len() as u32, hosts, agents.len() as u32);
+        let events = 2 * p as usize + 2 * h as usize + a as usize + 1;
+        if events > Calendar::MAX_IDS {
+            return Err(BuildError::TooLarge { events });
+        }
+        let recorder = Recorder {
+            interval: spec.record.interval.unwrap_or(Delta::ZERO),
+            flows: spec.record.flows.iter().map(|f| (*f, 0)).collect(),
+            ports: recorded_ports(&spec),
+            ..Recorder::default()
+        };
+        let flows = spec.flows.len();
+        let mut simulation = Simulation {
+            now: Time::ZERO,
+            end: spec.end,
+            calendar: Calendar::new(events),
+            packets: Packets::default(),
+            lossless_drops: vec![0; ports.len()],
+            ports,
+            stats,
+            ingress,
+            nodes,
+            node_specs: spec.nodes,
+            switches: switch_states,
+            hosts: host_states,
+            agents,
+            routes,
+            transport: spec.transport,
+            algorithms: spec.algorithms,
+            formats,
+            intra_rtt: spec.intra_rtt.unwrap_or(Delta::ZERO),
+            flow_specs: spec.flows,
+            sender_of: vec![NONE; flows],
+            receiver_of: vec![NONE; flows],
+            senders: Slab::default(),
+            receivers: Slab::default(),
+            rows: Vec::new(),
+            received: Vec::new(),
+            recorder,
+            totals: Totals::default(),
+            effects: Vec::new(),
+            scratch: Vec::new(),
+            arrival_base: p,
+            agenda_base: 2 * p,
+            timer_base: 2 * p + h,
+            agent_base: 2 * p + 2 * h,
+            sample_event: 2 * p + 2 * h + a,
+        };
+        simulation.check_flows()?;
+        if spec.intra_rtt.is_none() {
+            simulation.intra_rtt = simulation.largest_intra_rtt();
+        }
+        simulation.fill_agendas();
+        simulation.start_recording();
+        Ok(simulation)
+    }
+
+    fn check_flows(&self) -> Result<(), BuildError> {
+        for (i, spec) in self.flow_specs.iter().enumerate() {
+            let fail = |problem: &str| Err(BuildError::Flow { flow: i, problem: problem.to_string() });
+            let host = |n: u32| match self.nodes.get(n as usize) {
+                Some(NodeRef::Host(h)) => Some(*h),
+                _ => None,
+            };
+            let (Some(src), Some(dst)) = (host(spec.src), host(spec.dst)) else {
+                return fail("begins or ends at a node that is no host");
+            };
+            if src == dst {
+                return fail("begins and ends at the same host");
+            }
+            if spec.size == Bytes::ZERO {
+                return fail("has nothing to send");
+            }
+            if spec.stop <= spec.start {
+                return fail("stops before it starts");
+            }
+            if spec.algorithm as usize >= self.algorithms.len() {
+                return fail("names an algorithm that is not there");
+            }
+            if spec.class >= FlowSpec::CLASSES {
+                return fail("has a class that does not exist");
+            }
+            for (from, to) in [(src, dst), (dst, src)] {
+                if !self.reaches(from, to, i as u32) {
+                    return fail("has no path to its destination");
+                }
+            }
+            let stamping = self.path(src, dst, i as u32).iter().filter(|p| p.int.is_some()).count();
+            if stamping > MAX_HOPS {
+                return fail(&format!("passes {stamping} switches that stamp telemetry; at most {MAX_HOPS} fit"));
+            }
+        }
+        Ok(())
+    }
+
+    fn reaches(&self, src: u32, dst: u32, flow: u32) -> bool {
+        match self.ports[self.hosts[src as usize].port as usize].peer {
+            NodeRef::Host(h) => h == dst,
+            NodeRef::Switch(s) => self.routes.next(s, dst, flow).is_some(),
+        }
+    }
+
+    /// Largest base round-trip time between the first host of a datacenter and its others; without such a pair the smallest
+    /// one of any flow.
+    fn largest_intra_rtt(&self) -> Delta {
+        let Some(format) = self.formats.first() else { return Delta::ZERO };
+        let mut first: Vec<(u16, u32)> = Vec::new();
+        let mut largest = Delta::ZERO;
+        for (node, spec) in self.nodes.iter().zip(&self.node_specs) {
+            let (NodeRef::Host(host), Some(datacenter)) = (node, spec.datacenter) else { continue };
+            match first.iter().find(|(d, _)| *d == datacenter) {
+                None => first.push((datacenter, *host)),
+                Some((_, origin)) if self.reaches(*origin, *host, 0) && self.reaches(*host, *origin, 0) => {
+                    let (there, back) = (self.path(*origin, *host, 0), self.path(*host, *origin, 0));
+                    largest = largest.max(crate::path::base_rtt(&there, &back, format.packet, format.ack_wire));
+                }
+                Some(_) => {}
+            }
+        }
+        if largest > Delta::ZERO {
+            return largest;
+        }
+        (0..self.flow_specs.len() as u32).map(|f| self.base_rtt(f)).min().unwrap_or(Delta::ZERO)
+    }
+
+    /// Sorts starts and stops by host and schedules the first of each.
+    fn fill_agendas(&mut self) {
+        for (i, spec) in self.flow_specs.iter().enumerate() {
+            let NodeRef::Host(h) = self.nodes[spec.src as usize] else { continue };
+            let agenda = &mut self.hosts[h as usize].agenda;
+            agenda.push((spec.start, i as u32, Agenda::Start));
+            if spec.stop != Time::NEVER {
+                agenda.push((spec.stop, i as u32, Agenda::Stop));
+            }
+        }
+        for (h, host) in self.hosts.iter_mut().enumerate() {
+            host.agenda.sort_unstable_by(|a, b| b.cmp(a));
+            if let Some((time, ..)) = host.agenda.last() {
+                self.calendar.set(self.agenda_base + h as u32, *time);
+            }
+        }
+    }
+}
+
+/// The next number.
+fn count(n: &mut u32) -> u32 {
+    *n += 1;
+    *n - 1
+}
+
+fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
+    let t = &spec.transport;
+    spec.algorithms
+        .iter()
+        .map(|algorithm| {
+            let extra = Bytes::new(u64::from(algorithm.needs().header_bytes));
+            let headers = t.header + extra;
+            let (packet, ack) = (t.mtu + t.framing, t.ack + extra + t.framing);
+            if t.mtu <= headers {
+                return Err(BuildError::Format {
+                    problem: format!("an MTU of {} leaves no payload after {headers} of headers", t.mtu),
+                });
+            }
+            let size = |bytes: Bytes| {
+                u16::try_from(bytes.get()).map_err(|_| BuildError::Format {
+                    problem: format!("a packet of {bytes} on the wire; at most {} fit", u16::MAX),
+                })
+            };
+            Ok(Format { mss: size(t.mtu - headers)?, packet: size(packet)?, ack_wire: size(ack)? })
+        })
+        .collect()
+}
+
+/// Ingress accounting of all ports, and the switches' buffers.
+fn buffers(
+    spec: &NetworkSpec,
+    stats: &mut [PortStats],
+    largest: Bytes,
+) -> Result<(Vec<Ingress>, Vec<Switch>), BuildError> {
+    let does_pfc = |node: u32| match &spec.nodes[node as usize].kind {
+        NodeKind::Host => true,
+        NodeKind::Switch(s) => s.pfc.is_some(),
+    };
+    // Headroom is reserved for each class that carries traffic.
+    let classes = (0..DATA_CLASSES as u8).filter(|c| spec.flows.iter().any(|f| f.class == *c)).count().max(1) as u64;
+    let mut ingress = vec![Ingress::default(); stats.len()];
+    let mut reserved = vec![Bytes::ZERO; spec.nodes.len()];
+    for (i, link) in spec.links.iter().enumerate() {
+        for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
+            let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &spec.nodes[node as usize].kind else { continue };
+            if !does_pfc(peer) {
+                continue;
+            }
+            let capacity = pfc.headroom.unwrap_or_else(|| required_headroom(link, largest));
+            let port = 2 * i + side;
+            ingress[port] = Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() };
+            stats[port].row.headroom = capacity * classes;
+            reserved[node as usize] += capacity * classes;
+        }
+    }
+    let mut switches = Vec::new();
+    for (n, node) in spec.nodes.iter().enumerate() {
+        let NodeKind::Switch(s) = &node.kind else { continue };
+        if s.buffer <= reserved[n] {
+            return Err(BuildError::BufferTooSmall {
+                switch: node.name.clone(),
+                buffer: s.buffer,
+                headroom: reserved[n],
+            });
+        }
+        switches.push(Switch {
+            shared: (s.buffer - reserved[n]).get(),
+            used: 0,
+            alpha: in_65536ths(s.alpha),
+            pfc: s.pfc.as_ref().map(|p| PfcState { xoff: Xoff::new(p.xoff), hysteresis: p.hysteresis.get() }),
+            ecn: s.ecn,
+            random: RandomStream::new(spec.seed, "switch", switches.len() as u64),
+        });
+    }
+    Ok((ingress, switches))
+}
+
+/// The port agents of all algorithms, at every port of the switches that take them.
+fn agents(spec: &NetworkSpec, ports: &mut [Port]) -> Result<Vec<Agent>, BuildError> {
+    let mut agents: Vec<Agent> = Vec::new();
+    let mut numbers = vec![0u16; spec.nodes.len()];
+    for (i, link) in spec.links.iter().enumerate() {
+        for (side, owner) in [link.a, link.b].into_iter().enumerate() {
+            let node = &spec.nodes[owner as usize];
+            let NodeKind::Switch(switch) = &node.kind else { continue };
+            let info = PortInfo {
+                rate: link.rate,
+                buffer: switch.buffer,
+                switch: owner,
+                port: numbers[owner as usize],
+            };
+            numbers[owner as usize] += 1;
+            for algorithm in spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent) {
+                let Some(agent) = algorithm.port(&info) else { continue };
+                let port = (2 * i + side) as u32;
+                if ports[port as usize].agent != NIL {
+                    return Err(BuildError::TwoAgents { switch: node.name.clone() });
+                }
+                ports[port as usize].agent = agents.len() as u32;
+                agents.push(Agent { agent, port, deadline: [Time::NEVER; farloop_cc::TimerId::COUNT] });
+            }
+        }
+    }
+    Ok(agents)
+}
+
+fn host_states(spec: &NetworkSpec, nodes: &[NodeRef], ports: &[Port]) -> Result<Vec<Host>, BuildError> {
+    let mut own: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
+    for (p, port) in ports.iter().enumerate() {
+        if let NodeRef::Host(h) = port.owner {
+            own[h as usize].push(p as u32);
+        }
+    }
+    let hosts = spec.nodes.iter().zip(nodes).filter_map(|(node, r)| match r {
+        NodeRef::Host(h) => Some((node, *h)),
+        NodeRef::Switch(_) => None,
+    });
+    hosts
+        .map(|(node, h)| match own[h as usize][..] {
+            [port] => Ok(Host {
+                port,
+                ready: Default::default(),
+                paced: PacedHeap::default(),
+                timers: Default::default(),
+                agenda: Vec::new(),
+                random: RandomStream::new(spec.seed, "host", u64::from(h)),
+            }),
+            ref several => Err(BuildError::HostLinks { host: node.name.clone(), links: several.len() }),
+        })
+        .collect()
+}
+
+fn recorded_ports(spec: &NetworkSpec) -> Vec<u32> {
+    let find = |(node, peer): &(u32, u32)| {
+        spec.links.iter().enumerate().find_map(|(i, link)| match (link.a, link.b) {
+            (a, b) if (a, b) == (*node, *peer) => Some(2 * i as u32),
+            (a, b) if (b, a) == (*node, *peer) => Some(2 * i as u32 + 1),
+            _ => None,
+        })
+    };
+    spec.record.ports.iter().filter_map(find).collect()
+}

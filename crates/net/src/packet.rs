@@ -1,0 +1,305 @@
+//! Packets: 128 bytes each in an arena, linked into queues and link pipes by index.
+
+use farloop_cc::IntRecord;
+use farloop_units::Time;
+use std::ops::{Index, IndexMut};
+
+/// No packet, no flow slot, no agent.
+pub(crate) const NIL: u32 = u32::MAX;
+
+/// Link-local class: PFC frames. Before everything else, never paused.
+pub(crate) const LINK: u8 = 0;
+/// ACKs and signals where the transport gives them priority. Before data, never paused.
+pub(crate) const CONTROL: u8 = 1;
+/// The first data class; lower numbers go first.
+pub(crate) const DATA: u8 = 2;
+/// Number of data classes; each has its own queue, PFC accounting and pause state.
+pub(crate) const DATA_CLASSES: usize = 2;
+/// Number of all classes.
+pub(crate) const CLASSES: usize = DATA as usize + DATA_CLASSES;
+
+/// What a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PacketKind {
+    Data,
+    Ack,
+    /// A go-back-N negative acknowledgement.
+    Nack,
+    /// DCQCN's congestion notification.
+    Cnp,
+    /// QCN feedback; `Packet::value` is the quantized feedback.
+    Quantized,
+    /// PFC frame: the data class in `Packet::value` must stop.
+    Xoff,
+    /// PFC frame: the data class in `Packet::value` may go on.
+    Xon,
+}
+
+/// The packet met congestion (ECN).
+pub(crate) const MARKED: u8 = 1;
+/// The packet occupies shared buffer of a lossy ingress (set while it waits in a switch).
+pub(crate) const LOSSY: u8 = 2;
+
+/// Telemetry records that travel inside the packet; longer paths use a side table.
+const INLINE_HOPS: usize = 5;
+/// Longest recorded path: what [`IntRecord`]'s hop number can tell apart, bounded to what networks have.
+pub(crate) const MAX_HOPS: usize = 16;
+
+/// A packet in a queue or on a link.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Packet {
+    /// On a link: when the packet behind this one arrives (only the first packet of a link is in the calendar). In a switch's
+    /// queue: see [`Packet::ingress`]. A packet is never in both.
+    pub next_arrival: Time,
+    /// When the data packet left its source; an ACK echoes it.
+    pub sent: Time,
+    /// Data: offset of the first payload byte. ACK: next byte expected.
+    pub seq: u64,
+    /// The packet behind this one.
+    pub next: u32,
+    /// The flow; for PFC frames meaningless.
+    pub flow: u32,
+    /// Destination host (index of the host, not of the node).
+    pub dst: u32,
+    /// Row of the side table, or [`NIL`].
+    spill: u32,
+    /// Size on the wire.
+    pub wire: u16,
+    /// Kind-specific value.
+    pub value: u16,
+    pub kind: PacketKind,
+    pub class: u8,
+    pub flags: u8,
+    hops: u8,
+    int: [IntRecord; INLINE_HOPS],
+}
+
+impl Packet {
+    /// A packet without telemetry.
+    pub fn new(kind: PacketKind, class: u8, flow: u32, dst: u32, wire: u16) -> Packet {
+        Packet {
+            next_arrival: Time::ZERO,
+            sent: Time::ZERO,
+            seq: 0,
+            next: NIL,
+            flow,
+            dst,
+            spill: NIL,
+            wire,
+            value: 0,
+            kind,
+            class,
+            flags: 0,
+            hops: 0,
+            int: [IntRecord::default(); INLINE_HOPS],
+        }
+    }
+}
+
+impl Packet {
+    /// The port by which a waiting packet entered its switch (the switch's own egress port of that link).
+    #[inline]
+    pub fn ingress(&self) -> u32 {
+        self.next_arrival.as_ps() as u32
+    }
+    #[inline]
+    pub fn set_ingress(&mut self, port: u32) {
+        self.next_arrival = Time::from_ps(u64::from(port));
+    }
+}
+
+type Spill = [IntRecord; MAX_HOPS - INLINE_HOPS];
+
+/// All packets of a simulation.
+#[derive(Default)]
+pub(crate) struct Packets {
+    slots: Vec<Packet>,
+    free: Vec<u32>,
+    spill: Vec<Spill>,
+    spill_free: Vec<u32>,
+    max_live: usize,
+}
+
+impl Packets {
+    /// Takes in a packet.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = packet;
+                slot
+            }
+            None => {
+                self.slots.push(packet);
+                self.max_live = self.slots.len();
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Forgets a packet.
+    #[inline]
+    pub fn remove(&mut self, slot: u32) {
+        self.clear_int(slot);
+        self.free.push(slot);
+    }
+
+    /// Drops the telemetry, so that the packet can be reused.
+    #[inline]
+    pub fn clear_int(&mut self, slot: u32) {
+        let packet = &mut self.slots[slot as usize];
+        packet.hops = 0;
+        if packet.spill != NIL {
+            self.spill_free.push(packet.spill);
+            packet.spill = NIL;
+        }
+    }
+
+    /// Appends a hop's telemetry; hops beyond [`MAX_HOPS`] are refused with `false`.
+    #[inline]
+    pub fn stamp(&mut self, slot: u32, record: impl FnOnce(u8) -> IntRecord) -> bool {
+        let packet = &mut self.slots[slot as usize];
+        let hop = packet.hops as usize;
+        if hop < INLINE_HOPS {
+            packet.int[hop] = record(hop as u8);
+        } else if hop < MAX_HOPS {
+            if packet.spill == NIL {
+                packet.spill = self.spill_free.pop().unwrap_or_else(|| {
+                    self.spill.push(Spill::default());
+                    self.spill.len() as u32 - 1
+                });
+            }
+            self.spill[packet.spill as usize][hop - INLINE_HOPS] = record(hop as u8);
+        } else {
+            return false;
+        }
+        packet.hops += 1;
+        true
+    }
+
+    /// The telemetry in path order; `scratch` holds it where it does not lie in one piece.
+    #[inline]
+    pub fn int<'a>(&'a self, slot: u32, scratch: &'a mut Vec<IntRecord>) -> &'a [IntRecord] {
+        let packet = &self.slots[slot as usize];
+        let hops = packet.hops as usize;
+        if hops <= INLINE_HOPS {
+            return &packet.int[..hops];
+        }
+        scratch.clear();
+        scratch.extend_from_slice(&packet.int);
+        scratch.extend_from_slice(&self.spill[packet.spill as usize][..hops - INLINE_HOPS]);
+        scratch
+    }
+
+    /// Packets alive now.
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+    /// Most packets alive at once.
+    pub fn max_live(&self) -> usize {
+        self.max_live
+    }
+    /// Bytes of memory in use for packets.
+    pub fn memory(&self) -> usize {
+        self.slots.len() * size_of::<Packet>()
+            + self.spill.len() * size_of::<Spill>()
+            + self.free.capacity() * size_of::<u32>()
+    }
+}
+
+impl Index<u32> for Packets {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, slot: u32) -> &Packet {
+        &self.slots[slot as usize]
+    }
+}
+impl IndexMut<u32> for Packets {
+    #[inline]
+    fn index_mut(&mut self, slot: u32) -> &mut Packet {
+        &mut self.slots[slot as usize]
+    }
+}
+
+/// A first-in-first-out queue of packets, linked through [`Packet::next`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fifo {
+    pub head: u32,
+    tail: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Fifo {
+        Fifo { head: NIL, tail: NIL }
+    }
+}
+
+impl Fifo {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+
+    /// Appends a packet; gives the one that was last before, or [`NIL`].
+    #[inline]
+    pub fn push(&mut self, packets: &mut Packets, slot: u32) -> u32 {
+        packets[slot].next = NIL;
+        let last = self.tail;
+        if self.head == NIL {
+            self.head = slot;
+        } else {
+            packets[last].next = slot;
+        }
+        self.tail = slot;
+        last
+    }
+
+    /// Removes the first packet; the queue must not be empty.
+    #[inline]
+    pub fn pop(&mut self, packets: &Packets) -> u32 {
+        let slot = self.head;
+        self.head = packets[slot].next;
+        slot
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 128);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farloop_cc::int::RateCode;
+    use farloop_units::{Bytes, Rate};
+
+    #[test]
+    fn telemetry_of_long_paths_spills_and_is_given_back() {
+        let mut packets = Packets::default();
+        let slot = packets.insert(Packet::new(PacketKind::Data, DATA, 0, 0, 1538));
+        let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
+        let record = |hop: u8| IntRecord::new(Time::from_ps(u64::from(hop)), Bytes::ZERO, Bytes::ZERO, code, hop);
+        for _ in 0..MAX_HOPS {
+            assert!(packets.stamp(slot, record));
+        }
+        assert!(!packets.stamp(slot, record));
+        let mut scratch = Vec::new();
+        let hops: Vec<u8> = packets.int(slot, &mut scratch).iter().map(|r| r.unpack().hop).collect();
+        assert_eq!(hops, (0..MAX_HOPS as u8).collect::<Vec<_>>());
+        packets.remove(slot);
+        assert_eq!((packets.live(), packets.spill_free.len()), (0, 1));
+    }
+
+    #[test]
+    fn fifos_keep_their_order() {
+        let mut packets = Packets::default();
+        let mut fifo = Fifo::default();
+        let slots: Vec<u32> =
+            (0..3).map(|i| packets.insert(Packet::new(PacketKind::Data, DATA, i, 0, 100))).collect();
+        for &s in &slots {
+            fifo.push(&mut packets, s);
+        }
+        let out: Vec<u32> = (0..3).map(|_| fifo.pop(&packets)).collect();
+        assert_eq!(out, slots);
+        assert!(fifo.is_empty());
+    }
+}

@@ -1,0 +1,146 @@
+//! Shortest-path routing with equal-cost multi-path: flat tables, computed once.
+//!
+//! For every switch and destination host the table names the group of egress ports on shortest paths (fewest links; links
+//! of the network are not weighted). A flow picks from each group by a hash of its number and the switch, so all its packets
+//! take one path.
+
+use crate::port::NodeRef;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Next hops for every (switch, destination host).
+pub(crate) struct Routes {
+    hosts: usize,
+    /// (offset into `groups`, size) by `switch * hosts + host`; size zero: unreachable.
+    table: Vec<(u32, u16)>,
+    groups: Vec<u32>,
+}
+
+impl Routes {
+    /// Computes the tables. `ends[p]` are owner and peer of port `p`.
+    pub fn new(hosts: usize, switches: usize, ends: &[(NodeRef, NodeRef)]) -> Routes {
+        let index = |node: NodeRef| match node {
+            NodeRef::Host(h) => h as usize,
+            NodeRef::Switch(s) => hosts + s as usize,
+        };
+        let mut ports: Vec<Vec<u32>> = vec![Vec::new(); hosts + switches];
+        for (p, (owner, _)) in ends.iter().enumerate() {
+            ports[index(*owner)].push(p as u32);
+        }
+        let mut routes = Routes { hosts, table: vec![(0, 0); switches * hosts], groups: Vec::new() };
+        // Most switches share their groups with thousands of destinations: each group is stored once.
+        let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut distance = vec![u32::MAX; hosts + switches];
+        for host in 0..hosts {
+            distance.fill(u32::MAX);
+            distance[host] = 0;
+            let mut queue = VecDeque::from([host]);
+            while let Some(node) = queue.pop_front() {
+                // Hosts do not forward.
+                if node < hosts && node != host {
+                    continue;
+                }
+                for &p in &ports[node] {
+                    let neighbour = index(ends[p as usize].1);
+                    if distance[neighbour] == u32::MAX {
+                        distance[neighbour] = distance[node] + 1;
+                        queue.push_back(neighbour);
+                    }
+                }
+            }
+            for s in 0..switches {
+                let here = distance[hosts + s];
+                if here == u32::MAX {
+                    continue;
+                }
+                let closer = |p: &u32| {
+                    let peer = ends[*p as usize].1;
+                    distance[index(peer)] < here && !(matches!(peer, NodeRef::Host(h) if h as usize != host))
+                };
+                let group: Vec<u32> = ports[hosts + s].iter().copied().filter(closer).collect();
+                let size = group.len() as u16;
+                let offset = *known.entry(group).or_insert_with_key(|group| {
+                    routes.groups.extend_from_slice(group);
+                    (routes.groups.len() - group.len()) as u32
+                });
+                routes.table[s * hosts + host] = (offset, size);
+            }
+        }
+        routes
+    }
+
+    /// The egress port of `switch` towards host `dst` for `flow`; `None` if there is no path.
+    #[inline]
+    pub fn next(&self, switch: u32, dst: u32, flow: u32) -> Option<u32> {
+        let (offset, size) = self.table[switch as usize * self.hosts + dst as usize];
+        match size {
+            0 => None,
+            1 => Some(self.groups[offset as usize]),
+            n => Some(self.groups[offset as usize + pick(flow, switch, n) as usize]),
+        }
+    }
+
+    /// All egress ports on shortest paths.
+    #[cfg(test)]
+    pub fn group(&self, switch: u32, dst: u32) -> &[u32] {
+        let (offset, size) = self.table[switch as usize * self.hosts + dst as usize];
+        &self.groups[offset as usize..offset as usize + size as usize]
+    }
+}
+
+/// A stable choice among `n` for a flow at a switch: a mixing hash, scaled by multiplication (no modulo bias).
+#[inline]
+fn pick(flow: u32, switch: u32, n: u16) -> u32 {
+    let mut h = u64::from(flow) << 32 | u64::from(switch);
+    // The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+    h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    h ^= h >> 31;
+    ((h >> 32) * u64::from(n) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use NodeRef::{Host, Switch};
+
+    /// Two leaves and two spines, one host a leaf.
+    fn leaf_spine() -> Vec<(NodeRef, NodeRef)> {
+        let links = [
+            (Host(0), Switch(0)),
+            (Host(1), Switch(1)),
+            (Switch(0), Switch(2)),
+            (Switch(0), Switch(3)),
+            (Switch(1), Switch(2)),
+            (Switch(1), Switch(3)),
+        ];
+        links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect()
+    }
+
+    #[test]
+    fn all_shortest_paths_are_used_and_no_others() {
+        let routes = Routes::new(2, 4, &leaf_spine());
+        assert_eq!(routes.group(0, 1), [4, 6]);
+        assert_eq!(routes.group(0, 0), [1]);
+        assert_eq!(routes.group(2, 1), [9]);
+    }
+
+    #[test]
+    fn flows_spread_evenly() {
+        // Chi-square with one degree of freedom: 10.8 is the 0.1 % point.
+        let n = 10_000u32;
+        let first = (0..n).filter(|f| pick(*f, 7, 2) == 0).count() as f64;
+        let expected = f64::from(n) / 2.0;
+        let chi2 = 2.0 * (first - expected).powi(2) / expected;
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+    }
+
+    #[test]
+    fn islands_are_unreachable() {
+        let mut ends = leaf_spine();
+        ends.push((Host(2), Switch(4)));
+        ends.push((Switch(4), Host(2)));
+        let routes = Routes::new(3, 5, &ends);
+        assert_eq!(routes.next(0, 2, 1), None);
+        assert!(routes.next(4, 2, 1).is_some());
+    }
+}

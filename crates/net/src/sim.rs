@@ -1,0 +1,463 @@
+//! The simulation: its state, its event loop, what it gives back.
+//!
+//! Events, in the order in which they happen at equal times (each kind by the number of its port or host): transmissions,
+//! arrivals, flow starts and stops, timers, agents' timers, samples. That order depends on the scenario alone.
+
+use crate::agent::Agent;
+use crate::host::{Agenda, Host};
+use crate::packet::{NIL, PacketKind, Packets};
+use crate::path;
+use crate::port::{NodeRef, Port, PortStats};
+use crate::receiver::ReceiverState;
+use crate::result::{FlowRow, Invariant, RunResult, Totals};
+use crate::routing::Routes;
+use crate::sample::Recorder;
+use crate::sender::{Plan, SenderState};
+use crate::slab::Slab;
+use crate::spec::{FlowSpec, NetworkSpec, NodeSpec, TransportSpec};
+use crate::switch::{Ingress, Switch};
+use farloop_cc::{AnyParams, Effect, FlowInfo, IntRecord, Sender};
+use farloop_engine::{Calendar, LogicalProcess};
+use farloop_units::{Bytes, Delta, Time};
+
+/// A flow has no state yet.
+pub(crate) const NONE: u32 = NIL;
+/// A flow has no state any more.
+pub(crate) const DONE: u32 = NIL - 1;
+/// Slots from here on are no slots.
+pub(crate) const GONE: u32 = DONE;
+
+/// Sizes of an algorithm's packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Format {
+    /// Payload of a full packet.
+    pub mss: u16,
+    /// A full packet on the wire.
+    pub packet: u16,
+    /// An ACK or signal on the wire.
+    pub ack_wire: u16,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Where the simulation ends at the latest.
+    pub end: Time,
+    /// Packets that arrived at a node so far.
+    pub packet_hops: u64,
+}
+
+/// The caller asked for the run to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cancelled;
+
+/// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
+pub struct Simulation {
+    pub(crate) now: Time,
+    pub(crate) end: Time,
+    pub(crate) calendar: Calendar,
+    pub(crate) packets: Packets,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) stats: Vec<PortStats>,
+    pub(crate) ingress: Vec<Ingress>,
+    pub(crate) nodes: Vec<NodeRef>,
+    pub(crate) node_specs: Vec<NodeSpec>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) routes: Routes,
+    pub(crate) transport: TransportSpec,
+    pub(crate) algorithms: Vec<AnyParams>,
+    pub(crate) formats: Vec<Format>,
+    pub(crate) intra_rtt: Delta,
+    pub(crate) flow_specs: Vec<FlowSpec>,
+    pub(crate) sender_of: Vec<u32>,
+    pub(crate) receiver_of: Vec<u32>,
+    pub(crate) senders: Slab<SenderState>,
+    pub(crate) receivers: Slab<ReceiverState>,
+    /// Finished flows.
+    pub(crate) rows: Vec<FlowRow>,
+    /// When the last byte of each finished flow arrived.
+    pub(crate) received: Vec<(u32, Time)>,
+    /// Packets dropped although they entered by a port with PFC, by that port.
+    pub(crate) lossless_drops: Vec<u64>,
+    pub(crate) recorder: Recorder,
+    pub(crate) totals: Totals,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) scratch: Vec<IntRecord>,
+    /// Event ids: transmissions are 0.., then these.
+    pub(crate) arrival_base: u32,
+    pub(crate) agenda_base: u32,
+    pub(crate) timer_base: u32,
+    pub(crate) agent_base: u32,
+    pub(crate) sample_event: u32,
+}
+
+impl Simulation {
+    /// Runs to the end. `progress` is called every few hundred thousand events; it returns `false` to cancel.
+    pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Cancelled> {
+        while self.step(self.end, 400_000) {
+            if !progress(Progress { now: self.now, end: self.end, packet_hops: self.totals.packet_hops }) {
+                return Err(Cancelled);
+            }
+        }
+        Ok(self.conclude())
+    }
+
+    /// Executes events before or at `end`, at most `limit` of them; `false` when none is left.
+    fn step(&mut self, end: Time, limit: u64) -> bool {
+        for _ in 0..limit {
+            let Some((time, event)) = self.calendar.next().filter(|(time, _)| *time <= end) else { return false };
+            assert!(time >= self.now, "time runs backwards: {} after {}", time, self.now);
+            // Samples go on for ever: they alone keep nothing alive.
+            self.now = time;
+            self.totals.events += 1;
+            self.execute(event);
+        }
+        true
+    }
+
+    #[inline]
+    fn execute(&mut self, event: u32) {
+        if event >= self.arrival_base && event < self.agenda_base {
+            self.arrive(event - self.arrival_base);
+        } else if event < self.arrival_base {
+            self.ports[event as usize].armed_at = Time::NEVER;
+            match self.ports[event as usize].owner {
+                NodeRef::Switch(_) => {
+                    self.transmit_switch(event);
+                    if self.ports[event as usize].armed_at == Time::NEVER {
+                        self.calendar.cancel(event);
+                    }
+                }
+                NodeRef::Host(h) => {
+                    self.transmit_host(h, event);
+                    if self.ports[event as usize].armed_at == Time::NEVER {
+                        self.calendar.cancel(event);
+                    }
+                }
+            }
+        } else if event < self.timer_base {
+            self.next_on_agenda(event - self.agenda_base);
+        } else if event < self.agent_base {
+            self.host_timers(event - self.timer_base);
+        } else if event < self.sample_event {
+            self.agent_timer(event - self.agent_base);
+        } else {
+            self.sample();
+        }
+    }
+
+    /// The first packet on the link of port `p` arrives at its other end.
+    #[inline]
+    fn arrive(&mut self, p: u32) {
+        let port = &mut self.ports[p as usize];
+        let slot = port.pipe.pop(&self.packets);
+        if port.pipe.is_empty() {
+            self.calendar.cancel(self.arrival_base + p);
+        } else {
+            let next = self.packets[slot].next_arrival;
+            self.calendar.set(self.arrival_base + p, next);
+        }
+        let (peer, unreliable) = (port.peer, port.unreliable);
+        if unreliable && self.vanishes(p, slot) {
+            return;
+        }
+        self.totals.packet_hops += 1;
+        // Ports are numbered in pairs: the other end of this link is the receiving node's own port.
+        let own = p ^ 1;
+        match peer {
+            NodeRef::Switch(s) => self.switch_receive(s, own, slot),
+            NodeRef::Host(h) => self.host_receive(h, own, slot),
+        }
+    }
+
+    /// Draws whether the link of port `p` loses or damages the packet. PFC frames are exempt: real ones are refreshed.
+    fn vanishes(&mut self, p: u32, slot: u32) -> bool {
+        if matches!(self.packets[slot].kind, PacketKind::Xoff | PacketKind::Xon) {
+            return false;
+        }
+        let stats = &mut self.stats[p as usize];
+        let u = stats.random.uniform();
+        if u >= stats.loss + stats.corruption {
+            return false;
+        }
+        if u < stats.loss {
+            stats.row.lost += 1;
+            self.totals.lost += 1;
+        } else {
+            stats.row.corrupted += 1;
+            self.totals.corrupted += 1;
+        }
+        self.packets.remove(slot);
+        true
+    }
+
+    /// Something may have become ready at port `p`.
+    pub(crate) fn kick(&mut self, p: u32) {
+        match self.ports[p as usize].owner {
+            NodeRef::Switch(_) => self.kick_switch_port(p),
+            NodeRef::Host(h) => self.kick_host(h, p),
+        }
+    }
+
+    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not).
+    #[inline]
+    pub(crate) fn arm(&mut self, p: u32, at: Time) {
+        let port = &mut self.ports[p as usize];
+        if port.armed_at == at {
+            return;
+        }
+        port.armed_at = at;
+        if at == Time::NEVER {
+            self.calendar.cancel(p);
+        } else {
+            self.calendar.set(p, at);
+        }
+    }
+
+    /// The next start or stop on a host's agenda.
+    fn next_on_agenda(&mut self, host: u32) {
+        let Some((_, flow, what)) = self.hosts[host as usize].agenda.pop() else { return };
+        match self.hosts[host as usize].agenda.last() {
+            Some((time, ..)) => self.calendar.set(self.agenda_base + host, *time),
+            None => self.calendar.cancel(self.agenda_base + host),
+        }
+        match what {
+            Agenda::Start => self.start_flow(host, flow),
+            Agenda::Stop => self.stop_flow(flow),
+        }
+    }
+
+    fn start_flow(&mut self, host: u32, flow: u32) {
+        let spec = self.flow_specs[flow as usize];
+        let info = self.flow_info(flow);
+        let cc = self.algorithms[spec.algorithm as usize].sender(&info);
+        let plan = Plan {
+            host,
+            dst: self.host_of(spec.dst),
+            class: spec.class,
+            kind: self.transport.kind,
+            limit: spec.size.get(),
+            rto: if self.crosses(flow) { self.transport.rto_cross } else { self.transport.rto_intra },
+        };
+        let row = self.empty_row(flow, info.base_rtt);
+        let slot = self.senders.insert(SenderState::new(plan, &info, row, cc));
+        self.sender_of[flow as usize] = slot;
+        self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
+        self.reschedule(slot);
+    }
+
+    fn empty_row(&self, flow: u32, base_rtt: Delta) -> FlowRow {
+        FlowRow {
+            flow,
+            start: self.flow_specs[flow as usize].start,
+            finish: None,
+            delivered: Bytes::ZERO,
+            ideal: self.ideal_completion(flow),
+            received: None,
+            base_rtt,
+            retransmitted: 0,
+            timeouts: 0,
+            marked: 0,
+            packets: 0,
+        }
+    }
+
+    /// The flow's application has no more to send.
+    fn stop_flow(&mut self, flow: u32) {
+        let slot = self.sender_of[flow as usize];
+        if slot < GONE {
+            self.stop_sender(slot);
+        }
+    }
+
+    /// Whether a flow leaves its datacenter.
+    pub(crate) fn crosses(&self, flow: u32) -> bool {
+        let spec = &self.flow_specs[flow as usize];
+        let datacenter = |node: u32| self.node_specs[node as usize].datacenter;
+        datacenter(spec.src).is_none() || datacenter(spec.src) != datacenter(spec.dst)
+    }
+
+    /// Index of the host at `node`.
+    pub(crate) fn host_of(&self, node: u32) -> u32 {
+        match self.nodes[node as usize] {
+            NodeRef::Host(h) => h,
+            NodeRef::Switch(_) => unreachable!("flows end at hosts; checked when the network is built"),
+        }
+    }
+
+    /// Egress ports from host to host, in order.
+    pub(crate) fn path(&self, src: u32, dst: u32, flow: u32) -> Vec<&Port> {
+        let mut path = vec![&self.ports[self.hosts[src as usize].port as usize]];
+        while let Some(NodeRef::Switch(s)) = path.last().map(|p| p.peer) {
+            let next = self.routes.next(s, dst, flow).expect("paths are checked when the network is built");
+            path.push(&self.ports[next as usize]);
+        }
+        path
+    }
+
+    /// What the flow's algorithm is told.
+    pub(crate) fn flow_info(&self, flow: u32) -> FlowInfo {
+        let spec = &self.flow_specs[flow as usize];
+        let format = self.formats[spec.algorithm as usize];
+        let line_rate = self.ports[self.hosts[self.host_of(spec.src) as usize].port as usize].rate;
+        FlowInfo {
+            base_rtt: self.base_rtt(flow),
+            intra_rtt: self.intra_rtt,
+            line_rate,
+            initial_rate: spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)),
+            initial_cwnd: spec.initial_cwnd,
+            mss: Bytes::new(u64::from(format.mss)),
+            packet: Bytes::new(u64::from(format.packet)),
+        }
+    }
+
+    /// Round-trip time of a full packet and its ACK in the empty network.
+    pub(crate) fn base_rtt(&self, flow: u32) -> Delta {
+        let spec = &self.flow_specs[flow as usize];
+        let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
+        let format = self.formats[spec.algorithm as usize];
+        path::base_rtt(&self.path(src, dst, flow), &self.path(dst, src, flow), format.packet, format.ack_wire)
+    }
+
+    /// Completion time of the flow alone in the empty network; zero for unlimited flows.
+    fn ideal_completion(&self, flow: u32) -> Delta {
+        let spec = &self.flow_specs[flow as usize];
+        if spec.size == Bytes::MAX {
+            return Delta::ZERO;
+        }
+        let format = self.formats[spec.algorithm as usize];
+        let (full, rest) = path::split(spec.size, format.mss);
+        let last = if rest > 0 { rest + format.packet - format.mss } else { 0 };
+        let path = self.path(self.host_of(spec.src), self.host_of(spec.dst), flow);
+        path::ideal_time(&path, full, format.packet, last)
+    }
+
+    /// Gathers the result and checks the run's invariants.
+    fn conclude(mut self) -> RunResult {
+        let end = if self.end == Time::NEVER { self.now } else { self.end };
+        self.now = end;
+        let mut flows: Vec<Option<FlowRow>> = vec![None; self.flow_specs.len()];
+        for row in self.rows.iter().chain(self.senders.iter().map(|s| &s.row)) {
+            flows[row.flow as usize] = Some(*row);
+        }
+        let mut flows: Vec<FlowRow> = (0..self.flow_specs.len() as u32)
+            .map(|f| flows[f as usize].unwrap_or_else(|| self.empty_row(f, self.base_rtt(f))))
+            .collect();
+        for (flow, time) in &self.received {
+            flows[*flow as usize].received = Some(*time);
+        }
+        for row in &mut flows {
+            row.delivered = Bytes::new(self.delivered(row.flow));
+        }
+        let mut ports = Vec::with_capacity(self.ports.len());
+        for (port, stats) in self.ports.iter().zip(&mut self.stats) {
+            stats.integrate(end, port.data_queue);
+            let mut row = stats.row.clone();
+            row.paused = stats.paused_until(end);
+            row.tx = Bytes::new(port.tx_bytes);
+            row.packets = port.tx_packets;
+            ports.push(row);
+        }
+        let mut totals = self.totals;
+        totals.end = end;
+        // PFC frames belong to links, not to the end-to-end ledger.
+        totals.in_flight = self.packets.live() as u64 - self.frames_in_flight();
+        totals.max_in_flight = self.packets.max_live() as u64;
+        totals.bytes_per_packet = (self.packets.memory() as u64).checked_div(totals.max_in_flight).unwrap_or(0);
+        let invariants = self.invariants(&totals, &ports);
+        RunResult {
+            flows,
+            ports,
+            flow_series: self.recorder.flow_series,
+            port_series: self.recorder.port_series,
+            totals,
+            invariants,
+        }
+    }
+
+    fn frames_in_flight(&self) -> u64 {
+        let mut frames = 0;
+        for port in &self.ports {
+            for fifo in port.queues.iter().chain([&port.pipe]) {
+                let mut slot = fifo.head;
+                while slot != NIL {
+                    frames += u64::from(matches!(self.packets[slot].kind, PacketKind::Xoff | PacketKind::Xon));
+                    slot = self.packets[slot].next;
+                }
+            }
+        }
+        frames
+    }
+
+    fn invariants(&self, totals: &Totals, ports: &[crate::result::PortRow]) -> Vec<Invariant> {
+        let dropped = totals.dropped_buffer + totals.dropped_agent + totals.lost + totals.corrupted;
+        let accounted = totals.delivered + dropped + totals.in_flight;
+        let conservation = Invariant {
+            name: "conservation",
+            ok: totals.injected == accounted,
+            detail: format!(
+                "{} packets injected = {} delivered + {dropped} dropped + {} in flight",
+                totals.injected, totals.delivered, totals.in_flight
+            ),
+        };
+        let lossless = self.lossless_drops.iter().enumerate().filter(|(_, n)| **n > 0);
+        let worst: Vec<String> = lossless
+            .map(|(p, n)| {
+                let (node, peer) = (&ports[p].node, &ports[p].peer);
+                let name = |n: &u32| self.node_specs[*n as usize].name.clone();
+                format!("{n} packets that entered {} from {}", name(node), name(peer))
+            })
+            .collect();
+        let lossless = Invariant {
+            name: "lossless",
+            ok: worst.is_empty(),
+            detail: if worst.is_empty() {
+                "no drop where priority flow control holds".into()
+            } else {
+                format!("dropped for lack of headroom: {}", worst.join(", "))
+            },
+        };
+        let over: Vec<String> = self
+            .ports
+            .iter()
+            .zip(ports)
+            .filter(|(port, _)| {
+                // Bytes whose transmission began by the end, less the packet still on the transmitter.
+                let allowed = port.rate.bytes_in(totals.end.since(Time::ZERO));
+                Bytes::new(port.tx_bytes) > allowed + Bytes::new(u64::from(u16::MAX))
+            })
+            .map(|(_, row)| format!("{} to {}", row.node, row.peer))
+            .collect();
+        let line_rate = Invariant {
+            name: "line rate",
+            ok: over.is_empty(),
+            detail: if over.is_empty() { "no link above its rate".into() } else { over.join(", ") },
+        };
+        vec![conservation, lossless, line_rate]
+    }
+}
+
+/// A simulation is one logical process: nothing leaves it.
+impl LogicalProcess for Simulation {
+    type Message = std::convert::Infallible;
+
+    fn next_event(&mut self) -> Time {
+        self.calendar.next().map_or(Time::NEVER, |(time, _)| time)
+    }
+    fn run_until(&mut self, end: Time, _: &mut dyn FnMut(usize, Self::Message)) {
+        while end > Time::ZERO && self.step(end - Delta::from_ps(1), u64::MAX) {}
+    }
+    fn receive(&mut self, _: usize, message: Self::Message) {
+        match message {}
+    }
+}
+
+/// Builds and runs `spec` without progress reports.
+pub fn simulate(spec: NetworkSpec) -> Result<RunResult, crate::build::BuildError> {
+    let simulation = Simulation::new(spec)?;
+    Ok(simulation.run(&mut |_| true).unwrap_or_else(|_| unreachable!("nobody cancels")))
+}
