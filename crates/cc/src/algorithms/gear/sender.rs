@@ -478,7 +478,7 @@ mod tests {
     #[test]
     fn losses_bring_cubic_in_for_cross_flows_only() {
         let p = GearParams::default();
-        let (flight, next) = (Bytes::new(1_000_000), Bytes::new(2_000_000));
+        let (flight, next) = (payload(312.5e6), Bytes::new(1_000_000_000));
         let mut intra = bench(&p, &at_rate(false, 50));
         let before = intra.sender.control();
         assert_eq!(intra.loss(LossKind::FastRetransmit, flight, next), before);
