@@ -6,7 +6,13 @@
 #[macro_use]
 mod registry;
 
+pub mod cubic;
+pub mod dctcp;
 pub mod fixed;
+pub mod gemini;
+pub mod hpcc;
+pub mod reno;
+pub mod window;
 
 use crate::api::*;
 use farloop_units::{Bytes, ParamError, ParamSpec, Params, Value};
@@ -16,6 +22,11 @@ pub const MAX_SENDER_BYTES: usize = 256;
 
 registry! {
     Fixed = fixed::Fixed,
+    Reno = reno::Reno,
+    Cubic = cubic::Cubic,
+    Dctcp = dctcp::Dctcp,
+    Gemini = gemini::Gemini,
+    Hpcc = hpcc::Hpcc,
 }
 
 /// What the registry knows of one algorithm or preset.

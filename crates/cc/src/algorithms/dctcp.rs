@@ -1,0 +1,274 @@
+//! `dctcp`: windows cut in proportion to the fraction of marked bytes.
+//!
+//! Source: Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, Eqs. 1 and 2; RFC 8257, §3.3; scaled additive increase
+//! from Gear (IEEE ToN 2025), §IV-A. Specification: `spec/dctcp.md`.
+//!
+//! The model:
+//! 1. Switches mark packets that meet more than K bytes of queue; the receiver echoes each mark.
+//! 2. Once per window of data, α moves by g towards the fraction of bytes that were marked.
+//! 3. The first mark of a window cuts cwnd by α/2; then marks are ignored until data sent after the cut is acknowledged.
+//! 4. Otherwise the window grows like Reno's, `increase` segments per round trip; marked ACKs do not grow it.
+//! 5. Losses halve the window, timeouts start again from one segment, as in TCP.
+//!
+//! ```text
+//!                 +-- marked ACK: cwnd·(1 - α/2) --> reduced --+
+//!   increasing ---+                                            +--> increasing
+//!                 +-- loss: halve or start again -> reduced ---+   (ack_seq > snd_nxt at the cut)
+//! ```
+
+use super::window::Window;
+use crate::api::*;
+use farloop_units::{Bytes, Delta, Rate};
+
+farloop_units::params! {
+    /// Parameters of [`Dctcp`].
+    pub struct DctcpParams {
+        /// Gain of the estimate of the marked fraction (g; DCTCP Eq. 1, RFC 8257 §4.2).
+        g: f64 = 0.0625, in 0.0001 => 1.0;
+        /// Marked fraction assumed at the start (RFC 8257 §4.2: 1, so that the first mark halves the window).
+        initial_alpha: f64 = 1.0, in 0.0 => 1.0;
+        /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion avoidance, as RDMA-like networks do.
+        slow_start: bool = false;
+        /// Additive increase in segments per round trip.
+        increase: f64 = 1.0, in 0.001 => 100_000.0;
+        /// Multiply `increase` by min(`ai_scaling_cap`, base RTT / intra-datacenter RTT) for flows across datacenters (Gear §IV-A).
+        ai_scaling: bool = false;
+        /// Largest factor of `ai_scaling` (Gear §IV-A).
+        ai_scaling_cap: f64 = 500.0, in 1.0 => 1_000_000.0;
+        /// A flow is across datacenters when its base RTT exceeds this many intra-datacenter RTTs (k in Gear).
+        cross_rtt_factor: f64 = 100.0, in 1.0 => 1_000_000.0;
+        /// Pace packets at `pacing_gain` windows per base RTT; otherwise ACKs alone clock them, as in the paper.
+        pacing: bool = false;
+        /// Windows per base RTT at which `pacing` sends.
+        pacing_gain: f64 = 1.0, in 0.1 => 10.0;
+    }
+}
+
+/// DCTCP.
+pub struct Dctcp;
+
+impl Algorithm for Dctcp {
+    const NAME: &'static str = "dctcp";
+    const SUMMARY: &'static str = "DCTCP: windows cut in proportion to the fraction of ECN-marked bytes";
+    const SOURCE: &'static str = "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010; RFC 8257";
+    const NEEDS: Needs = Needs { ecn: true, int: false, header_bytes: 0, port_agent: false };
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "dctcp-scaled",
+        summary: "DCTCP with the additive increase of cross-datacenter flows scaled by their RTT, as Gear compares with",
+        settings: &[("ai_scaling", "true")],
+    }];
+    type Params = DctcpParams;
+    type Sender = DctcpSender;
+    type Receiver = EchoReceiver;
+    type Port = NoPortAgent;
+
+    fn sender(params: &DctcpParams, flow: &FlowInfo) -> DctcpSender {
+        DctcpSender {
+            window: if params.slow_start { Window::slow_start(flow) } else { Window::at_initial_rate(flow) },
+            marks: MarkedFraction::new(params.g, params.initial_alpha),
+            increase: params.increase * increase_factor(params, flow),
+            reduced_until: Bytes::ZERO,
+            pacing_gain: params.pacing.then_some(params.pacing_gain),
+            base_rtt: flow.base_rtt,
+        }
+    }
+    fn receiver(_: &DctcpParams, _: &FlowInfo) -> EchoReceiver {
+        EchoReceiver
+    }
+}
+
+/// Gear §IV-A: what the additive increase of a flow is multiplied by.
+fn increase_factor(params: &DctcpParams, flow: &FlowInfo) -> f64 {
+    let ratio = flow.base_rtt.as_ps() as f64 / flow.intra_rtt.as_ps().max(1) as f64;
+    if params.ai_scaling && ratio > params.cross_rtt_factor { ratio.min(params.ai_scaling_cap) } else { 1.0 }
+}
+
+/// DCTCP's α: the moving average of the fraction of marked bytes, updated once per window of data (RFC 8257, §3.3).
+#[derive(Clone, Debug)]
+pub struct MarkedFraction {
+    alpha: f64,
+    g: f64,
+    acked: u64,
+    marked: u64,
+    window_end: Bytes,
+}
+
+impl MarkedFraction {
+    /// An estimate that starts at `alpha` and moves by the fraction `g` of the difference per window.
+    pub fn new(g: f64, alpha: f64) -> MarkedFraction {
+        MarkedFraction { alpha, g, acked: 0, marked: 0, window_end: Bytes::ZERO }
+    }
+
+    /// The estimate, from 0 to 1.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// Counts an ACK; at the end of a window of data the estimate moves, and the answer is true.
+    pub fn on_ack(&mut self, ack: &Ack<'_>) -> bool {
+        self.acked += ack.acked.get();
+        if ack.ecn_echo {
+            self.marked += ack.acked.get();
+        }
+        if ack.ack_seq <= self.window_end {
+            return false;
+        }
+        if self.acked > 0 {
+            let fraction = self.marked as f64 / self.acked as f64;
+            self.alpha = (1.0 - self.g) * self.alpha + self.g * fraction; // Eq. 1
+        }
+        (self.acked, self.marked, self.window_end) = (0, 0, ack.snd_nxt);
+        true
+    }
+}
+
+/// The sender half of [`Dctcp`].
+pub struct DctcpSender {
+    window: Window,
+    marks: MarkedFraction,
+    increase: f64,
+    /// Marks are ignored until an ACK goes beyond this offset: they are of packets that left before the last cut.
+    reduced_until: Bytes,
+    pacing_gain: Option<f64>,
+    base_rtt: Delta,
+}
+
+impl Sender for DctcpSender {
+    fn control(&self) -> Control {
+        let pacing = self.pacing_gain.map_or(Rate::MAX, |gain| self.window.pacing(self.base_rtt, gain));
+        Control { cwnd: self.window.bytes(), pacing }
+    }
+
+    fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
+        self.marks.on_ack(ack);
+        if !ack.ecn_echo {
+            self.window.grow(ack, self.increase);
+        } else if ack.ack_seq > self.reduced_until {
+            self.window.cut(self.marks.alpha() / 2.0); // Eq. 2
+            self.reduced_until = ack.snd_nxt;
+        }
+    }
+
+    fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
+        match loss.kind {
+            LossKind::FastRetransmit => self.window.fast_retransmit(loss, 0.5),
+            LossKind::Timeout => self.window.timeout(loss, 0.5),
+            LossKind::Spurious => {
+                self.window.undo();
+                return;
+            }
+        }
+        // A window that lost a packet and met marks is cut once, for the loss (RFC 8257, §3.5).
+        self.reduced_until = loss.snd_nxt;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::window::tests::ack;
+    use super::*;
+    use crate::testing::{Bench, flow};
+
+    fn sender(params: &DctcpParams, segments: u64) -> Bench<DctcpSender> {
+        let flow = FlowInfo { initial_cwnd: Some(Bytes::new(1460 * segments)), ..flow(false) };
+        Bench::new(Dctcp::sender(params, &flow))
+    }
+    fn marked(ack: Ack<'_>) -> Ack<'_> {
+        Ack { ecn_echo: true, ..ack }
+    }
+
+    #[test]
+    fn alpha_moves_by_g_towards_the_marked_fraction_of_each_window() {
+        let mut m = MarkedFraction::new(1.0 / 16.0, 0.0);
+        assert!(m.on_ack(&ack(1, 1, 8))); // the window ends at segment 9
+        for end in 2..=9 {
+            let one = ack(end, 1, 8);
+            assert!(!m.on_ack(&if end <= 5 { marked(one) } else { one }));
+        }
+        assert!(m.on_ack(&ack(10, 1, 8)));
+        // 4 of 9 bytes marked: 1/16 · 4/9.
+        assert!((m.alpha() - 4.0 / 144.0).abs() < 1e-12, "{}", m.alpha());
+    }
+
+    #[test]
+    fn a_window_is_cut_once_and_by_half_of_alpha() {
+        let params = DctcpParams { initial_alpha: 0.4, ..DctcpParams::default() };
+        let mut b = sender(&params, 100);
+        // The first ACK ends the empty first window with everything marked: α = 0.4·15/16 + 1/16 = 0.4375.
+        b.ack(&marked(ack(1, 1, 99)));
+        assert!((b.sender.window.segments() - 100.0 * (1.0 - 0.4375 / 2.0)).abs() < 1e-9);
+        let after = b.sender.control();
+        for end in 2..=100 {
+            assert_eq!(b.ack(&marked(ack(end, 1, 99))), after, "no second cut, no growth by marked ACKs");
+        }
+        assert!(b.ack(&marked(ack(101, 1, 99))).cwnd < after.cwnd);
+    }
+
+    #[test]
+    fn a_trace_with_marks_and_losses() {
+        let params = DctcpParams { initial_alpha: 0.0, g: 1.0, ..DctcpParams::default() };
+        let mut b = sender(&params, 10);
+        let mut trace = Vec::new();
+        // A cumulative ACK of a whole window per round trip.
+        for mark in [false, false, true, false] {
+            let window = b.sender.control().cwnd.get() / 1460;
+            let end = 20 * (trace.len() as u64 + 1);
+            let one = ack(end, window, 10);
+            b.ack(&if mark { marked(one) } else { one });
+            trace.push((b.sender.window.segments() * 100.0).round() / 100.0);
+        }
+        let lost = b.loss(LossKind::FastRetransmit, Bytes::new(1460 * 6), Bytes::new(1460 * 500));
+        trace.push(lost.cwnd.as_f64() / 1460.0);
+        // A mark on a packet that was in flight with the lost one does not cut again.
+        let ignored = b.ack(&marked(ack(400, 1, 2)));
+        trace.push(ignored.cwnd.as_f64() / 1460.0);
+        let timeout = b.loss(LossKind::Timeout, Bytes::new(1460 * 3), Bytes::new(1460 * 500));
+        trace.push(timeout.cwnd.as_f64() / 1460.0);
+        // +1, +1, all marked with g = 1: halved, +1, halved, ignored, timeout.
+        assert_eq!(trace, [11.0, 12.0, 6.0, 7.0, 3.0, 3.0, 1.0]);
+    }
+
+    #[test]
+    fn the_sawtooth_has_the_papers_amplitude() {
+        // One flow; what leaves while the window exceeds W* = BDP + K segments is marked. DCTCP's analysis (§3.3) predicts
+        // α = √(2/W*) and an oscillation of W*·α/2 segments, for a g below 1.386/√(2·W*) (its Eq. 15).
+        let threshold: f64 = 2000.0;
+        let params = DctcpParams { initial_alpha: 0.05, g: 1.0 / 64.0, ..DctcpParams::default() };
+        let mut b = sender(&params, 1990);
+        let (mut low, mut high) = (f64::MAX, f64::MIN);
+        let mut mark = false;
+        let mut end = 0;
+        for round in 0..2000 {
+            let window = b.sender.window.segments() as u64;
+            for _ in 0..window {
+                end += 1;
+                let one = ack(end, 1, window - 1);
+                b.ack(&if mark { marked(one) } else { one });
+            }
+            mark = b.sender.window.segments() > threshold;
+            if round > 1000 {
+                (low, high) = (low.min(b.sender.window.segments()), high.max(b.sender.window.segments()));
+            }
+        }
+        let theory = threshold * (2.0 / threshold).sqrt() / 2.0;
+        assert!(((high - low) / theory - 1.0).abs() < 0.15, "{low} to {high}, theory {theory}");
+    }
+
+    #[test]
+    fn cross_datacenter_flows_may_increase_faster() {
+        let scaled = DctcpParams { ai_scaling: true, ..DctcpParams::default() };
+        assert_eq!(increase_factor(&scaled, &flow(false)), 1.0);
+        assert_eq!(increase_factor(&scaled, &flow(true)), 500.0); // 50 ms / 32 µs = 1562, capped
+        let near = FlowInfo { base_rtt: Delta::from_us(32 * 200), ..flow(true) };
+        assert_eq!(increase_factor(&scaled, &near), 200.0);
+        assert_eq!(increase_factor(&DctcpParams::default(), &flow(true)), 1.0);
+    }
+
+    #[test]
+    fn pacing_spreads_a_window_over_the_base_round_trip() {
+        let params = DctcpParams { pacing: true, ..DctcpParams::default() };
+        // 100 segments of 1538 B on the wire per 32 µs.
+        assert_eq!(sender(&params, 100).sender.control().pacing, Rate::from_mbps(38_450));
+        assert_eq!(sender(&DctcpParams::default(), 100).sender.control().pacing, Rate::MAX);
+    }
+}

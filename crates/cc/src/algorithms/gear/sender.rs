@@ -1,0 +1,546 @@
+//! Gear's sender: which kind of flow this is, and the loop that turns ACKs into a window and a rate.
+
+use super::cross::CrossWindow;
+use super::intra::IntraWindow;
+use super::signal::{Fallback, Sample, Signal};
+use super::{GearParams, Law, Limits, QueueHorizon};
+use crate::algorithms::cubic::{CubicParams, CubicSender};
+use crate::algorithms::hpcc::{HpccParams, HpccSender};
+use crate::api::*;
+use farloop_units::{Bytes, Delta, Rate};
+
+/// The sender half of [`Gear`](super::Gear).
+pub struct GearSender(Box<Flow>);
+
+/// What is known of the flow, and the law that its kind follows.
+struct Flow {
+    params: GearParams,
+    info: FlowInfo,
+    irtt: Delta,
+    kind: Kind,
+    /// The handshake's RTT turned out to be no base RTT; it is taken from the samples since.
+    corrected: bool,
+    control: ControlLoop,
+}
+
+/// Where a flow runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Intra,
+    Cross,
+}
+
+enum ControlLoop {
+    Gear(GearLoop),
+    Hpcc(HpccSender),
+}
+
+impl GearSender {
+    /// A sender that starts at the flow's initial rate (or window), classified by the flow's base round-trip time.
+    pub fn new(params: &GearParams, flow: &FlowInfo) -> GearSender {
+        let irtt = params.irtt.unwrap_or(flow.intra_rtt);
+        let kind = if is_intra(params, irtt, flow.base_rtt) { Kind::Intra } else { Kind::Cross };
+        let control = ControlLoop::new(params, flow, irtt, kind);
+        GearSender(Box::new(Flow { params: params.clone(), info: *flow, irtt, kind, corrected: false, control }))
+    }
+}
+
+/// Whether a flow with this round-trip time runs inside a datacenter (paper, III-B).
+fn is_intra(params: &GearParams, irtt: Delta, rtt: Delta) -> bool {
+    (rtt.as_ps() as f64) < params.cross_factor * irtt.as_ps() as f64
+}
+
+impl ControlLoop {
+    fn new(p: &GearParams, flow: &FlowInfo, irtt: Delta, kind: Kind) -> ControlLoop {
+        let law = match kind {
+            Kind::Intra => p.intra,
+            Kind::Cross => p.cross,
+        };
+        match law {
+            Law::Gear => ControlLoop::Gear(GearLoop::new(p, flow, irtt, kind)),
+            Law::Hpcc => {
+                // All that the two have in common stays as it is, so that an ablation changes the law alone.
+                let w_ai = Bytes::from_f64(p.w_ai_fraction * flow.line_rate.bytes_in(irtt).as_f64());
+                let hpcc = HpccParams { eta: p.eta, max_stage: p.max_stage, w_ai: Some(w_ai), ..HpccParams::default() };
+                ControlLoop::Hpcc(HpccSender::new(&hpcc, flow))
+            }
+        }
+    }
+}
+
+impl Flow {
+    /// Corrects the classification where an RTT sample proves the handshake's wrong; never from intra-DC to cross-DC, because
+    /// queues make round trips longer, not shorter.
+    fn learn_rtt(&mut self, ctx: &mut Ctx<'_>, rtt: Delta) {
+        if rtt == Delta::ZERO || rtt >= self.info.base_rtt {
+            return;
+        }
+        if self.kind == Kind::Cross && is_intra(&self.params, self.irtt, rtt) {
+            let rate = match &self.control {
+                ControlLoop::Gear(g) => g.rate(),
+                ControlLoop::Hpcc(h) => h.control().pacing,
+            };
+            self.info = FlowInfo { base_rtt: rtt, initial_rate: rate, initial_cwnd: None, ..self.info };
+            (self.kind, self.corrected) = (Kind::Intra, true);
+            self.control = ControlLoop::new(&self.params, &self.info, self.irtt, Kind::Intra);
+            match &mut self.control {
+                ControlLoop::Gear(_) => {}
+                ControlLoop::Hpcc(h) => h.on_start(ctx),
+            }
+        } else if self.corrected {
+            // The sample that corrected the kind may have met queues itself.
+            self.info.base_rtt = rtt;
+            if let ControlLoop::Gear(g) = &mut self.control {
+                g.rebase(&self.params, &self.info);
+            }
+        }
+    }
+}
+
+impl Sender for GearSender {
+    #[inline]
+    fn control(&self) -> Control {
+        match &self.0.control {
+            ControlLoop::Gear(g) => g.control,
+            ControlLoop::Hpcc(h) => h.control(),
+        }
+    }
+    fn on_start(&mut self, ctx: &mut Ctx<'_>) {
+        if let ControlLoop::Hpcc(h) = &mut self.0.control {
+            h.on_start(ctx);
+        }
+    }
+    #[inline]
+    fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
+        match &mut self.0.control {
+            ControlLoop::Gear(g) => g.on_send(ctx, sent),
+            ControlLoop::Hpcc(h) => h.on_send(ctx, sent),
+        }
+    }
+    #[inline]
+    fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        self.0.learn_rtt(ctx, ack.rtt);
+        let flow = &mut *self.0;
+        match &mut flow.control {
+            ControlLoop::Gear(g) => g.on_ack(&flow.params, ctx, ack),
+            ControlLoop::Hpcc(h) => h.on_ack(ctx, ack),
+        }
+    }
+    fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
+        let flow = &mut *self.0;
+        match &mut flow.control {
+            ControlLoop::Gear(g) => g.on_loss(&flow.params, &flow.info, ctx, loss),
+            ControlLoop::Hpcc(h) => h.on_loss(ctx, loss),
+        }
+    }
+    fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        match &mut self.0.control {
+            ControlLoop::Gear(g) => g.on_timer(ctx, timer),
+            ControlLoop::Hpcc(h) => h.on_timer(ctx, timer),
+        }
+    }
+}
+
+/// Gear's own loop (Algorithm 1, `NewACK`).
+struct GearLoop {
+    law: Window,
+    limits: Limits,
+    signal: Signal,
+    /// lastUpdateSeq; `None` until the first ACK.
+    last_update: Option<Bytes>,
+    /// A sample was used.
+    sampled: bool,
+    /// W_AI is a fraction of what the bottleneck sends in this time.
+    additive_time: Delta,
+    payload_per_wire: f64,
+    line_rate: Rate,
+    /// w_wan of a cross-DC flow that lost something.
+    wan: Option<Box<CubicSender>>,
+    control: Control,
+}
+
+enum Window {
+    Intra(IntraWindow),
+    Cross(CrossWindow),
+}
+
+impl GearLoop {
+    fn new(p: &GearParams, flow: &FlowInfo, irtt: Delta, kind: Kind) -> GearLoop {
+        let limits = Limits::new(flow);
+        let payload_per_wire = flow.mss.as_f64() / flow.packet.as_f64();
+        let initial = match flow.initial_cwnd {
+            Some(cwnd) => cwnd.as_f64() / payload_per_wire,
+            None => flow.initial_rate.as_f64() * flow.base_rtt.as_ps() as f64 / BITS_PS_PER_BYTE_S,
+        };
+        // Below the floor a start may well be: nobody computed it.
+        let initial = initial.clamp(1.0, limits.cap);
+        let horizon = match p.queue_horizon {
+            QueueHorizon::Irtt => irtt,
+            QueueHorizon::Own => flow.base_rtt,
+        };
+        let fallback = match kind {
+            _ if !p.first_rtt_consecutive => Fallback::Wait,
+            Kind::Intra => Fallback::Consecutive(flow.base_rtt),
+            Kind::Cross => Fallback::SinceFirst(irtt),
+        };
+        let mut this = GearLoop {
+            law: match kind {
+                Kind::Intra => Window::Intra(IntraWindow::new(initial)),
+                Kind::Cross => Window::Cross(CrossWindow::new(initial)),
+            },
+            limits,
+            signal: Signal::new(flow.base_rtt, horizon, fallback),
+            last_update: None,
+            sampled: false,
+            additive_time: match kind {
+                Kind::Intra if !p.scale_intra_additive => irtt,
+                _ => flow.base_rtt,
+            },
+            payload_per_wire,
+            line_rate: flow.line_rate,
+            wan: None,
+            control: Control { cwnd: Bytes::MAX, pacing: Rate::MAX },
+        };
+        this.control = this.compute_control(p);
+        this
+    }
+
+    /// A smaller base round-trip time: the window shrinks with it, the rate stays.
+    fn rebase(&mut self, p: &GearParams, flow: &FlowInfo) {
+        let factor = flow.base_rtt.ratio(self.limits.base_rtt);
+        self.limits = Limits::new(flow);
+        if p.scale_intra_additive {
+            self.additive_time = flow.base_rtt;
+        }
+        let limits = self.limits;
+        let (window, reference) = self.law.windows();
+        *window = limits.clamp(*window * factor);
+        *reference = limits.clamp(*reference * factor);
+        self.control = self.compute_control(p);
+    }
+
+    fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
+        self.signal.on_send(ctx.now(), sent);
+        if let Some(wan) = &mut self.wan {
+            wan.on_send(ctx, sent);
+        }
+    }
+
+    fn on_ack(&mut self, p: &GearParams, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        if let Some(wan) = &mut self.wan {
+            // Losses alone drive it, and a window that does not limit must not grow (RFC 9438, 5.8).
+            let idle = Bytes::from_f64(self.law.window() * self.payload_per_wire) < wan.control().cwnd;
+            wan.on_ack(ctx, &Ack { ecn_echo: false, app_limited: ack.app_limited || idle, ..*ack });
+        }
+        let sample = self.signal.on_ack(ack);
+        match (self.last_update, sample) {
+            (None, _) => self.last_update = Some(ack.snd_nxt),
+            (Some(last), Some(sample)) => {
+                let at_once = !self.sampled && p.cross_first_update && matches!(self.law, Window::Cross(_));
+                let update = at_once || ack.ack_seq > last;
+                if update {
+                    self.last_update = Some(ack.snd_nxt);
+                }
+                self.sampled = true;
+                self.on_sample(p, ctx, ack, sample, update);
+            }
+            (Some(_), None) => {}
+        }
+        self.control = self.compute_control(p);
+    }
+
+    fn on_sample(&mut self, p: &GearParams, ctx: &Ctx<'_>, ack: &Ack<'_>, s: Sample, update: bool) {
+        let round_trip = s.rate.as_f64() * self.additive_time.as_ps() as f64 / BITS_PS_PER_BYTE_S;
+        let additive = p.w_ai_fraction * round_trip;
+        let (window, reference) = self.law.windows();
+        let before = (*window, *reference);
+        match &mut self.law {
+            Window::Intra(w) => w.on_sample(p, &self.limits, ctx.now(), s.u, additive, update),
+            Window::Cross(w) => w.on_sample(p, &self.limits, s.u, s.rate, additive, update),
+        }
+        if ack.in_recovery {
+            let (window, reference) = self.law.windows();
+            *window = window.min(before.0);
+            *reference = reference.min(before.1);
+        }
+    }
+
+    fn on_loss(&mut self, p: &GearParams, flow: &FlowInfo, ctx: &mut Ctx<'_>, loss: &Loss) {
+        if loss.kind != LossKind::Spurious {
+            self.signal.on_loss();
+            if let (None, Window::Cross(w)) = (&self.wan, &self.law) {
+                // Until something is lost the WAN sets no limit; then CUBIC starts from the window that was too much.
+                let payload = Bytes::from_f64(w.window * self.payload_per_wire).max(flow.mss);
+                let flow = FlowInfo { initial_cwnd: Some(payload), ..*flow };
+                self.wan = Some(Box::new(CubicSender::new(&CubicParams::default(), &flow)));
+            }
+        }
+        if let Some(wan) = &mut self.wan {
+            wan.on_loss(ctx, loss);
+        }
+        self.control = self.compute_control(p);
+    }
+
+    fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        if let Some(wan) = &mut self.wan {
+            wan.on_timer(ctx, timer);
+        }
+    }
+
+    /// The rate that the window stands for.
+    fn rate(&self) -> Rate {
+        self.rate_of(self.law.window())
+    }
+
+    fn rate_of(&self, window: f64) -> Rate {
+        let rate = Rate::from_f64(window * BITS_PS_PER_BYTE_S / self.limits.base_rtt.as_ps().max(1) as f64);
+        rate.clamp(Rate::from_bps(1), self.line_rate.max(Rate::from_bps(1)))
+    }
+
+    fn compute_control(&self, p: &GearParams) -> Control {
+        let (own, limits_flight) = match &self.law {
+            Window::Intra(w) => (w.window, true),
+            Window::Cross(w) => (w.window, p.cross_window_limit || !p.pacing),
+        };
+        let wan = self.wan.as_ref().map_or(Bytes::MAX, |wan| wan.control().cwnd);
+        let window = own.min(wan.as_f64() / self.payload_per_wire);
+        // Half a byte up: a window of n packets must hold n packets whatever the division did to it.
+        let flight = if limits_flight { Bytes::from_f64(own * self.payload_per_wire + 0.5) } else { Bytes::MAX };
+        Control {
+            cwnd: flight.min(wan).max(Bytes::new(1)),
+            pacing: if p.pacing { self.rate_of(window) } else { Rate::MAX },
+        }
+    }
+}
+
+impl Window {
+    /// w in bytes on the wire.
+    fn window(&self) -> f64 {
+        match self {
+            Window::Intra(w) => w.window,
+            Window::Cross(w) => w.window,
+        }
+    }
+    /// w and w^c.
+    fn windows(&mut self) -> (&mut f64, &mut f64) {
+        match self {
+            Window::Intra(w) => (&mut w.window, &mut w.reference),
+            Window::Cross(w) => (&mut w.window, &mut w.reference),
+        }
+    }
+}
+
+/// Bits per byte times picoseconds per second: a window in bytes times this, over a time in picoseconds, is a rate in bits/s.
+const BITS_PS_PER_BYTE_S: f64 = 8e12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::int::IntRecord;
+    use crate::lookup;
+    use crate::testing::{Bench, flow, hop};
+    use farloop_units::Time;
+
+    const US: fn(u64) -> Delta = Delta::from_us;
+    const MS: fn(u64) -> Delta = Delta::from_ms;
+
+    fn at_rate(cross: bool, gbps: u64) -> FlowInfo {
+        FlowInfo { initial_rate: Rate::from_gbps(gbps), ..flow(cross) }
+    }
+
+    fn bench(params: &GearParams, flow: &FlowInfo) -> Bench<GearSender> {
+        Bench::new(GearSender::new(params, flow))
+    }
+
+    /// An ACK of the packet that ends at `end`; the next new byte is the next multiple of 1 MB: a round is 1 MB.
+    fn ack<'a>(end: u64, rtt: Delta, int: &'a [IntRecord]) -> Ack<'a> {
+        let snd_nxt = (end / 1_000_000 + 1) * 1_000_000;
+        Ack {
+            acked: Bytes::new(1460),
+            ack_seq: Bytes::new(end),
+            snd_nxt: Bytes::new(snd_nxt),
+            in_flight: Bytes::new(snd_nxt - end),
+            rtt,
+            ecn_echo: false,
+            in_recovery: false,
+            app_limited: false,
+            int,
+        }
+    }
+
+    /// Payload in so many bytes on the wire.
+    fn payload(wire: f64) -> Bytes {
+        Bytes::from_f64(wire * 1460.0 / 1538.0 + 0.5)
+    }
+
+    fn paced(c: Control, gbps: f64) {
+        assert!((c.pacing.as_f64() - gbps * 1e9).abs() < 10.0, "{} is not {gbps} Gbps", c.pacing);
+    }
+
+    #[test]
+    fn a_flow_below_k_intra_rtts_is_intra() {
+        let kind = |rtt: Delta, irtt: Option<Delta>| {
+            let params = GearParams { irtt, ..GearParams::default() };
+            GearSender::new(&params, &FlowInfo { base_rtt: rtt, ..flow(false) }).0.kind
+        };
+        assert_eq!(kind(US(32), None), Kind::Intra);
+        assert_eq!(kind(US(3199), None), Kind::Intra);
+        assert_eq!(kind(US(3200), None), Kind::Cross);
+        assert_eq!(kind(US(3200), Some(US(33))), Kind::Intra);
+    }
+
+    #[test]
+    fn a_smaller_rtt_corrects_the_kind_and_a_larger_one_never_does() {
+        let p = GearParams::default();
+        let mut b = bench(&p, &at_rate(true, 40));
+        assert_eq!(b.sender.control().cwnd, Bytes::MAX);
+        b.ack(&ack(1460, MS(20), &[]));
+        assert_eq!(b.sender.0.kind, Kind::Cross);
+        let c = b.ack(&ack(2920, US(64), &[]));
+        assert_eq!(b.sender.0.kind, Kind::Intra);
+        paced(c, 40.0);
+        assert_eq!(c.cwnd, payload(320_000.0)); // 40 Gbps × 64 µs
+        // That sample had met a queue: the base RTT follows smaller ones, at the same rate.
+        let c = b.ack(&ack(4380, US(32), &[]));
+        paced(c, 40.0);
+        assert_eq!(c.cwnd, payload(160_000.0));
+        let c = b.ack(&ack(5840, MS(60), &[]));
+        assert_eq!(b.sender.0.kind, Kind::Intra);
+        assert_eq!(c.cwnd, payload(160_000.0));
+        let mut intra = bench(&p, &flow(false));
+        intra.ack(&ack(1460, MS(60), &[]));
+        assert_eq!(intra.sender.0.kind, Kind::Intra);
+    }
+
+    /// 50 Gbps × 32 µs = 200 kB; W_AI = 0.5 % of 400 kB. u = 1 from the wire and 100 kB of queue make 1.25.
+    #[test]
+    fn intra_reacts_to_consecutive_acks_in_the_first_round() {
+        let mut b = bench(&GearParams::default(), &at_rate(false, 50));
+        paced(b.sender.control(), 50.0);
+        assert_eq!(b.sender.control().cwnd, payload(200_000.0));
+        paced(b.ack(&ack(1460, US(32), &[hop(US(0), 0, 0)])), 50.0);
+        let c = b.ack(&ack(2920, US(40), &[hop(US(8), 100_000, 100_000)]));
+        assert_eq!(c.cwnd, payload(154_000.0)); // 200 kB · 0.76 + 2 kB
+        paced(c, 38.5);
+        // The reference window stays for the round: the same signal asks for the same window.
+        assert_eq!(b.ack(&ack(4380, US(40), &[hop(US(16), 200_000, 100_000)])).cwnd, payload(154_000.0));
+        // A round later it has moved. u was far from the target, so step III is next, and sees no effect yet: it stops at
+        // its bound, half of 154 kB.
+        let c = b.ack(&ack(1_001_460, US(40), &[hop(US(24), 300_000, 100_000)]));
+        assert_eq!(c.cwnd, payload(154_000.0));
+        let c = b.ack(&ack(1_002_920, US(40), &[hop(US(32), 400_000, 100_000)]));
+        assert_eq!(c.cwnd, payload(79_000.0));
+    }
+
+    /// 10 Gbps × 50 ms = 62.5 MB; A = 0.5 % of 625 MB. At u = 0.5 the window is 2.8 · 62.5 + 3.125 MB, the reference
+    /// 1.9 · 62.5 + 3.125 MB.
+    #[test]
+    fn cross_moves_by_twice_the_share_and_updates_at_its_first_sample() {
+        let trace = |cross_first_update| {
+            let p = GearParams { cross_first_update, ..GearParams::default() };
+            let mut b = bench(&p, &at_rate(true, 10));
+            paced(b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)])), 10.0);
+            paced(b.ack(&ack(2920, MS(50), &[hop(US(31), 10_000, 0)])), 10.0); // less than an IRTT
+            let first = b.ack(&ack(4380, MS(50), &[hop(US(64), 400_000, 0)]));
+            let second = b.ack(&ack(5840, MS(50), &[hop(US(128), 800_000, 0)]));
+            (first, second)
+        };
+        let (first, second) = trace(true);
+        assert_eq!(first.cwnd, Bytes::MAX);
+        paced(first, 178.125 * 8.0 / 50.0);
+        paced(second, (2.8 * 121.875 + 3.125) * 8.0 / 50.0);
+        let (first, second) = trace(false);
+        paced(first, 178.125 * 8.0 / 50.0);
+        paced(second, 178.125 * 8.0 / 50.0);
+    }
+
+    #[test]
+    fn by_the_letter_nothing_happens_before_a_full_sample() {
+        let Some(crate::AnyParams::Gear(p)) = lookup("gear-literal") else { panic!("registered") };
+        for cross in [false, true] {
+            let info = at_rate(cross, 10);
+            let mut b = bench(&p, &info);
+            let start = b.sender.control();
+            assert!(start.cwnd < Bytes::MAX);
+            b.ack(&ack(1460, info.base_rtt, &[hop(US(0), 0, 0)]));
+            b.ack(&ack(2920, info.base_rtt, &[hop(US(64), 400_000, 0)]));
+            assert_eq!(b.sender.control(), start);
+            b.now = Time::ZERO + info.base_rtt;
+            let sent =
+                Sent { seq: Bytes::new(1_000_000), payload: info.mss, in_flight: info.mss, retransmission: false };
+            b.call(|s, ctx| s.on_send(ctx, &sent));
+            b.now += info.base_rtt;
+            b.ack(&ack(1_001_460, info.base_rtt, &[hop(US(128), 800_000, 0)]));
+            assert!(b.sender.control().pacing > start.pacing);
+        }
+    }
+
+    #[test]
+    fn losses_bring_cubic_in_for_cross_flows_only() {
+        let p = GearParams::default();
+        let (flight, next) = (payload(312.5e6), Bytes::new(1_000_000_000));
+        let mut intra = bench(&p, &at_rate(false, 50));
+        let before = intra.sender.control();
+        assert_eq!(intra.loss(LossKind::FastRetransmit, flight, next), before);
+
+        let mut cross = bench(&p, &at_rate(true, 50));
+        let before = cross.sender.control();
+        assert_eq!(cross.loss(LossKind::Spurious, flight, next), before);
+        let after = cross.loss(LossKind::FastRetransmit, flight, next);
+        // CUBIC's β is 0.7 (RFC 9438, 4.6); 50 Gbps × 50 ms = 312.5 MB.
+        assert!((after.cwnd.as_f64() / payload(312.5e6).as_f64() - 0.7).abs() < 1e-6, "{}", after.cwnd);
+        assert!((after.pacing.as_f64() - 35e9).abs() < 1e5, "{}", after.pacing);
+        // A mark is no loss, and Gear's smaller window holds where it is the smaller one (u = 1.75).
+        let int = [hop(US(0), 0, 0)];
+        let marked = Ack { ecn_echo: true, ..ack(1460, MS(50), &int) };
+        assert!(cross.ack(&marked).pacing >= after.pacing);
+        let c = cross.ack(&ack(2920, MS(50), &[hop(US(64), 800_000, 300_000)]));
+        paced(c, ((1.9 / 1.75 - 1.0) * 312.5 + 3.125) * 8.0 / 50.0);
+    }
+
+    #[test]
+    fn windows_do_not_grow_while_a_loss_is_repaired() {
+        let mut b = bench(&GearParams::default(), &at_rate(true, 10));
+        b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
+        let int = [hop(US(64), 400_000, 0)];
+        let c = b.ack(&Ack { in_recovery: true, ..ack(2920, MS(50), &int) });
+        paced(c, 10.0);
+        assert!(b.ack(&ack(4380, MS(50), &int)).pacing > c.pacing);
+    }
+
+    #[test]
+    fn without_pacing_the_window_limits_cross_flows() {
+        let p = GearParams { pacing: false, ..GearParams::default() };
+        let c = bench(&p, &at_rate(true, 10)).sender.control();
+        assert_eq!((c.cwnd, c.pacing), (payload(62.5e6), Rate::MAX));
+    }
+
+    #[test]
+    fn a_start_below_one_packet_per_rtt_is_kept_until_the_first_sample() {
+        let slow = FlowInfo { initial_rate: Rate::from_mbps(10), ..flow(false) };
+        let c = bench(&GearParams::default(), &slow).sender.control();
+        assert_eq!(c.pacing, Rate::from_mbps(10));
+        let windowed = FlowInfo { initial_cwnd: Some(Bytes::new(14_600)), ..flow(false) };
+        assert_eq!(bench(&GearParams::default(), &windowed).sender.control().cwnd, Bytes::new(14_600));
+    }
+
+    #[test]
+    fn ablations_put_hpcc_in_place_of_one_half() {
+        for (name, intra, cross) in
+            [("gear", false, false), ("gear-without-intra", true, false), ("gear-without-cross", false, true)]
+        {
+            let Some(crate::AnyParams::Gear(p)) = lookup(name) else { panic!("registered") };
+            let under_hpcc = |cross| matches!(GearSender::new(&p, &flow(cross)).0.control, ControlLoop::Hpcc(_));
+            assert_eq!((under_hpcc(false), under_hpcc(true)), (intra, cross), "{name}");
+        }
+        // Same increase in bytes for both kinds: 0.5 % of 100 Gbps × 32 µs on top of 0.95 · 62.5 MB.
+        let Some(crate::AnyParams::Gear(p)) = lookup("gear-without-cross") else { panic!("registered") };
+        let mut gear = bench(&p, &at_rate(true, 10));
+        let hpcc = HpccParams { w_ai: Some(Bytes::new(2_000)), ..HpccParams::default() };
+        let mut plain = Bench::new(HpccSender::new(&hpcc, &at_rate(true, 10)));
+        for (ts, tx) in [(0, 0), (64, 800_000), (128, 1_600_000), (192, 1_700_000)] {
+            let int = [hop(US(ts), tx, 0)];
+            assert_eq!(gear.ack(&ack(1460, MS(50), &int)), plain.ack(&ack(1460, MS(50), &int)));
+        }
+    }
+}

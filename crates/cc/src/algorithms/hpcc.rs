@@ -1,0 +1,340 @@
+//! `hpcc`: windows set from the exact load of every hop, as in-band telemetry reports it.
+//!
+//! Source: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, Algorithm 1, Eqs. 1-4; the first ACK and the
+//! rate's bounds as in the authors' published simulation. Specification: `spec/hpcc.md`.
+//!
+//! The model:
+//! 1. Each ACK brings queue, time stamp and transmitted bytes of every hop; with the ACK before it gives the hop's load.
+//! 2. The load u counts what is on the wire and what waits, as a fraction of what the hop holds without a queue.
+//! 3. The largest u, smoothed over one base RTT, is U; the window aims at U = η: W = Wc·η/U + W_AI.
+//! 4. Every ACK computes W from the *reference* window Wc, which itself moves once per RTT: no reaction is counted twice.
+//! 5. While U < η only W_AI is added, for at most maxStage rounds; then the multiplicative term claims what is free.
+//!
+//! ```text
+//!   ACK --- ack.seq > last_update_seq? --- yes --> W from U and Wc; Wc = W; last_update_seq = snd_nxt
+//!                     |
+//!                     no --> W from U and Wc (Wc stays)
+//!
+//!   U >= η or inc_stage >= max_stage:  W = Wc·η/U + W_AI, inc_stage = 0
+//!   else:                              W = Wc + W_AI,     inc_stage + 1
+//! ```
+
+use crate::api::*;
+use crate::int::IntRecord;
+use farloop_units::{Bytes, Rate};
+
+farloop_units::params! {
+    /// Parameters of [`Hpcc`].
+    pub struct HpccParams {
+        /// Target utilisation of the bottleneck (η; HPCC §3.3).
+        eta: f64 = 0.95, in 0.5 => 1.0;
+        /// Rounds of additive increase before the window may grow multiplicatively (maxStage; HPCC §3.3). The published simulation runs with 0.
+        max_stage: u32 = 5, in 0 => 1000;
+        /// Additive increase (W_AI) in bytes on the wire per update; "none" for the rule with `expected_flows`.
+        w_ai: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
+        /// N in W_AI = line rate · T · (1 - η) / N (HPCC §3.3): how many flows may share a link before additive increase alone exceeds the target.
+        expected_flows: u32 = 100, in 1 => 1_000_000;
+        /// Lowest sending rate; 100 Mbps in the published simulation.
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+    }
+}
+
+/// HPCC.
+pub struct Hpcc;
+
+impl Algorithm for Hpcc {
+    const NAME: &'static str = "hpcc";
+    const SUMMARY: &'static str = "HPCC: windows from the load of each hop, reported by in-band telemetry";
+    const SOURCE: &'static str = "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019";
+    const NEEDS: Needs = Needs { ecn: false, int: true, header_bytes: 0, port_agent: false };
+    type Params = HpccParams;
+    type Sender = HpccSender;
+    type Receiver = EchoReceiver;
+    type Port = NoPortAgent;
+
+    fn sender(params: &HpccParams, flow: &FlowInfo) -> HpccSender {
+        HpccSender::new(params, flow)
+    }
+    fn receiver(_: &HpccParams, _: &FlowInfo) -> EchoReceiver {
+        EchoReceiver
+    }
+}
+
+/// The sender half of [`Hpcc`].
+///
+/// Windows count bytes on the wire, as the switches' counters do; [`Control::cwnd`] is the payload among them.
+pub struct HpccSender {
+    /// W: what holds now.
+    window: f64,
+    /// Wc: the reference window.
+    reference: f64,
+    /// U: the path's load, smoothed.
+    load: f64,
+    last_update_seq: Bytes,
+    inc_stage: u32,
+    max_stage: u32,
+    /// L: the last ACK's records; its storage is reused.
+    records: Vec<IntRecord>,
+    eta: f64,
+    w_ai: f64,
+    lowest: f64,
+    highest: f64,
+    /// 1 / T in 1/ps.
+    per_base_rtt: f64,
+    payload_per_wire: f64,
+    control: Control,
+}
+
+impl HpccSender {
+    /// A sender that starts at the flow's initial rate (or window), with T the flow's base round-trip time.
+    pub fn new(params: &HpccParams, flow: &FlowInfo) -> HpccSender {
+        let base_rtt = flow.base_rtt.as_ps().max(1) as f64;
+        let per_base_rtt = 1.0 / base_rtt;
+        let payload_per_wire = flow.mss.as_f64().max(1.0) / flow.packet.as_f64().max(flow.mss.as_f64()).max(1.0);
+        // W_init = B_NIC · T (HPCC §3.2).
+        let bdp = |rate: Rate| rate.as_f64() * base_rtt / BITS_PS_PER_BYTE_S;
+        let highest = bdp(flow.line_rate).max(1.0);
+        let w_ai = params.w_ai.map_or(highest * (1.0 - params.eta) / f64::from(params.expected_flows), |w| w.as_f64());
+        let window = match flow.initial_cwnd {
+            Some(cwnd) => cwnd.as_f64() / payload_per_wire,
+            None => bdp(flow.initial_rate),
+        }
+        .min(highest);
+        let mut sender = HpccSender {
+            window,
+            reference: window,
+            // As if the path were exactly full: before anything was measured there is no reason to grow.
+            load: 1.0,
+            last_update_seq: Bytes::ZERO,
+            inc_stage: 0,
+            max_stage: params.max_stage,
+            records: Vec::new(),
+            eta: params.eta,
+            w_ai,
+            lowest: bdp(params.min_rate).min(highest),
+            highest,
+            per_base_rtt,
+            payload_per_wire,
+            control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
+        };
+        sender.control = sender.compute_control();
+        sender
+    }
+
+    /// MeasureInflight of Algorithm 1: the smoothed load after an ACK; `None` where nothing could be measured.
+    fn measure_inflight(&self, records: &[IntRecord]) -> Option<f64> {
+        let mut largest: Option<(f64, f64)> = None;
+        for (now, before) in records.iter().zip(&self.records) {
+            let (now, before) = (now.unpack(), before.unpack());
+            let elapsed = now.elapsed(&before).as_ps() as f64;
+            if elapsed == 0.0 {
+                continue;
+            }
+            // Eq. 2, u = txRate/B + qlen/(B·T) with the smaller of two queues, over one common denominator: this line runs
+            // once per hop and ACK, and divisions are what it costs.
+            let queue = now.qlen.min(before.qlen).as_f64();
+            let held = now.sent(&before).as_f64() + queue * elapsed * self.per_base_rtt;
+            let load = held * BITS_PS_PER_BYTE_S / (elapsed * now.rate.as_f64());
+            if largest.is_none_or(|(most, _)| load > most) {
+                largest = Some((load, elapsed));
+            }
+        }
+        let (load, elapsed) = largest?;
+        // Lines 9 and 10: an average over T, in which this ACK's interval has its share.
+        let share = (elapsed * self.per_base_rtt).min(1.0);
+        Some((1.0 - share) * self.load + share * load)
+    }
+
+    /// ComputeWind of Algorithm 1.
+    fn compute_window(&mut self, update: bool, may_grow: bool) {
+        let multiplicative = self.load >= self.eta || self.inc_stage >= self.max_stage;
+        let window = if multiplicative {
+            self.reference * self.eta / self.load + self.w_ai // Eq. 4
+        } else {
+            self.reference + self.w_ai
+        };
+        let highest = if may_grow { self.highest } else { self.window };
+        self.window = window.max(self.lowest).min(highest);
+        if update {
+            self.inc_stage = if multiplicative { 0 } else { self.inc_stage + 1 };
+            self.reference = self.window;
+        }
+    }
+
+    fn compute_control(&self) -> Control {
+        // R = W / T.
+        let rate = self.window * BITS_PS_PER_BYTE_S * self.per_base_rtt;
+        Control {
+            cwnd: Bytes::from_f64((self.window * self.payload_per_wire).max(1.0)),
+            pacing: Rate::from_f64(rate.max(1.0)),
+        }
+    }
+}
+
+/// Bits per byte times picoseconds per second: turns bytes per picosecond into bits per second.
+const BITS_PS_PER_BYTE_S: f64 = 8e12;
+
+impl Sender for HpccSender {
+    #[inline]
+    fn control(&self) -> Control {
+        self.control
+    }
+
+    fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
+        if self.records.len() == ack.int.len() {
+            if let Some(load) = self.measure_inflight(ack.int) {
+                self.load = load;
+                let update = ack.ack_seq > self.last_update_seq;
+                self.compute_window(update, !ack.in_recovery);
+                if update {
+                    self.last_update_seq = ack.snd_nxt;
+                }
+                self.control = self.compute_control();
+            }
+            self.records.copy_from_slice(ack.int);
+        } else {
+            // The first ACK, or another path: there is nothing to compare with.
+            if self.records.is_empty() {
+                self.last_update_seq = ack.snd_nxt;
+            }
+            self.records.clear();
+            self.records.extend_from_slice(ack.int);
+        }
+    }
+
+    /// Losses are the endpoint's business: HPCC reacts to load alone.
+    fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::window::tests::ack;
+    use super::*;
+    use crate::testing::{Bench, flow, hop};
+    use farloop_units::Delta;
+
+    /// T = 32 µs at 100 Gbps: 400,000 B fill the path.
+    fn bench(params: HpccParams) -> Bench<HpccSender> {
+        Bench::new(HpccSender::new(&params, &flow(false)))
+    }
+    fn with_ai(bytes: u64) -> HpccParams {
+        HpccParams { w_ai: Some(Bytes::new(bytes)), ..HpccParams::default() }
+    }
+    /// An ACK of segment `end` with the given records and 260 segments in flight.
+    fn with_int(end: u64, int: &[IntRecord]) -> Ack<'_> {
+        Ack { int, ..ack(end, 1, 260) }
+    }
+    /// ... that opens a new round: beyond everything sent when the round before it began.
+    fn next_round(round: u64, int: &[IntRecord]) -> Ack<'_> {
+        with_int(1 + 261 * round, int)
+    }
+    fn us(us: u64) -> Delta {
+        Delta::from_us(us)
+    }
+
+    #[test]
+    fn starts_at_line_rate_with_the_papers_additive_increase() {
+        let b = bench(HpccParams::default());
+        // 400,000 B × 0.05 / 100 flows.
+        assert!((b.sender.w_ai - 200.0).abs() < 1e-9);
+        assert_eq!(b.sender.control(), Control { cwnd: Bytes::new(379_713), pacing: Rate::from_gbps(100) });
+    }
+
+    #[test]
+    fn load_counts_wire_and_queue() {
+        let mut b = bench(with_ai(80));
+        b.ack(&with_int(1, &[hop(us(0), 0, 20_000)]));
+        assert_eq!(b.sender.window, 400_000.0, "the first ACK only stores");
+        // 16 µs = T/2, 150,000 B sent of 200,000 possible, min(20,000, 40,000) queued:
+        // u = 0.75 + 20,000/400,000 = 0.8; U = 1/2·1 + 1/2·0.8 = 0.9.
+        b.ack(&with_int(2, &[hop(us(16), 150_000, 40_000)]));
+        assert!((b.sender.load - 0.9).abs() < 1e-12, "{}", b.sender.load);
+        // U < η: the additive step from the reference window, capped at line rate.
+        assert_eq!((b.sender.window, b.sender.reference), (400_000.0, 400_000.0));
+    }
+
+    #[test]
+    fn the_most_loaded_hop_decides() {
+        let mut b = bench(with_ai(0));
+        b.ack(&with_int(1, &[hop(us(0), 0, 0), hop(us(0), 0, 0), hop(us(0), 0, 0)]));
+        b.ack(&with_int(2, &[hop(us(32), 100_000, 0), hop(us(32), 320_000, 0), hop(us(32), 200_000, 0)]));
+        assert!((b.sender.load - 0.8).abs() < 1e-12, "{}", b.sender.load);
+    }
+
+    #[test]
+    fn congestion_scales_the_reference_once_per_round() {
+        let mut b = bench(with_ai(80));
+        b.ack(&next_round(0, &[hop(us(0), 0, 40_000)]));
+        // Full wire and 0.1 BDP queued for a whole T: U = 1.1; W = 400,000·0.95/1.1 + 80 = 345,534.5.
+        let control = b.ack(&next_round(1, &[hop(us(32), 400_000, 40_000)]));
+        assert!((b.sender.reference - 345_534.545).abs() < 0.001, "{}", b.sender.reference);
+        // Payload 345,534.5 · 1460/1538; rate W/T = 86.3836 Gbps.
+        assert_eq!(control.cwnd, Bytes::new(328_010));
+        assert_eq!(control.pacing.as_bps() / 1_000_000, 86_383);
+        // Later ACKs of the same round start from the same reference: the reaction is not repeated.
+        for i in 1..=3 {
+            b.ack(&with_int(262 + i, &[hop(us(32) * (i + 1), 400_000 * (i + 1), 40_000)]));
+            assert!((b.sender.window - (345_534.545 * 0.95 / 1.1 + 80.0)).abs() < 0.001, "{}", b.sender.window);
+            assert!((b.sender.reference - 345_534.545).abs() < 0.001);
+        }
+    }
+
+    #[test]
+    fn grows_additively_for_five_rounds_then_claims_what_is_free() {
+        let mut params = with_ai(1000);
+        params.min_rate = Rate::from_bps(1);
+        let slow = FlowInfo { initial_rate: Rate::from_gbps(10), ..flow(false) };
+        let mut b = Bench::new(HpccSender::new(&params, &slow));
+        b.ack(&next_round(0, &[hop(us(0), 0, 0)]));
+        // The link is half full all the time: 200,000 B per T.
+        let trace: Vec<f64> = (1..=7)
+            .map(|round| {
+                b.ack(&next_round(round, &[hop(us(32) * round, 200_000 * round, 0)]));
+                b.sender.window
+            })
+            .collect();
+        // 40,000 + 5 × 1000; then 45,000·0.95/0.5 + 1000; then additive again.
+        assert_eq!(trace, [41_000.0, 42_000.0, 43_000.0, 44_000.0, 45_000.0, 86_500.0, 87_500.0]);
+    }
+
+    #[test]
+    fn stays_between_the_lowest_rate_and_line_rate() {
+        let mut b = bench(with_ai(0));
+        for round in 0..=2 {
+            // 250 BDPs queued: each round takes all but 1/264.
+            b.ack(&next_round(round, &[hop(us(32) * round, 400_000 * round, 100_000_000)]));
+        }
+        let control = b.sender.control();
+        assert_eq!(control, Control { cwnd: Bytes::new(379), pacing: Rate::from_mbps(100) });
+        // An idle path: U = 0 after a whole T, and the sixth round asks for an infinite window.
+        for round in 3..=8 {
+            b.ack(&next_round(round, &[hop(us(32) * round, 800_000, 0)]));
+        }
+        assert_eq!(b.sender.control().pacing, Rate::from_gbps(100));
+    }
+
+    #[test]
+    fn another_number_of_hops_starts_the_comparison_anew() {
+        let mut b = bench(with_ai(80));
+        b.ack(&next_round(0, &[hop(us(0), 0, 0)]));
+        let before = b.sender.control();
+        assert_eq!(b.ack(&next_round(1, &[hop(us(32), 400_000, 900_000), hop(us(32), 0, 0)])), before);
+        assert_eq!(b.sender.load, 1.0);
+        b.ack(&next_round(2, &[hop(us(64), 800_000, 0), hop(us(64), 0, 0)]));
+        assert_eq!(b.sender.reference, 400_000.0 * 0.95 + 80.0);
+    }
+
+    #[test]
+    fn without_telemetry_or_elapsed_time_nothing_changes_and_recovery_does_not_grow() {
+        let mut b = bench(with_ai(80));
+        let start = b.sender.control();
+        assert_eq!(b.ack(&with_int(1, &[])), start);
+        b.ack(&with_int(2, &[hop(us(1), 0, 0)]));
+        assert_eq!(b.ack(&with_int(3, &[hop(us(1), 9000, 0)])), start);
+        // U = 1: cut by η; then an idle path inside recovery.
+        let cut = b.ack(&next_round(2, &[hop(us(33), 409_000, 0)]));
+        assert!(cut.cwnd < start.cwnd);
+        let idle = [hop(us(65), 409_000, 0)];
+        assert_eq!(b.ack(&Ack { in_recovery: true, ..next_round(3, &idle) }), cut);
+    }
+}

@@ -1,0 +1,254 @@
+//! The congestion window of RFC 5681, which Reno, CUBIC, DCTCP and GEMINI share: slow start, growth, response to losses.
+//!
+//! ```text
+//!                 cwnd >= ssthresh
+//!   slow start ---------------------> congestion avoidance <--+
+//!       ^                                     |               | FastRetransmit (or an algorithm's own cut):
+//!       +------------- Timeout ---------------+---------------+ ssthresh and cwnd fall together
+//! ```
+//!
+//! Retransmission and NewReno's recovery live in the endpoint; here only window and threshold move. The window is a real
+//! number of payload bytes, so that growth below one byte per ACK is not lost.
+
+use crate::api::{Ack, FlowInfo, Loss};
+use farloop_units::{Bytes, Delta, Rate};
+
+/// Segments of the initial window where nothing else sets it (RFC 6928).
+pub const INITIAL_SEGMENTS: f64 = 10.0;
+
+/// Smallest threshold, and smallest window after a cut that is not a timeout, in segments (RFC 5681, Eq. 4).
+pub const MIN_SEGMENTS: f64 = 2.0;
+
+/// A congestion window and a slow start threshold.
+#[derive(Clone, Debug)]
+pub struct Window {
+    cwnd: f64,
+    ssthresh: f64,
+    mss: f64,
+    wire_per_payload: f64,
+    undo: Option<(f64, f64)>,
+}
+
+impl Window {
+    /// Starts in slow start, with the flow's initial window or [`INITIAL_SEGMENTS`] segments, and no threshold.
+    pub fn slow_start(flow: &FlowInfo) -> Window {
+        let mss = flow.mss.as_f64().max(1.0);
+        let cwnd = flow.initial_cwnd.map_or(INITIAL_SEGMENTS * mss, |w| w.as_f64().max(mss));
+        let wire_per_payload = flow.packet.as_f64().max(mss) / mss;
+        Window { cwnd, ssthresh: f64::INFINITY, mss, wire_per_payload, undo: None }
+    }
+
+    /// Starts in congestion avoidance at the flow's initial rate: with the flow's initial window, or with the payload that
+    /// the initial rate carries in a base round-trip time; at least one segment.
+    pub fn at_initial_rate(flow: &FlowInfo) -> Window {
+        let mut window = Window::slow_start(flow);
+        if flow.initial_cwnd.is_none() {
+            let wire = flow.initial_rate.bytes_in(flow.base_rtt).as_f64();
+            window.cwnd = (wire / window.wire_per_payload).max(window.mss);
+        }
+        window.ssthresh = window.cwnd;
+        window
+    }
+
+    /// The window in payload bytes, at least one.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::from_f64(self.cwnd.max(1.0))
+    }
+
+    /// The window in segments.
+    pub fn segments(&self) -> f64 {
+        self.cwnd / self.mss
+    }
+
+    /// Sets the window, in segments, to at least one; the threshold stays.
+    pub fn set_segments(&mut self, segments: f64) {
+        self.cwnd = (segments * self.mss).max(self.mss);
+    }
+
+    /// Payload bytes in segments.
+    pub fn in_segments(&self, bytes: Bytes) -> f64 {
+        bytes.as_f64() / self.mss
+    }
+
+    /// Whether the window is below the slow start threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The rate on the wire, headers and framing included, that sends `gain` windows per `rtt`; at least 1 bit/s.
+    pub fn pacing(&self, rtt: Delta, gain: f64) -> Rate {
+        let bits = gain * self.cwnd * self.wire_per_payload * 8.0;
+        Rate::from_f64((bits / rtt.as_secs_f64()).max(1.0))
+    }
+
+    /// Whether this ACK may grow the window: it acknowledges new data outside recovery, the application keeps up, and at
+    /// least half the window was in use (RFC 7661, §4.3: otherwise the window says nothing about the path).
+    pub fn may_grow(&self, ack: &Ack<'_>) -> bool {
+        let used = ack.in_flight.as_f64() + ack.acked.as_f64();
+        ack.acked > Bytes::ZERO && !ack.in_recovery && !ack.app_limited && 2.0 * used >= self.cwnd
+    }
+
+    /// Grows the window by one ACK in slow start (RFC 5681, Eq. 2): by what it acknowledges, at most one segment.
+    pub fn grow_slow_start(&mut self, ack: &Ack<'_>) {
+        self.cwnd += ack.acked.as_f64().min(self.mss);
+    }
+
+    /// Grows the window by one ACK where [`Window::may_grow`] allows it: in slow start as RFC 5681, Eq. 2, else by
+    /// `segments` per window's worth of acknowledged bytes (Eq. 3, with byte counting, where `segments` is 1).
+    pub fn grow(&mut self, ack: &Ack<'_>, segments: f64) {
+        if !self.may_grow(ack) {
+            return;
+        }
+        if self.in_slow_start() {
+            self.grow_slow_start(ack);
+        } else {
+            // One ACK after a repaired loss can cover more than a window; it is still one round trip's growth.
+            self.cwnd += segments * self.mss * (ack.acked.as_f64() / self.cwnd).min(1.0);
+        }
+    }
+
+    /// Cuts the window by `fraction`, not below [`MIN_SEGMENTS`], and stays in congestion avoidance: the answer to ECN or
+    /// delay. A window that is smaller already stays.
+    pub fn cut(&mut self, fraction: f64) {
+        let floor = self.cwnd.min(MIN_SEGMENTS * self.mss);
+        self.cwnd = (self.cwnd * (1.0 - fraction)).max(floor);
+        self.ssthresh = self.cwnd.max(MIN_SEGMENTS * self.mss);
+    }
+
+    /// A fast retransmit: threshold and window become `keep` times the flight (RFC 5681, Eq. 4 with `keep` = 1/2).
+    ///
+    /// The flight is counted up to the window: after an earlier cut it can still be larger.
+    pub fn fast_retransmit(&mut self, loss: &Loss, keep: f64) {
+        self.undo = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = self.threshold(loss, keep);
+        self.cwnd = self.ssthresh;
+    }
+
+    /// A retransmission timeout: the threshold becomes `keep` times the flight, the window one segment (RFC 5681, §3.1).
+    /// When the timer fires again without progress in between, the threshold stays.
+    pub fn timeout(&mut self, loss: &Loss, keep: f64) {
+        // Any ACK of new data after a timeout lifts the window above one segment.
+        if self.cwnd > self.mss {
+            self.undo = Some((self.cwnd, self.ssthresh));
+            self.ssthresh = self.threshold(loss, keep);
+            self.cwnd = self.mss;
+        }
+    }
+
+    /// The last loss was none: window and threshold return to what they were (RFC 4015, §3.2), unless they are larger.
+    /// Says whether there was something to undo.
+    pub fn undo(&mut self) -> bool {
+        let Some((cwnd, ssthresh)) = self.undo.take() else { return false };
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+        true
+    }
+
+    fn threshold(&self, loss: &Loss, keep: f64) -> f64 {
+        (keep * loss.in_flight.as_f64().min(self.cwnd)).max(MIN_SEGMENTS * self.mss)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::api::LossKind;
+    use crate::testing::flow;
+
+    /// An ACK of `segments` segments ending at segment `end`, with `in_flight` segments still out.
+    pub(crate) fn ack(end: u64, segments: u64, in_flight: u64) -> Ack<'static> {
+        Ack {
+            acked: Bytes::new(1460 * segments),
+            ack_seq: Bytes::new(1460 * end),
+            snd_nxt: Bytes::new(1460 * (end + in_flight)),
+            in_flight: Bytes::new(1460 * in_flight),
+            rtt: Delta::from_us(32),
+            ecn_echo: false,
+            in_recovery: false,
+            app_limited: false,
+            int: &[],
+        }
+    }
+
+    pub(crate) fn loss(kind: LossKind, segments: u64) -> Loss {
+        Loss { kind, in_flight: Bytes::new(1460 * segments), snd_nxt: Bytes::new(1460 * 1000) }
+    }
+
+    #[test]
+    fn starts_by_the_scenario_then_by_its_own_rule() {
+        let mut flow = flow(false);
+        assert_eq!(Window::slow_start(&flow).bytes(), Bytes::new(14_600));
+        // 100 Gbps × 32 µs = 400,000 B on the wire, 1460 of each 1538 are payload: 379,713.9.
+        assert_eq!(Window::at_initial_rate(&flow).bytes(), Bytes::new(379_713));
+        flow.initial_rate = Rate::from_mbps(10); // 40 B: one segment is the least
+        assert_eq!(Window::at_initial_rate(&flow).bytes(), flow.mss);
+        flow.initial_cwnd = Some(Bytes::new(29_200));
+        assert_eq!(Window::slow_start(&flow).bytes(), Bytes::new(29_200));
+        assert!(!Window::at_initial_rate(&flow).in_slow_start());
+    }
+
+    #[test]
+    fn grows_only_when_the_window_is_in_use() {
+        let mut w = Window::slow_start(&flow(false));
+        w.grow(&ack(1, 1, 9), 1.0);
+        assert_eq!(w.segments(), 11.0);
+        for ack in [
+            Ack { in_recovery: true, ..ack(2, 1, 10) },
+            Ack { app_limited: true, ..ack(2, 1, 10) },
+            ack(2, 0, 10),
+            ack(2, 1, 4), // 5 of 11 segments in use
+        ] {
+            w.grow(&ack, 1.0);
+            assert_eq!(w.segments(), 11.0, "{ack:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_of_acks_adds_the_given_segments_in_congestion_avoidance() {
+        let mut w = Window::slow_start(&flow(false));
+        w.cut(0.0);
+        for i in 0..10 {
+            w.grow(&ack(i, 1, 9), 3.0);
+        }
+        // Σ 3/w over ten ACKs while w grows from 10 to 12.7: a little less than 3.
+        assert!(w.segments() > 12.5 && w.segments() < 13.0, "{}", w.segments());
+        // One ACK for three windows still is one round trip.
+        let before = w.segments();
+        w.grow(&ack(50, 40, 9), 3.0);
+        assert!((w.segments() - before - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn losses_halve_the_flight_and_repeated_timeouts_hold_the_threshold() {
+        let mut w = Window::slow_start(&flow(false));
+        w.set_segments(40.0);
+        w.fast_retransmit(&loss(LossKind::FastRetransmit, 40), 0.5);
+        assert_eq!((w.segments(), w.in_slow_start()), (20.0, false));
+        w.timeout(&loss(LossKind::Timeout, 16), 0.5);
+        assert_eq!((w.segments(), w.ssthresh / w.mss), (1.0, 8.0));
+        w.timeout(&loss(LossKind::Timeout, 1), 0.5);
+        assert_eq!((w.segments(), w.ssthresh / w.mss), (1.0, 8.0));
+        assert!(w.undo());
+        assert_eq!((w.segments(), w.ssthresh / w.mss), (20.0, 20.0));
+        assert!(!w.undo());
+    }
+
+    #[test]
+    fn cuts_stop_at_two_segments() {
+        let mut w = Window::slow_start(&flow(false));
+        w.cut(0.99);
+        assert_eq!(w.segments(), 2.0);
+        w.set_segments(1.0);
+        w.cut(0.5);
+        assert_eq!(w.segments(), 1.0);
+    }
+
+    #[test]
+    fn pacing_counts_headers_and_survives_a_zero_round_trip() {
+        let mut w = Window::slow_start(&flow(false));
+        w.set_segments(100.0);
+        // 153,800 B on the wire per 32 µs = 38.45 Gbps.
+        assert_eq!(w.pacing(Delta::from_us(32), 1.0), Rate::from_mbps(38_450));
+        assert_eq!(w.pacing(Delta::ZERO, 1.0), Rate::MAX);
+    }
+}
