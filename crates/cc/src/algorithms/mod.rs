@@ -6,7 +6,11 @@
 #[macro_use]
 mod registry;
 
+pub mod annulus;
+pub mod dcqcn;
 pub mod fixed;
+pub mod timely;
+pub mod vegas;
 
 use crate::api::*;
 use farloop_units::{Bytes, ParamError, ParamSpec, Params, Value};
@@ -16,6 +20,10 @@ pub const MAX_SENDER_BYTES: usize = 256;
 
 registry! {
     Fixed = fixed::Fixed,
+    Timely = timely::Timely,
+    Dcqcn = dcqcn::Dcqcn,
+    Annulus = annulus::Annulus,
+    Vegas = vegas::Vegas,
 }
 
 /// What the registry knows of one algorithm or preset.
