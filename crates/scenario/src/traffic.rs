@@ -3,14 +3,20 @@
 use crate::build::end;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::scenario::Scenario;
+use crate::sections::{Flow, Workload};
 use crate::topology::Plan;
+use farloop_engine::RandomStream;
 use farloop_net::spec::{FlowSpec, NodeId};
 use farloop_units::{Bytes, Rate, Time};
+use farloop_workload::{Poisson, SizeDistribution};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::path::Path;
 
-/// Most flows that a scenario may list; the random workload has its own limit.
+/// Most flows that a scenario may list.
 const MAX_LISTED: usize = 1_000_000;
+/// Most flows that the random workload may be expected to have: each takes a few hundred bytes before the run begins.
+const MAX_RANDOM: f64 = 5e6;
 
 /// What flows need to know of a host.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +85,7 @@ fn listed(
     plan: &Plan,
     hosts: &[Option<Host>],
     ids: &HashMap<&str, NodeId>,
-    flow: &crate::sections::Flow,
+    flow: &Flow,
     traffic: &mut Traffic,
 ) -> Result<(), Diagnostic> {
     let name = flow.name.as_deref().unwrap_or_default();
@@ -133,6 +139,92 @@ fn listed(
     Ok(())
 }
 
+/// Adds the flows of `[workload]`.
+fn random(
+    scenario: &Scenario,
+    plan: &Plan,
+    hosts: &[Option<Host>],
+    workload: &Workload,
+    generate: bool,
+    traffic: &mut Traffic,
+) -> Result<(), Diagnostic> {
+    let at = |key: &str, problem: String, expected: &str| scenario.at(&["workload", key], problem, expected);
+    let ids: Vec<NodeId> = (0..plan.nodes.len() as NodeId).filter(|n| hosts[*n as usize].is_some()).collect();
+    let mut all = hosts.iter().flatten();
+    let Some(first) = all.next() else {
+        return Err(at("load", "the network has no hosts".into(), "expected at least two"));
+    };
+    if all.clone().any(|h| h.rate != first.rate) {
+        let problem = "the load is defined against the hosts' links, which have different rates".to_string();
+        return Err(at("load", problem, "expected hosts with equal links"));
+    }
+    if all.any(|h| h.island != first.island) {
+        return Err(at("load", "some hosts cannot reach each other".into(), "expected a connected network"));
+    }
+    let sizes = sizes(scenario, &workload.sizes)?;
+    let start = Time::ZERO.saturating_add(workload.start);
+    let stop = workload.stop.map_or(end(scenario), |stop| Time::ZERO.saturating_add(stop)).min(end(scenario));
+    if stop <= start {
+        let problem = format!("no flow can arrive between \"{start}\" and \"{stop}\"");
+        return Err(at("start", problem, "expected a start before stop and before the end of the run"));
+    }
+    let spec = Poisson { hosts: ids.len() as u32, load: workload.load, link_rate: first.rate, start, stop };
+    let expected_flows = f64::from(spec.hosts) * spec.load * spec.link_rate.as_f64() * stop.since(start).as_secs_f64()
+        / (8.0 * sizes.mean());
+    if expected_flows > MAX_RANDOM {
+        let problem = format!("about {expected_flows:.0} flows would arrive");
+        let expected = format!("expected at most {MAX_RANDOM:.0}: a shorter time, less load or larger flows");
+        return Err(at("load", problem, &expected));
+    }
+    let algorithm = traffic.algorithm(&scenario.algorithm.name);
+    if !generate {
+        return Ok(());
+    }
+    let mut stream = RandomStream::new(scenario.run.seed, "workload", 0);
+    let arrivals = farloop_workload::poisson(&spec, &sizes, &mut stream)
+        .map_err(|e| scenario.at(&["workload", "load"], e.to_string(), ""))?;
+    for arrival in arrivals {
+        traffic.flow_names.push(format!("f{}", traffic.flows.len() + 1));
+        traffic.flows.push(FlowSpec {
+            src: ids[arrival.src as usize],
+            dst: ids[arrival.dst as usize],
+            start: arrival.start,
+            stop: Time::NEVER,
+            size: arrival.size,
+            algorithm,
+            initial_rate: None,
+            initial_cwnd: None,
+        });
+    }
+    Ok(())
+}
+
+/// A built-in distribution, or the user's table.
+fn sizes(scenario: &Scenario, name: &str) -> Result<SizeDistribution, Diagnostic> {
+    if let Some(sizes) = SizeDistribution::named(name) {
+        return Ok(sizes);
+    }
+    let is_path = name.contains(['/', '\\']) || name.to_lowercase().ends_with(".csv");
+    if !is_path {
+        let names = || SizeDistribution::tables().map(|t| t.name);
+        let problem = format!("there is no size distribution \"{name}\"");
+        let expected = format!("distributions: {}, or the path of a CSV file", listing(names()));
+        return Err(Diagnostic {
+            suggestion: nearest(name, names()),
+            ..scenario.at(&["workload", "sizes"], problem, expected)
+        });
+    }
+    let path = Path::new(scenario.file()).parent().unwrap_or(Path::new("")).join(name);
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        let problem = format!("the file {} cannot be read: {e}", path.display());
+        scenario.at(&["workload", "sizes"], problem, "expected a CSV file: bytes, cumulative probability")
+    })?;
+    SizeDistribution::from_csv(&path.display().to_string(), &text).map_err(|e| Diagnostic {
+        line: e.line,
+        ..Diagnostic::of_file(&e.file, e.problem, format!("expected {}", e.expected))
+    })
+}
+
 fn check_unique(scenario: &Scenario, traffic: &Traffic) -> Result<(), Diagnostic> {
     let mut seen = HashSet::new();
     for (i, name) in traffic.flow_names.iter().enumerate() {
@@ -143,18 +235,5 @@ fn check_unique(scenario: &Scenario, traffic: &Traffic) -> Result<(), Diagnostic
             return Err(scenario.at(&["flow", group, "name"], problem, "expected a unique name"));
         }
     }
-    Ok(())
-}
-
-/// Adds the random workload.
-fn random(
-    scenario: &Scenario,
-    _plan: &Plan,
-    _hosts: &[Option<Host>],
-    _workload: &crate::sections::Workload,
-    _generate: bool,
-    _traffic: &mut Traffic,
-) -> Result<(), Diagnostic> {
-    let _ = end(scenario);
     Ok(())
 }

@@ -87,14 +87,4 @@ impl Plan {
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.nodes.iter().position(|n| n.name == name).map(|i| i as NodeId)
     }
-
-    /// Whether this node is a host.
-    pub fn is_host(&self, node: NodeId) -> bool {
-        self.nodes[node as usize].kind == NodeKind::Host
-    }
-
-    /// All hosts, in order.
-    pub fn hosts(&self) -> Vec<NodeId> {
-        (0..self.nodes.len() as NodeId).filter(|n| self.is_host(*n)).collect()
-    }
 }
