@@ -7,7 +7,7 @@
 use crate::quantity::{Bytes, Delta, Rate, Time};
 use std::fmt;
 
-/// A scalar as a scenario file writes it.
+/// A value as a scenario file writes it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// `true` or `false`.
@@ -18,6 +18,8 @@ pub enum Value {
     Float(f64),
     /// A text: quantities with units, names and choices.
     Text(String),
+    /// A list of texts: names.
+    List(Vec<String>),
 }
 
 impl fmt::Display for Value {
@@ -27,6 +29,10 @@ impl fmt::Display for Value {
             Value::Int(i) => write!(f, "{i}"),
             Value::Float(x) => write!(f, "{x:?}"),
             Value::Text(t) => write!(f, "\"{t}\""),
+            Value::List(texts) => {
+                let quoted: Vec<String> = texts.iter().map(|t| format!("\"{t}\"")).collect();
+                write!(f, "[{}]", quoted.join(", "))
+            }
         }
     }
 }
@@ -50,6 +56,8 @@ pub enum Kind {
     Text,
     /// One of the listed words.
     Choice(&'static [&'static str]),
+    /// A list of texts, or one of the listed words instead of a list.
+    TextList(&'static [&'static str]),
 }
 
 /// One parameter as listed by `farloop explain` and the editor schema.
@@ -124,6 +132,7 @@ fn mismatch<T>(value: &Value, wanted: &str) -> Result<T, String> {
         Value::Int(_) => "a whole number",
         Value::Float(_) => "a real number",
         Value::Text(_) => "a text",
+        Value::List(_) => "a list",
     };
     Err(format!("{value} is {found}; expected {wanted}"))
 }
@@ -185,6 +194,19 @@ impl ParamType for String {
     }
     fn to_value(&self) -> Option<Value> {
         Some(Value::Text(self.clone()))
+    }
+}
+
+impl ParamType for Vec<String> {
+    const KIND: Kind = Kind::TextList(&[]);
+    fn from_value(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::List(texts) => Ok(texts.clone()),
+            other => mismatch(other, "a list of texts, such as [\"a\", \"b\"]"),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::List(self.clone()))
     }
 }
 
@@ -371,6 +393,8 @@ mod tests {
             step: Option<Rate> = None, in Some(Rate::from_mbps(1)) => Some(Rate::from_gbps(1));
             /// A word.
             colour: Colour = Colour::Red;
+            /// Names.
+            names: Vec<String> = Vec::new();
         }
     }
 
@@ -389,6 +413,10 @@ mod tests {
             matches!(p.set("colour", &Value::Text("green".into())), Err(ParamError::BadValue(m)) if m.contains("\"blue\""))
         );
         assert_eq!((p.eta, p.stages, p.colour), (1.0, 5, Colour::Red));
+        let names = Value::List(vec!["a".into(), "b".into()]);
+        assert_eq!(p.set("names", &names), Ok(()));
+        assert_eq!((p.get("names"), names.to_string()), (Some(Some(names)), "[\"a\", \"b\"]".into()));
+        assert!(matches!(p.set("names", &Value::Text("a".into())), Err(ParamError::BadValue(m)) if m.contains("a list")));
     }
 
     #[test]

@@ -65,16 +65,21 @@ pub fn lookup(name: &str) -> Option<AnyParams> {
         if base == name {
             return AnyParams::of(base);
         }
-        if let Some(preset) = presets.iter().find(|p| p.name == name) {
+        if presets.iter().any(|p| p.name == name) {
             let mut params = AnyParams::of(base)?;
-            for (key, text) in preset.settings {
-                let value = preset_value(text);
+            for (key, value) in preset_settings(name) {
                 params.set(key, &value).unwrap_or_else(|e| panic!("preset {name}: {key} = {value}: {e:?}"));
             }
             return Some(params);
         }
     }
     None
+}
+
+/// The parameters that the preset `name` sets, in its order; empty for an algorithm that is no preset and for an unknown name.
+pub fn preset_settings(name: &str) -> Vec<(&'static str, Value)> {
+    let preset = bases().into_iter().flat_map(|(_, presets)| presets).find(|p| p.name == name);
+    preset.map_or_else(Vec::new, |p| p.settings.iter().map(|(key, text)| (*key, preset_value(text))).collect())
 }
 
 /// Reads a preset's value: a boolean, a number, else a text.

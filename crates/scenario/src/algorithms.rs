@@ -1,0 +1,138 @@
+//! `[algorithm.NAME]`: parameters of algorithms and presets, and who overrides whom.
+
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::document::{Item, Place};
+use crate::reader::Section;
+use crate::sections::AlgorithmKey;
+use farloop_cc::{AlgorithmInfo, AnyParams};
+use farloop_units::{Params, Value};
+
+/// Parameters as scenarios set them, by algorithm or preset.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AlgorithmSettings {
+    /// In the order in which they were written.
+    tables: Vec<(String, Vec<(String, Value)>)>,
+}
+
+impl AlgorithmSettings {
+    /// Reads all sub-tables of `[algorithm]`, whether or not their algorithms run.
+    pub fn read(root: &Section<'_>) -> Result<(AlgorithmKey, AlgorithmSettings), Diagnostic> {
+        let infos = farloop_cc::all();
+        let section = root.section("algorithm")?;
+        let names: Vec<&str> = infos.iter().map(|i| i.name).collect();
+        let key: AlgorithmKey = section.read(&[], &names)?;
+        let mut settings = AlgorithmSettings::default();
+        // In the file's order, which `resolved()` keeps.
+        let own_keys = AlgorithmKey::specs();
+        for entry in section.table.iter().flat_map(|t| &t.0) {
+            let Some(info) = infos.iter().find(|i| i.name == entry.key) else { continue };
+            if own_keys.iter().any(|s| s.name == entry.key) {
+                continue;
+            }
+            let inner = section.section(info.name)?;
+            settings.tables.push((info.name.to_string(), read_table(&inner, info)?));
+        }
+        Ok((key, settings))
+    }
+
+    /// The names that have a table.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The parameters of `name`: the base algorithm's defaults, its own table, what the preset sets, the preset's own table.
+    /// `None` for an unknown name.
+    pub fn params(&self, name: &str) -> Option<AnyParams> {
+        let info = farloop_cc::all().into_iter().find(|i| i.name == name)?;
+        match info.preset_of {
+            None => layered(name, &[self.table(name)]),
+            Some(base) => {
+                let preset = farloop_cc::preset_settings(name);
+                let preset: Vec<_> = preset.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+                layered(base, &[self.table(base), &preset, self.table(name)])
+            }
+        }
+    }
+
+    fn table(&self, name: &str) -> &[(String, Value)] {
+        self.tables.iter().find(|(n, _)| n == name).map_or(&[], |(_, table)| table)
+    }
+}
+
+/// The defaults of the algorithm `base` with `layers` on top, later ones winning.
+fn layered(base: &str, layers: &[&[(String, Value)]]) -> Option<AnyParams> {
+    let mut params = farloop_cc::lookup(base)?;
+    for (key, value) in layers.iter().copied().flatten() {
+        params.set(key, value).expect("tables were checked when they were read, presets by the registry's tests");
+    }
+    Some(params)
+}
+
+fn read_table(section: &Section<'_>, info: &AlgorithmInfo) -> Result<Vec<(String, Value)>, Diagnostic> {
+    section.check_keys(info.params.iter().map(|s| s.name))?;
+    let mut checked = farloop_cc::lookup(info.name).expect("listed by the registry");
+    let mut table = Vec::new();
+    for entry in section.table.iter().flat_map(|t| &t.0) {
+        let Some(spec) = info.params.iter().find(|s| s.name == entry.key) else { continue };
+        section.set(spec, &entry.item, |value| {
+            checked.set(spec.name, value)?;
+            table.push((spec.name.to_string(), value.clone()));
+            Ok(())
+        })?;
+    }
+    Ok(table)
+}
+
+/// Refuses an algorithm's name that the registry does not know.
+pub(crate) fn check_name(section: &Section<'_>, place: Place, key: &str, name: &str) -> Result<(), Diagnostic> {
+    let infos = farloop_cc::all();
+    if infos.iter().any(|i| i.name == name) {
+        return Ok(());
+    }
+    let names = || infos.iter().map(|i| i.name);
+    Err(Diagnostic {
+        suggestion: nearest(name, names()),
+        ..section.document.diagnostic(
+            place,
+            &section.key(key),
+            format!("there is no algorithm \"{name}\""),
+            format!("algorithms: {}", listing(names())),
+        )
+    })
+}
+
+/// As [`check_name`], for a list of names.
+pub(crate) fn check_names(
+    section: &Section<'_>,
+    key: &str,
+    names: &[String],
+    items: &[Item],
+) -> Result<(), Diagnostic> {
+    for (i, name) in names.iter().enumerate() {
+        let place = items.get(i).map_or(section.place, |item| item.place);
+        check_name(section, place, key, name)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(text: &str) -> (String, Value) {
+        ("rate".into(), Value::Text(text.into()))
+    }
+
+    #[test]
+    fn a_presets_table_beats_the_preset_which_beats_the_base_table() {
+        let cwnd = ("cwnd".to_string(), Value::Text("9kB".into()));
+        let (base, preset, own) = ([rate("1Gbps"), cwnd], [rate("2Gbps")], [rate("3Gbps")]);
+        let get = |layers: &[&[(String, Value)]], key| layered("fixed", layers).expect("known").get(key).flatten();
+        let text = |t: &str| Some(Value::Text(t.into()));
+        assert_eq!(get(&[&base], "rate"), text("1Gbps"));
+        assert_eq!(get(&[&base, &preset], "rate"), text("2Gbps"));
+        assert_eq!(get(&[&base, &preset, &own], "rate"), text("3Gbps"));
+        assert_eq!(get(&[&base, &preset, &own], "cwnd"), text("9kB"));
+        assert_eq!(get(&[], "cwnd"), None);
+    }
+}

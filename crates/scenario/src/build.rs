@@ -1,0 +1,319 @@
+//! From a scenario to what the simulator runs; checks what can only be known of the whole network.
+
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::reader::Section;
+use crate::scenario::{Network, Scenario};
+use crate::sections::{SELECTION_WORDS, Selection, TransportChoice};
+use crate::topology::{Plan, Switches, dumbbell, fat_tree, links};
+use crate::traffic::{self, Host};
+use farloop_cc::int::RateCode;
+use farloop_cc::{AnyParams, Needs};
+use farloop_net::spec::*;
+use farloop_units::{Bytes, Time};
+
+/// More objects than this get no series unless they are asked for.
+const AUTO_SERIES: usize = 64;
+/// Most rows of series that a run may record.
+const MAX_SERIES_ROWS: u64 = 200_000_000;
+
+/// What [`Scenario::build`] makes: the specification, and the names behind its indices.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// What the simulator runs.
+    pub spec: NetworkSpec,
+    /// Names of [`NetworkSpec::flows`].
+    pub flow_names: Vec<String>,
+    /// Names of [`NetworkSpec::nodes`].
+    pub node_names: Vec<String>,
+    /// Names of [`NetworkSpec::algorithms`], presets by their own names.
+    pub algorithm_names: Vec<String>,
+}
+
+/// Builds; `generate` draws the random workload, otherwise it is only checked.
+pub(crate) fn build(scenario: &Scenario, generate: bool) -> Result<Built, Diagnostic> {
+    let plan = plan(scenario)?;
+    let hosts = check_network(scenario, &plan)?;
+    let traffic = traffic::traffic(scenario, &plan, &hosts, generate)?;
+    let algorithms = algorithms(scenario, &plan, &traffic.algorithm_names)?;
+    let record = record(scenario, &plan, &traffic)?;
+    let transport = transport(scenario);
+    let spec = NetworkSpec {
+        links: plan.links.iter().map(|l| l.spec).collect(),
+        transport,
+        algorithms,
+        flows: traffic.flows,
+        intra_rtt: scenario.transport.intra_rtt,
+        record,
+        end: end(scenario),
+        seed: scenario.run.seed,
+        nodes: plan.nodes,
+    };
+    let node_names = spec.nodes.iter().map(|n| n.name.clone()).collect();
+    Ok(Built { spec, flow_names: traffic.flow_names, node_names, algorithm_names: traffic.algorithm_names })
+}
+
+/// When the run ends.
+pub(crate) fn end(scenario: &Scenario) -> Time {
+    Time::ZERO.saturating_add(scenario.run.duration.expect("a required key"))
+}
+
+/// Refuses names that could not be addressed in overrides and lists.
+pub(crate) fn check_name(section: &Section<'_>, key: &str, name: &str) -> Result<(), Diagnostic> {
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() || !name.chars().all(plain) || SELECTION_WORDS.contains(&name) {
+        let expected = format!("expected letters, digits, \"_\" and \"-\", and none of {}", words());
+        return Err(section.diagnostic(key, format!("\"{name}\" cannot be a name"), expected));
+    }
+    Ok(())
+}
+
+fn words() -> String {
+    listing(SELECTION_WORDS.iter().copied())
+}
+
+/// Nodes and links of the scenario's topology.
+fn plan(scenario: &Scenario) -> Result<Plan, Diagnostic> {
+    let switches = Switches { datacenter: &scenario.switch, wide_area: &scenario.wan_switch };
+    match &scenario.network {
+        Network::Dumbbell(keys) => Ok(dumbbell::plan(keys, &switches)),
+        Network::FatTree(keys) => Ok(fat_tree::plan(keys, &switches)),
+        Network::Links { nodes, links } => {
+            links::plan(nodes, links, &switches).map_err(|(path, problem, expected, suggestion)| {
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                Diagnostic { suggestion, ..scenario.at(&path, problem, expected) }
+            })
+        }
+    }
+}
+
+/// Checks links, buffers and telemetry; gives what flows need to know of each node that is a host.
+fn check_network(scenario: &Scenario, plan: &Plan) -> Result<Vec<Option<Host>>, Diagnostic> {
+    let mut degree = vec![0u64; plan.nodes.len()];
+    let mut hosts: Vec<Option<Host>> = vec![None; plan.nodes.len()];
+    let island = islands(plan);
+    for link in &plan.links {
+        for (end, other) in [(link.spec.a, link.spec.b), (link.spec.b, link.spec.a)] {
+            degree[end as usize] += 1;
+            let node = &plan.nodes[end as usize];
+            match &node.kind {
+                NodeKind::Host => {
+                    hosts[end as usize] = Some(Host { rate: link.spec.rate, island: island[end as usize] });
+                }
+                NodeKind::Switch(switch) if switch.int && RateCode::new(link.spec.rate).is_none() => {
+                    let problem = format!(
+                        "telemetry cannot carry the rate {} of the port {}->{}",
+                        link.spec.rate, node.name, plan.nodes[other as usize].name
+                    );
+                    let expected = "expected at most three significant digits, such as \"12.5Gbps\", or switch.int = false";
+                    return Err(scenario.at(&link.rate_key.path(), problem, expected));
+                }
+                NodeKind::Switch(_) => {}
+            }
+        }
+    }
+    for (node, &links) in plan.nodes.iter().zip(&degree) {
+        let at = |problem: String, expected: &str| scenario.at(&["node", &node.name], problem, expected);
+        match &node.kind {
+            NodeKind::Host if links != 1 => {
+                return Err(at(format!("the host has {links} links"), "expected exactly one [[link]] for a host"));
+            }
+            NodeKind::Switch(_) if links == 0 => {
+                return Err(at("the switch has no link".into(), "expected at least one [[link]]"));
+            }
+            NodeKind::Switch(switch) => check_buffer(scenario, switch, links)?,
+            NodeKind::Host => {}
+        }
+    }
+    Ok(hosts)
+}
+
+/// The buffer must hold the headroom, and what is left some packets.
+fn check_buffer(scenario: &Scenario, switch: &SwitchSpec, ports: u64) -> Result<(), Diagnostic> {
+    let section = if *switch == scenario.switch.spec() { "switch" } else { "wan_switch" };
+    let packet = scenario.transport.mtu + scenario.transport.framing;
+    if switch.buffer < packet * 2 {
+        let expected = format!("expected room for two packets, \"{}\"", packet * 2);
+        return Err(scenario.at(&[section, "buffer"], format!("the buffer of {} is too small", switch.buffer), expected));
+    }
+    let Some(pfc) = &switch.pfc else { return Ok(()) };
+    if let Some(headroom) = pfc.headroom {
+        // Both are at most 10^15 bytes, and ports fewer than 10^6: the product needs the wide type.
+        let reserved = u128::from(headroom.get()) * u128::from(ports);
+        if reserved + u128::from(packet.get()) > u128::from(switch.buffer.get()) {
+            let problem = format!("the headroom of {ports} ports does not fit into the buffer of {}", switch.buffer);
+            return Err(scenario.at(&[section, "headroom"], problem, "expected less headroom or more buffer"));
+        }
+    }
+    match pfc.xoff {
+        XoffSpec::Static(xoff) if xoff > switch.buffer => {
+            let problem = format!("the threshold of {xoff} is above the buffer of {}", switch.buffer);
+            Err(scenario.at(&[section, "xoff"], problem, "expected less than the buffer"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// For each node the number of the connected part of the network that it belongs to (breadth first).
+fn islands(plan: &Plan) -> Vec<u32> {
+    let mut neighbours: Vec<Vec<NodeId>> = vec![Vec::new(); plan.nodes.len()];
+    for link in &plan.links {
+        neighbours[link.spec.a as usize].push(link.spec.b);
+        neighbours[link.spec.b as usize].push(link.spec.a);
+    }
+    let mut island = vec![u32::MAX; plan.nodes.len()];
+    let mut queue = std::collections::VecDeque::new();
+    for start in 0..plan.nodes.len() {
+        if island[start] != u32::MAX {
+            continue;
+        }
+        island[start] = start as u32;
+        queue.push_back(start);
+        while let Some(node) = queue.pop_front() {
+            for &next in &neighbours[node] {
+                if island[next as usize] == u32::MAX {
+                    island[next as usize] = start as u32;
+                    queue.push_back(next as usize);
+                }
+            }
+        }
+    }
+    island
+}
+
+/// Parameters of the algorithms that run, after checking that the network offers what they need.
+fn algorithms(scenario: &Scenario, plan: &Plan, names: &[String]) -> Result<Vec<AnyParams>, Diagnostic> {
+    let offers = |wanted: fn(&SwitchSpec) -> bool| {
+        plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if wanted(s)))
+    };
+    names
+        .iter()
+        .map(|name| {
+            let params = scenario.algorithm_settings.params(name).expect("names were checked when they were read");
+            let needs = params.needs();
+            let lacking = [
+                (needs.ecn, offers(|s| s.ecn.is_some()), "ecn", "ECN marks, but no switch marks"),
+                (needs.int, offers(|s| s.int), "int", "in-band telemetry, but no switch stamps it"),
+                (needs.port_agent, offers(|s| s.agents), "agents", "an agent in the switches, but none takes it"),
+            ];
+            for (needed, offered, key, what) in lacking {
+                if needed && !offered {
+                    let problem = format!("the algorithm \"{name}\" needs {what}");
+                    return Err(scenario.at(&["switch", key], problem, format!("expected switch.{key} = true")));
+                }
+            }
+            check_mtu(scenario, name, needs)?;
+            Ok(params)
+        })
+        .collect()
+}
+
+fn check_mtu(scenario: &Scenario, name: &str, needs: Needs) -> Result<(), Diagnostic> {
+    let headers = scenario.transport.header + Bytes::new(u64::from(needs.header_bytes));
+    if headers >= scenario.transport.mtu {
+        let problem = format!(
+            "{} leave no room for payload: headers take {headers} with the algorithm \"{name}\"",
+            scenario.transport.mtu
+        );
+        return Err(scenario.at(&["transport", "mtu"], problem, "expected a larger mtu or a smaller header"));
+    }
+    Ok(())
+}
+
+fn transport(scenario: &Scenario) -> TransportSpec {
+    let keys = &scenario.transport;
+    TransportSpec {
+        kind: match keys.kind {
+            TransportChoice::Rdma => TransportKind::Rdma,
+            TransportChoice::Tcp => TransportKind::Tcp,
+        },
+        mtu: keys.mtu,
+        header: keys.header,
+        framing: keys.framing,
+        ack: keys.ack,
+        rto_intra: keys.rto_intra,
+        rto_cross: keys.rto_cross,
+        dup_ack_threshold: keys.dup_ack_threshold,
+        control_priority: keys.control_priority,
+    }
+}
+
+fn record(scenario: &Scenario, plan: &Plan, traffic: &traffic::Traffic) -> Result<RecordSpec, Diagnostic> {
+    let keys = &scenario.record;
+    let flows = record_flows(scenario, traffic)?;
+    let ports = record_ports(scenario, plan)?;
+    let Some(interval) = keys.interval else { return Ok(RecordSpec::default()) };
+    let samples = end(scenario).as_ps() / interval.as_ps();
+    let objects = (flows.len() + ports.len()) as u64;
+    if samples.saturating_mul(objects) > MAX_SERIES_ROWS {
+        let problem = format!("{samples} samples of {objects} flows and ports are too many rows");
+        let expected = format!("expected at most {MAX_SERIES_ROWS}: a longer interval, fewer flows or ports");
+        return Err(scenario.at(&["record", "interval"], problem, expected));
+    }
+    Ok(RecordSpec { interval: Some(interval), flows, ports })
+}
+
+fn record_flows(scenario: &Scenario, traffic: &traffic::Traffic) -> Result<Vec<u32>, Diagnostic> {
+    let all = 0..traffic.flows.len() as u32;
+    let names = match &scenario.record.flows {
+        Selection::Auto if all.len() > AUTO_SERIES => return Ok(Vec::new()),
+        Selection::Auto | Selection::All => return Ok(all.collect()),
+        Selection::None => return Ok(Vec::new()),
+        Selection::Named(names) => names,
+    };
+    let mut chosen = Vec::new();
+    for name in names {
+        let group = traffic.groups.iter().find(|g| g.name == *name).map(|g| g.flows.clone());
+        let one = || traffic.flow_names.iter().position(|n| n == name).map(|i| i as u32..i as u32 + 1);
+        let Some(range) = group.or_else(one) else {
+            // A random workload that is not drawn yet may hold the name.
+            if traffic.complete {
+                let known = || traffic.groups.iter().map(|g| g.name.as_str());
+                let problem = format!("there is no flow \"{name}\"");
+                return Err(Diagnostic {
+                    suggestion: nearest(name, known()),
+                    ..scenario.at(&["record", "flows"], problem, format!("flows: {}", listing(known())))
+                });
+            }
+            continue;
+        };
+        chosen.extend(range.filter(|f| !chosen.contains(f)).collect::<Vec<_>>());
+    }
+    Ok(chosen)
+}
+
+fn record_ports(scenario: &Scenario, plan: &Plan) -> Result<Vec<(NodeId, NodeId)>, Diagnostic> {
+    let all = || plan.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]);
+    let names = match &scenario.record.ports {
+        Selection::Auto if plan.bottlenecks.len() > AUTO_SERIES => return Ok(Vec::new()),
+        Selection::Auto => return Ok(plan.bottlenecks.clone()),
+        Selection::All => return Ok(all().collect()),
+        Selection::None => return Ok(Vec::new()),
+        Selection::Named(names) => names,
+    };
+    let port_name = |(a, b): (NodeId, NodeId)| {
+        format!("{}->{}", plan.nodes[a as usize].name, plan.nodes[b as usize].name)
+    };
+    let mut chosen = Vec::new();
+    for name in names {
+        let ends = name.split_once("->").map(|(a, b)| (plan.find(a.trim()), plan.find(b.trim())));
+        let port = match ends {
+            Some((Some(a), Some(b))) => all().find(|port| *port == (a, b)),
+            _ => None,
+        };
+        let Some(port) = port else {
+            let ports: Vec<String> = all().map(port_name).collect();
+            return Err(Diagnostic {
+                suggestion: nearest(name, ports.iter().map(String::as_str)),
+                ..scenario.at(
+                    &["record", "ports"],
+                    format!("there is no port \"{name}\""),
+                    format!("expected NODE->NEIGHBOUR; ports: {}", listing(ports.iter().map(String::as_str))),
+                )
+            });
+        };
+        if !chosen.contains(&port) {
+            chosen.push(port);
+        }
+    }
+    Ok(chosen)
+}

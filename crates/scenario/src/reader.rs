@@ -1,0 +1,189 @@
+//! Reads sections: every key checked against its declaration, nothing ignored.
+
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::document::{Document, Item, Node, Place, Table, element_name};
+use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
+
+/// A table of a scenario, or the place where one could be.
+pub(crate) struct Section<'d> {
+    pub document: &'d Document,
+    /// Dotted path, for messages; empty for the top level.
+    pub path: String,
+    pub place: Place,
+    pub table: Option<&'d Table>,
+}
+
+impl<'d> Section<'d> {
+    /// The top level.
+    pub fn root(document: &'d Document) -> Section<'d> {
+        Section { document, path: String::new(), place: Place::Text(0), table: Some(&document.root) }
+    }
+
+    /// The table `[name]`; an error where `name` is no table.
+    pub fn section(&self, name: &str) -> Result<Section<'d>, Diagnostic> {
+        let path = self.key(name);
+        let Some(entry) = self.table.and_then(|t| t.get(name)) else {
+            return Ok(Section { document: self.document, path, place: self.place, table: None });
+        };
+        match &entry.item.node {
+            Node::Table(table) => Ok(Section { document: self.document, path, place: entry.place, table: Some(table) }),
+            other => {
+                let problem = format!("is {}", other.describe());
+                Err(self.document.diagnostic(entry.place, &path, problem, format!("expected a table: [{path}]")))
+            }
+        }
+    }
+
+    /// The tables `[[name]]`, each with its name.
+    pub fn sections(&self, name: &str) -> Result<Vec<(String, Section<'d>)>, Diagnostic> {
+        let Some(entry) = self.table.and_then(|t| t.get(name)) else { return Ok(Vec::new()) };
+        let wrong = |item: &Item| {
+            let problem = format!("is {}", item.node.describe());
+            self.document.diagnostic(item.place, name, problem, format!("expected tables: [[{name}]]"))
+        };
+        let Node::List(elements) = &entry.item.node else { return Err(wrong(&entry.item)) };
+        let read = |(i, element): (usize, &'d Item)| match &element.node {
+            Node::Table(table) => {
+                let element_name = element_name(name, i, element);
+                let path = format!("{name}.{element_name}");
+                let section = Section { document: self.document, path, place: element.place, table: Some(table) };
+                Ok((element_name, section))
+            }
+            _ => Err(wrong(element)),
+        };
+        elements.iter().enumerate().map(read).collect()
+    }
+
+    /// The dotted path of `key` in this section.
+    pub fn key(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_string() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// A diagnostic about `key`: where its value was written, else where the section begins.
+    pub fn diagnostic(&self, key: &str, problem: impl Into<String>, expected: impl Into<String>) -> Diagnostic {
+        let place = self.table.and_then(|t| t.get(key)).map_or(self.place, |e| e.item.place);
+        self.document.diagnostic(place, &self.key(key), problem, expected)
+    }
+
+    /// Whether the section was written.
+    pub fn written(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Reads the keys of `P`. `required` must be there; `elsewhere` are keys of the same table that are read on their own.
+    pub fn read<P: Params>(&self, required: &[&str], elsewhere: &[&str]) -> Result<P, Diagnostic> {
+        let specs = P::specs();
+        let mut params = P::default();
+        self.check_keys(specs.iter().map(|s| s.name).chain(elsewhere.iter().copied()))?;
+        for (spec, item) in self.written_values(&specs) {
+            self.set(spec, item, |value| params.set(spec.name, value))?;
+        }
+        for name in required {
+            if params.get(name).flatten().is_none() {
+                let spec = specs.iter().find(|s| s.name == *name);
+                let wanted = spec.map_or_else(String::new, |s| format!("expected {}: {}", wanted(s), s.doc));
+                return Err(self.diagnostic(name, "missing", wanted));
+            }
+        }
+        Ok(params)
+    }
+
+    /// The values that were written for `specs`.
+    fn written_values<'s>(&self, specs: &'s [ParamSpec]) -> impl Iterator<Item = (&'s ParamSpec, &'d Item)> {
+        let table = self.table;
+        specs.iter().filter_map(move |s| Some((s, &table?.get(s.name)?.item)))
+    }
+
+    /// Sets the parameter that `spec` describes from `item`.
+    pub fn set(
+        &self,
+        spec: &ParamSpec,
+        item: &Item,
+        set: impl FnOnce(&Value) -> Result<(), ParamError>,
+    ) -> Result<(), Diagnostic> {
+        let fail = |problem: String, expected: String| {
+            self.document.diagnostic(item.place, &self.key(spec.name), problem, expected)
+        };
+        let value = match value_of(&item.node) {
+            Some(value) => value,
+            None => return Err(fail(format!("is {}", item.node.describe()), format!("expected {}", wanted(spec)))),
+        };
+        set(&value).map_err(|e| match e {
+            ParamError::UnknownName => self.unknown(spec.name, item.place, [].into_iter()),
+            ParamError::OutOfRange(range) => {
+                fail(format!("{value} is outside the accepted range"), format!("expected {range}"))
+            }
+            ParamError::BadValue(message) => match (spec.kind, &value) {
+                (Kind::Choice(words), Value::Text(text)) => Diagnostic {
+                    suggestion: nearest(text, words.iter().copied()),
+                    ..fail(format!("\"{text}\" is not accepted"), format!("expected {}", wanted(spec)))
+                },
+                _ => {
+                    let (problem, expected) = message.split_once("; expected ").unwrap_or((&message, ""));
+                    let expected =
+                        if expected.is_empty() { String::new() } else { format!("expected {expected}") };
+                    fail(problem.to_string(), expected)
+                }
+            },
+        })
+    }
+
+    /// Refuses every key that is not among `known`.
+    pub fn check_keys<'k>(&self, known: impl Iterator<Item = &'k str> + Clone) -> Result<(), Diagnostic> {
+        for entry in self.table.iter().flat_map(|t| &t.0) {
+            if !known.clone().any(|k| k == entry.key) {
+                return Err(self.unknown(&entry.key, entry.place, known));
+            }
+        }
+        Ok(())
+    }
+
+    /// "unknown key" with the nearest of the known ones.
+    fn unknown<'k>(&self, key: &str, place: Place, known: impl Iterator<Item = &'k str> + Clone) -> Diagnostic {
+        let keys: Vec<&str> = known.clone().collect();
+        Diagnostic {
+            suggestion: nearest(key, known),
+            ..self.document.diagnostic(
+                place,
+                &self.key(key),
+                "unknown key",
+                format!("accepted keys: {}", keys.join(", ")),
+            )
+        }
+    }
+}
+
+/// The value of a parameter: a scalar or a list of texts.
+fn value_of(node: &Node) -> Option<Value> {
+    match node {
+        Node::Scalar(value) => Some(value.clone()),
+        Node::List(items) => {
+            let text = |item: &Item| match &item.node {
+                Node::Scalar(Value::Text(t)) => Some(t.clone()),
+                _ => None,
+            };
+            items.iter().map(text).collect::<Option<Vec<String>>>().map(Value::List)
+        }
+        Node::Datetime(_) | Node::Table(_) => None,
+    }
+}
+
+/// What a parameter accepts, in words.
+pub(crate) fn wanted(spec: &ParamSpec) -> String {
+    let kind = match spec.kind {
+        Kind::Bool => "true or false".to_string(),
+        Kind::Integer => "a whole number".to_string(),
+        Kind::Float => "a real number".to_string(),
+        Kind::Time => "a time with its unit, such as \"25ms\"".to_string(),
+        Kind::Bytes => "a size with its unit, such as \"10MB\"".to_string(),
+        Kind::Rate => "a rate with its unit, such as \"100Gbps\"".to_string(),
+        Kind::Text => "a text in quotes".to_string(),
+        Kind::Choice(words) => format!("one of {}", listing(words.iter().copied())),
+        Kind::TextList([]) => "a list of texts, such as [\"a\", \"b\"]".to_string(),
+        Kind::TextList(words) => {
+            format!("a list of texts, such as [\"a\", \"b\"], or one of {}", listing(words.iter().copied()))
+        }
+    };
+    let range = if spec.range.is_empty() { String::new() } else { format!(", from {}", spec.range) };
+    format!("{kind}{range}")
+}

@@ -1,0 +1,123 @@
+//! The whole scenario with every default resolved, as JSON in the shape of the file.
+
+use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
+use crate::scenario::{Network, Scenario};
+use crate::sections::{Dumbbell, FatTree, Workload};
+use farloop_units::{Params, Value};
+use serde_json::{Map, Value as Json};
+
+/// A value as JSON; `None` for a number that is not finite.
+pub(crate) fn json(value: &Value) -> Option<Json> {
+    Some(match value {
+        Value::Bool(b) => Json::Bool(*b),
+        Value::Int(i) => Json::from(*i),
+        Value::Float(x) => Json::Number(serde_json::Number::from_f64(*x)?),
+        Value::Text(t) => Json::String(t.clone()),
+        Value::List(texts) => Json::from(texts.clone()),
+    })
+}
+
+/// Every key of `params`; those that are not set say "none".
+fn section<P: Params>(params: &P) -> Map<String, Json> {
+    let value = |name| params.get(name).flatten().as_ref().and_then(json);
+    P::specs().iter().map(|s| (s.name.to_string(), value(s.name).unwrap_or_else(none))).collect()
+}
+
+fn none() -> Json {
+    Json::from("none")
+}
+
+fn list<T>(items: &[T], one: impl Fn(&T) -> Map<String, Json>) -> Json {
+    items.iter().map(|item| Json::Object(one(item))).collect()
+}
+
+/// See [`Scenario::resolved`].
+pub(crate) fn resolved(scenario: &Scenario) -> Json {
+    let mut root = section(&scenario.top);
+    let mut put = |key: &str, value: Json| root.insert(key.to_string(), value);
+    put("run", section(&scenario.run).into());
+    let (topology, keys) = match &scenario.network {
+        Network::Dumbbell(keys) => {
+            let bottleneck_rate = keys.bottleneck_rate.or(Some(keys.rate));
+            let wan_rate = keys.wan_rate.or(Some(keys.rate));
+            ("dumbbell", section(&Dumbbell { bottleneck_rate, wan_rate, ..keys.clone() }))
+        }
+        Network::FatTree(keys) => {
+            ("fat-tree", section(&FatTree { fabric_rate: keys.fabric_rate.or(Some(keys.rate)), ..keys.clone() }))
+        }
+        Network::Links { .. } => ("links", Map::new()),
+    };
+    let mut network = Map::from_iter([("topology".to_string(), Json::from(topology))]);
+    network.extend(keys);
+    put("network", network.into());
+    if let Network::Links { nodes, links } = &scenario.network {
+        put("node", list(nodes, section));
+        put("link", list(links, |(_, link)| section(link)));
+    }
+    put("switch", section(&scenario.switch).into());
+    put("wan_switch", section(&scenario.wan_switch).into());
+    put("transport", section(&scenario.transport).into());
+    put("algorithm", algorithms(scenario).into());
+    put("flow", list(&scenario.flows, section));
+    if let Some(workload) = &scenario.workload {
+        let stop = workload.stop.or(scenario.run.duration);
+        put("workload", section(&Workload { stop, ..workload.clone() }).into());
+    }
+    put("record", section(&scenario.record).into());
+    if let Some(figure) = &scenario.figure {
+        put("figure", section(figure).into());
+    }
+    if !scenario.cases.is_empty() {
+        put("case", list(&scenario.cases, case));
+    }
+    if !scenario.claims.is_empty() {
+        put("claim", list(&scenario.claims, claim));
+    }
+    Json::Object(root)
+}
+
+/// `[algorithm]` with the parameters of every algorithm that the scenario names.
+fn algorithms(scenario: &Scenario) -> Map<String, Json> {
+    let mut table = section(&scenario.algorithm);
+    for name in scenario.algorithm_names() {
+        let Some(params) = scenario.algorithm_settings.params(&name) else { continue };
+        let info = farloop_cc::all().into_iter().find(|info| info.name == name);
+        let specs = info.map(|info| info.params).unwrap_or_default();
+        let value = |key| params.get(key).flatten().as_ref().and_then(json).unwrap_or_else(none);
+        let keys: Map<String, Json> = specs.iter().map(|s| (s.name.to_string(), value(s.name))).collect();
+        table.insert(name, keys.into());
+    }
+    table
+}
+
+fn case(case: &Case) -> Map<String, Json> {
+    let algorithms = Some(case.algorithms.clone());
+    let mut object = section(&CaseKeys { name: Some(case.name.clone()), algorithms, quick: case.quick });
+    let set = case.set.iter().map(|(key, text)| (key.clone(), set_value(text)));
+    object.insert("set".into(), Json::Object(set.collect()));
+    object
+}
+
+/// The JSON of a TOML value in an override.
+fn set_value(text: &str) -> Json {
+    fn convert(value: &toml_edit::Value) -> Json {
+        use toml_edit::Value as Toml;
+        match value {
+            Toml::String(s) => Json::from(s.value().as_str()),
+            Toml::Integer(i) => Json::from(*i.value()),
+            Toml::Float(x) => Json::from(*x.value()),
+            Toml::Boolean(b) => Json::from(*b.value()),
+            Toml::Datetime(d) => Json::from(d.value().to_string()),
+            Toml::Array(items) => items.iter().map(convert).collect(),
+            Toml::InlineTable(table) => table.iter().map(|(k, v)| (k.to_string(), convert(v))).collect::<Map<_, _>>().into(),
+        }
+    }
+    text.trim().parse::<toml_edit::Value>().map_or_else(|_| Json::from(text), |value| convert(&value))
+}
+
+fn claim(claim: &Claim) -> Map<String, Json> {
+    let mut object = section(&ClaimKeys { id: Some(claim.id.clone()), what: Some(claim.what.clone()) });
+    object.insert("paper".into(), claim.paper.clone());
+    object.insert("tolerance".into(), claim.tolerance.clone());
+    object
+}

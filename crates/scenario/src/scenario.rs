@@ -1,0 +1,326 @@
+//! A scenario: all its sections, read and checked one by one.
+
+use crate::algorithms::{self, AlgorithmSettings};
+use crate::build::{self, Built};
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::figure::{self, Case, Claim, Figure, LocatedCase};
+use crate::reader::Section;
+use crate::sections::*;
+use crate::topology::{fat_tree, links};
+use farloop_units::Params;
+use std::path::Path;
+
+/// Reads the text of a scenario file; the diagnostic says why that is not possible and what to do.
+pub fn read(path: &Path) -> Result<String, Diagnostic> {
+    let file = path.display().to_string();
+    let fail = |problem: String, expected: &str| Diagnostic::of_file(&file, problem, expected);
+    if path.is_dir() {
+        return Err(fail("is a directory".into(), "expected a scenario file, such as fig09.toml"));
+    }
+    let bytes = std::fs::read(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => fail("no such file".into(), "expected the path of a scenario file"),
+        _ => fail(format!("cannot be read: {e}"), "expected a readable scenario file"),
+    })?;
+    String::from_utf8(bytes).map_err(|e| {
+        let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        Diagnostic {
+            line: before.iter().filter(|b| **b == b'\n').count() + 1,
+            ..fail("is not UTF-8 text".into(), "expected a TOML file; save it as UTF-8")
+        }
+    })
+}
+
+/// Reads a scenario. `file` is its name in messages, and the place from which relative paths start; `overrides` are dotted keys
+/// with the text of their values (`--set key=value`), applied in order before anything is checked.
+///
+/// Every case of a figure is validated here, so a file that loads has no case that fails later.
+pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Scenario, Diagnostic> {
+    let mut document = Document::parse(text, file)?;
+    for (i, (key, value)) in overrides.iter().enumerate() {
+        document.set(key, value, i + 1)?;
+    }
+    let (scenario, cases) = Scenario::from_document(document)?;
+    for case in &cases {
+        scenario.check_case(case)?;
+    }
+    Ok(scenario)
+}
+
+/// The shape of the network.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Network {
+    /// `topology = "dumbbell"`.
+    Dumbbell(Dumbbell),
+    /// `topology = "fat-tree"`.
+    FatTree(FatTree),
+    /// `topology = "links"`.
+    Links {
+        /// The `[[node]]` tables.
+        nodes: Vec<NodeKeys>,
+        /// The `[[link]]` tables, each with the name by which messages and overrides call it: "a->b".
+        links: Vec<(String, LinkKeys)>,
+    },
+}
+
+/// A scenario, with all defaults filled in.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The top level.
+    pub top: Top,
+    /// `[run]`.
+    pub run: Run,
+    /// `[network]`, `[[node]]` and `[[link]]`.
+    pub network: Network,
+    /// `[switch]`.
+    pub switch: Switch,
+    /// `[wan_switch]`.
+    pub wan_switch: WanSwitch,
+    /// `[transport]`.
+    pub transport: Transport,
+    /// `[algorithm]`.
+    pub algorithm: AlgorithmKey,
+    /// Every `[[flow]]`, with its name filled in.
+    pub flows: Vec<Flow>,
+    /// `[workload]`.
+    pub workload: Option<Workload>,
+    /// `[record]`.
+    pub record: Record,
+    /// `[figure]`.
+    pub figure: Option<Figure>,
+    /// Every `[[case]]`; a figure without any has one that sets nothing.
+    pub cases: Vec<Case>,
+    /// Every `[[claim]]`.
+    pub claims: Vec<Claim>,
+    pub(crate) algorithm_settings: AlgorithmSettings,
+    document: Document,
+}
+
+impl Scenario {
+    /// The whole scenario as JSON in the shape of the file: every key with its value, quantities as text, "none" for what is not
+    /// set. Written as TOML it is the same scenario again.
+    pub fn resolved(&self) -> serde_json::Value {
+        crate::resolved::resolved(self)
+    }
+
+    /// Checks the scenario as a whole and makes what the simulator runs.
+    pub fn build(&self) -> Result<Built, Diagnostic> {
+        build::build(self, true)
+    }
+
+    /// What to run for the figure: the name of each case, its overrides (as for [`parse`]), its algorithms. A scenario without
+    /// a figure and without cases is one case called "main".
+    pub fn cases(&self) -> Vec<(String, Vec<(String, String)>, Vec<String>)> {
+        if self.cases.is_empty() {
+            return vec![("main".to_string(), Vec::new(), vec![self.algorithm.name.clone()])];
+        }
+        let own = |case: &Case| {
+            let algorithms = match &case.algorithms[..] {
+                [] => vec![self.algorithm.name.clone()],
+                named => named.to_vec(),
+            };
+            (case.name.clone(), case.set.clone(), algorithms)
+        };
+        self.cases.iter().map(own).collect()
+    }
+
+    /// Every algorithm that the scenario names, each once.
+    pub(crate) fn algorithm_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let all = (self.algorithm_settings.names())
+            .chain([self.algorithm.name.as_str()])
+            .chain(self.flows.iter().filter_map(|f| f.algorithm.as_deref()))
+            .chain(self.figure.iter().flat_map(|f| &f.algorithms).map(String::as_str))
+            .chain(self.cases.iter().flat_map(|c| &c.algorithms).map(String::as_str));
+        for name in all {
+            if !names.iter().any(|n| n == name) {
+                names.push(name.to_string());
+            }
+        }
+        names
+    }
+
+    /// The file's name.
+    pub(crate) fn file(&self) -> &str {
+        self.document.file()
+    }
+
+    /// A diagnostic about the key at `path`.
+    pub(crate) fn at(&self, path: &[&str], problem: impl Into<String>, expected: impl Into<String>) -> Diagnostic {
+        self.document.diagnostic(self.document.place_of(path), &path.join("."), problem, expected)
+    }
+
+    fn from_document(document: Document) -> Result<(Scenario, Vec<LocatedCase>), Diagnostic> {
+        let root = Section::root(&document);
+        let top = root.read::<Top>(&[], SECTIONS)?;
+        let run = root.section("run")?.read::<Run>(&["duration"], &[])?;
+        let network = read_network(&root)?;
+        let switch = read_switch::<Switch>(&root, "switch", |s| (s.kmin, s.kmax))?;
+        let wan_switch = read_switch::<WanSwitch>(&root, "wan_switch", |s| (s.kmin, s.kmax))?;
+        let transport = root.section("transport")?.read::<Transport>(&[], &[])?;
+        let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root)?;
+        let algorithm_section = root.section("algorithm")?;
+        let place = algorithm_section.table.and_then(|t| t.get("name")).map_or(algorithm_section.place, |e| e.item.place);
+        algorithms::check_name(&algorithm_section, place, "name", &algorithm.name)?;
+        let flows = read_flows(&root)?;
+        let workload_section = root.section("workload")?;
+        let workload = workload_section.written().then(|| workload_section.read::<Workload>(&[], &[])).transpose()?;
+        let record = root.section("record")?.read::<Record>(&[], &[])?;
+        let figure = figure::read_figure(&root)?;
+        let cases = figure::read_cases(&root, figure.as_ref())?;
+        if let Some(section) = figure.as_ref().map(|_| root.section("figure")).transpose()? {
+            let written = figure.iter().flat_map(|f| &f.algorithms);
+            for name in written {
+                let place = section.table.and_then(|t| t.get("algorithms")).map_or(section.place, |e| e.item.place);
+                algorithms::check_name(&section, place, "algorithms", name)?;
+            }
+        }
+        for (case, (_, section)) in cases.iter().zip(root.sections("case")?) {
+            algorithms::check_names(&section, "algorithms", &case.case.algorithms, &case.algorithms)?;
+        }
+        let claims = figure::read_claims(&root)?;
+        let scenario = Scenario {
+            top,
+            run,
+            network,
+            switch,
+            wan_switch,
+            transport,
+            algorithm,
+            flows,
+            workload,
+            record,
+            figure,
+            cases: cases.iter().map(|c| c.case.clone()).collect(),
+            claims,
+            algorithm_settings,
+            document,
+        };
+        Ok((scenario, cases))
+    }
+
+    /// Applies a case and checks the outcome with each of its algorithms, without drawing a random workload.
+    fn check_case(&self, case: &LocatedCase) -> Result<(), Diagnostic> {
+        let mut document = self.document.clone();
+        for (key, item) in &case.set {
+            document.put(key, item.clone()).map_err(|d| in_case(d, case))?;
+        }
+        let check = |document: Document| {
+            let (scenario, _) = Scenario::from_document(document)?;
+            build::build(&scenario, false)
+        };
+        if case.algorithms.is_empty() {
+            check(document).map_err(|d| in_case(d, case))?;
+            return Ok(());
+        }
+        for algorithm in &case.algorithms {
+            let mut document = document.clone();
+            document.put("algorithm.name", algorithm.clone())?;
+            check(document).map_err(|d| in_case(d, case))?;
+        }
+        Ok(())
+    }
+}
+
+/// Every section but the top level's own keys.
+pub(crate) const SECTIONS: &[&str] = &[
+    "run", "network", "node", "link", "switch", "wan_switch", "transport", "algorithm", "flow", "workload", "record",
+    "figure", "case", "claim",
+];
+
+/// Says in which case a problem appeared.
+fn in_case(diagnostic: Diagnostic, case: &LocatedCase) -> Diagnostic {
+    Diagnostic { problem: format!("{} (in case \"{}\")", diagnostic.problem, case.case.name), ..diagnostic }
+}
+
+fn read_network(root: &Section<'_>) -> Result<Network, Diagnostic> {
+    let section = root.section("network")?;
+    let names = |specs: Vec<farloop_units::ParamSpec>| specs.into_iter().map(|s| s.name).collect::<Vec<_>>();
+    let mut all = names(Dumbbell::specs());
+    all.extend(names(FatTree::specs()));
+    let topology = match section.table.and_then(|t| t.get("topology")) {
+        Some(entry) => {
+            let mut key = TopologyKey::default();
+            let spec = TopologyKey::specs().remove(0);
+            section.set(&spec, &entry.item, |value| key.set("topology", value))?;
+            key.topology
+        }
+        None => TopologyKey::default().topology,
+    };
+    let (word, keys) = match topology {
+        Topology::Dumbbell => ("dumbbell", names(Dumbbell::specs())),
+        Topology::FatTree => ("fat-tree", names(FatTree::specs())),
+        Topology::Links => ("links", names(Links::specs())),
+    };
+    // A key of another topology deserves a better answer than "unknown".
+    for entry in section.table.iter().flat_map(|t| &t.0) {
+        if all.contains(&&*entry.key) && !keys.contains(&&*entry.key) {
+            let problem = format!("is no key of topology \"{word}\"");
+            let expected = format!("accepted keys: topology, {}", keys.join(", "));
+            return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
+        }
+    }
+    if topology != Topology::Links {
+        for list in ["node", "link"] {
+            if root.table.is_some_and(|t| t.get(list).is_some()) {
+                let problem = format!("[[{list}]] is not used by topology \"{word}\"");
+                return Err(root.diagnostic(list, problem, "expected network.topology = \"links\""));
+            }
+        }
+    }
+    let elsewhere = &["topology"];
+    Ok(match topology {
+        Topology::Dumbbell => {
+            let keys: Dumbbell = section.read(&[], elsewhere)?;
+            if keys.intra_pairs == 0 && keys.cross_pairs == 0 {
+                let expected = "expected at least one pair: intra_pairs or cross_pairs";
+                return Err(section.diagnostic("intra_pairs", "the network has no hosts", expected));
+            }
+            Network::Dumbbell(keys)
+        }
+        Topology::FatTree => {
+            let keys: FatTree = section.read(&[], elsewhere)?;
+            fat_tree::check(&keys).map_err(|(key, problem, expected)| section.diagnostic(key, problem, expected))?;
+            Network::FatTree(keys)
+        }
+        Topology::Links => {
+            section.read::<Links>(&[], elsewhere)?;
+            Network::Links { nodes: links::read_nodes(root)?, links: links::read_links(root)? }
+        }
+    })
+}
+
+fn read_switch<P: Params>(
+    root: &Section<'_>,
+    name: &str,
+    thresholds: impl Fn(&P) -> (farloop_units::Bytes, farloop_units::Bytes),
+) -> Result<P, Diagnostic> {
+    let section = root.section(name)?;
+    let keys: P = section.read(&[], &[])?;
+    let (kmin, kmax) = thresholds(&keys);
+    if kmin > kmax {
+        let key = if section.table.is_some_and(|t| t.get("kmin").is_some()) { "kmin" } else { "kmax" };
+        let problem = format!("kmin = \"{kmin}\" is above kmax = \"{kmax}\"");
+        return Err(section.diagnostic(key, problem, "expected kmin at most kmax; set both"));
+    }
+    Ok(keys)
+}
+
+fn read_flows(root: &Section<'_>) -> Result<Vec<Flow>, Diagnostic> {
+    let mut flows = Vec::new();
+    for (name, section) in root.sections("flow")? {
+        let mut flow: Flow = section.read(&["from", "to"], &[])?;
+        build::check_name(&section, "name", &name)?;
+        if flow.stop.is_some_and(|stop| stop <= flow.start) {
+            let problem = format!("the flow stops before it starts, at \"{}\"", flow.start);
+            return Err(section.diagnostic("stop", problem, "expected a later time, or \"none\""));
+        }
+        if let Some(algorithm) = &flow.algorithm {
+            let place = section.table.and_then(|t| t.get("algorithm")).map_or(section.place, |e| e.item.place);
+            algorithms::check_name(&section, place, "algorithm", algorithm)?;
+        }
+        flow.name = Some(name);
+        flows.push(flow);
+    }
+    Ok(flows)
+}

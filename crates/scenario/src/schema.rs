@@ -1,0 +1,146 @@
+//! The JSON Schema of scenario files, for editors; made from the same declarations as everything else.
+
+use crate::figure::{CaseKeys, ClaimKeys, Figure};
+use crate::resolved::json;
+use crate::sections::*;
+use farloop_units::{Kind, ParamSpec, Params};
+use serde_json::{Map, Value as Json, json as object};
+
+const TIME: &str = r"^\s*[0-9_]*\.?[0-9_]+\s*(ps|ns|us|µs|ms|s)\s*$";
+const BYTES: &str = r"^\s*[0-9_]*\.?[0-9_]+\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)\s*$";
+const RATE: &str = r"^\s*[0-9_]*\.?[0-9_]+\s*(bps|kbps|Kbps|Mbps|Gbps|Tbps)\s*$";
+
+/// The JSON Schema (draft 2020-12) of scenario files: every key with its description, default and accepted values, the
+/// parameters of every registered algorithm included.
+pub fn schema() -> Json {
+    let mut properties = properties(&Top::specs(), &[]);
+    let mut put = |key: &str, value: Json| properties.insert(key.to_string(), value);
+    put("run", section::<Run>("How long, and with which randomness.", &["duration"]));
+    put("network", network());
+    put("node", list("One node of a network with topology = \"links\".", table(&NodeKeys::specs(), &["name"])));
+    put("link", list("One link of a network with topology = \"links\".", table(&LinkKeys::specs(), &["a", "b"])));
+    put("switch", section::<Switch>("The switches of datacenters.", &[]));
+    put("wan_switch", section::<WanSwitch>("The routers of the wide-area network.", &[]));
+    put("transport", section::<Transport>("Packet format and loss recovery of all flows.", &[]));
+    put("algorithm", algorithm());
+    put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));
+    put("workload", section::<Workload>("Flows between random pairs of hosts, arriving as a Poisson process.", &[]));
+    put("record", section::<Record>("Which time series are kept.", &[]));
+    put("figure", section::<Figure>("The figure of a paper that this scenario reproduces.", &["id"]));
+    let mut case = table(&CaseKeys::specs(), &["name"]);
+    case["properties"]["set"] =
+        object!({ "type": "object", "description": "Dotted keys with the values that this case gives them." });
+    put("case", list("The scenario with some keys set differently.", case));
+    let mut claim = table(&ClaimKeys::specs(), &["id", "what"]);
+    for (name, doc) in [("paper", "The published numbers."), ("tolerance", "How far a measurement may be from them.")] {
+        claim["properties"][name] = object!({ "type": "object", "description": doc });
+    }
+    put("claim", list("A published result to compare with.", claim));
+    object!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "farloop scenario",
+        "type": "object",
+        "properties": properties,
+        "required": ["run"],
+        "additionalProperties": false,
+    })
+}
+
+fn section<P: Params>(doc: &str, required: &[&str]) -> Json {
+    described(doc, table(&P::specs(), required))
+}
+
+fn described(doc: &str, mut schema: Json) -> Json {
+    schema["description"] = doc.into();
+    schema
+}
+
+fn table(specs: &[ParamSpec], required: &[&str]) -> Json {
+    object!({
+        "type": "object",
+        "properties": properties(specs, required),
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn list(doc: &str, items: Json) -> Json {
+    object!({ "type": "array", "description": doc, "items": items })
+}
+
+/// One alternative per topology, told apart by the key `topology`.
+fn network() -> Json {
+    let alternatives = [
+        ("dumbbell", Dumbbell::specs()),
+        ("fat-tree", FatTree::specs()),
+        ("links", Links::specs()),
+    ];
+    let default = TopologyKey::specs().remove(0);
+    let alternative = |(word, specs): (&str, Vec<ParamSpec>)| {
+        let is_default = default.default.as_ref().and_then(json) == Some(word.into());
+        let mut schema = table(&specs, if is_default { &[] } else { &["topology"] });
+        schema["properties"]["topology"] = object!({ "const": word, "description": default.doc });
+        schema["title"] = word.into();
+        schema
+    };
+    let alternatives: Vec<Json> = alternatives.into_iter().map(alternative).collect();
+    object!({ "type": "object", "description": "The network.", "oneOf": alternatives })
+}
+
+fn algorithm() -> Json {
+    let mut schema = section::<AlgorithmKey>("Which congestion control runs, and its parameters.", &[]);
+    let infos = farloop_cc::all();
+    let names: Vec<&str> = infos.iter().map(|i| i.name).collect();
+    schema["properties"]["name"]["enum"] = names.into();
+    for info in &infos {
+        schema["properties"][info.name] = described(info.summary, table(&info.params, &[]));
+    }
+    schema
+}
+
+fn properties(specs: &[ParamSpec], required: &[&str]) -> Map<String, Json> {
+    specs.iter().map(|s| (s.name.to_string(), property(s, s.optional && !required.contains(&s.name)))).collect()
+}
+
+fn property(spec: &ParamSpec, optional: bool) -> Json {
+    let words = |words: &[&str]| object!({ "type": "string", "enum": words });
+    let quantity = |pattern: &str| object!({ "type": "string", "pattern": pattern });
+    let mut schema = match spec.kind {
+        Kind::Bool => object!({ "type": "boolean" }),
+        Kind::Integer => bounded("integer", spec),
+        Kind::Float => bounded("number", spec),
+        Kind::Time => quantity(TIME),
+        Kind::Bytes => quantity(BYTES),
+        Kind::Rate => quantity(RATE),
+        Kind::Text => object!({ "type": "string" }),
+        Kind::Choice(choices) => words(choices),
+        Kind::TextList(others) => {
+            let texts = object!({ "type": "array", "items": { "type": "string" } });
+            if others.is_empty() { texts } else { object!({ "anyOf": [texts, words(others)] }) }
+        }
+    };
+    if optional && spec.kind != Kind::Text {
+        schema = object!({ "anyOf": [schema, { "const": "none" }] });
+    }
+    let range = if spec.range.is_empty() { String::new() } else { format!(" Accepted: {}.", spec.range) };
+    schema["description"] = format!("{}{range}", spec.doc).into();
+    if let Some(default) = spec.default.as_ref().and_then(json) {
+        schema["default"] = default;
+    } else if optional {
+        schema["default"] = "none".into();
+    }
+    schema
+}
+
+/// A number with the bounds of its range, which declarations give as "lowest to highest".
+fn bounded(kind: &str, spec: &ParamSpec) -> Json {
+    let mut schema = object!({ "type": kind });
+    if let Some((low, high)) = spec.range.split_once(" to ") {
+        for (key, bound) in [("minimum", low), ("maximum", high)] {
+            if let Ok(number) = serde_json::from_str::<Json>(bound) {
+                schema[key] = number;
+            }
+        }
+    }
+    schema
+}

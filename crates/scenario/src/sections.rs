@@ -1,0 +1,345 @@
+//! The keys of every section of a scenario, with defaults, ranges and documentation: the one place from which reading,
+//! `resolved()` and the editor schema come.
+
+use farloop_net::spec::{EcnSpec, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_units::{Bytes, Delta, Kind, ParamType, Rate, Value, choice, params};
+
+/// Longest time that a scenario may name: simulated durations, starts and stops.
+pub const LONGEST: Delta = Delta::from_secs(3600);
+const LONGEST_DELAY: Delta = Delta::from_secs(10);
+const SLOWEST: Rate = Rate::from_bps(1000);
+const FASTEST: Rate = Rate::from_gbps(10_000);
+const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
+
+params! {
+    /// The top level.
+    pub struct Top {
+        /// What the scenario shows, in a few words.
+        title: String = String::new();
+        /// Where the scenario comes from: a paper and its figure, or a description.
+        source: String = String::new();
+    }
+}
+
+params! {
+    /// `[run]`: how long, and with which randomness.
+    pub struct Run {
+        /// Simulated time; the run also ends when nothing is left to happen.
+        duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
+        /// Seed of all random streams: the same seed gives the same bytes.
+        seed: u64 = 1;
+    }
+}
+
+choice! {
+    /// The shape of the network.
+    pub enum Topology {
+        /// Two switches, a shared bottleneck between them, receivers nearby and far away.
+        Dumbbell = "dumbbell",
+        /// Three tiers of switches in pods.
+        FatTree = "fat-tree",
+        /// Nodes and links listed one by one.
+        Links = "links",
+    }
+}
+
+params! {
+    /// The key of `[network]` that decides about the others.
+    pub struct TopologyKey {
+        /// The shape of the network; it decides which other keys `[network]` has.
+        topology: Topology = Topology::Dumbbell;
+    }
+}
+
+params! {
+    /// `[network]` with `topology = "dumbbell"`.
+    pub struct Dumbbell {
+        /// Pairs of hosts inside datacenter 0: senders s1…, receivers d1….
+        intra_pairs: u32 = 1, in 0 => 10_000;
+        /// Pairs of hosts across the wide-area network: senders s(intra_pairs+1)…, receivers r1… in datacenter 1.
+        cross_pairs: u32 = 1, in 0 => 10_000;
+        /// Rate of the hosts' links.
+        rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
+        /// Rate of the link left–right; "none" for the hosts' rate.
+        bottleneck_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
+        /// One-way propagation delay of every link but the long-haul one. The default gives a round-trip time of about 32 us
+        /// inside the datacenter, as Gear (ToN 2025, §IV-A) measures.
+        link_delay: Delta = Delta::from_ns(5250), in Delta::ZERO => LONGEST_DELAY;
+        /// Rate of the links right–wan1 and wan1–wan2; "none" for the hosts' rate.
+        wan_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
+        /// One-way propagation delay of the long-haul link wan1–wan2.
+        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => LONGEST_DELAY;
+        /// Probability that a packet is lost on the link left–right.
+        bottleneck_loss: f64 = 0.0, in 0.0 => 1.0;
+        /// Probability that a packet is damaged on the link left–right.
+        bottleneck_corruption: f64 = 0.0, in 0.0 => 1.0;
+        /// Probability that a packet is lost on the long-haul link.
+        wan_loss: f64 = 0.0, in 0.0 => 1.0;
+        /// Probability that a packet is damaged on the long-haul link.
+        wan_corruption: f64 = 0.0, in 0.0 => 1.0;
+    }
+}
+
+params! {
+    /// `[network]` with `topology = "fat-tree"`. The defaults are the 128 servers of Gear (ToN 2025, §IV-B).
+    pub struct FatTree {
+        /// Pods.
+        pods: u32 = 4, in 1 => 256;
+        /// Top-of-rack switches in each pod; each has a link to every aggregation switch of its pod.
+        tors_per_pod: u32 = 4, in 1 => 256;
+        /// Aggregation switches in each pod.
+        aggs_per_pod: u32 = 4, in 1 => 256;
+        /// Core switches, a multiple of aggs_per_pod: aggregation switch i of every pod has links to the i-th share of them.
+        cores: u32 = 8, in 1 => 4096;
+        /// Hosts at each top-of-rack switch.
+        hosts_per_tor: u32 = 8, in 1 => 1024;
+        /// Rate of the hosts' links.
+        rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
+        /// Rate of the links between switches; "none" for the hosts' rate.
+        fabric_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
+        /// One-way propagation delay of every link. The default is a sixth of 20 us, the propagation delay between two
+        /// servers in different pods (Gear, §IV-B).
+        link_delay: Delta = Delta::from_ps(3_333_333), in Delta::ZERO => LONGEST_DELAY;
+    }
+}
+
+params! {
+    /// `[network]` with `topology = "links"`: everything is in `[[node]]` and `[[link]]`.
+    pub struct Links {}
+}
+
+choice! {
+    /// What a listed node is.
+    pub enum NodeRole {
+        /// A host: it has exactly one link.
+        Host = "host",
+        /// A switch of a datacenter, with the settings of `[switch]`.
+        Switch = "switch",
+        /// A router of the wide-area network, with the settings of `[wan_switch]`.
+        Router = "router",
+    }
+}
+
+params! {
+    /// `[[node]]`: one node of a network with `topology = "links"`.
+    pub struct NodeKeys {
+        /// Unique name.
+        name: Option<String> = None;
+        /// Host, switch (settings of [switch]) or router (settings of [wan_switch]).
+        kind: NodeRole = NodeRole::Host;
+        /// Number of the datacenter that it stands in; "none" for a router of the wide-area network.
+        datacenter: Option<u16> = None;
+    }
+}
+
+params! {
+    /// `[[link]]`: one full-duplex link of a network with `topology = "links"`.
+    pub struct LinkKeys {
+        /// Name of the node at one end.
+        a: Option<String> = None;
+        /// Name of the node at the other end.
+        b: Option<String> = None;
+        /// Rate of each direction.
+        rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
+        /// One-way propagation delay.
+        delay: Delta = Delta::from_ns(5250), in Delta::ZERO => LONGEST_DELAY;
+        /// Probability that a packet is lost on the way.
+        loss: f64 = 0.0, in 0.0 => 1.0;
+        /// Probability that a packet is damaged on the way.
+        corruption: f64 = 0.0, in 0.0 => 1.0;
+    }
+}
+
+/// The two kinds of switches have the same keys and other defaults.
+macro_rules! switch_section {
+    ($(#[$meta:meta])* $name:ident, buffer: $buffer:expr, pfc: $pfc:expr, ecn: $ecn:expr, int: $int:expr, agents: $agents:expr) => {
+        params! {
+            $(#[$meta])*
+            pub struct $name {
+                /// Packet buffer of each switch, shared by all its ports, PFC headroom included.
+                buffer: Bytes = $buffer, in Bytes::new(1000) => LARGEST;
+                /// Dynamic threshold of lossy classes: a queue may hold alpha times the free shared buffer.
+                alpha: f64 = 1.0, in 0.001 => 1024.0;
+                /// Priority flow control for data (IEEE 802.1Qbb): pause the neighbour instead of dropping.
+                pfc: bool = $pfc;
+                /// Xoff threshold of an ingress port as a fraction of the free shared buffer (0.11: HPCC, SIGCOMM 2019,
+                /// §5.1).
+                xoff_alpha: f64 = 0.11, in 0.001 => 1024.0;
+                /// Fixed Xoff threshold of an ingress port; "none" for the dynamic one of xoff_alpha.
+                xoff: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+                /// A paused neighbour resumes when its bytes have fallen this far below the threshold.
+                hysteresis: Bytes = Bytes::new(3000), in Bytes::ZERO => LARGEST;
+                /// Buffer that each ingress port keeps for what arrives after a pause; "none" to compute it from the link.
+                headroom: Option<Bytes> = None, in Some(Bytes::ZERO) => Some(LARGEST);
+                /// ECN marking of data packets (RFC 3168).
+                ecn: bool = $ecn;
+                /// No packet is marked at or below this queue. The default is DCTCP's step for 100 Gbps (Gear, §IV-A).
+                kmin: Bytes = Bytes::new(900_000), in Bytes::ZERO => LARGEST;
+                /// Every packet is marked above this queue; equal to kmin for a step.
+                kmax: Bytes = Bytes::new(900_000), in Bytes::ZERO => LARGEST;
+                /// Marking probability just below kmax.
+                pmax: f64 = 1.0, in 0.0 => 1.0;
+                /// Stamp in-band telemetry on data packets.
+                int: bool = $int;
+                /// Give the ports the algorithms' own port agents, such as QCN sampling.
+                agents: bool = $agents;
+            }
+        }
+
+        impl $name {
+            /// What the network model builds from it.
+            pub fn spec(&self) -> SwitchSpec {
+                let xoff = self.xoff.map_or(XoffSpec::Dynamic(self.xoff_alpha), XoffSpec::Static);
+                SwitchSpec {
+                    buffer: self.buffer,
+                    alpha: self.alpha,
+                    pfc: self.pfc.then_some(PfcSpec { xoff, hysteresis: self.hysteresis, headroom: self.headroom }),
+                    ecn: self.ecn.then_some(EcnSpec { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax }),
+                    int: self.int,
+                    agents: self.agents,
+                }
+            }
+        }
+    };
+}
+switch_section!(
+    /// `[switch]`: the switches of datacenters. All of them stamp, mark and pause unless told otherwise.
+    Switch, buffer: Bytes::new(10_000_000), pfc: true, ecn: true, int: true, agents: true
+);
+switch_section!(
+    /// `[wan_switch]`: the routers of the wide-area network. Deep buffers, no help for congestion control.
+    WanSwitch, buffer: Bytes::new(200_000_000), pfc: false, ecn: false, int: false, agents: false
+);
+
+choice! {
+    /// How endpoints repair losses.
+    pub enum TransportChoice {
+        /// RoCE-like: in order only, NACK, go-back-N.
+        Rdma = "rdma",
+        /// TCP-like: duplicate ACKs, fast retransmit of the gap.
+        Tcp = "tcp",
+    }
+}
+
+params! {
+    /// `[transport]`: packet format and loss recovery of all flows.
+    pub struct Transport {
+        /// "rdma": in order only, NACK, go-back-N. "tcp": duplicate ACKs, fast retransmit of the first gap.
+        kind: TransportChoice = TransportChoice::Rdma;
+        /// Largest IP packet: payload, header and what the algorithm adds.
+        mtu: Bytes = Bytes::new(1500), in Bytes::new(64) => Bytes::new(65_535);
+        /// IP and transport headers inside the MTU.
+        header: Bytes = Bytes::new(40), in Bytes::ZERO => Bytes::new(1000);
+        /// What a packet costs on the wire beyond the IP packet: preamble 8, Ethernet header 14, FCS 4, gap 12.
+        framing: Bytes = Bytes::new(38), in Bytes::ZERO => Bytes::new(1000);
+        /// An ACK or signal as an IP packet, without what the algorithm adds.
+        ack: Bytes = Bytes::new(64), in Bytes::new(1) => Bytes::new(9000);
+        /// Retransmission timeout of flows inside a datacenter (Gear, §IV-A).
+        rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => Delta::from_secs(60);
+        /// Retransmission timeout of flows across datacenters (Gear, §IV-A).
+        rto_cross: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(60);
+        /// Duplicate ACKs that trigger a fast retransmit (RFC 5681, §3.2); for kind = "tcp".
+        dup_ack_threshold: u32 = 3, in 1 => 1000;
+        /// ACKs and signals travel in a class of strict priority that is never paused; otherwise with the data.
+        control_priority: bool = true;
+        /// The round-trip time inside a datacenter as algorithms see it; "none" for the largest one among the flows' paths.
+        intra_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST_DELAY);
+    }
+}
+
+params! {
+    /// `[algorithm]`: which one runs. Its parameters are in `[algorithm.NAME]`.
+    pub struct AlgorithmKey {
+        /// The congestion control of all flows that do not name their own.
+        name: String = "gear".to_string();
+    }
+}
+
+params! {
+    /// `[[flow]]`: one flow, or `count` equal ones.
+    pub struct Flow {
+        /// Unique name; "none" for f1, f2, … by position.
+        name: Option<String> = None;
+        /// Source host.
+        from: Option<String> = None;
+        /// Destination host.
+        to: Option<String> = None;
+        /// When it starts.
+        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        /// When its application stops; "none" to go on until all is sent or the run ends.
+        stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        /// Payload to send; "none" to send until stop or the end of the run.
+        size: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+        /// Rate to start at; "none" for the rate of the source's link.
+        initial_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
+        /// Window to start with; "none" for the algorithm's own.
+        initial_cwnd: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+        /// Its congestion control; "none" for [algorithm].name.
+        algorithm: Option<String> = None;
+        /// How many equal flows; more than one are called NAME-1, NAME-2, ….
+        count: u32 = 1, in 1 => 100_000;
+    }
+}
+
+params! {
+    /// `[workload]`: flows between random pairs of hosts that arrive as a Poisson process.
+    pub struct Workload {
+        /// Flow sizes: a built-in distribution, or a CSV file (bytes, cumulative probability), relative to the scenario.
+        sizes: String = "websearch".to_string();
+        /// Mean load of the hosts' links by payload, as a fraction of their rate.
+        load: f64 = 0.3, in 0.0001 => 1.0;
+        /// First time at which flows arrive.
+        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        /// No flow arrives from then on; "none" for the end of the run.
+        stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+    }
+}
+
+/// Which flows or ports get time series.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Selection {
+    /// What is most often wanted, and never too many.
+    Auto,
+    /// All of them.
+    All,
+    /// None.
+    None,
+    /// These.
+    Named(Vec<String>),
+}
+
+/// Words that mean a selection, and therefore cannot be names.
+pub const SELECTION_WORDS: &[&str] = &["auto", "all", "none"];
+
+impl ParamType for Selection {
+    const KIND: Kind = Kind::TextList(SELECTION_WORDS);
+    fn from_value(value: &Value) -> Result<Selection, String> {
+        match value {
+            Value::List(names) => Ok(Selection::Named(names.clone())),
+            Value::Text(t) if t == "auto" => Ok(Selection::Auto),
+            Value::Text(t) if t == "all" => Ok(Selection::All),
+            Value::Text(t) if t == "none" => Ok(Selection::None),
+            other => Err(format!("{other} is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"")),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            Selection::Auto => Value::Text("auto".into()),
+            Selection::All => Value::Text("all".into()),
+            Selection::None => Value::Text("none".into()),
+            Selection::Named(names) => Value::List(names.clone()),
+        })
+    }
+}
+
+params! {
+    /// `[record]`: which time series are kept.
+    pub struct Record {
+        /// Sampling interval; "none" for no series.
+        interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
+        /// Flows with series, by name. "auto": all flows where there are at most 64, otherwise none.
+        flows: Selection = Selection::Auto;
+        /// Egress ports with series, written "left->right". "auto": the ports where the topology can be congested, at most 64.
+        ports: Selection = Selection::Auto;
+    }
+}

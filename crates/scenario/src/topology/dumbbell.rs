@@ -1,0 +1,67 @@
+//! Two switches with a shared bottleneck between them; some receivers are near, some across the wide-area network.
+//!
+//! ```text
+//! s1 ─┐                              ┌─ d1      datacenter 0
+//! s2 ─┴─ left ══ bottleneck ══ right ┴─ wan1 ══ long haul ══ wan2 ─── r1      datacenter 1
+//! ```
+
+use super::{Plan, RateKey, Switches};
+use crate::sections::Dumbbell;
+use farloop_net::spec::LinkSpec;
+
+/// Nodes and links. Senders come first: those of the intra-datacenter pairs, then those of the cross-datacenter pairs.
+pub(crate) fn plan(keys: &Dumbbell, switches: &Switches<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let (bottleneck_rate, bottleneck_key) = keys.bottleneck_rate.map_or((keys.rate, "rate"), |r| (r, "bottleneck_rate"));
+    let (wan_rate, wan_key) = keys.wan_rate.map_or((keys.rate, "rate"), |r| (r, "wan_rate"));
+    let delay = keys.link_delay;
+
+    let senders: Vec<_> = (1..=keys.intra_pairs + keys.cross_pairs).map(|i| plan.host(format!("s{i}"), 0)).collect();
+    let left = plan.switch("left", 0, switches);
+    let right = plan.switch("right", 0, switches);
+    for sender in senders {
+        plan.link(sender, left, keys.rate, "rate", delay);
+    }
+    plan.lossy_link(
+        LinkSpec {
+            a: left,
+            b: right,
+            rate: bottleneck_rate,
+            delay,
+            loss: keys.bottleneck_loss,
+            corruption: keys.bottleneck_corruption,
+        },
+        RateKey::Network(bottleneck_key),
+    );
+    plan.bottlenecks.push((left, right));
+    for i in 1..=keys.intra_pairs {
+        let receiver = plan.host(format!("d{i}"), 0);
+        plan.link(right, receiver, keys.rate, "rate", delay);
+    }
+    if keys.cross_pairs == 0 {
+        return plan;
+    }
+
+    let wan1 = plan.router("wan1", None, switches);
+    let wan2 = plan.router("wan2", None, switches);
+    plan.link(right, wan1, wan_rate, wan_key, delay);
+    plan.lossy_link(
+        LinkSpec {
+            a: wan1,
+            b: wan2,
+            rate: wan_rate,
+            delay: keys.wan_delay,
+            loss: keys.wan_loss,
+            corruption: keys.wan_corruption,
+        },
+        RateKey::Network(wan_key),
+    );
+    if wan_rate < bottleneck_rate {
+        plan.bottlenecks.extend([(right, wan1), (wan1, wan2)]);
+    }
+    for i in 1..=keys.cross_pairs {
+        let receiver = plan.host(format!("r{i}"), 1);
+        plan.link(wan2, receiver, keys.rate, "rate", delay);
+    }
+    plan
+}

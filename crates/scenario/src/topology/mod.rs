@@ -1,0 +1,90 @@
+//! Topologies: from the keys of `[network]` to nodes and links with names.
+
+pub(crate) mod dumbbell;
+pub(crate) mod fat_tree;
+pub(crate) mod links;
+
+use crate::sections::{Switch, WanSwitch};
+use farloop_net::spec::{LinkSpec, NodeId, NodeKind, NodeSpec};
+use farloop_units::{Delta, Rate};
+
+/// Most nodes that a network may have.
+pub(crate) const MAX_NODES: u64 = 200_000;
+
+/// A network without traffic.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub nodes: Vec<NodeSpec>,
+    pub links: Vec<PlannedLink>,
+    /// The egress ports (node, neighbour) where congestion is expected.
+    pub bottlenecks: Vec<(NodeId, NodeId)>,
+}
+
+/// A link, and the key of the scenario that sets its rate.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedLink {
+    pub spec: LinkSpec,
+    pub rate_key: RateKey,
+}
+
+/// The key that sets a link's rate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum RateKey {
+    /// A key of `[network]`.
+    Network(&'static str),
+    /// The key `rate` of this `[[link]]`.
+    Link(String),
+}
+
+impl RateKey {
+    /// The path of the key.
+    pub fn path(&self) -> Vec<&str> {
+        match self {
+            RateKey::Network(key) => vec!["network", key],
+            RateKey::Link(name) => vec!["link", name, "rate"],
+        }
+    }
+}
+
+/// Settings of the switches that topologies place.
+pub(crate) struct Switches<'a> {
+    pub datacenter: &'a Switch,
+    pub wide_area: &'a WanSwitch,
+}
+
+impl Plan {
+    fn add(&mut self, name: String, datacenter: Option<u16>, kind: NodeKind) -> NodeId {
+        self.nodes.push(NodeSpec { name, datacenter, kind });
+        (self.nodes.len() - 1) as NodeId
+    }
+
+    /// A host of `datacenter`.
+    pub fn host(&mut self, name: impl Into<String>, datacenter: u16) -> NodeId {
+        self.add(name.into(), Some(datacenter), NodeKind::Host)
+    }
+
+    /// A switch of `datacenter`.
+    pub fn switch(&mut self, name: impl Into<String>, datacenter: u16, switches: &Switches<'_>) -> NodeId {
+        self.add(name.into(), Some(datacenter), NodeKind::Switch(switches.datacenter.spec()))
+    }
+
+    /// A router of the wide-area network.
+    pub fn router(&mut self, name: impl Into<String>, datacenter: Option<u16>, switches: &Switches<'_>) -> NodeId {
+        self.add(name.into(), datacenter, NodeKind::Switch(switches.wide_area.spec()))
+    }
+
+    /// A link without losses.
+    pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, rate_key: &'static str, delay: Delta) {
+        self.lossy_link(LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0 }, RateKey::Network(rate_key));
+    }
+
+    /// Any link.
+    pub fn lossy_link(&mut self, spec: LinkSpec, rate_key: RateKey) {
+        self.links.push(PlannedLink { spec, rate_key });
+    }
+
+    /// The node with this name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.nodes.iter().position(|n| n.name == name).map(|i| i as NodeId)
+    }
+}

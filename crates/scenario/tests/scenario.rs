@@ -1,0 +1,271 @@
+//! What well-formed scenarios mean.
+
+use farloop_cc::AnyParams;
+use farloop_net::spec::{NodeId, NodeKind};
+use farloop_scenario::{Built, Scenario, parse, schema};
+use farloop_units::{Bytes, Delta, Rate, Time, Value};
+use serde_json::Value as Json;
+
+const EXAMPLE: &str = include_str!("example.toml");
+
+fn load(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+    parse(text, "good.toml", &overrides).unwrap_or_else(|d| panic!("{d}\n{text}"))
+}
+fn build(text: &str, overrides: &[(&str, &str)]) -> Built {
+    load(text, overrides).build().unwrap_or_else(|d| panic!("{d}\n{text}"))
+}
+const MINIMAL: &str = "algorithm.name = \"fixed\"\nrun.duration = \"2s\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n";
+
+/// The links as "a-b rate delay".
+fn links(built: &Built) -> Vec<String> {
+    let name = |n: NodeId| &built.node_names[n as usize];
+    built.spec.links.iter().map(|l| format!("{}-{} {} {}", name(l.a), name(l.b), l.rate, l.delay)).collect()
+}
+fn datacenter(built: &Built, name: &str) -> Option<u16> {
+    built.spec.nodes.iter().find(|n| n.name == name).expect("a node").datacenter
+}
+
+#[test]
+fn a_dumbbell_has_its_hosts_switches_and_long_haul() {
+    let built = build(MINIMAL, &[("network.bottleneck_rate", "40Gbps"), ("network.wan_loss", "0.001")]);
+    assert_eq!(
+        links(&built),
+        [
+            "s1-left 100Gbps 5.25us",
+            "s2-left 100Gbps 5.25us",
+            "left-right 40Gbps 5.25us",
+            "right-d1 100Gbps 5.25us",
+            "right-wan1 100Gbps 5.25us",
+            "wan1-wan2 100Gbps 25ms",
+            "wan2-r1 100Gbps 5.25us",
+        ]
+    );
+    for (name, wanted) in [("s2", Some(0)), ("right", Some(0)), ("d1", Some(0)), ("wan1", None), ("wan2", None), ("r1", Some(1))] {
+        assert_eq!(datacenter(&built, name), wanted, "{name}");
+    }
+    assert_eq!(built.spec.links[5].loss, 0.001);
+    assert_eq!(built.spec.record.ports, [(2, 3)]);
+    let switch = |name: &str| match &built.spec.nodes.iter().find(|n| n.name == name).expect("a node").kind {
+        NodeKind::Switch(switch) => switch.clone(),
+        NodeKind::Host => panic!("{name} is a host"),
+    };
+    let (left, wan1) = (switch("left"), switch("wan1"));
+    assert!(left.int && left.agents && left.pfc.is_some() && left.ecn.is_some());
+    assert!(!wan1.int && !wan1.agents && wan1.pfc.is_none() && wan1.ecn.is_none());
+    assert!(wan1.buffer > left.buffer);
+}
+
+#[test]
+fn a_dumbbell_without_cross_pairs_has_no_wide_area_network() {
+    let built = build(MINIMAL, &[("network.cross_pairs", "0"), ("network.intra_pairs", "2")]);
+    assert_eq!(built.node_names, ["s1", "s2", "left", "right", "d1", "d2"]);
+    assert_eq!(built.spec.links.len(), 5);
+}
+
+#[test]
+fn a_slow_wide_area_network_is_a_bottleneck_too() {
+    let built = build(MINIMAL, &[("network.wan_rate", "10Gbps"), ("network.wan_delay", "0s")]);
+    let names: Vec<_> = (built.spec.record.ports.iter())
+        .map(|(a, b)| format!("{}->{}", built.node_names[*a as usize], built.node_names[*b as usize]))
+        .collect();
+    assert_eq!(names, ["left->right", "right->wan1", "wan1->wan2"]);
+}
+
+#[test]
+fn the_default_fat_tree_has_128_servers_and_is_oversubscribed_four_to_one() {
+    let flow = "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\nnetwork.topology = \"fat-tree\"\n[[flow]]\nfrom = \"h1\"\nto = \"h128\"\n";
+    let built = build(flow, &[]);
+    let count = |prefix: &str| built.node_names.iter().filter(|n| n.starts_with(prefix)).count();
+    assert_eq!([count("h"), count("tor"), count("agg"), count("core")], [128, 16, 16, 8]);
+    let touching = |prefix: &str, other: &str| {
+        let joined = |l: &String| l.starts_with(prefix) && l.contains(&format!("-{other}"));
+        links(&built).iter().filter(|l| joined(l)).count()
+    };
+    // 128 host links up, 16 × 4 between switches of a pod, 16 × 2 to the cores: 128 : 32.
+    assert_eq!([touching("h", "tor"), touching("tor", "agg"), touching("agg", "core")], [128, 64, 32]);
+    // Every core reaches every pod once.
+    for core in 1..=8 {
+        for pod in 1..=4 {
+            let reaches = |l: &&String| l.starts_with(&format!("agg{pod}-")) && l.contains(&format!("-core{core} "));
+            assert_eq!(links(&built).iter().filter(reaches).count(), 1);
+        }
+    }
+    assert!(built.spec.nodes.iter().all(|n| n.datacenter == Some(0)));
+    assert!(built.spec.links.iter().all(|l| (l.delay * 6).ratio(Delta::from_us(20)) > 0.999));
+}
+
+#[test]
+fn listed_links_are_built_as_listed() {
+    let built = build(include_str!("links.toml"), &[("link.x->b.rate", "10Gbps")]);
+    assert_eq!(links(&built), ["a-x 25Gbps 1us", "x-b 10Gbps 5.25us"]);
+    assert_eq!((datacenter(&built, "b"), datacenter(&built, "x")), (Some(1), None));
+}
+
+#[test]
+fn flows_become_what_they_say() {
+    let text = format!("{MINIMAL}start = \"1ms\"\nsize = \"3MB\"\ninitial_rate = \"50Gbps\"\ninitial_cwnd = \"15kB\"\n[[flow]]\nname = \"many\"\nfrom = \"s2\"\nto = \"r1\"\nstop = \"1s\"\ncount = 3\n[record]\nflows = [\"many\"]\n");
+    let built = build(&text, &[]);
+    assert_eq!(built.flow_names, ["f1", "many-1", "many-2", "many-3"]);
+    let (first, last) = (built.spec.flows[0], built.spec.flows[3]);
+    assert_eq!((first.start, first.stop, first.size), (Time::from_ps(1_000_000_000), Time::NEVER, Bytes::new(3_000_000)));
+    assert_eq!((first.initial_rate, first.initial_cwnd), (Some(Rate::from_gbps(50)), Some(Bytes::new(15_000))));
+    assert_eq!((last.stop, last.size, last.initial_rate), (Time::from_ps(1_000_000_000_000), Bytes::MAX, None));
+    assert_eq!(built.spec.record.flows, [1, 2, 3]);
+    assert_eq!((built.spec.end, built.algorithm_names), (Time::from_ps(2_000_000_000_000), vec!["fixed".to_string()]));
+}
+
+#[test]
+fn series_of_many_flows_are_kept_only_when_asked_for() {
+    let recorded = |overrides: &[(&str, &str)]| build(MINIMAL, overrides).spec.record.flows.len();
+    assert_eq!(recorded(&[("flow.f1.count", "64")]), 64);
+    assert_eq!(recorded(&[("flow.f1.count", "65")]), 0);
+    assert_eq!(recorded(&[("flow.f1.count", "65"), ("record.flows", "all")]), 65);
+    assert_eq!(recorded(&[("record.flows", "none")]), 0);
+    assert_eq!(build(MINIMAL, &[("record.interval", "none")]).spec.record, Default::default());
+}
+
+#[test]
+fn overrides_take_toml_values_and_bare_text() {
+    let scenario = load(
+        MINIMAL,
+        &[
+            ("run.duration", "3s"),
+            ("run.seed", "7"),
+            ("switch.int", "false"),
+            ("flow.f1.start", "\"2ms\""),
+            ("algorithm.fixed.rate", "1Gbps"),
+            ("record.ports", "[\"right->d1\"]"),
+        ],
+    );
+    assert_eq!((scenario.run.duration, scenario.run.seed), (Some(Delta::from_secs(3)), 7));
+    assert!(!scenario.switch.int);
+    assert_eq!(scenario.flows[0].start, Delta::from_ms(2));
+    let built = scenario.build().expect("valid");
+    assert_eq!(built.spec.record.ports, [(3, 4)]);
+    assert_eq!(rate_of(&built.spec.algorithms[0]), Some(Value::Text("1Gbps".into())));
+}
+
+fn rate_of(params: &AnyParams) -> Option<Value> {
+    params.get("rate").flatten()
+}
+
+#[test]
+fn a_flow_can_run_its_own_algorithm() {
+    let built = build(&format!("{MINIMAL}algorithm = \"fixed\"\n"), &[]);
+    assert_eq!(built.algorithm_names, ["fixed"]);
+}
+
+#[test]
+fn cases_carry_their_overrides_and_algorithms() {
+    let scenario = load(EXAMPLE, &[]);
+    let cases = scenario.cases();
+    assert_eq!(cases.len(), 2);
+    let (name, set, algorithms) = &cases[1];
+    assert_eq!((name.as_str(), algorithms.as_slice()), ("late", &["fixed".to_string()][..]));
+    let overrides: Vec<(&str, &str)> = set.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let late = load(EXAMPLE, &overrides);
+    assert_eq!((late.flows[1].start, late.run.seed), (Delta::from_ms(7), 3));
+    assert!(scenario.cases[0].quick && !scenario.cases[1].quick);
+    assert_eq!(scenario.claims[0].paper["ratio"], 1.02);
+    assert_eq!(scenario.figure.as_ref().and_then(|f| f.id.as_deref()), Some("example/fig1"));
+    assert_eq!(load(MINIMAL, &[]).cases(), [("main".to_string(), vec![], vec!["fixed".to_string()])]);
+}
+
+#[test]
+fn a_key_that_is_not_set_says_none_and_what_is_derived_says_its_value() {
+    let resolved = load(MINIMAL, &[]).resolved();
+    assert_eq!(resolved["network"]["bottleneck_rate"], "100Gbps");
+    assert_eq!(resolved["flow"][0]["name"], "f1");
+    assert_eq!(resolved["flow"][0]["size"], "none");
+    assert_eq!(resolved["algorithm"]["fixed"]["rate"], "none");
+    assert_eq!(resolved["switch"]["kmin"], "900kB");
+}
+
+/// JSON as TOML.
+fn toml(json: &Json) -> String {
+    match json {
+        Json::Object(map) => {
+            let entries = map.iter().map(|(k, v)| format!("{} = {}", toml_edit::Value::from(k.as_str()), toml(v)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Json::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        Json::String(text) => toml_edit::Value::from(text.as_str()).to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn what_is_resolved_reads_back_as_the_same_scenario() {
+    for text in [MINIMAL, EXAMPLE, include_str!("links.toml")] {
+        let scenario = load(text, &[]);
+        let resolved = scenario.resolved();
+        let again: String =
+            resolved.as_object().expect("a table").iter().map(|(k, v)| format!("{k} = {}\n", toml(v))).collect();
+        let second = load(&again, &[]);
+        assert_eq!(second.resolved(), resolved);
+        let (one, two) = (scenario.build().expect("valid"), second.build().expect("valid"));
+        assert_eq!(format!("{one:?}"), format!("{two:?}"));
+    }
+}
+
+/// Every path of `value` must be described by `schema`.
+fn described(schema: &Json, value: &Json, path: &str) {
+    let alternatives = ["oneOf", "anyOf"].iter().find_map(|k| schema.get(*k)).and_then(Json::as_array);
+    if let Some(alternatives) = alternatives {
+        let topology = value.get("topology");
+        let fits = |s: &&Json| match topology {
+            Some(word) => s["properties"]["topology"]["const"] == *word,
+            None => s["type"] == kind(value) || s["const"] == *value || s["enum"].as_array().is_some_and(|e| e.contains(value)),
+        };
+        let chosen = alternatives.iter().find(fits).unwrap_or_else(|| panic!("{path}: {value} fits nothing in {schema}"));
+        return described(chosen, value, path);
+    }
+    match value {
+        Json::Object(map) if schema.get("properties").is_some() => {
+            for (key, inner) in map {
+                let property = &schema["properties"][key];
+                assert!(property.is_object(), "{path}.{key} is not described");
+                assert!(property.get("items").is_some() || !property["description"].as_str().unwrap_or("").is_empty() || key == "topology", "{path}.{key}: no description");
+                described(property, inner, &format!("{path}.{key}"));
+            }
+        }
+        Json::Array(items) => items.iter().for_each(|item| described(&schema["items"], item, path)),
+        other => {
+            if let Some(expected) = schema.get("type").and_then(Json::as_str) {
+                let number = expected == "number" && other.is_number();
+                assert!(number || expected == kind(other), "{path}: {other} is no {expected}");
+            }
+        }
+    }
+}
+
+fn kind(value: &Json) -> &'static str {
+    match value {
+        Json::Bool(_) => "boolean",
+        Json::Number(n) if n.is_i64() || n.is_u64() => "integer",
+        Json::Number(_) => "number",
+        Json::String(_) => "string",
+        Json::Array(_) => "array",
+        Json::Object(_) => "object",
+        Json::Null => "null",
+    }
+}
+
+#[test]
+fn the_schema_describes_every_key_of_every_section() {
+    let schema = schema();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    for text in [EXAMPLE, include_str!("links.toml")] {
+        described(&schema, &load(text, &[]).resolved(), "");
+    }
+    let fat_tree = load(MINIMAL, &[("network", "{ topology = \"fat-tree\" }"), ("flow.f1.from", "h1"), ("flow.f1.to", "h2")]);
+    described(&schema, &fat_tree.resolved(), "");
+    for info in farloop_cc::all() {
+        let table = &schema["properties"]["algorithm"]["properties"][info.name];
+        assert!(info.params.iter().all(|p| table["properties"][p.name].is_object()), "{}", info.name);
+    }
+    assert_eq!(schema["additionalProperties"], false);
+    let alpha = &schema["properties"]["switch"]["properties"]["pmax"];
+    assert_eq!((&alpha["minimum"], &alpha["maximum"]), (&0.0.into(), &1.0.into()));
+}
