@@ -6,12 +6,16 @@
 #[macro_use]
 mod registry;
 
+pub mod annulus;
 pub mod cubic;
+pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
 pub mod gemini;
 pub mod hpcc;
 pub mod reno;
+pub mod timely;
+pub mod vegas;
 pub mod window;
 
 use crate::api::*;
@@ -27,6 +31,10 @@ registry! {
     Dctcp = dctcp::Dctcp,
     Gemini = gemini::Gemini,
     Hpcc = hpcc::Hpcc,
+    Timely = timely::Timely,
+    Dcqcn = dcqcn::Dcqcn,
+    Annulus = annulus::Annulus,
+    Vegas = vegas::Vegas,
 }
 
 /// What the registry knows of one algorithm or preset.

@@ -1,0 +1,477 @@
+//! `dcqcn`: rate control by congestion notification packets.
+//!
+//! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015 (preset `dcqcn-2015`). The defaults
+//! are the tuning that Li et al., "HPCC", SIGCOMM 2019, and its simulator use. Equation numbers are those of `spec/dcqcn.md`.
+//!
+//! The model in five lines:
+//! - the receiver answers marked packets with at most one congestion notification (CNP) per `cnp_interval`;
+//! - each CNP cuts the rate by α/2 and raises α; α decays while none comes;
+//! - after a cut, increase events come from a timer and, where set, from a byte counter;
+//! - the first `fast_recovery` events of either halve the distance to the target rate, the rate before the cut;
+//! - later ones also raise the target: additively, and faster once both counters are past that stage.
+//!
+//! ```text
+//!        CNP: R_T = R_C, R_C *= 1 - α/2, counters = 0
+//!     +-------------------------+------------------------+
+//!     v                         |                        |
+//!  +---------------+  max = F  +---------------------+  min > F  +------------------+
+//!  | fast recovery | --------> | additive increase   | --------> | hyper increase   |
+//!  | R_C -> R_T/2  |           | R_T += R_AI, then FR|           | R_T += R_HAI, FR |
+//!  +---------------+           +---------------------+           +------------------+
+//! ```
+//!
+//! The increase half, [`RateRecovery`], is also that of QCN and serves Annulus's near-source loop. Losses change nothing: DCQCN
+//! runs on lossless fabrics.
+
+use crate::api::*;
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+farloop_units::params! {
+    /// Parameters of [`Dcqcn`].
+    pub struct DcqcnParams {
+        /// Least time between two CNPs of a flow: N of DCQCN (50 µs), T_d of HPCC's tuning (4 µs).
+        cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1);
+        /// Gain of α per CNP or quiet interval (DCQCN: g = 1/256).
+        g: f64 = 1.0 / 256.0, in 0.0 => 1.0;
+        /// Quiet time after which α decays by one step: K of DCQCN (55 µs), 1 µs in HPCC's tuning.
+        alpha_interval: Delta = Delta::from_us(1), in Delta::from_ns(1) => Delta::from_secs(1);
+        /// Period of the increase timer: T of DCQCN (55 µs), T_i of HPCC's tuning (300 µs).
+        increase_interval: Delta = Delta::from_us(300), in Delta::from_ns(100) => Delta::from_secs(10);
+        /// Payload sent between two increase events of the byte counter (DCQCN: B = 10 MB); "none" for the timer alone (HPCC's tuning).
+        byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000));
+        /// Increase events of fast recovery: F of DCQCN (5), 1 in HPCC's tuning.
+        fast_recovery: u32 = 1, in 0 => 1000;
+        /// Additive step R_AI; "none" for 1/5000 of the line rate (HPCC: 5 Mbps per 25 Gbps).
+        ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        /// Hyper step R_HAI; "none" for ten additive steps (HPCC: 50 Mbps per 25 Gbps).
+        hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        /// The rate never falls below this (default of HPCC's simulator), nor below 1 bps.
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        /// Every CNP sets the target rate (DCQCN); otherwise only a CNP after an increase event does (QCN, HPCC's tuning).
+        clamp_target: bool = false;
+        /// Limit the bytes in flight to line rate times base RTT (the "+win" variants of the HPCC paper).
+        window_cap: bool = false;
+        /// Multiply R_AI and R_HAI of cross-datacenter flows by base RTT over intra-datacenter RTT (Gear §IV-A does so for DCTCP).
+        ai_scaling: bool = false;
+        /// Largest factor of `ai_scaling` (Gear §IV-A: 500).
+        ai_scaling_cap: f64 = 500.0, in 1.0 => 1e6;
+        /// A flow is cross-datacenter when its base RTT exceeds this many intra-datacenter RTTs (Gear §III-B: 100).
+        cross_threshold: f64 = 100.0, in 1.0 => 1e6;
+    }
+}
+
+/// DCQCN: see the header of this file.
+pub struct Dcqcn;
+
+impl Algorithm for Dcqcn {
+    const NAME: &'static str = "dcqcn";
+    const SUMMARY: &'static str = "rate control by congestion notification packets, as tuned in the HPCC paper";
+    const SOURCE: &'static str = "Zhu et al., SIGCOMM 2015; tuning: Li et al. (HPCC), SIGCOMM 2019";
+    const NEEDS: Needs = Needs { ecn: true, int: false, header_bytes: 0, port_agent: false };
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "dcqcn-2015",
+        summary: "DCQCN with the timers and counters of the SIGCOMM 2015 paper",
+        settings: &[
+            ("cnp_interval", "50us"),
+            ("alpha_interval", "55us"),
+            ("increase_interval", "55us"),
+            ("byte_counter", "10MB"),
+            ("fast_recovery", "5"),
+            ("ai", "40Mbps"),
+            ("clamp_target", "true"),
+        ],
+    }];
+    type Params = DcqcnParams;
+    type Sender = DcqcnSender;
+    type Receiver = DcqcnReceiver;
+    type Port = NoPortAgent;
+
+    fn sender(params: &DcqcnParams, flow: &FlowInfo) -> DcqcnSender {
+        DcqcnSender::new(params, flow)
+    }
+    fn receiver(params: &DcqcnParams, _: &FlowInfo) -> DcqcnReceiver {
+        DcqcnReceiver::new(params.cnp_interval)
+    }
+}
+
+/// The reaction point: the sender half of [`Dcqcn`]. Uses the timer [`DcqcnSender::INCREASE`].
+pub struct DcqcnSender {
+    recovery: RateRecovery,
+    cwnd: Bytes,
+    alpha: f64,
+    /// When α last changed by a CNP; it has decayed since. Before the first CNP there is no reaction point, and α is 1.
+    alpha_at: Option<Time>,
+    alpha_interval: Delta,
+    g: f64,
+}
+
+impl DcqcnSender {
+    /// The timer of the increase events.
+    pub const INCREASE: TimerId = TimerId(0);
+
+    /// The reaction point of a flow.
+    pub fn new(p: &DcqcnParams, flow: &FlowInfo) -> DcqcnSender {
+        let ai = p.ai.map_or(flow.line_rate.as_f64() / 5000.0, Rate::as_f64);
+        let hai = p.hai.map_or(10.0 * ai, Rate::as_f64);
+        let factor =
+            if p.ai_scaling { cross_factor(flow, p.cross_threshold).clamp(1.0, p.ai_scaling_cap) } else { 1.0 };
+        let steps = RecoverySteps {
+            ai: ai * factor,
+            hai: hai * factor,
+            min_rate: p.min_rate,
+            interval: p.increase_interval,
+            byte_counter: p.byte_counter,
+            fast_recovery: p.fast_recovery,
+            clamp_target: p.clamp_target,
+        };
+        DcqcnSender {
+            recovery: RateRecovery::new(steps, flow, Self::INCREASE),
+            cwnd: if p.window_cap { flow.bdp().max(flow.mss) } else { Bytes::MAX },
+            alpha: 1.0,
+            alpha_at: None,
+            alpha_interval: p.alpha_interval,
+            g: p.g,
+        }
+    }
+
+    /// α with the quiet intervals since the last CNP applied: (1 - g)^n times (3), so that no timer has to tick for it.
+    fn alpha(&self, now: Time) -> f64 {
+        let Some(since) = self.alpha_at else { return self.alpha };
+        let quiet = now.since(since).as_ps() / self.alpha_interval.as_ps().max(1);
+        self.alpha * libm::pow(1.0 - self.g, quiet as f64)
+    }
+}
+
+impl Sender for DcqcnSender {
+    fn control(&self) -> Control {
+        Control { cwnd: self.cwnd, pacing: self.recovery.rate() }
+    }
+    fn on_start(&mut self, ctx: &mut Ctx<'_>) {
+        self.recovery.start(ctx);
+    }
+    fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
+        self.recovery.on_bytes(ctx, sent.payload);
+    }
+    fn on_ack(&mut self, _: &mut Ctx<'_>, _: &Ack<'_>) {}
+    fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
+    fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
+        if *signal != Signal::Cnp {
+            return;
+        }
+        let alpha = self.alpha(ctx.now());
+        self.recovery.cut(ctx, 1.0 - alpha / 2.0); // (1)
+        self.alpha = (1.0 - self.g) * alpha + self.g; // (2)
+        self.alpha_at = Some(ctx.now());
+    }
+    fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        if timer == Self::INCREASE {
+            self.recovery.on_timer(ctx);
+        }
+    }
+}
+
+/// The notification point: the receiver half of [`Dcqcn`].
+pub struct DcqcnReceiver {
+    interval: Delta,
+    last_cnp: Option<Time>,
+}
+
+impl DcqcnReceiver {
+    /// A receiver that sends at most one CNP per `interval`.
+    pub fn new(interval: Delta) -> DcqcnReceiver {
+        DcqcnReceiver { interval, last_cnp: None }
+    }
+}
+
+impl Receiver for DcqcnReceiver {
+    fn on_data(&mut self, ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
+        if data.ecn_marked && self.last_cnp.is_none_or(|last| ctx.now().since(last) >= self.interval) {
+            self.last_cnp = Some(ctx.now());
+            ctx.emit(Signal::Cnp);
+        }
+        Feedback { ecn_echo: data.ecn_marked }
+    }
+}
+
+/// How [`RateRecovery`] gets back to speed.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoverySteps {
+    /// Additive step in bits per second.
+    pub ai: f64,
+    /// Hyper step in bits per second.
+    pub hai: f64,
+    /// Floor of the rate.
+    pub min_rate: Rate,
+    /// Period of the timer.
+    pub interval: Delta,
+    /// Payload between two events of the byte counter; `None` for the timer alone.
+    pub byte_counter: Option<Bytes>,
+    /// Events of fast recovery.
+    pub fast_recovery: u32,
+    /// Whether every cut sets the target, or only one after an increase event.
+    pub clamp_target: bool,
+}
+
+/// A rate that is cut at once and recovers in three stages: the reaction point of QCN (IEEE 802.1Qau) and of DCQCN.
+///
+/// At the line rate its timer rests: increase events would change nothing, and a cut starts them anew.
+pub struct RateRecovery {
+    /// R_C in bits per second.
+    current: f64,
+    /// R_T in bits per second.
+    target: f64,
+    max_rate: f64,
+    min_rate: f64,
+    ai: f64,
+    hai: f64,
+    interval: Delta,
+    byte_counter: Bytes,
+    bytes: Bytes,
+    timer_events: u32,
+    byte_events: u32,
+    fast_recovery: u32,
+    timer: TimerId,
+    clamp_target: bool,
+}
+
+impl RateRecovery {
+    /// A rate that starts at the flow's initial rate and never exceeds its line rate.
+    pub fn new(steps: RecoverySteps, flow: &FlowInfo, timer: TimerId) -> RateRecovery {
+        let max_rate = flow.line_rate.as_f64().max(1.0);
+        let initial = flow.initial_rate.as_f64().clamp(1.0, max_rate);
+        RateRecovery {
+            current: initial,
+            target: initial,
+            max_rate,
+            min_rate: steps.min_rate.as_f64().clamp(1.0, max_rate),
+            ai: steps.ai,
+            hai: steps.hai,
+            interval: steps.interval.max(Delta::from_ps(1)),
+            byte_counter: steps.byte_counter.unwrap_or(Bytes::MAX),
+            bytes: Bytes::ZERO,
+            timer_events: 0,
+            byte_events: 0,
+            fast_recovery: steps.fast_recovery,
+            timer,
+            clamp_target: steps.clamp_target,
+        }
+    }
+
+    /// The current rate R_C.
+    pub fn rate(&self) -> Rate {
+        Rate::from_f64(self.current)
+    }
+
+    /// The flow starts: grow from now on, unless it starts at the line rate.
+    pub fn start(&mut self, ctx: &mut Ctx<'_>) {
+        self.arm(ctx);
+    }
+
+    /// Lowers the rate to `rate` if it is higher: for a flow that something else held back, before a cut.
+    pub fn hold_to(&mut self, rate: Rate) {
+        self.current = self.current.min(rate.as_f64()).max(self.min_rate.min(self.current));
+    }
+
+    /// Multiplies the rate by `factor`, remembers the rate before as the target, and starts recovery over (1).
+    pub fn cut(&mut self, ctx: &mut Ctx<'_>, factor: f64) {
+        if self.clamp_target || self.timer_events > 0 || self.byte_events > 0 {
+            self.target = self.current;
+        } else {
+            // The first cut after a start below the target, or several cuts in one burst: aim at the rate before the burst.
+            self.target = self.target.max(self.current);
+        }
+        // A flow that started below the floor is not lifted to it by a cut.
+        self.current = (self.current * factor).max(self.min_rate.min(self.current));
+        (self.timer_events, self.byte_events, self.bytes) = (0, 0, Bytes::ZERO);
+        self.arm(ctx);
+    }
+
+    /// Payload was sent: an increase event each time the byte counter is full.
+    pub fn on_bytes(&mut self, ctx: &mut Ctx<'_>, payload: Bytes) {
+        if self.byte_counter == Bytes::MAX || self.is_full() {
+            return;
+        }
+        self.bytes += payload;
+        if self.bytes >= self.byte_counter {
+            self.bytes = Bytes::ZERO;
+            self.increase();
+            self.byte_events = self.byte_events.saturating_add(1);
+            if self.is_full() {
+                ctx.cancel(self.timer);
+            }
+        }
+    }
+
+    /// The timer fired: an increase event.
+    pub fn on_timer(&mut self, ctx: &mut Ctx<'_>) {
+        self.increase();
+        self.timer_events = self.timer_events.saturating_add(1);
+        self.arm(ctx);
+    }
+
+    /// One increase event, (4) to (6). The stage is that of the events before this one.
+    fn increase(&mut self) {
+        // Without a byte counter its stage is the timer's: growth is not held back by a counter that never counts.
+        let bytes = if self.byte_counter == Bytes::MAX { self.timer_events } else { self.byte_events };
+        let (most, least) = (self.timer_events.max(bytes), self.timer_events.min(bytes));
+        if most >= self.fast_recovery {
+            let step = if least > self.fast_recovery { self.hai } else { self.ai };
+            self.target = (self.target + step).min(self.max_rate); // (5), (6)
+        }
+        let middle = (self.current + self.target) / 2.0; // (4)
+        // Halving the distance never ends in real numbers; within 1 bps of the line rate it is the line rate.
+        self.current = if self.max_rate - middle < 1.0 { self.max_rate } else { middle };
+    }
+
+    fn is_full(&self) -> bool {
+        self.current >= self.max_rate
+    }
+
+    fn arm(&self, ctx: &mut Ctx<'_>) {
+        if !self.is_full() {
+            ctx.arm(self.timer, ctx.now().saturating_add(self.interval));
+        }
+    }
+}
+
+/// CRTT/IRTT of a cross-datacenter flow, one whose base RTT exceeds `threshold` intra-datacenter RTTs; 1 for others.
+pub fn cross_factor(flow: &FlowInfo, threshold: f64) -> f64 {
+    let ratio = flow.base_rtt.ratio(flow.intra_rtt);
+    if ratio > threshold { ratio } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Bench, flow};
+    use farloop_engine::RandomStream;
+
+    fn mbps(bench: &Bench<DcqcnSender>) -> f64 {
+        bench.sender.control().pacing.as_f64() / 1e6
+    }
+    fn cnp(bench: &mut Bench<DcqcnSender>) -> f64 {
+        bench.call(|s, ctx| s.on_signal(ctx, &Signal::Cnp));
+        mbps(bench)
+    }
+    /// Advances to the timer that the last call armed, and fires it.
+    fn tick(bench: &mut Bench<DcqcnSender>) -> f64 {
+        let Some(Effect::Arm(timer, at)) = bench.effects.last().copied() else { panic!("{:?}", bench.effects) };
+        bench.now = at;
+        bench.call(|s, ctx| s.on_timer(ctx, timer));
+        mbps(bench)
+    }
+    fn original() -> DcqcnParams {
+        DcqcnParams {
+            cnp_interval: Delta::from_us(50),
+            alpha_interval: Delta::from_us(55),
+            increase_interval: Delta::from_us(55),
+            byte_counter: Some(Bytes::new(10_000_000)),
+            fast_recovery: 5,
+            ai: Some(Rate::from_mbps(40)),
+            clamp_target: true,
+            ..DcqcnParams::default()
+        }
+    }
+
+    #[test]
+    fn the_first_cnp_halves_and_alpha_decays_while_none_comes() {
+        let mut b = Bench::new(Dcqcn::sender(&original(), &flow(false)));
+        assert!(b.effects.is_empty(), "at line rate nothing has to be timed");
+        b.now += Delta::from_ms(1); // α does not decay before the first CNP.
+        assert_eq!(cnp(&mut b), 50_000.0); // (1) with α = 1
+        assert_eq!(b.sender.alpha, 1.0); // (2) keeps 1
+        b.now += Delta::from_us(165); // three quiet intervals: (3)
+        let alpha = b.sender.alpha(b.now);
+        assert!((alpha - (255.0f64 / 256.0).powi(3)).abs() < 1e-12, "{alpha}");
+        assert!((cnp(&mut b) - 50_000.0 * (1.0 - alpha / 2.0)).abs() < 0.001);
+        assert!((b.sender.alpha - (alpha * 255.0 + 1.0) / 256.0).abs() < 1e-12); // (2)
+    }
+
+    #[test]
+    fn five_fast_recoveries_then_additive_increase() {
+        let mut b = Bench::new(Dcqcn::sender(&original(), &flow(false)));
+        cnp(&mut b);
+        b.sender.recovery.target = 60_000e6; // Leaves room above the target for the additive stage.
+        let trace: Vec<f64> = (0..7).map(|_| tick(&mut b)).collect();
+        // (4) five times towards 60000; then (5): 60040 and 60080.
+        let expected = [55_000.0, 57_500.0, 58_750.0, 59_375.0, 59_687.5, 59_863.75, 59_971.875];
+        assert_eq!(trace, expected);
+    }
+
+    #[test]
+    fn the_tuned_default_recovers_adds_then_hyper_increases() {
+        let mut b = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
+        cnp(&mut b);
+        b.sender.recovery.target = 60_000e6;
+        assert_eq!(tick(&mut b), 55_000.0); // (4)
+        assert_eq!(b.now, Time::ZERO + Delta::from_us(300));
+        assert_eq!(tick(&mut b), 57_510.0); // (5): target 60020
+        assert_eq!(tick(&mut b), 58_865.0); // (6): target 60220
+    }
+
+    #[test]
+    fn hyper_increase_waits_for_both_counters() {
+        let mut b = Bench::new(Dcqcn::sender(&original(), &flow(false)));
+        cnp(&mut b);
+        b.sender.recovery.target = 60_000e6;
+        for _ in 0..6 {
+            tick(&mut b);
+        }
+        let sent =
+            Sent { seq: Bytes::ZERO, payload: Bytes::new(10_000_000), in_flight: Bytes::ZERO, retransmission: false };
+        (0..6).for_each(|_| b.call(|s, ctx| s.on_send(ctx, &sent)));
+        // One additive step by the timer and six by bytes: one counter at F + 1 alone does not hyper-increase.
+        assert_eq!(b.sender.recovery.target, 60_280e6);
+        b.call(|s, ctx| s.on_send(ctx, &sent));
+        assert_eq!(b.sender.recovery.target, 60_680e6);
+    }
+
+    #[test]
+    fn the_timer_rests_at_line_rate() {
+        let mut b = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
+        cnp(&mut b);
+        let mut events = 0;
+        while !b.effects.is_empty() {
+            tick(&mut b);
+            events += 1;
+        }
+        assert_eq!((mbps(&b), events), (100_000.0, 36)); // 50 Gbps halves 36 times before it is below 1 bps.
+    }
+
+    #[test]
+    fn cuts_of_one_burst_keep_the_target_where_asked() {
+        let mut kept = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
+        for _ in 0..2 {
+            cnp(&mut kept);
+        }
+        assert_eq!((mbps(&kept), kept.sender.recovery.target), (25_000.0, 100e9));
+        let mut clamped = Bench::new(Dcqcn::sender(&original(), &flow(false)));
+        for _ in 0..2 {
+            cnp(&mut clamped);
+        }
+        assert_eq!((mbps(&clamped), clamped.sender.recovery.target), (25_000.0, 50e9));
+    }
+
+    #[test]
+    fn additive_steps_scale_for_cross_flows_where_asked() {
+        let params = DcqcnParams { ai_scaling: true, ..DcqcnParams::default() };
+        let ai = |cross| Dcqcn::sender(&params, &flow(cross)).recovery.ai;
+        assert_eq!((ai(false), ai(true)), (20e6, 10e9)); // 50 ms / 32 µs = 1562.5, capped at 500
+    }
+
+    #[test]
+    fn one_cnp_per_interval_and_marks_are_echoed() {
+        let mut receiver = Dcqcn::receiver(&original(), &flow(false));
+        let (mut random, mut effects) = (RandomStream::new(1, "test", 0), Vec::new());
+        let mut cnps = Vec::new();
+        for us in [0, 10, 49, 50, 90, 101] {
+            effects.clear();
+            let mut ctx = Ctx::new(Time::ZERO + Delta::from_us(us), &mut random, &mut effects);
+            let marked = us != 90;
+            let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: marked, int: &[] };
+            assert_eq!(receiver.on_data(&mut ctx, &data).ecn_echo, marked);
+            cnps.push(effects == [Effect::Emit(Signal::Cnp)]);
+        }
+        assert_eq!(cnps, [true, false, false, true, false, true]);
+    }
+}

@@ -1,0 +1,306 @@
+//! `vegas`: keep a few packets in the queue, measured by the round-trip time.
+//!
+//! Source: Brakmo, O'Malley and Peterson, "TCP Vegas: New Techniques for Congestion Detection and Avoidance", SIGCOMM 1994;
+//! Brakmo and Peterson, IEEE JSAC 13(8), 1995. Equation numbers are those of `spec/vegas.md`.
+//!
+//! The model in five lines:
+//! - once per round trip the window's expected rate, W/BaseRTT, is compared with the actual one, W/RTT;
+//! - their difference times BaseRTT is the number of own packets that wait in queues;
+//! - fewer than α of them: one packet more; more than β: one packet less; between: nothing;
+//! - slow start doubles the window every other round trip, and ends when more than γ packets wait;
+//! - a loss takes a quarter of the window, a timeout goes back to slow start.
+//!
+//! ```text
+//!   +------------+   diff > γ, or a loss   +----------------------+
+//!   | slow start | ----------------------> | congestion avoidance |--+ diff < α: W += 1 packet
+//!   | W *= 2 in  |                         | once per round trip  |  | α <= diff <= β: W stays
+//!   | every other| <---------------------- |                      |<-+ diff > β: W -= 1 packet
+//!   | round      |        timeout          +----------------------+    loss: W *= 3/4
+//!   +------------+
+//! ```
+
+use crate::api::*;
+use farloop_units::{Bytes, Delta, Rate};
+
+farloop_units::params! {
+    /// Parameters of [`Vegas`].
+    pub struct VegasParams {
+        /// Fewer own packets than this in queues: grow (Vegas: 2).
+        alpha: f64 = 2.0, in 0.0 => 1e6;
+        /// More own packets than this in queues: shrink (Vegas: 4). At least `alpha` is used.
+        beta: f64 = 4.0, in 0.0 => 1e6;
+        /// More own packets than this in queues end slow start (Vegas: 1).
+        gamma: f64 = 1.0, in 0.0 => 1e6;
+        /// Window to start with in packets, unless the flow sets one (Vegas: 2).
+        initial_window: u32 = 2, in 1 => 1_000_000;
+        /// Fraction of the window that is left after a fast retransmit (3/4 in Vegas's code).
+        loss_factor: f64 = 0.75, in 0.01 => 1.0;
+        /// Least window in packets (Vegas: 2).
+        min_window: u32 = 2, in 1 => 1_000_000;
+    }
+}
+
+/// Vegas: see the header of this file.
+pub struct Vegas;
+
+impl Algorithm for Vegas {
+    const NAME: &'static str = "vegas";
+    const SUMMARY: &'static str = "window control that keeps a few packets queued, measured by the round-trip time";
+    const SOURCE: &'static str = "Brakmo, O'Malley, Peterson, SIGCOMM 1994; Brakmo, Peterson, JSAC 1995";
+    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    type Params = VegasParams;
+    type Sender = VegasSender;
+    type Receiver = EchoReceiver;
+    type Port = NoPortAgent;
+
+    fn sender(params: &VegasParams, flow: &FlowInfo) -> VegasSender {
+        VegasSender::new(params, flow)
+    }
+    fn receiver(_: &VegasParams, _: &FlowInfo) -> EchoReceiver {
+        EchoReceiver
+    }
+}
+
+/// The sender half of [`Vegas`].
+pub struct VegasSender {
+    /// Bytes, as are the others below without a unit.
+    cwnd: f64,
+    /// Slow start ends here after a timeout.
+    ssthresh: f64,
+    min_cwnd: f64,
+    mss: f64,
+    /// The window before the last loss, to undo it.
+    before_loss: f64,
+    ssthresh_before_loss: f64,
+    base_rtt: Delta,
+    /// Least RTT of this round.
+    round_rtt: Delta,
+    /// Most bytes in flight in this round: what was really used of the window.
+    round_used: Bytes,
+    round_end: Bytes,
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    loss_factor: f64,
+    slow_start: bool,
+    /// Slow start grows in every other round, so that the rounds between measure a constant window.
+    growing: bool,
+}
+
+impl VegasSender {
+    /// A sender that takes the flow's base RTT as the first BaseRTT.
+    pub fn new(p: &VegasParams, flow: &FlowInfo) -> VegasSender {
+        let mss = flow.mss.as_f64().max(1.0);
+        let cwnd = flow.initial_cwnd.map_or(f64::from(p.initial_window) * mss, Bytes::as_f64).max(1.0);
+        VegasSender {
+            cwnd,
+            ssthresh: f64::MAX,
+            min_cwnd: f64::from(p.min_window) * mss,
+            mss,
+            before_loss: cwnd,
+            ssthresh_before_loss: f64::MAX,
+            base_rtt: flow.base_rtt.max(Delta::from_ps(1)),
+            round_rtt: Delta::MAX,
+            round_used: Bytes::ZERO,
+            round_end: Bytes::ZERO,
+            alpha: p.alpha,
+            beta: p.beta.max(p.alpha),
+            gamma: p.gamma,
+            loss_factor: p.loss_factor,
+            slow_start: true,
+            growing: true,
+        }
+    }
+
+    /// Own bytes in queues: Diff·BaseRTT = W·(RTT - BaseRTT)/RTT (1).
+    fn queued(&self, window: f64) -> f64 {
+        window * (1.0 - self.base_rtt.ratio(self.round_rtt))
+    }
+
+    /// A round trip is over: compare expected and actual rate.
+    fn end_round(&mut self) {
+        // Whoever is held back by pacing or by the application neither fills the window nor learns from it.
+        let used = self.round_used.as_f64();
+        let full = used + self.mss >= self.cwnd;
+        let queued = self.queued(self.cwnd.min(used)) / self.mss;
+        if self.slow_start {
+            if queued > self.gamma {
+                self.slow_start = false; // (3)
+                let carried = self.cwnd * self.base_rtt.ratio(self.round_rtt);
+                self.cwnd = self.cwnd.min(carried + self.mss).max(self.min_cwnd.min(self.cwnd)); // (4)
+            }
+            self.growing = !self.growing;
+        } else if queued > self.beta {
+            self.cwnd = (self.cwnd - self.mss).max(self.min_cwnd.min(self.cwnd)); // (2)
+        } else if queued < self.alpha && full {
+            self.cwnd += self.mss; // (2)
+        }
+    }
+}
+
+impl Sender for VegasSender {
+    fn control(&self) -> Control {
+        Control { cwnd: Bytes::from_f64(self.cwnd), pacing: Rate::MAX }
+    }
+    fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
+        if ack.in_recovery {
+            return;
+        }
+        if self.round_end == Bytes::ZERO {
+            self.round_end = ack.snd_nxt; // The first round is what was sent before its first ACK.
+        } else if ack.ack_seq > self.round_end {
+            // This ACK's packet was sent after the ACK that began the round. After a recovery there may be no sample.
+            if self.round_rtt < Delta::MAX {
+                self.end_round();
+            }
+            self.round_end = ack.snd_nxt;
+            (self.round_rtt, self.round_used) = (Delta::MAX, Bytes::ZERO);
+        }
+        self.base_rtt = self.base_rtt.min(ack.rtt).max(Delta::from_ps(1));
+        self.round_rtt = self.round_rtt.min(ack.rtt).max(self.base_rtt);
+        self.round_used = self.round_used.max(ack.in_flight + ack.acked);
+        // In flight lags a growing window, so slow start only asks that half of it is used.
+        if self.slow_start && self.growing && self.cwnd < 2.0 * self.round_used.as_f64() {
+            self.cwnd += ack.acked.as_f64(); // doubles within the round
+            self.slow_start = self.cwnd < self.ssthresh;
+        }
+    }
+    fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
+        match loss.kind {
+            LossKind::FastRetransmit => {
+                (self.before_loss, self.ssthresh_before_loss) = (self.cwnd, self.ssthresh);
+                self.cwnd = (self.cwnd * self.loss_factor).max(self.min_cwnd.min(self.cwnd)); // (5)
+                self.slow_start = false;
+            }
+            LossKind::Timeout => {
+                (self.before_loss, self.ssthresh_before_loss) = (self.cwnd, self.ssthresh);
+                self.ssthresh = (self.cwnd / 2.0).max(self.min_cwnd); // (6)
+                self.cwnd = self.min_cwnd.min(self.cwnd);
+                (self.slow_start, self.growing) = (true, true);
+            }
+            LossKind::Spurious => {
+                self.cwnd = self.cwnd.max(self.before_loss);
+                self.ssthresh = self.ssthresh_before_loss;
+            }
+        }
+        self.round_end = loss.snd_nxt;
+        (self.round_rtt, self.round_used) = (Delta::MAX, Bytes::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Bench, flow};
+
+    const MSS: u64 = 1460;
+
+    /// One bottleneck and one flow: each round acknowledges the whole window at an RTT of base plus what `queue` packets take.
+    struct Path {
+        bench: Bench<VegasSender>,
+        seq: u64,
+        /// Packets that fit into the base RTT of 32 µs.
+        bdp: f64,
+    }
+
+    impl Path {
+        fn new(params: &VegasParams, cwnd: Option<u64>, bdp: f64) -> Path {
+            let info = FlowInfo { initial_cwnd: cwnd.map(|n| Bytes::new(n * MSS)), ..flow(false) };
+            Path { bench: Bench::new(Vegas::sender(params, &info)), seq: 0, bdp }
+        }
+        fn packets(&self) -> f64 {
+            self.bench.sender.control().cwnd.as_f64() / MSS as f64
+        }
+        /// A round trip of full windows, acknowledged packet by packet.
+        fn round(&mut self) -> f64 {
+            let window = self.packets().floor() as u64;
+            let waiting = (window as f64 - self.bdp).max(0.0);
+            let rtt = Delta::from_us(32).mul_f64(1.0 + waiting / self.bdp);
+            for _ in 0..window {
+                self.seq += MSS;
+                self.ack(rtt, self.packets().floor() as u64, false);
+            }
+            self.packets()
+        }
+        fn ack(&mut self, rtt: Delta, window: u64, in_recovery: bool) {
+            self.bench.ack(&Ack {
+                acked: Bytes::new(MSS),
+                ack_seq: Bytes::new(self.seq),
+                snd_nxt: Bytes::new(self.seq + (window - 1) * MSS),
+                in_flight: Bytes::new((window - 1) * MSS),
+                rtt,
+                ecn_echo: false,
+                in_recovery,
+                app_limited: false,
+                int: &[],
+            });
+        }
+    }
+
+    fn in_avoidance(cwnd: u64, bdp: f64) -> Path {
+        let mut path = Path::new(&VegasParams::default(), Some(cwnd), bdp);
+        path.bench.sender.slow_start = false;
+        path.round();
+        path
+    }
+
+    #[test]
+    fn queued_packets_are_window_times_the_share_of_waiting() {
+        let mut path = in_avoidance(20, 1e9);
+        path.bench.sender.round_rtt = Delta::from_us(40);
+        // (1): 20·(40 - 32)/40 = 4
+        assert!((path.bench.sender.queued(20.0) - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn settles_with_between_alpha_and_beta_packets_queued() {
+        for start in [4, 40] {
+            let mut path = in_avoidance(start, 20.0);
+            let trace: Vec<f64> = (0..40).map(|_| path.round()).collect();
+            let last = trace[39];
+            assert!((22.0..=24.0).contains(&last), "{trace:?}");
+            assert_eq!(last, trace[30], "at rest");
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round_and_ends_at_gamma() {
+        let mut path = Path::new(&VegasParams::default(), None, 20.0);
+        let trace: Vec<f64> = (0..9).map(|_| path.round()).collect();
+        // In the window of 32, 12 packets wait: back to what the path carries, plus one.
+        assert_eq!(&trace[..6], &[4.0, 4.0, 8.0, 8.0, 16.0, 16.0]);
+        assert!(!path.bench.sender.slow_start);
+        assert!((20.0..=24.0).contains(&trace[8]), "{trace:?}");
+    }
+
+    #[test]
+    fn an_unused_window_does_not_grow() {
+        let mut path = in_avoidance(40, 1e9);
+        let trace: Vec<f64> = (0..6)
+            .map(|_| {
+                path.seq += 10 * MSS;
+                path.ack(Delta::from_us(32), 10, false);
+                path.packets()
+            })
+            .collect();
+        assert_eq!(trace, [41.0; 6]);
+    }
+
+    #[test]
+    fn losses_shrink_and_recovery_does_not_grow() {
+        let mut path = in_avoidance(40, 1e9);
+        let cwnd = path.packets();
+        path.bench.loss(LossKind::FastRetransmit, Bytes::new(40 * MSS), Bytes::new(path.seq + 40 * MSS));
+        assert_eq!(path.packets(), cwnd * 0.75); // (5)
+        for _ in 0..100 {
+            path.seq += MSS;
+            path.ack(Delta::from_us(32), 31, true);
+        }
+        assert_eq!(path.packets(), cwnd * 0.75);
+        path.bench.loss(LossKind::Spurious, Bytes::ZERO, Bytes::new(path.seq));
+        assert_eq!(path.packets(), cwnd);
+        path.bench.loss(LossKind::Timeout, Bytes::ZERO, Bytes::new(path.seq));
+        assert_eq!(path.packets(), 2.0); // (6)
+        assert_eq!(path.bench.sender.ssthresh, cwnd * MSS as f64 / 2.0);
+    }
+}
