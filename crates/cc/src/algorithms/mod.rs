@@ -9,6 +9,7 @@ mod registry;
 pub mod cubic;
 pub mod dctcp;
 pub mod fixed;
+pub mod gear;
 pub mod gemini;
 pub mod hpcc;
 pub mod reno;
@@ -27,6 +28,7 @@ registry! {
     Dctcp = dctcp::Dctcp,
     Gemini = gemini::Gemini,
     Hpcc = hpcc::Hpcc,
+    Gear = gear::Gear,
 }
 
 /// What the registry knows of one algorithm or preset.
