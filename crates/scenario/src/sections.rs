@@ -1,7 +1,7 @@
 //! The keys of every section of a scenario, with defaults, ranges and documentation: the one place from which reading,
 //! `resolved()` and the editor schema come.
 
-use farloop_net::spec::{EcnSpec, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_net::spec::{EcnSpec, FlowSpec, PfcSpec, SwitchSpec, XoffSpec};
 use farloop_units::{Bytes, Delta, Kind, ParamType, Rate, Value, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
@@ -276,6 +276,8 @@ params! {
         initial_cwnd: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
         /// Its congestion control; "none" for [algorithm].name.
         algorithm: Option<String> = None;
+        /// Data class: 0 goes before 1; each has its own queues and PFC.
+        class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
     }

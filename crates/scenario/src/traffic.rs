@@ -131,6 +131,7 @@ fn listed(
             stop: flow.stop.map_or(Time::NEVER, |stop| Time::ZERO.saturating_add(stop)),
             size: flow.size.unwrap_or(Bytes::MAX),
             algorithm,
+            class: flow.class,
             initial_rate: flow.initial_rate,
             initial_cwnd: flow.initial_cwnd,
         });
@@ -192,6 +193,7 @@ fn random(
             stop: Time::NEVER,
             size: arrival.size,
             algorithm,
+            class: 0,
             initial_rate: None,
             initial_cwnd: None,
         });

@@ -11,6 +11,7 @@ pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
+pub mod gear;
 pub mod gemini;
 pub mod hpcc;
 pub mod reno;
@@ -35,6 +36,7 @@ registry! {
     Dcqcn = dcqcn::Dcqcn,
     Annulus = annulus::Annulus,
     Vegas = vegas::Vegas,
+    Gear = gear::Gear,
 }
 
 /// What the registry knows of one algorithm or preset.
