@@ -1,7 +1,7 @@
 //! Port agents: the switch halves of algorithms, their timers and signals.
 
-use crate::port::NodeRef;
 use crate::packet::NIL;
+use crate::port::NodeRef;
 use crate::sim::Simulation;
 use farloop_cc::{AnyPort, Effect, TimerId};
 use farloop_units::Time;

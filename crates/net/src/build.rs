@@ -2,8 +2,8 @@
 
 use crate::agent::Agent;
 use crate::host::{Agenda, Host};
-use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
 use crate::paced::PacedHeap;
+use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
 use crate::port::{NodeRef, Port, PortStats};
 use crate::result::Totals;
 use crate::routing::Routes;
@@ -97,7 +97,10 @@ impl fmt::Display for BuildError {
             BuildError::Format { problem } => write!(f, "{problem}"),
             BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
             BuildError::TwoAgents { switch } => {
-                write!(f, "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart")
+                write!(
+                    f,
+                    "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart"
+                )
             }
             BuildError::TooLarge { events } => {
                 write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
@@ -380,12 +383,8 @@ fn agents(spec: &NetworkSpec, ports: &mut [Port]) -> Result<Vec<Agent>, BuildErr
         for (side, owner) in [link.a, link.b].into_iter().enumerate() {
             let node = &spec.nodes[owner as usize];
             let NodeKind::Switch(switch) = &node.kind else { continue };
-            let info = PortInfo {
-                rate: link.rate,
-                buffer: switch.buffer,
-                switch: owner,
-                port: numbers[owner as usize],
-            };
+            let info =
+                PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port: numbers[owner as usize] };
             numbers[owner as usize] += 1;
             for algorithm in spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent) {
                 let Some(agent) = algorithm.port(&info) else { continue };

@@ -4,8 +4,8 @@
 //! by packet (round robin per class). A flow is in exactly one place ([`Place`]): blocked, in the ready queue, or in the
 //! pacing heap until its time comes. No timer per packet: the transmitter's next event is the earliest of these.
 
-use crate::packet::{DATA, DATA_CLASSES, LINK, PacketKind};
 use crate::paced::{Entry, PacedHeap};
+use crate::packet::{DATA, DATA_CLASSES, LINK, PacketKind};
 use crate::sender::Place;
 use crate::sim::Simulation;
 use crate::timers::TimerHeap;
@@ -107,7 +107,8 @@ impl Simulation {
     #[inline]
     fn next_transmission(&self, host: u32, p: u32) -> Time {
         let (port, state) = (&self.ports[p as usize], &self.hosts[host as usize]);
-        let classes = (0..DATA_CLASSES).any(|c| !state.ready[c].is_empty() && port.paused & (1 << (DATA + c as u8)) == 0);
+        let classes =
+            (0..DATA_CLASSES).any(|c| !state.ready[c].is_empty() && port.paused & (1 << (DATA + c as u8)) == 0);
         if port.ready() != 0 || classes {
             return port.busy_until.max(self.now);
         }

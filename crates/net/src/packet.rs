@@ -293,8 +293,7 @@ mod tests {
     fn fifos_keep_their_order() {
         let mut packets = Packets::default();
         let mut fifo = Fifo::default();
-        let slots: Vec<u32> =
-            (0..3).map(|i| packets.insert(Packet::new(PacketKind::Data, DATA, i, 0, 100))).collect();
+        let slots: Vec<u32> = (0..3).map(|i| packets.insert(Packet::new(PacketKind::Data, DATA, i, 0, 100))).collect();
         for &s in &slots {
             fifo.push(&mut packets, s);
         }

@@ -116,8 +116,7 @@ impl SenderState {
     fn take_control(&mut self, control: Control) {
         if control.pacing != self.control.pacing {
             let full = Bytes::new(u64::from(self.mss) + u64::from(self.overhead));
-            self.gap =
-                if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
+            self.gap = if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
         }
         self.control = control;
     }
@@ -163,8 +162,7 @@ impl SenderState {
             return self.last_send.saturating_add(self.gap);
         }
         let wire = Bytes::new(u64::from(self.last_wire));
-        let gap =
-            if self.control.pacing == Rate::MAX { Delta::ZERO } else { self.control.pacing.time_to_send(wire) };
+        let gap = if self.control.pacing == Rate::MAX { Delta::ZERO } else { self.control.pacing.time_to_send(wire) };
         self.last_send.saturating_add(gap)
     }
 

@@ -362,7 +362,6 @@ impl Simulation {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,14 +370,8 @@ mod tests {
     #[test]
     fn headroom_by_hand() {
         // 100 Gbps, 1 us: 25 000 B of round trip, three packets of 1538 B, two frames of 84 B, rounded up.
-        let link = LinkSpec {
-            a: 0,
-            b: 1,
-            rate: Rate::from_gbps(100),
-            delay: Delta::from_us(1),
-            loss: 0.0,
-            corruption: 0.0,
-        };
+        let link =
+            LinkSpec { a: 0, b: 1, rate: Rate::from_gbps(100), delay: Delta::from_us(1), loss: 0.0, corruption: 0.0 };
         assert_eq!(required_headroom(&link, Bytes::new(1538)), Bytes::new(25_000 + 3 * 1538 + 168 + 1));
     }
 }

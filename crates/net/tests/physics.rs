@@ -110,8 +110,7 @@ fn mean_wait_of_md1_within_two_percent() {
 
 #[test]
 fn no_window_of_time_carries_more_than_line_rate() {
-    let (nodes, links) =
-        star(4, (Rate::from_gbps(100), us(1)), (Rate::from_gbps(33), us(1)), plain_switch());
+    let (nodes, links) = star(4, (Rate::from_gbps(100), us(1)), (Rate::from_gbps(33), us(1)), plain_switch());
     let flows = (1..=4).map(|s| flow(s, 5, Time::ZERO, Bytes::new(20_000_000))).collect();
     let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
     let window = us(10);

@@ -1,1 +1,256 @@
-//! py
+//! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out.
+
+use farloop_scenario::bench::{BENCHES, Measurement, bench};
+use farloop_scenario::tables::{Column, Table};
+use farloop_scenario::{Outcome, RunError};
+use farloop_units::{Kind, ParamSpec, Value};
+use pyo3::exceptions::{PyBaseException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use serde_json::{Value as Json, json};
+
+pyo3::create_exception!(
+    _native,
+    ScenarioError,
+    PyValueError,
+    "A scenario is wrong; the text says where and what to do."
+);
+pyo3::create_exception!(_native, Cancelled, PyBaseException, "The progress callback asked to stop.");
+
+/// Version of farloop.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// All algorithms and presets, as JSON.
+#[pyfunction]
+fn algorithms() -> String {
+    let all: Vec<Json> = farloop_scenario::algorithm_list()
+        .into_iter()
+        .map(|info| {
+            json!({
+                "name": info.name,
+                "preset_of": info.preset_of,
+                "summary": info.summary,
+                "source": info.source,
+                "needs": {
+                    "ecn": info.needs.ecn,
+                    "int": info.needs.int,
+                    "header_bytes": info.needs.header_bytes,
+                    "port_agent": info.needs.port_agent,
+                },
+                "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    Json::from(all).to_string()
+}
+
+fn parameter(spec: &ParamSpec) -> Json {
+    let (kind, choices) = match spec.kind {
+        Kind::Bool => ("bool", None),
+        Kind::Integer => ("integer", None),
+        Kind::Float => ("float", None),
+        Kind::Time => ("time", None),
+        Kind::Bytes => ("bytes", None),
+        Kind::Rate => ("rate", None),
+        Kind::Choice(words) => ("choice", Some(words)),
+        _ => ("text", None),
+    };
+    let default = spec.default.as_ref().map(|v| match v {
+        Value::Text(t) => t.clone(),
+        other => other.to_string(),
+    });
+    json!({
+        "name": spec.name, "doc": spec.doc, "kind": kind, "choices": choices, "optional": spec.optional,
+        "default": default, "range": spec.range,
+    })
+}
+
+/// The flow-size distributions that come with farloop, as JSON.
+#[pyfunction]
+fn workloads() -> String {
+    let all: Vec<Json> = farloop_scenario::workload_list()
+        .into_iter()
+        .map(|(info, mean)| json!({"name": info.name, "summary": info.summary, "source": info.source, "mean_bytes": mean}))
+        .collect();
+    Json::from(all).to_string()
+}
+
+/// JSON Schema of scenario files.
+#[pyfunction]
+fn schema() -> String {
+    farloop_scenario::schema().to_string()
+}
+
+/// A scenario with all its defaults, as JSON; checks all that `run` checks before it simulates.
+#[pyfunction]
+fn resolve(text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let check = || {
+        let scenario = farloop_scenario::parse(text, file, &overrides)?;
+        scenario.build()?;
+        Ok(scenario.resolved().to_string())
+    };
+    check().map_err(|e: farloop_scenario::Diagnostic| ScenarioError::new_err(e.to_string()))
+}
+
+/// The outcome of a run.
+#[pyclass(frozen)]
+struct RunOutput {
+    outcome: Outcome,
+    wall_s: f64,
+}
+
+#[pymethods]
+impl RunOutput {
+    /// Tables by name; each column is (type, little-endian bytes, words of a dictionary column or None).
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        tables.set_item("flows", table(py, &self.outcome.tables.flows)?)?;
+        tables.set_item("series", table(py, &self.outcome.tables.series)?)?;
+        tables.set_item("ports", table(py, &self.outcome.tables.ports)?)?;
+        Ok(tables)
+    }
+
+    /// Totals and invariants, as JSON.
+    #[getter]
+    fn info(&self) -> String {
+        let t = &self.outcome.totals;
+        let invariants: Vec<Json> =
+            (self.outcome.invariants.iter()).map(|i| json!({"name": i.name, "ok": i.ok, "detail": i.detail})).collect();
+        json!({
+            "version": version(),
+            "wall_s": self.wall_s,
+            "totals": {
+                "packet_hops": t.packet_hops, "events": t.events, "end_s": t.end.as_secs_f64(), "injected": t.injected,
+                "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_agent": t.dropped_agent,
+                "lost": t.lost, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
+                "bytes_per_packet": t.bytes_per_packet, "finished": t.finished,
+            },
+            "invariants": invariants,
+        })
+        .to_string()
+    }
+}
+
+fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table {
+        let (kind, bytes, words) = match column {
+            Column::I64(v) => ("i64", raw(py, v, i64::to_le_bytes)?, None),
+            Column::U32(v) => ("u32", raw(py, v, u32::to_le_bytes)?, None),
+            Column::F64(v) => ("f64", raw(py, v, f64::to_le_bytes)?, None),
+            Column::Dictionary(v, words) => ("dict", raw(py, v, u32::to_le_bytes)?, Some(words.clone())),
+        };
+        let value: Bound<'py, PyTuple> = (kind, bytes, words).into_pyobject(py)?;
+        columns.set_item(*name, value)?;
+    }
+    Ok(columns)
+}
+
+fn raw<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    bytes: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, values.len() * N, |out| {
+        for (slot, value) in out.chunks_exact_mut(N).zip(values) {
+            slot.copy_from_slice(&bytes(*value));
+        }
+        Ok(())
+    })
+}
+
+/// Calls `f` without the interpreter's lock, with a progress function that calls `progress` with it.
+fn with_progress<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    f: impl FnOnce(&mut dyn FnMut(f64, f64, u64) -> bool) -> Result<T, RunError> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let outcome = py.detach(|| {
+        let mut call = |now: f64, end: f64, hops: u64| {
+            let Some(callback) = &progress else { return true };
+            Python::attach(|py| match callback.call1(py, (now, end, hops)).and_then(|r| r.is_truthy(py)) {
+                Ok(go_on) => go_on,
+                Err(error) => {
+                    raised = Some(error);
+                    false
+                }
+            })
+        };
+        f(&mut call)
+    });
+    outcome.map_err(|error| match (raised, error) {
+        (Some(raised), _) => raised,
+        (None, RunError::Scenario(diagnostic)) => ScenarioError::new_err(diagnostic.to_string()),
+        (None, RunError::Cancelled) => Cancelled::new_err("cancelled"),
+    })
+}
+
+/// Runs a scenario. `progress(simulated_s, end_s, packet_hops)` returns False to cancel.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, progress=None))]
+fn run(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<RunOutput> {
+    let start = std::time::Instant::now();
+    let outcome = with_progress(py, progress, |call| {
+        farloop_scenario::run(&text, &file, &overrides, &mut |p| {
+            call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+        })
+    })?;
+    Ok(RunOutput { outcome, wall_s: start.elapsed().as_secs_f64() })
+}
+
+/// Names of the benches.
+#[pyfunction]
+fn bench_cases() -> Vec<&'static str> {
+    BENCHES.iter().map(|b| b.name).collect()
+}
+
+/// Runs one bench once, as JSON.
+#[pyfunction]
+#[pyo3(name = "bench", signature = (case, progress=None))]
+fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+    let Some(found) = BENCHES.iter().find(|b| b.name.eq_ignore_ascii_case(case)) else {
+        let names = bench_cases().join(", ");
+        return Err(ScenarioError::new_err(format!("there is no bench \"{case}\"; benches: {names}")));
+    };
+    let m: Measurement = with_progress(py, progress, |call| {
+        bench(found, &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
+    })?;
+    let row = json!({
+        "case": found.name,
+        "packet_hops": m.packet_hops,
+        "packet_hops_per_s": (m.packet_hops as f64 / m.wall_s).round(),
+        "ns_per_hop": m.wall_s * 1e9 / m.packet_hops as f64,
+        "bytes_per_packet_in_flight": m.bytes_per_packet_in_flight,
+        "peak_rss_bytes": m.peak_rss_bytes,
+    });
+    Ok(json!({"cases": [row]}).to_string())
+}
+
+/// The module.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("ScenarioError", py.get_type::<ScenarioError>())?;
+    module.add("Cancelled", py.get_type::<Cancelled>())?;
+    module.add_class::<RunOutput>()?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
+    module.add_function(wrap_pyfunction!(time_bench, module)?)?;
+    Ok(())
+}

@@ -104,7 +104,8 @@ fn check_network(scenario: &Scenario, plan: &Plan) -> Result<Vec<Option<Host>>, 
                         "telemetry cannot carry the rate {} of the port {}->{}",
                         link.spec.rate, node.name, plan.nodes[other as usize].name
                     );
-                    let expected = "expected at most three significant digits, such as \"12.5Gbps\", or switch.int = false";
+                    let expected =
+                        "expected at most three significant digits, such as \"12.5Gbps\", or switch.int = false";
                     return Err(scenario.at(&link.rate_key.path(), problem, expected));
                 }
                 NodeKind::Switch(_) => {}
@@ -133,7 +134,11 @@ fn check_buffer(scenario: &Scenario, switch: &SwitchSpec, ports: u64) -> Result<
     let packet = scenario.transport.mtu + scenario.transport.framing;
     if switch.buffer < packet * 2 {
         let expected = format!("expected room for two packets, \"{}\"", packet * 2);
-        return Err(scenario.at(&[section, "buffer"], format!("the buffer of {} is too small", switch.buffer), expected));
+        return Err(scenario.at(
+            &[section, "buffer"],
+            format!("the buffer of {} is too small", switch.buffer),
+            expected,
+        ));
     }
     let Some(pfc) = &switch.pfc else { return Ok(()) };
     if let Some(headroom) = pfc.headroom {
@@ -290,9 +295,8 @@ fn record_ports(scenario: &Scenario, plan: &Plan) -> Result<Vec<(NodeId, NodeId)
         Selection::None => return Ok(Vec::new()),
         Selection::Named(names) => names,
     };
-    let port_name = |(a, b): (NodeId, NodeId)| {
-        format!("{}->{}", plan.nodes[a as usize].name, plan.nodes[b as usize].name)
-    };
+    let port_name =
+        |(a, b): (NodeId, NodeId)| format!("{}->{}", plan.nodes[a as usize].name, plan.nodes[b as usize].name);
     let mut chosen = Vec::new();
     for name in names {
         let ends = name.split_once("->").map(|(a, b)| (plan.find(a.trim()), plan.find(b.trim())));

@@ -5,15 +5,18 @@
 //! the whole network is checked there. [`schema()`] describes the format to editors. The format is explained in
 //! `docs/scenario-format.md`; every key is declared once, in [`sections`] and [`figure`].
 
+pub mod bench;
 pub mod diagnostic;
 pub mod figure;
 pub mod sections;
+pub mod tables;
 
 mod algorithms;
 mod build;
 mod document;
 mod reader;
 mod resolved;
+mod run;
 mod scenario;
 mod schema;
 mod topology;
@@ -22,5 +25,20 @@ mod traffic;
 pub use build::Built;
 pub use diagnostic::Diagnostic;
 pub use figure::{Case, Claim, Figure};
+pub use run::{Outcome, RunError, run};
 pub use scenario::{Network, Scenario, parse, read};
 pub use schema::schema;
+
+use farloop_cc::AlgorithmInfo;
+use farloop_workload::{SizeDistribution, TableInfo};
+
+/// Every algorithm and preset that a scenario may name.
+pub fn algorithm_list() -> Vec<AlgorithmInfo> {
+    farloop_cc::all()
+}
+
+/// Every flow-size distribution that a scenario may name, with its mean in bytes.
+pub fn workload_list() -> Vec<(TableInfo, f64)> {
+    let mean = |info: &TableInfo| SizeDistribution::named(info.name).map_or(0.0, |d| d.mean());
+    SizeDistribution::tables().map(|info| (info, mean(&info))).collect()
+}

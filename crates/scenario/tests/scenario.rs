@@ -41,7 +41,9 @@ fn a_dumbbell_has_its_hosts_switches_and_long_haul() {
             "wan2-r1 100Gbps 5.25us",
         ]
     );
-    for (name, wanted) in [("s2", Some(0)), ("right", Some(0)), ("d1", Some(0)), ("wan1", None), ("wan2", None), ("r1", Some(1))] {
+    for (name, wanted) in
+        [("s2", Some(0)), ("right", Some(0)), ("d1", Some(0)), ("wan1", None), ("wan2", None), ("r1", Some(1))]
+    {
         assert_eq!(datacenter(&built, name), wanted, "{name}");
     }
     assert_eq!(built.spec.links[5].loss, 0.001);
@@ -104,11 +106,16 @@ fn listed_links_are_built_as_listed() {
 
 #[test]
 fn flows_become_what_they_say() {
-    let text = format!("{MINIMAL}start = \"1ms\"\nsize = \"3MB\"\ninitial_rate = \"50Gbps\"\ninitial_cwnd = \"15kB\"\n[[flow]]\nname = \"many\"\nfrom = \"s2\"\nto = \"r1\"\nstop = \"1s\"\ncount = 3\n[record]\nflows = [\"many\"]\n");
+    let text = format!(
+        "{MINIMAL}start = \"1ms\"\nsize = \"3MB\"\ninitial_rate = \"50Gbps\"\ninitial_cwnd = \"15kB\"\n[[flow]]\nname = \"many\"\nfrom = \"s2\"\nto = \"r1\"\nstop = \"1s\"\ncount = 3\n[record]\nflows = [\"many\"]\n"
+    );
     let built = build(&text, &[]);
     assert_eq!(built.flow_names, ["f1", "many-1", "many-2", "many-3"]);
     let (first, last) = (built.spec.flows[0], built.spec.flows[3]);
-    assert_eq!((first.start, first.stop, first.size), (Time::from_ps(1_000_000_000), Time::NEVER, Bytes::new(3_000_000)));
+    assert_eq!(
+        (first.start, first.stop, first.size),
+        (Time::from_ps(1_000_000_000), Time::NEVER, Bytes::new(3_000_000))
+    );
     assert_eq!((first.initial_rate, first.initial_cwnd), (Some(Rate::from_gbps(50)), Some(Bytes::new(15_000))));
     assert_eq!((last.stop, last.size, last.initial_rate), (Time::from_ps(1_000_000_000_000), Bytes::MAX, None));
     assert_eq!(built.spec.record.flows, [1, 2, 3]);
@@ -216,9 +223,14 @@ fn described(schema: &Json, value: &Json, path: &str) {
         let topology = value.get("topology");
         let fits = |s: &&Json| match topology {
             Some(word) => s["properties"]["topology"]["const"] == *word,
-            None => s["type"] == kind(value) || s["const"] == *value || s["enum"].as_array().is_some_and(|e| e.contains(value)),
+            None => {
+                s["type"] == kind(value)
+                    || s["const"] == *value
+                    || s["enum"].as_array().is_some_and(|e| e.contains(value))
+            }
         };
-        let chosen = alternatives.iter().find(fits).unwrap_or_else(|| panic!("{path}: {value} fits nothing in {schema}"));
+        let chosen =
+            alternatives.iter().find(fits).unwrap_or_else(|| panic!("{path}: {value} fits nothing in {schema}"));
         return described(chosen, value, path);
     }
     match value {
@@ -226,7 +238,12 @@ fn described(schema: &Json, value: &Json, path: &str) {
             for (key, inner) in map {
                 let property = &schema["properties"][key];
                 assert!(property.is_object(), "{path}.{key} is not described");
-                assert!(property.get("items").is_some() || !property["description"].as_str().unwrap_or("").is_empty() || key == "topology", "{path}.{key}: no description");
+                assert!(
+                    property.get("items").is_some()
+                        || !property["description"].as_str().unwrap_or("").is_empty()
+                        || key == "topology",
+                    "{path}.{key}: no description"
+                );
                 described(property, inner, &format!("{path}.{key}"));
             }
         }
@@ -259,7 +276,8 @@ fn the_schema_describes_every_key_of_every_section() {
     for text in [EXAMPLE, include_str!("links.toml")] {
         described(&schema, &load(text, &[]).resolved(), "");
     }
-    let fat_tree = load(MINIMAL, &[("network", "{ topology = \"fat-tree\" }"), ("flow.f1.from", "h1"), ("flow.f1.to", "h2")]);
+    let fat_tree =
+        load(MINIMAL, &[("network", "{ topology = \"fat-tree\" }"), ("flow.f1.from", "h1"), ("flow.f1.to", "h2")]);
     described(&schema, &fat_tree.resolved(), "");
     for info in farloop_cc::all() {
         let table = &schema["properties"]["algorithm"]["properties"][info.name];

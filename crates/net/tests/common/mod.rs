@@ -83,7 +83,12 @@ pub fn network(nodes: Vec<NodeSpec>, links: Vec<LinkSpec>, algorithm: AnyParams,
 }
 
 /// `senders` hosts and one receiver (the last host) at one switch (node 0).
-pub fn star(senders: u32, edge: (Rate, Delta), bottleneck: (Rate, Delta), spec: SwitchSpec) -> (Vec<NodeSpec>, Vec<LinkSpec>) {
+pub fn star(
+    senders: u32,
+    edge: (Rate, Delta),
+    bottleneck: (Rate, Delta),
+    spec: SwitchSpec,
+) -> (Vec<NodeSpec>, Vec<LinkSpec>) {
     let mut nodes = vec![switch("sw", spec)];
     let mut links = Vec::new();
     for i in 1..=senders {

@@ -27,8 +27,7 @@ pub(crate) fn plan(keys: &FatTree, switches: &Switches<'_>) -> Plan {
     let cores: Vec<_> = (1..=keys.cores).map(|i| plan.switch(format!("core{i}"), 0, switches)).collect();
     let mut hosts = hosts.into_iter();
     for pod in 1..=keys.pods {
-        let aggs: Vec<_> =
-            (1..=keys.aggs_per_pod).map(|i| plan.switch(format!("agg{pod}-{i}"), 0, switches)).collect();
+        let aggs: Vec<_> = (1..=keys.aggs_per_pod).map(|i| plan.switch(format!("agg{pod}-{i}"), 0, switches)).collect();
         for i in 1..=keys.tors_per_pod {
             let tor = plan.switch(format!("tor{pod}-{i}"), 0, switches);
             for host in hosts.by_ref().take(keys.hosts_per_tor as usize) {

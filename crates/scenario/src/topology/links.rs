@@ -68,7 +68,12 @@ pub(crate) fn plan(nodes: &[NodeKeys], links: &[(String, LinkKeys)], switches: &
         };
         let (a, b) = (find("a", &link.a)?, find("b", &link.b)?);
         if a == b {
-            return Err(problem("b", "the link would connect a node with itself".into(), "expected another node", None));
+            return Err(problem(
+                "b",
+                "the link would connect a node with itself".into(),
+                "expected another node",
+                None,
+            ));
         }
         if seen.insert((a.min(b), a.max(b)), ()).is_some() {
             return Err(problem("b", "these nodes are linked twice".into(), "expected at most one link", None));

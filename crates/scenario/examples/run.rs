@@ -1,0 +1,47 @@
+//! Runs a scenario file without Python: `cargo run --release -p farloop-scenario --example run -- FILE [KEY=VALUE ...]`.
+
+use farloop_scenario::RunError;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(file) = arguments.next() else {
+        eprintln!("usage: run FILE [KEY=VALUE ...]");
+        return ExitCode::from(2);
+    };
+    let mut overrides = Vec::new();
+    for argument in arguments {
+        let Some((key, value)) = argument.split_once('=') else {
+            eprintln!("\"{argument}\" is not KEY=VALUE");
+            return ExitCode::from(2);
+        };
+        overrides.push((key.to_string(), value.to_string()));
+    }
+    let start = std::time::Instant::now();
+    let outcome = farloop_scenario::read(Path::new(&file))
+        .map_err(RunError::from)
+        .and_then(|text| farloop_scenario::run(&text, &file, &overrides, &mut |_| true));
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(RunError::Scenario(diagnostic)) => {
+            eprintln!("{diagnostic}");
+            return ExitCode::from(2);
+        }
+        Err(RunError::Cancelled) => return ExitCode::FAILURE,
+    };
+    let wall = start.elapsed().as_secs_f64();
+    let totals = outcome.totals;
+    println!(
+        "{} packet-hops, {} events, {:.1} ns/hop, {} B/packet, {} drops",
+        totals.packet_hops,
+        totals.events,
+        wall * 1e9 / totals.packet_hops as f64,
+        totals.bytes_per_packet,
+        totals.dropped_buffer,
+    );
+    for invariant in &outcome.invariants {
+        println!("{}: {} ({})", invariant.name, if invariant.ok { "holds" } else { "VIOLATED" }, invariant.detail);
+    }
+    ExitCode::SUCCESS
+}

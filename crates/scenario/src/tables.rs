@@ -1,0 +1,175 @@
+//! A run's result as columns with names: what files and notebooks get.
+//!
+//! Times are integer picoseconds, sizes integer bytes; series hold real numbers in bit/s, bytes, seconds and fractions.
+
+use crate::build::Built;
+use farloop_net::RunResult;
+use farloop_units::{Bytes, Time};
+use std::collections::BTreeMap;
+
+/// A column of values.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Column {
+    /// Signed integers.
+    I64(Vec<i64>),
+    /// Unsigned 32-bit integers.
+    U32(Vec<u32>),
+    /// Real numbers.
+    F64(Vec<f64>),
+    /// Indices into a list of words.
+    Dictionary(Vec<u32>, Vec<String>),
+}
+
+/// A table: columns with their names, all of the same length.
+pub type Table = Vec<(&'static str, Column)>;
+
+/// The tables of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tables {
+    /// One row per flow.
+    pub flows: Table,
+    /// One row per sample, object and metric.
+    pub series: Table,
+    /// One row per egress port.
+    pub ports: Table,
+}
+
+/// What tables need of the scenario, kept while the simulation consumes the specification.
+#[derive(Clone, Debug)]
+pub struct Names {
+    flows: Vec<String>,
+    nodes: Vec<String>,
+    algorithms: Vec<String>,
+    /// (source, destination, algorithm, size, crosses datacenters) of each flow.
+    ends: Vec<(u32, u32, u16, Bytes, bool)>,
+    rates: BTreeMap<(u32, u32), f64>,
+    interval: f64,
+}
+
+impl Names {
+    /// The names behind the indices of `built`.
+    pub fn of(built: &Built) -> Names {
+        let spec = &built.spec;
+        let datacenter = |node: u32| spec.nodes[node as usize].datacenter;
+        let crosses = |src, dst| datacenter(src).is_none() || datacenter(src) != datacenter(dst);
+        Names {
+            flows: built.flow_names.clone(),
+            nodes: built.node_names.clone(),
+            algorithms: built.algorithm_names.clone(),
+            ends: spec.flows.iter().map(|f| (f.src, f.dst, f.algorithm, f.size, crosses(f.src, f.dst))).collect(),
+            rates: spec
+                .links
+                .iter()
+                .flat_map(|l| [((l.a, l.b), l.rate.as_f64()), ((l.b, l.a), l.rate.as_f64())])
+                .collect(),
+            interval: spec.record.interval.map_or(0.0, |i| i.as_secs_f64()),
+        }
+    }
+
+    /// The tables of `result`.
+    pub fn tables(&self, result: &RunResult) -> Tables {
+        Tables { flows: self.flows(result), series: self.series(result), ports: self.ports(result) }
+    }
+
+    fn flows(&self, result: &RunResult) -> Table {
+        let end = |f: &farloop_net::result::FlowRow| self.ends[f.flow as usize];
+        let rows = &result.flows;
+        let ints = |f: &dyn Fn(&farloop_net::result::FlowRow) -> i64| Column::I64(rows.iter().map(f).collect());
+        let words = |f: &dyn Fn(&farloop_net::result::FlowRow) -> u32, names: &[String]| {
+            Column::Dictionary(rows.iter().map(f).collect(), names.to_vec())
+        };
+        let moment = |t: Option<Time>| t.map_or(-1, |t| t.as_ps() as i64);
+        vec![
+            ("name", words(&|r| r.flow, &self.flows)),
+            ("source", words(&|r| end(r).0, &self.nodes)),
+            ("destination", words(&|r| end(r).1, &self.nodes)),
+            ("algorithm", words(&|r| u32::from(end(r).2), &self.algorithms)),
+            ("cross_datacenter", Column::U32(rows.iter().map(|r| u32::from(end(r).4)).collect())),
+            ("start_ps", ints(&|r| r.start.as_ps() as i64)),
+            ("finish_ps", ints(&|r| moment(r.finish))),
+            ("received_ps", ints(&|r| moment(r.received))),
+            ("delivered_bytes", ints(&|r| r.delivered.get() as i64)),
+            ("size_bytes", ints(&|r| if end(r).3 == Bytes::MAX { -1 } else { end(r).3.get() as i64 })),
+            ("ideal_fct_ps", ints(&|r| r.ideal.as_ps() as i64)),
+            ("base_rtt_ps", ints(&|r| r.base_rtt.as_ps() as i64)),
+            ("retransmitted", ints(&|r| r.retransmitted as i64)),
+            ("timeouts", ints(&|r| r.timeouts as i64)),
+            ("marked", ints(&|r| r.marked as i64)),
+            ("packets", ints(&|r| r.packets as i64)),
+        ]
+    }
+
+    fn series(&self, result: &RunResult) -> Table {
+        const METRICS: [&str; 8] =
+            ["throughput", "cwnd", "pacing", "rtt", "queue", "max_queue", "utilisation", "paused"];
+        let mut objects: Vec<String> = Vec::new();
+        let (mut time, mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut flow_object: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut port_object: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut push = |at: Time, id: u32, first: u32, values: [f64; 4]| {
+            for (i, v) in values.into_iter().enumerate() {
+                time.push(at.as_ps() as i64);
+                object.push(id);
+                metric.push(first + i as u32);
+                value.push(v);
+            }
+        };
+        let unlimited = |n: u64| if n == u64::MAX { f64::INFINITY } else { n as f64 };
+        for s in &result.flow_series {
+            let id = *flow_object.entry(s.flow).or_insert_with(|| {
+                objects.push(format!("flow/{}", self.flows[s.flow as usize]));
+                objects.len() as u32 - 1
+            });
+            let throughput = s.delivered.as_f64() * 8.0 / self.interval;
+            let (cwnd, pacing) = (unlimited(s.cwnd.get()), unlimited(s.pacing_bps));
+            push(s.time, id, 0, [throughput, cwnd, pacing, s.rtt.as_secs_f64()]);
+        }
+        for s in &result.port_series {
+            let row = &result.ports[s.port as usize];
+            let id = *port_object.entry(s.port).or_insert_with(|| {
+                let name = |n: u32| &self.nodes[n as usize];
+                objects.push(format!("port/{}->{}", name(row.node), name(row.peer)));
+                objects.len() as u32 - 1
+            });
+            let rate = self.rates.get(&(row.node, row.peer)).copied().unwrap_or(f64::INFINITY);
+            let utilisation = s.tx.as_f64() * 8.0 / (self.interval * rate);
+            let paused = s.paused.as_secs_f64() / self.interval;
+            push(s.time, id, 4, [s.queue.as_f64(), s.max_queue.as_f64(), utilisation, paused]);
+        }
+        let metrics = METRICS.iter().map(|m| m.to_string()).collect();
+        vec![
+            ("time_ps", Column::I64(time)),
+            ("object", Column::Dictionary(object, objects)),
+            ("metric", Column::Dictionary(metric, metrics)),
+            ("value", Column::F64(value)),
+        ]
+    }
+
+    fn ports(&self, result: &RunResult) -> Table {
+        let rows = &result.ports;
+        let ints =
+            |f: &dyn Fn(&farloop_net::result::PortRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
+        let words = |f: &dyn Fn(&farloop_net::result::PortRow) -> u32| {
+            Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone())
+        };
+        let end = result.totals.end.as_ps() as f64;
+        let mean = |r: &farloop_net::result::PortRow| if end > 0.0 { r.queue_integral as f64 / end } else { 0.0 };
+        vec![
+            ("node", words(&|r| r.node)),
+            ("peer", words(&|r| r.peer)),
+            ("tx_bytes", ints(&|r| r.tx.get())),
+            ("packets", ints(&|r| r.packets)),
+            ("dropped_buffer", ints(&|r| r.dropped_buffer)),
+            ("dropped_agent", ints(&|r| r.dropped_agent)),
+            ("lost", ints(&|r| r.lost)),
+            ("corrupted", ints(&|r| r.corrupted)),
+            ("marked", ints(&|r| r.marked)),
+            ("pauses", ints(&|r| r.pauses)),
+            ("paused_ps", ints(&|r| r.paused.as_ps())),
+            ("max_queue_bytes", ints(&|r| r.max_queue.get())),
+            ("mean_queue_bytes", Column::F64(rows.iter().map(mean).collect())),
+            ("headroom_bytes", ints(&|r| r.headroom.get())),
+            ("max_headroom_bytes", ints(&|r| r.max_headroom.get())),
+        ]
+    }
+}
