@@ -23,9 +23,9 @@ use farloop_units::{Bytes, Delta, Rate};
 farloop_units::params! {
     /// Parameters of [`Dctcp`].
     pub struct DctcpParams {
-        /// Gain of the estimate of the marked fraction (g; DCTCP Eq. 1, RFC 8257 §4.2).
+        /// Gain of the estimate of the marked fraction (g; DCTCP Eq. 1; 1/16 in RFC 8257).
         g: f64 = 0.0625, in 0.0001 => 1.0;
-        /// Marked fraction assumed at the start (RFC 8257 §4.2: 1, so that the first mark halves the window).
+        /// Marked fraction assumed at the start (1 in RFC 8257: the first mark halves the window).
         initial_alpha: f64 = 1.0, in 0.0 => 1.0;
         /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion avoidance, as RDMA-like networks do.
         slow_start: bool = false;
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn the_sawtooth_has_the_papers_amplitude() {
         // One flow; what leaves while the window exceeds W* = BDP + K segments is marked. DCTCP's analysis (§3.3) predicts
-        // α = √(2/W*) and an oscillation of W*·α/2 segments, for a g below 1.386/√(2·W*) (its Eq. 15).
+        // α = √(2/W*) and an oscillation of W*·α/2 segments, for a g below 1.386/√(2·W*), which the default exceeds here.
         let threshold: f64 = 2000.0;
         let params = DctcpParams { initial_alpha: 0.05, g: 1.0 / 64.0, ..DctcpParams::default() };
         let mut b = sender(&params, 1990);

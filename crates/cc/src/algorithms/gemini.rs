@@ -30,7 +30,7 @@ farloop_units::params! {
         ecn_threshold: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000));
         /// Queueing delay T above the base RTT that means congestion in the WAN (GEMINI §III-C).
         delay_threshold: Delta = Delta::from_ms(5), in Delta::from_ns(1) => Delta::from_secs(10);
-        /// Fraction by which delay cuts the window (β; GEMINI §III-C).
+        /// Fraction of the window that delay takes (β; GEMINI §III-C).
         beta: f64 = 0.2, in 0.0 => 1.0;
         /// Window increase H in segments per bit of C·RTT_base (GEMINI §III-C: 1 Gbps and 8 ms make one segment per round trip).
         h: f64 = 1.2e-7, in 0.0 => 1.0;
