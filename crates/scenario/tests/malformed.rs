@@ -96,8 +96,8 @@ fn networks_and_traffic() {
     let with_flow: &[(&str, &[&str])] = &[
         ("[network]\nrate = \"1.2345Gbps\"\n", &["bad.toml:10: network.rate: telemetry cannot carry the rate 1234.5Mbps", "switch.int = false"]),
         ("[transport]\nmtu = \"64B\"\nheader = \"64B\"\n", &["bad.toml:10: transport.mtu: 64B leave no room for payload: headers take 64B"]),
-        ("[switch]\nbuffer = \"2kB\"\n", &["bad.toml:10: switch.buffer: the buffer of 2kB is too small", "3.076kB"]),
-        ("[switch]\nheadroom = \"5MB\"\n", &["bad.toml:10: switch.headroom: the headroom of 3 ports does not fit into the buffer of 10MB"]),
+        ("[switch]\nbuffer = \"2kB\"\n", &["bad.toml:10: switch.buffer: the buffer of 2kB is too small for switch \"left\"", "two packets of 1.538kB"]),
+        ("[switch]\nheadroom = \"5MB\"\n", &["switch.buffer: the buffer of 10MB is too small for switch \"left\": PFC headroom takes 15000000 bytes of it"]),
         ("[switch]\nxoff = \"20MB\"\n", &["bad.toml:10: switch.xoff: the threshold of 20MB is above the buffer of 10MB"]),
         ("[record]\nports = [\"left->rigt\"]\n", &["bad.toml:10: record.ports: there is no port \"left->rigt\"; did you mean \"left->right\"?", "NODE->NEIGHBOUR"]),
         ("[record]\nflows = [\"f2\"]\n", &["bad.toml:10: record.flows: there is no flow \"f2\"; flows: \"f1\""]),
