@@ -107,7 +107,8 @@ fn check_network(scenario: &Scenario, plan: &Plan) -> Result<Vec<Option<Host>>, 
                         "telemetry cannot carry the rate {} of the port {}->{}",
                         link.spec.rate, node.name, plan.nodes[other as usize].name
                     );
-                    let expected = "expected at most three significant digits, such as \"12.5Gbps\", or switch.int = false";
+                    let expected =
+                        "expected at most three significant digits, such as \"12.5Gbps\", or switch.int = false";
                     return Err(scenario.at(&link.rate_key.path(), problem, expected));
                 }
                 NodeKind::Switch(_) => {}
@@ -169,7 +170,8 @@ fn check_buffers(
                 "the buffer of {} is too small for switch \"{}\": PFC headroom takes {reserved} bytes of it",
                 switch.buffer, node.name
             );
-            let expected = format!("expected room for two packets of {largest} beyond that, shorter links or pfc = false");
+            let expected =
+                format!("expected room for two packets of {largest} beyond that, shorter links or pfc = false");
             return Err(at("buffer", problem, &expected));
         }
         if let Some(PfcSpec { xoff: XoffSpec::Static(xoff), .. }) = switch.pfc
@@ -331,9 +333,8 @@ fn record_ports(scenario: &Scenario, plan: &Plan) -> Result<Vec<(NodeId, NodeId)
         Selection::None => return Ok(Vec::new()),
         Selection::Named(names) => names,
     };
-    let port_name = |(a, b): (NodeId, NodeId)| {
-        format!("{}->{}", plan.nodes[a as usize].name, plan.nodes[b as usize].name)
-    };
+    let port_name =
+        |(a, b): (NodeId, NodeId)| format!("{}->{}", plan.nodes[a as usize].name, plan.nodes[b as usize].name);
     let mut chosen = Vec::new();
     for name in names {
         let ends = name.split_once("->").map(|(a, b)| (plan.find(a.trim()), plan.find(b.trim())));

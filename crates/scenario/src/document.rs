@@ -231,7 +231,9 @@ fn put(table: &mut Table, path: &[String], item: Item) -> Result<(), Refusal> {
             }
             match &mut elements[index].node {
                 Node::Table(inner) => put(inner, &rest[1..], item),
-                other => Err((format!("{first}.{} is {}, not a table", rest[0], other.describe()), String::new(), None)),
+                other => {
+                    Err((format!("{first}.{} is {}, not a table", rest[0], other.describe()), String::new(), None))
+                }
             }
         }
         other => Err((format!("\"{first}\" is {}, not a table", other.describe()), String::new(), None)),
@@ -276,7 +278,8 @@ fn scalar(value: &TomlValue, place: Placing<'_>) -> Node {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "title = \"x\"\n[network]\n  rate = \"1Gbps\"\n[[flow]]\nname = \"intra\"\nfrom = \"s1\"\n[[flow]]\n";
+    const TEXT: &str =
+        "title = \"x\"\n[network]\n  rate = \"1Gbps\"\n[[flow]]\nname = \"intra\"\nfrom = \"s1\"\n[[flow]]\n";
 
     fn document() -> Document {
         Document::parse(TEXT, "a.toml").expect("valid")

@@ -132,7 +132,12 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
             let inner = section.section(name)?;
             inner.table.map_or(Ok(Json::Object(Default::default())), |table| free_form(&inner, table))
         };
-        claims.push(Claim { id, what: keys.what.unwrap_or_default(), paper: free("paper")?, tolerance: free("tolerance")? });
+        claims.push(Claim {
+            id,
+            what: keys.what.unwrap_or_default(),
+            paper: free("paper")?,
+            tolerance: free("tolerance")?,
+        });
     }
     Ok(claims)
 }
@@ -193,7 +198,9 @@ fn free_value(section: &Section<'_>, key: &str, item: &Item) -> Result<Json, Dia
     match &item.node {
         Node::Scalar(value) => crate::resolved::json(value).ok_or_else(|| refused(format!("{value} is not finite"))),
         Node::Datetime(_) => Err(refused(format!("is {}", item.node.describe()))),
-        Node::List(items) => items.iter().map(|i| free_value(section, key, i)).collect::<Result<_, _>>().map(Json::Array),
+        Node::List(items) => {
+            items.iter().map(|i| free_value(section, key, i)).collect::<Result<_, _>>().map(Json::Array)
+        }
         Node::Table(table) => free_form(section, table),
     }
 }

@@ -120,8 +120,7 @@ impl<'d> Section<'d> {
                 },
                 _ => {
                     let (problem, expected) = message.split_once("; expected ").unwrap_or((&message, ""));
-                    let expected =
-                        if expected.is_empty() { String::new() } else { format!("expected {expected}") };
+                    let expected = if expected.is_empty() { String::new() } else { format!("expected {expected}") };
                     fail(problem.to_string(), expected)
                 }
             },

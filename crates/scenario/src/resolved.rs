@@ -109,7 +109,9 @@ fn set_value(text: &str) -> Json {
             Toml::Boolean(b) => Json::from(*b.value()),
             Toml::Datetime(d) => Json::from(d.value().to_string()),
             Toml::Array(items) => items.iter().map(convert).collect(),
-            Toml::InlineTable(table) => table.iter().map(|(k, v)| (k.to_string(), convert(v))).collect::<Map<_, _>>().into(),
+            Toml::InlineTable(table) => {
+                table.iter().map(|(k, v)| (k.to_string(), convert(v))).collect::<Map<_, _>>().into()
+            }
         }
     }
     text.trim().parse::<toml_edit::Value>().map_or_else(|_| Json::from(text), |value| convert(&value))

@@ -160,7 +160,8 @@ impl Scenario {
         let transport = root.section("transport")?.read::<Transport>(&[], &[])?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root)?;
         let algorithm_section = root.section("algorithm")?;
-        let place = algorithm_section.table.and_then(|t| t.get("name")).map_or(algorithm_section.place, |e| e.item.place);
+        let place =
+            algorithm_section.table.and_then(|t| t.get("name")).map_or(algorithm_section.place, |e| e.item.place);
         algorithms::check_name(&algorithm_section, place, "name", &algorithm.name)?;
         let flows = read_flows(&root)?;
         let workload_section = root.section("workload")?;
@@ -224,8 +225,20 @@ impl Scenario {
 
 /// Every section but the top level's own keys.
 pub(crate) const SECTIONS: &[&str] = &[
-    "run", "network", "node", "link", "switch", "wan_switch", "transport", "algorithm", "flow", "workload", "record",
-    "figure", "case", "claim",
+    "run",
+    "network",
+    "node",
+    "link",
+    "switch",
+    "wan_switch",
+    "transport",
+    "algorithm",
+    "flow",
+    "workload",
+    "record",
+    "figure",
+    "case",
+    "claim",
 ];
 
 /// Says in which case a problem appeared.

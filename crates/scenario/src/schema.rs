@@ -70,11 +70,7 @@ fn list(doc: &str, items: Json) -> Json {
 
 /// One alternative per topology, told apart by the key `topology`.
 fn network() -> Json {
-    let alternatives = [
-        ("dumbbell", Dumbbell::specs()),
-        ("fat-tree", FatTree::specs()),
-        ("links", Links::specs()),
-    ];
+    let alternatives = [("dumbbell", Dumbbell::specs()), ("fat-tree", FatTree::specs()), ("links", Links::specs())];
     let default = TopologyKey::specs().remove(0);
     let alternative = |(word, specs): (&str, Vec<ParamSpec>)| {
         let is_default = default.default.as_ref().and_then(json) == Some(word.into());

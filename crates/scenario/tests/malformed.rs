@@ -32,19 +32,49 @@ fn keys_and_values() {
         ("[run\n", &["bad.toml:4", "not valid TOML"]),
         ("[run]\nduration = \"1ms\"\nduration = \"2ms\"\n", &["bad.toml:6", "duplicate key"]),
         // Unknown names.
-        ("[run]\nduration = \"1ms\"\nsead = 3\n", &["bad.toml:6: run.sead: unknown key; did you mean \"seed\"?", "accepted keys: duration, seed"]),
+        (
+            "[run]\nduration = \"1ms\"\nsead = 3\n",
+            &["bad.toml:6: run.sead: unknown key; did you mean \"seed\"?", "accepted keys: duration, seed"],
+        ),
         ("[rum]\nduration = \"1ms\"\n", &["bad.toml:4: rum: unknown key; did you mean \"run\"?", "workload"]),
-        ("[run]\nduration = \"1ms\"\n[network]\nbottelneck_rate = \"1Gbps\"\n", &["bad.toml:7: network.bottelneck_rate: unknown key", "did you mean \"bottleneck_rate\"?"]),
-        ("[run]\nduration = \"1ms\"\n[network]\npods = 4\n", &["bad.toml:7: network.pods: is no key of topology \"dumbbell\"", "link_delay"]),
-        ("[run]\nduration = \"1ms\"\n[network]\ntopology = \"dumbell\"\n", &["bad.toml:7: network.topology: \"dumbell\" is not accepted; did you mean \"dumbbell\"?", "\"fat-tree\""]),
-        ("[run]\nduration = \"1ms\"\n[algorithm.fixd]\n", &["bad.toml:6: algorithm.fixd: unknown key; did you mean \"fixed\"?"]),
-        ("fixed.cwmd = \"1kB\"\n[run]\nduration = \"1ms\"\n", &["bad.toml:4: algorithm.fixed.cwmd: unknown key; did you mean \"cwnd\"?"]),
-        ("[run]\nduration = \"1ms\"\n[[node]]\nname = \"a\"\n", &["bad.toml:6: node", "not used by topology \"dumbbell\"", "\"links\""]),
+        (
+            "[run]\nduration = \"1ms\"\n[network]\nbottelneck_rate = \"1Gbps\"\n",
+            &["bad.toml:7: network.bottelneck_rate: unknown key", "did you mean \"bottleneck_rate\"?"],
+        ),
+        (
+            "[run]\nduration = \"1ms\"\n[network]\npods = 4\n",
+            &["bad.toml:7: network.pods: is no key of topology \"dumbbell\"", "link_delay"],
+        ),
+        (
+            "[run]\nduration = \"1ms\"\n[network]\ntopology = \"dumbell\"\n",
+            &["bad.toml:7: network.topology: \"dumbell\" is not accepted; did you mean \"dumbbell\"?", "\"fat-tree\""],
+        ),
+        (
+            "[run]\nduration = \"1ms\"\n[algorithm.fixd]\n",
+            &["bad.toml:6: algorithm.fixd: unknown key; did you mean \"fixed\"?"],
+        ),
+        (
+            "fixed.cwmd = \"1kB\"\n[run]\nduration = \"1ms\"\n",
+            &["bad.toml:4: algorithm.fixed.cwmd: unknown key; did you mean \"cwnd\"?"],
+        ),
+        (
+            "[run]\nduration = \"1ms\"\n[[node]]\nname = \"a\"\n",
+            &["bad.toml:6: node", "not used by topology \"dumbbell\"", "\"links\""],
+        ),
         // Wrong types and units.
-        ("[run]\nduration = 2\n", &["bad.toml:5: run.duration: 2 is a whole number; expected a time with its unit", "\"25ms\""]),
-        ("[run]\nduration = \"2\"\n", &["bad.toml:5: run.duration: \"2\" has no unit; expected a time", "ps, ns, us, ms or s"]),
+        (
+            "[run]\nduration = 2\n",
+            &["bad.toml:5: run.duration: 2 is a whole number; expected a time with its unit", "\"25ms\""],
+        ),
+        (
+            "[run]\nduration = \"2\"\n",
+            &["bad.toml:5: run.duration: \"2\" has no unit; expected a time", "ps, ns, us, ms or s"],
+        ),
         ("[run]\nduration = \"-2s\"\n", &["bad.toml:5: run.duration: \"-2s\" is negative"]),
-        ("[run]\nduration = \"0s\"\n", &["bad.toml:5: run.duration: \"0s\" is outside the accepted range; expected 1ps to 3600s"]),
+        (
+            "[run]\nduration = \"0s\"\n",
+            &["bad.toml:5: run.duration: \"0s\" is outside the accepted range; expected 1ps to 3600s"],
+        ),
         ("[run]\nduration = \"2h\"\n", &["bad.toml:5: run.duration: \"2h\" has the unknown unit \"h\""]),
         ("[run]\nduration = \"7200s\"\n", &["run.duration: \"7200s\" is outside", "3600s"]),
         ("[run]\nduration = \"99999999999999999999s\"\n", &["run.duration: \"99999999999999999999s\" is too large"]),
@@ -52,11 +82,23 @@ fn keys_and_values() {
         ("[run]\nduration = [\"1s\"]\n", &["bad.toml:5: run.duration: [\"1s\"] is a list"]),
         ("[run]\nseed = -1\nduration = \"1ms\"\n", &["bad.toml:5: run.seed: -1 is outside 0 to"]),
         ("[run]\nseed = 1\n", &["bad.toml:4: run.duration: missing; expected a time with its unit"]),
-        ("[switch]\nint = \"yes\"\n[run]\nduration = \"1ms\"\n", &["bad.toml:5: switch.int: \"yes\" is a text; expected true or false"]),
-        ("[run]\nduration = \"1ms\"\n[network]\nrate = \"0Gbps\"\n", &["bad.toml:7: network.rate: \"0Gbps\" is outside the accepted range; expected 1kbps to 10000Gbps"]),
-        ("[run]\nduration = \"1ms\"\n[network]\nwan_loss = 1.5\n", &["bad.toml:7: network.wan_loss: 1.5 is outside the accepted range; expected 0.0 to 1.0"]),
+        (
+            "[switch]\nint = \"yes\"\n[run]\nduration = \"1ms\"\n",
+            &["bad.toml:5: switch.int: \"yes\" is a text; expected true or false"],
+        ),
+        (
+            "[run]\nduration = \"1ms\"\n[network]\nrate = \"0Gbps\"\n",
+            &["bad.toml:7: network.rate: \"0Gbps\" is outside the accepted range; expected 1kbps to 10000Gbps"],
+        ),
+        (
+            "[run]\nduration = \"1ms\"\n[network]\nwan_loss = 1.5\n",
+            &["bad.toml:7: network.wan_loss: 1.5 is outside the accepted range; expected 0.0 to 1.0"],
+        ),
         ("[run]\nduration = \"1ms\"\n[switch]\npmax = nan\n", &["bad.toml:7: switch.pmax: NaN is not finite"]),
-        ("fixed.cwnd = \"0B\"\n[run]\nduration = \"1ms\"\n", &["bad.toml:4: algorithm.fixed.cwnd: \"0B\" is outside the accepted range"]),
+        (
+            "fixed.cwnd = \"0B\"\n[run]\nduration = \"1ms\"\n",
+            &["bad.toml:4: algorithm.fixed.cwnd: \"0B\" is outside the accepted range"],
+        ),
         ("[algorithm.fixed]\ncwnd = \"1kB\"\n", &["bad.toml:4", "not valid TOML"]),
     ];
     for (bad, expected) in cases {
@@ -66,8 +108,14 @@ fn keys_and_values() {
     assert_eq!(message("\nrun = 5\n"), "bad.toml:2: run: is a whole number; expected a table: [run]");
     let text = "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\nflow = 5\n";
     assert_eq!(message(text), "bad.toml:3: flow: is a whole number; expected tables: [[flow]]");
-    check(&format!("{run}[switch]\nkmin = \"2MB\"\n"), &["bad.toml:7: switch.kmin: kmin = \"2MB\" is above kmax = \"900kB\""]);
-    check(&format!("{run}[transport]\nkind = \"udp\"\n"), &["transport.kind: \"udp\" is not accepted", "\"rdma\", \"tcp\""]);
+    check(
+        &format!("{run}[switch]\nkmin = \"2MB\"\n"),
+        &["bad.toml:7: switch.kmin: kmin = \"2MB\" is above kmax = \"900kB\""],
+    );
+    check(
+        &format!("{run}[transport]\nkind = \"udp\"\n"),
+        &["transport.kind: \"udp\" is not accepted", "\"rdma\", \"tcp\""],
+    );
 }
 
 #[test]
@@ -75,39 +123,115 @@ fn networks_and_traffic() {
     let run = "[run]\nduration = \"1ms\"\n";
     let cases: &[(&str, &[&str])] = &[
         ("", &["bad.toml:1: flow: there is no traffic; expected at least one [[flow]], or a [workload]"]),
-        ("[[flow]]\nfrom = \"s1\"\n", &["bad.toml:6: flow.f1.to: missing; expected a text in quotes: Destination host."]),
-        ("[[flow]]\nfrom = \"s1\"\nto = \"d2\"\n", &["bad.toml:8: flow.f1.to: there is no node \"d2\"; hosts: \"s1\", \"s2\", \"d1\", \"r1\""]),
-        ("[[flow]]\nfrom = \"left\"\nto = \"d1\"\n", &["bad.toml:7: flow.f1.from: the node \"left\" is a switch", "hosts: \"s1\""]),
-        ("[[flow]]\nfrom = \"s1\"\nto = \"s1\"\n", &["bad.toml:8: flow.f1.to: the flow goes to the host that it comes from"]),
-        ("[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nstart = \"2s\"\nstop = \"1s\"\n", &["bad.toml:10: flow.f1.stop: the flow stops before it starts, at \"2s\""]),
-        ("[[flow]]\nfrom = \"s1\"\nto = \"d1\"\ninitial_rate = \"200Gbps\"\n", &["bad.toml:9: flow.f1.initial_rate: the initial rate is above", "100Gbps"]),
-        ("[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"fixe\"\n", &["bad.toml:9: flow.f1.algorithm: there is no algorithm \"fixe\"; did you mean \"fixed\"?"]),
-        ("[[flow]]\nname = \"a\"\nfrom = \"s1\"\nto = \"d1\"\n[[flow]]\nname = \"a\"\nfrom = \"s2\"\nto = \"d1\"\n", &["flow.a.name: two flows are called \"a\""]),
-        ("[[flow]]\nname = \"a.b\"\nfrom = \"s1\"\nto = \"d1\"\n", &["bad.toml:7: flow.a.b.name: \"a.b\" cannot be a name", "\"auto\", \"all\", \"none\""]),
-        ("[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"0B\"\n", &["bad.toml:9: flow.f1.size: \"0B\" is outside the accepted range"]),
-        ("[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"99999999TB\"\n", &["bad.toml:9: flow.f1.size: \"99999999TB\" is too large"]),
-        ("[network]\nintra_pairs = 0\ncross_pairs = 0\n", &["bad.toml:7: network.intra_pairs: the network has no hosts"]),
-        ("[network]\ntopology = \"fat-tree\"\ncores = 7\n", &["bad.toml:8: network.cores: 7 core switches cannot be shared by 4", "multiple of aggs_per_pod"]),
-        ("[network]\ntopology = \"fat-tree\"\npods = 256\ntors_per_pod = 256\n", &["bad.toml:8: network.pods: the network would have", "at most 200000"]),
+        (
+            "[[flow]]\nfrom = \"s1\"\n",
+            &["bad.toml:6: flow.f1.to: missing; expected a text in quotes: Destination host."],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d2\"\n",
+            &["bad.toml:8: flow.f1.to: there is no node \"d2\"; hosts: \"s1\", \"s2\", \"d1\", \"r1\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"left\"\nto = \"d1\"\n",
+            &["bad.toml:7: flow.f1.from: the node \"left\" is a switch", "hosts: \"s1\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"s1\"\n",
+            &["bad.toml:8: flow.f1.to: the flow goes to the host that it comes from"],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nstart = \"2s\"\nstop = \"1s\"\n",
+            &["bad.toml:10: flow.f1.stop: the flow stops before it starts, at \"2s\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\ninitial_rate = \"200Gbps\"\n",
+            &["bad.toml:9: flow.f1.initial_rate: the initial rate is above", "100Gbps"],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"fixe\"\n",
+            &["bad.toml:9: flow.f1.algorithm: there is no algorithm \"fixe\"; did you mean \"fixed\"?"],
+        ),
+        (
+            "[[flow]]\nname = \"a\"\nfrom = \"s1\"\nto = \"d1\"\n[[flow]]\nname = \"a\"\nfrom = \"s2\"\nto = \"d1\"\n",
+            &["flow.a.name: two flows are called \"a\""],
+        ),
+        (
+            "[[flow]]\nname = \"a.b\"\nfrom = \"s1\"\nto = \"d1\"\n",
+            &["bad.toml:7: flow.a.b.name: \"a.b\" cannot be a name", "\"auto\", \"all\", \"none\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"0B\"\n",
+            &["bad.toml:9: flow.f1.size: \"0B\" is outside the accepted range"],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"99999999TB\"\n",
+            &["bad.toml:9: flow.f1.size: \"99999999TB\" is too large"],
+        ),
+        (
+            "[network]\nintra_pairs = 0\ncross_pairs = 0\n",
+            &["bad.toml:7: network.intra_pairs: the network has no hosts"],
+        ),
+        (
+            "[network]\ntopology = \"fat-tree\"\ncores = 7\n",
+            &["bad.toml:8: network.cores: 7 core switches cannot be shared by 4", "multiple of aggs_per_pod"],
+        ),
+        (
+            "[network]\ntopology = \"fat-tree\"\npods = 256\ntors_per_pod = 256\n",
+            &["bad.toml:8: network.pods: the network would have 524288 hosts", "at most 1048576"],
+        ),
     ];
     for (bad, expected) in cases {
         check(&format!("{run}{bad}"), expected);
     }
     let with_flow: &[(&str, &[&str])] = &[
-        ("[network]\nrate = \"1.2345Gbps\"\n", &["bad.toml:10: network.rate: telemetry cannot carry the rate 1234.5Mbps", "switch.int = false"]),
-        ("[transport]\nmtu = \"64B\"\nheader = \"64B\"\n", &["bad.toml:10: transport.mtu: 64B leave no room for payload: headers take 64B"]),
-        ("[switch]\nbuffer = \"2kB\"\n", &["bad.toml:10: switch.buffer: the buffer of 2kB is too small for switch \"left\"", "two packets of 1.538kB"]),
-        ("[switch]\nheadroom = \"5MB\"\n", &["switch.buffer: the buffer of 10MB is too small for switch \"left\": PFC headroom takes 15000000 bytes of it"]),
-        ("[switch]\nxoff = \"20MB\"\n", &["bad.toml:10: switch.xoff: the threshold of 20MB is above the buffer of 10MB"]),
-        ("[record]\nports = [\"left->rigt\"]\n", &["bad.toml:10: record.ports: there is no port \"left->rigt\"; did you mean \"left->right\"?", "NODE->NEIGHBOUR"]),
+        (
+            "[network]\nrate = \"1.2345Gbps\"\n",
+            &["bad.toml:10: network.rate: telemetry cannot carry the rate 1234.5Mbps", "switch.int = false"],
+        ),
+        (
+            "[transport]\nmtu = \"64B\"\nheader = \"64B\"\n",
+            &["bad.toml:10: transport.mtu: 64B leave no room for payload: headers take 64B"],
+        ),
+        (
+            "[switch]\nbuffer = \"2kB\"\n",
+            &[
+                "bad.toml:10: switch.buffer: the buffer of 2kB is too small for switch \"left\"",
+                "two packets of 1.538kB",
+            ],
+        ),
+        (
+            "[switch]\nheadroom = \"5MB\"\n",
+            &[
+                "switch.buffer: the buffer of 10MB is too small for switch \"left\": PFC headroom takes 15000000 bytes of it",
+            ],
+        ),
+        (
+            "[switch]\nxoff = \"20MB\"\n",
+            &["bad.toml:10: switch.xoff: the threshold of 20MB is above the buffer of 10MB"],
+        ),
+        (
+            "[record]\nports = [\"left->rigt\"]\n",
+            &[
+                "bad.toml:10: record.ports: there is no port \"left->rigt\"; did you mean \"left->right\"?",
+                "NODE->NEIGHBOUR",
+            ],
+        ),
         ("[record]\nflows = [\"f2\"]\n", &["bad.toml:10: record.flows: there is no flow \"f2\"; flows: \"f1\""]),
-        ("[record]\nflows = \"some\"\n", &["bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" or \"none\""]),
+        (
+            "[record]\nflows = \"some\"\n",
+            &[
+                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"",
+            ],
+        ),
     ];
     for (bad, expected) in with_flow {
         check(&format!("{run}{FLOW}{bad}"), expected);
     }
     let many = "[record]\ninterval = \"1ns\"\nflows = \"all\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\ncount = 1001\n";
-    check(&format!("{run}{many}"), &["bad.toml:7: record.interval: 1000000 samples of 1002 flows and ports are too many rows"]);
+    check(
+        &format!("{run}{many}"),
+        &["bad.toml:7: record.interval: 1000000 samples of 1002 flows and ports are too many rows"],
+    );
 }
 
 #[test]
@@ -147,15 +271,36 @@ fn networks_of_listed_links() {
 fn figures_cases_and_claims() {
     let start = format!("[run]\nduration = \"1ms\"\n{FLOW}[figure]\nid = \"x/fig1\"\n");
     let cases: &[(&str, &[&str])] = &[
-        ("algorithms = [\"fixed\", \"fixd\"]\n", &["bad.toml:11: figure.algorithms: there is no algorithm \"fixd\"; did you mean \"fixed\"?"]),
-        ("[[case]]\nname = \"a\"\nset = { \"flow.f2.start\" = \"1ms\" }\n", &["bad.toml:13: flow.f2.start: there is no [[flow]] with the name \"f2\" (in case \"a\"); names: \"f1\""]),
-        ("[[case]]\nname = \"a\"\nset = { \"network.rat\" = \"1Gbps\" }\n", &["bad.toml:13: network.rat: unknown key (in case \"a\"); did you mean \"rate\"?"]),
-        ("[[case]]\nname = \"a\"\nset = { \"flow.f1.to\" = \"s1\" }\n", &["bad.toml:13: flow.f1.to: the flow goes to the host that it comes from (in case \"a\")"]),
+        (
+            "algorithms = [\"fixed\", \"fixd\"]\n",
+            &["bad.toml:11: figure.algorithms: there is no algorithm \"fixd\"; did you mean \"fixed\"?"],
+        ),
+        (
+            "[[case]]\nname = \"a\"\nset = { \"flow.f2.start\" = \"1ms\" }\n",
+            &["bad.toml:13: flow.f2.start: there is no [[flow]] with the name \"f2\" (in case \"a\"); names: \"f1\""],
+        ),
+        (
+            "[[case]]\nname = \"a\"\nset = { \"network.rat\" = \"1Gbps\" }\n",
+            &["bad.toml:13: network.rat: unknown key (in case \"a\"); did you mean \"rate\"?"],
+        ),
+        (
+            "[[case]]\nname = \"a\"\nset = { \"flow.f1.to\" = \"s1\" }\n",
+            &["bad.toml:13: flow.f1.to: the flow goes to the host that it comes from (in case \"a\")"],
+        ),
         ("[[case]]\nname = \"a\"\n[[case]]\nname = \"a\"\n", &["bad.toml:14: case.a.name: used twice"]),
-        ("[[case]]\nname = \"a\"\nalgorithms = [\"nope\"]\n", &["bad.toml:13: case.a.algorithms: there is no algorithm \"nope\""]),
+        (
+            "[[case]]\nname = \"a\"\nalgorithms = [\"nope\"]\n",
+            &["bad.toml:13: case.a.algorithms: there is no algorithm \"nope\""],
+        ),
         ("[[claim]]\nid = \"x\"\n", &["bad.toml:11: claim.x.what: missing"]),
-        ("[[claim]]\nid = \"x\"\nwhat = \"y\"\npaper = { r = inf }\n", &["bad.toml:14: claim.x.paper.r: inf is not finite"]),
-        ("[[claim]]\nid = \"x\"\nwhat = \"y\"\npaper = { r = 2024-01-01 }\n", &["claim.x.paper.r: is a date", "expected numbers, texts"]),
+        (
+            "[[claim]]\nid = \"x\"\nwhat = \"y\"\npaper = { r = inf }\n",
+            &["bad.toml:14: claim.x.paper.r: inf is not finite"],
+        ),
+        (
+            "[[claim]]\nid = \"x\"\nwhat = \"y\"\npaper = { r = 2024-01-01 }\n",
+            &["claim.x.paper.r: is a date", "expected numbers, texts"],
+        ),
         ("[[claim]]\nid = \"x\"\nwhat = \"y\"\nmeasure = 1\n", &["claim.x.measure: unknown key", "paper, tolerance"]),
     ];
     for (bad, expected) in cases {
@@ -167,10 +312,17 @@ fn figures_cases_and_claims() {
 fn overrides_are_checked_like_the_file() {
     let text = format!("algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n{FLOW}");
     let message = |key: &str, value: &str| diagnose(&text, &[(key, value)]).to_string();
-    assert!(message("network.bottelneck_rate", "1Gbps").starts_with("--set: network.bottelneck_rate: unknown key; did you mean \"bottleneck_rate\"?"));
+    assert!(
+        message("network.bottelneck_rate", "1Gbps")
+            .starts_with("--set: network.bottelneck_rate: unknown key; did you mean \"bottleneck_rate\"?")
+    );
     assert!(message("run.duration", "5").starts_with("--set: run.duration: 5 is a whole number; expected a time"));
-    assert!(message("run.duration", "5 parsecs").starts_with("--set: run.duration: \"5 parsecs\" has the unknown unit"));
-    assert!(message("flow.f7.start", "1ms").starts_with("--set: flow.f7.start: there is no [[flow]] with the name \"f7\""));
+    assert!(
+        message("run.duration", "5 parsecs").starts_with("--set: run.duration: \"5 parsecs\" has the unknown unit")
+    );
+    assert!(
+        message("flow.f7.start", "1ms").starts_with("--set: flow.f7.start: there is no [[flow]] with the name \"f7\"")
+    );
     assert!(message("nonsense", "1").starts_with("--set: nonsense: unknown key"));
     assert!(message("flow.f1.to", "nowhere").starts_with("--set: flow.f1.to: there is no node \"nowhere\""));
     assert!(message("algorithm.name", "gaer").starts_with("--set: algorithm.name: there is no algorithm \"gaer\""));

@@ -416,7 +416,9 @@ mod tests {
         let names = Value::List(vec!["a".into(), "b".into()]);
         assert_eq!(p.set("names", &names), Ok(()));
         assert_eq!((p.get("names"), names.to_string()), (Some(Some(names)), "[\"a\", \"b\"]".into()));
-        assert!(matches!(p.set("names", &Value::Text("a".into())), Err(ParamError::BadValue(m)) if m.contains("a list")));
+        assert!(
+            matches!(p.set("names", &Value::Text("a".into())), Err(ParamError::BadValue(m)) if m.contains("a list"))
+        );
     }
 
     #[test]

@@ -12,7 +12,8 @@ use farloop_net::spec::LinkSpec;
 /// Nodes and links. Senders come first: those of the intra-datacenter pairs, then those of the cross-datacenter pairs.
 pub(crate) fn plan(keys: &Dumbbell, switches: &Switches<'_>) -> Plan {
     let mut plan = Plan::default();
-    let (bottleneck_rate, bottleneck_key) = keys.bottleneck_rate.map_or((keys.rate, "rate"), |r| (r, "bottleneck_rate"));
+    let (bottleneck_rate, bottleneck_key) =
+        keys.bottleneck_rate.map_or((keys.rate, "rate"), |r| (r, "bottleneck_rate"));
     let (wan_rate, wan_key) = keys.wan_rate.map_or((keys.rate, "rate"), |r| (r, "wan_rate"));
     let delay = keys.link_delay;
 
