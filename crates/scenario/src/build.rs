@@ -7,9 +7,10 @@ use crate::sections::{SELECTION_WORDS, Selection, TransportChoice};
 use crate::topology::{Plan, Switches, dumbbell, fat_tree, links};
 use crate::traffic::{self, Host};
 use farloop_cc::int::RateCode;
-use farloop_cc::{AnyParams, Needs};
+use farloop_cc::{AnyParams, Needs, PortInfo};
+use farloop_net::required_headroom;
 use farloop_net::spec::*;
-use farloop_units::{Bytes, Time};
+use farloop_units::{Bytes, Rate, Time};
 
 /// More objects than this get no series unless they are asked for.
 const AUTO_SERIES: usize = 64;
@@ -35,6 +36,8 @@ pub(crate) fn build(scenario: &Scenario, generate: bool) -> Result<Built, Diagno
     let hosts = check_network(scenario, &plan)?;
     let traffic = traffic::traffic(scenario, &plan, &hosts, generate)?;
     let algorithms = algorithms(scenario, &plan, &traffic.algorithm_names)?;
+    check_agents(scenario, &traffic.algorithm_names, &algorithms)?;
+    check_buffers(scenario, &plan, &traffic.flows, &algorithms)?;
     let record = record(scenario, &plan, &traffic)?;
     let transport = transport(scenario);
     let spec = NetworkSpec {
@@ -121,41 +124,64 @@ fn check_network(scenario: &Scenario, plan: &Plan) -> Result<Vec<Option<Host>>, 
             NodeKind::Switch(_) if links == 0 => {
                 return Err(at("the switch has no link".into(), "expected at least one [[link]]"));
             }
-            NodeKind::Switch(switch) => check_buffer(scenario, switch, links)?,
-            NodeKind::Host => {}
+            NodeKind::Switch(_) | NodeKind::Host => {}
         }
     }
     Ok(hosts)
 }
 
-/// The buffer must hold the headroom, and what is left some packets.
-fn check_buffer(scenario: &Scenario, switch: &SwitchSpec, ports: u64) -> Result<(), Diagnostic> {
-    let section = if *switch == scenario.switch.spec() { "switch" } else { "wan_switch" };
-    let packet = scenario.transport.mtu + scenario.transport.framing;
-    if switch.buffer < packet * 2 {
-        let expected = format!("expected room for two packets, \"{}\"", packet * 2);
-        return Err(scenario.at(
-            &[section, "buffer"],
-            format!("the buffer of {} is too small", switch.buffer),
-            expected,
-        ));
+/// Every buffer must hold the PFC headroom of its ports, and beyond that some packets.
+fn check_buffers(
+    scenario: &Scenario,
+    plan: &Plan,
+    flows: &[FlowSpec],
+    algorithms: &[AnyParams],
+) -> Result<(), Diagnostic> {
+    let transport = &scenario.transport;
+    let data = transport.mtu + transport.framing;
+    if data > Bytes::new(u64::from(u16::MAX)) {
+        let expected = "expected at most 65535 bytes on the wire: a smaller mtu or framing";
+        return Err(scenario.at(&["transport", "mtu"], format!("a packet would take {data} on the wire"), expected));
     }
-    let Some(pfc) = &switch.pfc else { return Ok(()) };
-    if let Some(headroom) = pfc.headroom {
-        // Both are at most 10^15 bytes, and ports fewer than 10^6: the product needs the wide type.
-        let reserved = u128::from(headroom.get()) * u128::from(ports);
-        if reserved + u128::from(packet.get()) > u128::from(switch.buffer.get()) {
-            let problem = format!("the headroom of {ports} ports does not fit into the buffer of {}", switch.buffer);
-            return Err(scenario.at(&[section, "headroom"], problem, "expected less headroom or more buffer"));
+    let header_bytes = algorithms.iter().map(|a| a.needs().header_bytes).max().unwrap_or(0);
+    let largest = data.max(transport.ack + transport.framing + Bytes::new(u64::from(header_bytes)));
+    let classes = (0..FlowSpec::CLASSES).filter(|c| flows.iter().any(|f| f.class == *c)).count().max(1);
+    let pauses = |node: NodeId| match &plan.nodes[node as usize].kind {
+        NodeKind::Host => true,
+        NodeKind::Switch(switch) => switch.pfc.is_some(),
+    };
+    // Headrooms are at most 10^15 bytes and links fewer than 10^6: their sum needs the wide type.
+    let mut reserved = vec![0u128; plan.nodes.len()];
+    for link in &plan.links {
+        for (node, peer) in [(link.spec.a, link.spec.b), (link.spec.b, link.spec.a)] {
+            let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &plan.nodes[node as usize].kind else { continue };
+            if pauses(peer) {
+                let headroom = pfc.headroom.unwrap_or_else(|| required_headroom(&link.spec, largest));
+                reserved[node as usize] += u128::from(headroom.get()) * classes as u128;
+            }
         }
     }
-    match pfc.xoff {
-        XoffSpec::Static(xoff) if xoff > switch.buffer => {
+    for (node, &reserved) in plan.nodes.iter().zip(&reserved) {
+        let NodeKind::Switch(switch) = &node.kind else { continue };
+        let section = if *switch == scenario.switch.spec() { "switch" } else { "wan_switch" };
+        let at = |key: &str, problem: String, expected: &str| scenario.at(&[section, key], problem, expected);
+        if u128::from(switch.buffer.get()) < reserved + u128::from(largest.get()) * 2 {
+            let problem = format!(
+                "the buffer of {} is too small for switch \"{}\": PFC headroom takes {reserved} bytes of it",
+                switch.buffer, node.name
+            );
+            let expected =
+                format!("expected room for two packets of {largest} beyond that, shorter links or pfc = false");
+            return Err(at("buffer", problem, &expected));
+        }
+        if let Some(PfcSpec { xoff: XoffSpec::Static(xoff), .. }) = switch.pfc
+            && xoff > switch.buffer
+        {
             let problem = format!("the threshold of {xoff} is above the buffer of {}", switch.buffer);
-            Err(scenario.at(&[section, "xoff"], problem, "expected less than the buffer"))
+            return Err(at("xoff", problem, "expected less than the buffer"));
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// For each node the number of the connected part of the network that it belongs to (breadth first).
@@ -210,6 +236,18 @@ fn algorithms(scenario: &Scenario, plan: &Plan, names: &[String]) -> Result<Vec<
             Ok(params)
         })
         .collect()
+}
+
+/// A port takes the agent of one algorithm only.
+fn check_agents(scenario: &Scenario, names: &[String], algorithms: &[AnyParams]) -> Result<(), Diagnostic> {
+    let port = PortInfo { rate: Rate::from_gbps(100), buffer: scenario.switch.buffer, switch: 0, port: 0 };
+    let with_agent = |(_, params): &(&String, &AnyParams)| params.needs().port_agent && params.port(&port).is_some();
+    let agents: Vec<&str> = names.iter().zip(algorithms).filter(with_agent).map(|(name, _)| name.as_str()).collect();
+    if let [one, other, ..] = agents[..] {
+        let problem = format!("\"{one}\" and \"{other}\" both want an agent at the switches' ports");
+        return Err(scenario.at(&["algorithm", "name"], problem, "expected one such algorithm per scenario"));
+    }
+    Ok(())
 }
 
 fn check_mtu(scenario: &Scenario, name: &str, needs: Needs) -> Result<(), Diagnostic> {

@@ -1,9 +1,10 @@
 //! Whatever a file holds, the answer is a scenario or a diagnostic, never a panic.
 
+use farloop_net::Simulation;
 use farloop_scenario::parse;
 use proptest::prelude::*;
 
-const SAMPLES: [&str; 2] = [include_str!("example.toml"), include_str!("links.toml")];
+const SAMPLES: [&str; 3] = [include_str!("example.toml"), include_str!("links.toml"), include_str!("fat-tree.toml")];
 
 /// One change at a place: delete, insert or replace some bytes.
 #[derive(Clone, Debug)]
@@ -27,10 +28,10 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn mutated_files_never_panic(which in 0..SAMPLES.len(), changes in prop::collection::vec(change(), 1..4)) {
+    fn mutated_files_are_refused_or_can_be_simulated(which in 0..SAMPLES.len(), changes in prop::collection::vec(change(), 1..4)) {
         let mut text: Vec<char> = SAMPLES[which].chars().collect();
         for change in &changes {
             let at = change.at.index(text.len() + 1);
@@ -38,8 +39,13 @@ proptest! {
             text.splice(at..end, change.insert.chars());
         }
         let text: String = text.into_iter().collect();
-        match parse(&text, "mutated.toml", &[]).and_then(|s| s.build().map(|_| ())) {
-            Ok(()) => {}
+        match parse(&text, "mutated.toml", &[]).and_then(|s| s.build()) {
+            // What the scenario accepts, the simulator must accept.
+            Ok(built) => {
+                if let Err(error) = Simulation::new(built.spec) {
+                    prop_assert!(false, "{error}");
+                }
+            }
             Err(diagnostic) => {
                 prop_assert!(diagnostic.line >= 1 && diagnostic.line <= text.matches('\n').count() + 1);
                 prop_assert!(!diagnostic.problem.is_empty());

@@ -7,6 +7,7 @@ use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use serde_json::Value as Json;
 
 const EXAMPLE: &str = include_str!("example.toml");
+const FAT_TREE: &str = include_str!("fat-tree.toml");
 
 fn load(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
@@ -123,6 +124,42 @@ fn flows_become_what_they_say() {
 }
 
 #[test]
+fn a_random_workload_joins_the_listed_flows() {
+    let built = build(FAT_TREE, &[]);
+    assert_eq!(built.flow_names[..5], ["incast-1", "incast-2", "incast-3", "incast-4", "f5"]);
+    assert_eq!((built.spec.flows[0].class, built.spec.flows[4].class), (1, 0));
+    let hosts = |n: NodeId| built.spec.nodes[n as usize].kind == NodeKind::Host;
+    assert!(built.spec.flows.iter().all(|f| hosts(f.src) && hosts(f.dst) && f.src != f.dst));
+    assert!(built.spec.flows[4..].iter().all(|f| f.start < built.spec.end && f.size > Bytes::ZERO));
+    // 8 hosts × 0.5 × 100 Gbps × 2 ms = 100 MB in flows of 120 kB on average: some 830 of them.
+    assert!((600..1100).contains(&built.spec.flows.len()), "{} flows", built.spec.flows.len());
+    assert_ne!(build(FAT_TREE, &[("run.seed", "2")]).spec.flows, built.spec.flows);
+}
+
+#[test]
+fn a_users_own_sizes_are_read_next_to_the_scenario() {
+    let directory = std::env::temp_dir().join(format!("farloop-sizes-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a temporary directory");
+    std::fs::write(directory.join("own.csv"), "1000,0.5\n2000,1\n").expect("written");
+    std::fs::write(directory.join("bad.csv"), "1000,0.5\n2000,many\n").expect("written");
+    let file = directory.join("own.toml").display().to_string();
+    let own = |csv: &str| {
+        let overrides =
+            [("workload.sizes".to_string(), csv.to_string()), ("run.duration".to_string(), "2us".to_string())];
+        parse(FAT_TREE, &file, &overrides).and_then(|s| s.build())
+    };
+    let built = own("own.csv").expect("valid");
+    assert!(built.spec.flows[4..].iter().all(|f| (1000..=2000).contains(&f.size.get())));
+    let bad = own("bad.csv").expect_err("not a number");
+    assert!(bad.file.ends_with("bad.csv") && bad.line == 2, "{bad}");
+    let absent = own("absent.csv").expect_err("no such file");
+    assert!(absent.key == "workload.sizes" && absent.problem.contains("cannot be read"), "{absent}");
+    let unknown = own("websearh").expect_err("no such distribution");
+    assert_eq!(unknown.suggestion.as_deref(), Some("websearch"));
+    std::fs::remove_dir_all(&directory).expect("removed");
+}
+
+#[test]
 fn series_of_many_flows_are_kept_only_when_asked_for() {
     let recorded = |overrides: &[(&str, &str)]| build(MINIMAL, overrides).spec.record.flows.len();
     assert_eq!(recorded(&[("flow.f1.count", "64")]), 64);
@@ -204,7 +241,7 @@ fn toml(json: &Json) -> String {
 
 #[test]
 fn what_is_resolved_reads_back_as_the_same_scenario() {
-    for text in [MINIMAL, EXAMPLE, include_str!("links.toml")] {
+    for text in [MINIMAL, EXAMPLE, FAT_TREE, include_str!("links.toml")] {
         let scenario = load(text, &[]);
         let resolved = scenario.resolved();
         let again: String =
@@ -273,12 +310,9 @@ fn kind(value: &Json) -> &'static str {
 fn the_schema_describes_every_key_of_every_section() {
     let schema = schema();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    for text in [EXAMPLE, include_str!("links.toml")] {
+    for text in [EXAMPLE, FAT_TREE, include_str!("links.toml")] {
         described(&schema, &load(text, &[]).resolved(), "");
     }
-    let fat_tree =
-        load(MINIMAL, &[("network", "{ topology = \"fat-tree\" }"), ("flow.f1.from", "h1"), ("flow.f1.to", "h2")]);
-    described(&schema, &fat_tree.resolved(), "");
     for info in farloop_cc::all() {
         let table = &schema["properties"]["algorithm"]["properties"][info.name];
         assert!(info.params.iter().all(|p| table["properties"][p.name].is_object()), "{}", info.name);

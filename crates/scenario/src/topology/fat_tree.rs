@@ -1,7 +1,7 @@
 //! Three tiers of switches in pods: hosts h1…, switches tor1-1…, agg1-1… (pod and number in the pod) and core1…, all in
 //! datacenter 0.
 
-use super::{MAX_NODES, Plan, Switches};
+use super::{Plan, Switches, too_large};
 use crate::sections::FatTree;
 
 /// Why these numbers make no fat-tree: the key at fault, the problem, what is expected.
@@ -10,10 +10,11 @@ pub(crate) fn check(keys: &FatTree) -> Result<(), (&'static str, String, String)
         let problem = format!("{} core switches cannot be shared by {} per pod", keys.cores, keys.aggs_per_pod);
         return Err(("cores", problem, "expected a multiple of aggs_per_pod".into()));
     }
-    let (pods, tors, aggs) = (u64::from(keys.pods), u64::from(keys.tors_per_pod), u64::from(keys.aggs_per_pod));
-    let nodes = pods * (tors * (1 + u64::from(keys.hosts_per_tor)) + aggs) + u64::from(keys.cores);
-    if nodes > MAX_NODES {
-        return Err(("pods", format!("the network would have {nodes} nodes"), format!("expected at most {MAX_NODES}")));
+    let [pods, tors, aggs, cores, hosts_per_tor] =
+        [keys.pods, keys.tors_per_pod, keys.aggs_per_pod, keys.cores, keys.hosts_per_tor].map(u64::from);
+    let (hosts, links) = (pods * tors * hosts_per_tor, pods * (tors * (hosts_per_tor + aggs) + cores));
+    if let Some((problem, expected)) = too_large(hosts, links) {
+        return Err(("pods", problem, expected));
     }
     Ok(())
 }

@@ -1,20 +1,20 @@
 //! Nodes and links listed one by one.
 
-use super::{MAX_NODES, Plan, RateKey, Switches};
+use super::{Plan, RateKey, Switches, too_large};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::reader::Section;
 use crate::sections::{LinkKeys, NodeKeys, NodeRole};
 use farloop_net::spec::{LinkSpec, NodeId, NodeKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Reads every `[[node]]`.
 pub(crate) fn read_nodes(root: &Section<'_>) -> Result<Vec<NodeKeys>, Diagnostic> {
     let mut nodes = Vec::new();
-    let mut seen: HashMap<String, ()> = HashMap::new();
+    let mut seen = HashSet::new();
     for (name, section) in root.sections("node")? {
         let keys: NodeKeys = section.read(&["name"], &[])?;
         crate::build::check_name(&section, "name", &name)?;
-        if seen.insert(name, ()).is_some() {
+        if !seen.insert(name) {
             return Err(section.diagnostic("name", "used twice", "expected a unique name"));
         }
         if keys.datacenter.is_none() && keys.kind != NodeRole::Router {
@@ -23,9 +23,6 @@ pub(crate) fn read_nodes(root: &Section<'_>) -> Result<Vec<NodeKeys>, Diagnostic
                 "missing",
                 "expected the number of the datacenter; only a node of kind \"router\" can be outside of all",
             ));
-        }
-        if nodes.len() as u64 >= MAX_NODES {
-            return Err(section.diagnostic("name", "too many nodes", format!("expected at most {MAX_NODES}")));
         }
         nodes.push(keys);
     }
@@ -43,6 +40,10 @@ pub(crate) type Problem = (Vec<String>, String, String, Option<String>);
 
 /// Nodes and links.
 pub(crate) fn plan(nodes: &[NodeKeys], links: &[(String, LinkKeys)], switches: &Switches<'_>) -> Result<Plan, Problem> {
+    let hosts = nodes.iter().filter(|n| n.kind == NodeRole::Host).count() as u64;
+    if let Some((problem, expected)) = too_large(hosts, links.len() as u64) {
+        return Err((vec!["link".to_string()], problem, expected, None));
+    }
     let mut plan = Plan::default();
     let mut ids: HashMap<&str, NodeId> = HashMap::new();
     for node in nodes {
@@ -54,7 +55,7 @@ pub(crate) fn plan(nodes: &[NodeKeys], links: &[(String, LinkKeys)], switches: &
         };
         ids.insert(name, id);
     }
-    let mut seen: HashMap<(NodeId, NodeId), ()> = HashMap::new();
+    let mut seen = HashSet::new();
     for (name, link) in links {
         let problem = |key: &str, problem: String, expected: &str, suggestion| {
             (vec!["link".to_string(), name.clone(), key.to_string()], problem, expected.to_string(), suggestion)
@@ -75,7 +76,7 @@ pub(crate) fn plan(nodes: &[NodeKeys], links: &[(String, LinkKeys)], switches: &
                 None,
             ));
         }
-        if seen.insert((a.min(b), a.max(b)), ()).is_some() {
+        if !seen.insert((a.min(b), a.max(b))) {
             return Err(problem("b", "these nodes are linked twice".into(), "expected at most one link", None));
         }
         let spec = LinkSpec { a, b, rate: link.rate, delay: link.delay, loss: link.loss, corruption: link.corruption };

@@ -5,11 +5,18 @@ pub(crate) mod fat_tree;
 pub(crate) mod links;
 
 use crate::sections::{Switch, WanSwitch};
+use farloop_engine::Calendar;
 use farloop_net::spec::{LinkSpec, NodeId, NodeKind, NodeSpec};
 use farloop_units::{Delta, Rate};
 
-/// Most nodes that a network may have.
-pub(crate) const MAX_NODES: u64 = 200_000;
+/// Why a network is too large for the simulator, if it is: each direction of a link takes up to three event numbers, a host two.
+pub(crate) fn too_large(hosts: u64, links: u64) -> Option<(String, String)> {
+    let events = 6 * links + 2 * hosts + 1;
+    (events > Calendar::MAX_IDS as u64).then(|| {
+        let problem = format!("the network would have {hosts} hosts and {links} links");
+        (problem, format!("expected fewer: 6 per link and 2 per host, at most {}", Calendar::MAX_IDS))
+    })
+}
 
 /// A network without traffic.
 #[derive(Clone, Debug, Default)]
