@@ -9,11 +9,11 @@ pub const OVERRIDES: &str = "--set";
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// The scenario file, or [`OVERRIDES`].
-    pub file: String,
+    pub file: Box<str>,
     /// Line in the file, from 1; for overrides the number of the override.
-    pub line: usize,
+    pub line: u32,
     /// Column in the line in characters, from 1.
-    pub column: usize,
+    pub column: u32,
     /// Dotted path of the key at fault; empty where the file as a whole is.
     pub key: String,
     /// What is wrong.
@@ -28,7 +28,7 @@ impl Diagnostic {
     /// A problem with the file as a whole.
     pub fn of_file(file: &str, problem: impl Into<String>, expected: impl Into<String>) -> Diagnostic {
         Diagnostic {
-            file: file.to_string(),
+            file: file.into(),
             line: 1,
             column: 1,
             key: String::new(),
@@ -42,7 +42,7 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
-        if self.file != OVERRIDES {
+        if &*self.file != OVERRIDES {
             write!(f, ":{}", self.line)?;
         }
         if !self.key.is_empty() {

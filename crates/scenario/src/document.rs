@@ -113,9 +113,10 @@ impl Document {
             Place::Override(number) => (OVERRIDES, number, 1),
         };
         Diagnostic {
-            file: file.to_string(),
-            line,
-            column,
+            file: file.into(),
+            // A place beyond four billion lines would be shown as the last of them.
+            line: line.try_into().unwrap_or(u32::MAX),
+            column: column.try_into().unwrap_or(u32::MAX),
             key: key.to_string(),
             problem: problem.into(),
             expected: expected.into(),
@@ -284,7 +285,7 @@ mod tests {
     fn document() -> Document {
         Document::parse(TEXT, "a.toml").expect("valid")
     }
-    fn position(document: &Document, path: &[&str]) -> (usize, usize) {
+    fn position(document: &Document, path: &[&str]) -> (u32, u32) {
         let d = document.diagnostic(document.place_of(path), "", "", "");
         (d.line, d.column)
     }

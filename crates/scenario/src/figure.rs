@@ -54,7 +54,7 @@ pub struct Case {
     /// It belongs to the quick scale.
     pub quick: bool,
     /// Dotted keys with the text of their TOML values.
-    pub set: Vec<(String, String)>,
+    pub set: crate::Overrides,
 }
 
 /// `[[claim]]`: a published result to compare with.

@@ -26,7 +26,7 @@ pub use build::Built;
 pub use diagnostic::Diagnostic;
 pub use figure::{Case, Claim, Figure};
 pub use run::{Outcome, RunError, run};
-pub use scenario::{Network, Scenario, parse, read};
+pub use scenario::{Network, Overrides, Scenario, parse, read};
 pub use schema::schema;
 
 use farloop_cc::AlgorithmInfo;

@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> Result<String, Diagnostic> {
     String::from_utf8(bytes).map_err(|e| {
         let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
         Diagnostic {
-            line: before.iter().filter(|b| **b == b'\n').count() + 1,
+            line: before.iter().filter(|b| **b == b'\n').count() as u32 + 1,
             ..fail("is not UTF-8 text".into(), "expected a TOML file; save it as UTF-8")
         }
     })
@@ -46,6 +46,9 @@ pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<S
     }
     Ok(scenario)
 }
+
+/// Dotted keys with the text of their values, as `--set key=value` gives them.
+pub type Overrides = Vec<(String, String)>;
 
 /// The shape of the network.
 #[derive(Clone, PartialEq, Debug)]
@@ -110,7 +113,7 @@ impl Scenario {
 
     /// What to run for the figure: the name of each case, its overrides (as for [`parse`]), its algorithms. A scenario without
     /// a figure and without cases is one case called "main".
-    pub fn cases(&self) -> Vec<(String, Vec<(String, String)>, Vec<String>)> {
+    pub fn cases(&self) -> Vec<(String, Overrides, Vec<String>)> {
         if self.cases.is_empty() {
             return vec![("main".to_string(), Vec::new(), vec![self.algorithm.name.clone()])];
         }

@@ -222,7 +222,7 @@ fn sizes(scenario: &Scenario, name: &str) -> Result<SizeDistribution, Diagnostic
         scenario.at(&["workload", "sizes"], problem, "expected a CSV file: bytes, cumulative probability")
     })?;
     SizeDistribution::from_csv(&path.display().to_string(), &text).map_err(|e| Diagnostic {
-        line: e.line,
+        line: e.line.try_into().unwrap_or(u32::MAX),
         ..Diagnostic::of_file(&e.file, e.problem, format!("expected {}", e.expected))
     })
 }

@@ -47,7 +47,7 @@ proptest! {
                 }
             }
             Err(diagnostic) => {
-                prop_assert!(diagnostic.line >= 1 && diagnostic.line <= text.matches('\n').count() + 1);
+                prop_assert!(diagnostic.line >= 1 && diagnostic.line as usize <= text.matches('\n').count() + 1);
                 prop_assert!(!diagnostic.problem.is_empty());
             }
         }

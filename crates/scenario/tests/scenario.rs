@@ -196,8 +196,56 @@ fn rate_of(params: &AnyParams) -> Option<Value> {
 
 #[test]
 fn a_flow_can_run_its_own_algorithm() {
-    let built = build(&format!("{MINIMAL}algorithm = \"fixed\"\n"), &[]);
-    assert_eq!(built.algorithm_names, ["fixed"]);
+    let other = "[[flow]]\nfrom = \"s2\"\nto = \"r1\"\nalgorithm = \"dctcp\"\n";
+    let built = build(&format!("{MINIMAL}{other}"), &[]);
+    assert_eq!(built.algorithm_names, ["fixed", "dctcp"]);
+    assert_eq!(built.spec.flows.iter().map(|f| f.algorithm).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn gear_runs_where_no_algorithm_is_named() {
+    let text = MINIMAL.replace("algorithm.name = \"fixed\"\n", "");
+    assert_eq!(build(&text, &[]).algorithm_names, ["gear"]);
+}
+
+/// What an algorithm needs must be there: switched off, the message names the setting.
+#[test]
+fn what_an_algorithm_needs_is_checked() {
+    let needing = |need: fn(&farloop_cc::Needs) -> bool| {
+        farloop_cc::all().into_iter().find(|i| need(&i.needs)).expect("some algorithm needs it").name
+    };
+    for (name, key) in [(needing(|n| n.ecn), "ecn"), (needing(|n| n.int), "int"), (needing(|n| n.port_agent), "agents")] {
+        let set = |value: &str| {
+            let pairs = [("algorithm.name", name), (&format!("switch.{key}"), value)];
+            let overrides: Vec<_> = pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+            parse(MINIMAL, "x.toml", &overrides).and_then(|s| s.build())
+        };
+        assert!(set("true").is_ok(), "{name}");
+        let message = set("false").expect_err("refused").to_string();
+        let wanted = format!("--set: switch.{key}: the algorithm \"{name}\" needs ");
+        assert!(message.starts_with(&wanted) && message.ends_with(&format!("expected switch.{key} = true")), "{message}");
+    }
+}
+
+#[test]
+fn a_preset_beats_its_bases_table_and_its_own_table_beats_the_preset() {
+    let mut checked = 0;
+    for info in farloop_cc::all() {
+        let Some(base) = info.preset_of else { continue };
+        for (key, value) in farloop_cc::preset_settings(info.name) {
+            let Some(default) = farloop_cc::lookup(base).expect("known").get(key).flatten() else { continue };
+            let with = |table: &str| {
+                let overrides = [("algorithm.name", info.name), (&format!("algorithm.{table}.{key}"), &default.to_string())];
+                build(MINIMAL, &overrides).spec.algorithms[0].get(key).flatten()
+            };
+            let mut preset = farloop_cc::lookup(base).expect("known");
+            preset.set(key, &value).expect("a preset's own value");
+            assert_eq!(with(base), preset.get(key).flatten(), "{}.{key} over its base's table", info.name);
+            assert_eq!(with(info.name), Some(default), "{}.{key} in its own table", info.name);
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "no preset to check with");
 }
 
 #[test]
