@@ -214,7 +214,8 @@ fn what_an_algorithm_needs_is_checked() {
     let needing = |need: fn(&farloop_cc::Needs) -> bool| {
         farloop_cc::all().into_iter().find(|i| need(&i.needs)).expect("some algorithm needs it").name
     };
-    for (name, key) in [(needing(|n| n.ecn), "ecn"), (needing(|n| n.int), "int"), (needing(|n| n.port_agent), "agents")] {
+    for (name, key) in [(needing(|n| n.ecn), "ecn"), (needing(|n| n.int), "int"), (needing(|n| n.port_agent), "agents")]
+    {
         let set = |value: &str| {
             let pairs = [("algorithm.name", name), (&format!("switch.{key}"), value)];
             let overrides: Vec<_> = pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
@@ -223,7 +224,10 @@ fn what_an_algorithm_needs_is_checked() {
         assert!(set("true").is_ok(), "{name}");
         let message = set("false").expect_err("refused").to_string();
         let wanted = format!("--set: switch.{key}: the algorithm \"{name}\" needs ");
-        assert!(message.starts_with(&wanted) && message.ends_with(&format!("expected switch.{key} = true")), "{message}");
+        assert!(
+            message.starts_with(&wanted) && message.ends_with(&format!("expected switch.{key} = true")),
+            "{message}"
+        );
     }
 }
 
@@ -235,7 +239,8 @@ fn a_preset_beats_its_bases_table_and_its_own_table_beats_the_preset() {
         for (key, value) in farloop_cc::preset_settings(info.name) {
             let Some(default) = farloop_cc::lookup(base).expect("known").get(key).flatten() else { continue };
             let with = |table: &str| {
-                let overrides = [("algorithm.name", info.name), (&format!("algorithm.{table}.{key}"), &default.to_string())];
+                let overrides =
+                    [("algorithm.name", info.name), (&format!("algorithm.{table}.{key}"), &default.to_string())];
                 build(MINIMAL, &overrides).spec.algorithms[0].get(key).flatten()
             };
             let mut preset = farloop_cc::lookup(base).expect("known");
