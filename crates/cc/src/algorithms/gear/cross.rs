@@ -10,20 +10,20 @@ pub(super) struct CrossWindow {
     pub window: f64,
     /// w^c: the reference that every ACK of a round starts from.
     pub reference: f64,
-    /// The window that held when the reference was last updated.
-    previous: f64,
+    /// The windows with which this round and the one before it began: what the packets sent first in them met.
+    round_start: f64,
+    round_before: f64,
 }
 
 impl CrossWindow {
     /// Starts with `window` bytes on the wire.
     pub fn new(window: f64) -> CrossWindow {
-        CrossWindow { window, reference: window, previous: window }
+        CrossWindow { window, reference: window, round_start: window, round_before: window }
     }
 
     /// An ACK brought the utilisation `u` of a hop with `rate`; `additive` is (CRTT/IRTT)·W_AI in bytes, `update` says that a
     /// round trip is over.
     pub fn on_sample(&mut self, p: &GearParams, l: &Limits, u: f64, rate: Rate, additive: f64, update: bool) {
-        let held = self.window;
         // Eq. 9; below zero no window is left to give.
         let doubled = (2.0 * p.eta / u - 1.0).max(0.0);
         self.window = l.clamp(doubled * self.reference + additive);
@@ -33,12 +33,14 @@ impl CrossWindow {
                 OwnCorrection::None => 0.0,
                 // Eq. 8 over the bytes that the link carries in a CRTT. It may exceed u: then nothing else is on the link.
                 OwnCorrection::Printed => ((p.eta / u - 1.0) * self.reference / pipe).min(u),
-                // Only congestion can be excused: never what lies below the target.
-                OwnCorrection::Bounded => ((held - self.previous) / pipe).clamp(0.0, (u - p.eta).max(0.0)),
+                // The ACK that ends a round is that of the round's first packet: what it met includes the step to the window that
+                // the round began with, and nothing of what the window did later. Only congestion can be excused: never what lies below the target.
+                OwnCorrection::Bounded => ((self.round_start - self.round_before) / pipe).clamp(0.0, (u - p.eta).max(0.0)),
             };
             let kept = if p.cross_additive_in_reference { additive } else { 0.0 };
             self.reference = l.clamp(p.eta / (u - own) * self.reference + kept);
-            self.previous = held;
+            self.round_before = self.round_start;
+            self.round_start = self.window;
         }
     }
 }
@@ -93,16 +95,28 @@ mod tests {
     #[test]
     fn congestion_that_the_flow_caused_itself_is_excused_and_no_more() {
         let p = params(OwnCorrection::Bounded);
-        let after = |held: f64, u: f64| {
-            let mut w = CrossWindow { window: held, reference: 200e6, previous: 200e6 };
+        let after = |start: f64, u: f64| {
+            let mut w = CrossWindow { window: start, reference: 200e6, round_start: start, round_before: 200e6 };
             w.on_sample(&p, &limits(), u, C, 0.0, true);
-            (w.reference, w.previous)
+            (w.reference, w.round_before)
         };
         near(after(262.5e6, 1.2).0, 200e6 * 0.95 / 1.1); // a step of 62.5 MB is 0.1 of the pipe
         near(after(387.5e6, 1.2).0, 200e6); // 0.3 would excuse more than the congestion there is
         near(after(387.5e6, 0.5).0, 380e6); // under-used: nothing to excuse
         near(after(100e6, 1.2).0, 200e6 * 0.95 / 1.2); // it slowed down: not its doing
-        assert_eq!(after(262.5e6, 1.2).1, 262.5e6);
+        near(after(262.5e6, 1.2).1, 262.5e6);
+    }
+
+    /// Within a round the window follows every ACK; the step that counts is the one between the rounds' first packets.
+    #[test]
+    fn what_the_window_does_inside_a_round_is_no_step() {
+        let p = params(OwnCorrection::Bounded);
+        let mut w = CrossWindow::new(400e6);
+        w.on_sample(&p, &limits(), 0.95, C, 0.0, true);
+        w.on_sample(&p, &limits(), 1.25, C, 0.0, false);
+        near(w.window, 208e6);
+        w.on_sample(&p, &limits(), 1.25, C, 0.0, true);
+        near(w.reference, 304e6);
     }
 
     /// One CRTT of congestion, one CRTT at the right rate: 208 MB while u = 1.25, then 304 MB at u = η.
