@@ -80,8 +80,8 @@ params! {
         eta: f64 = 0.95, in 0.1 => 1.0;
         /// maxStage: rounds of additive increase before a multiplicative one (Algorithm 1; 5 as in HPCC).
         max_stage: u32 = 5, in 0 => 1000;
-        /// W_AI as a fraction of what the bottleneck sends in an IRTT. The paper gives no value.
-        w_ai_fraction: f64 = 0.005, in 0.0 => 1.0;
+        /// W_AI as a fraction of what the bottleneck sends in an IRTT. The paper gives no value; its ablation pins this one.
+        w_ai_fraction: f64 = 0.003, in 0.0 => 1.0;
         /// Scale the additive increase of intra-DC flows, too, with their round-trip time over the IRTT. The paper scales that of cross-DC flows only.
         scale_intra_additive: bool = true;
         /// IRTT: base round-trip time inside a datacenter; "none" to take the network's.

@@ -377,10 +377,15 @@ mod tests {
         assert!((c.pacing.as_f64() - gbps * 1e9).abs() < 10.0, "{} is not {gbps} Gbps", c.pacing);
     }
 
+    /// Defaults, but with round numbers of bytes for W_AI: 2 kB at 100 Gbps and 32 µs.
+    fn half_percent() -> GearParams {
+        GearParams { w_ai_fraction: 0.005, ..GearParams::default() }
+    }
+
     #[test]
     fn a_flow_below_k_intra_rtts_is_intra() {
         let kind = |rtt: Delta, irtt: Option<Delta>| {
-            let params = GearParams { irtt, ..GearParams::default() };
+            let params = GearParams { irtt, ..half_percent() };
             GearSender::new(&params, &FlowInfo { base_rtt: rtt, ..flow(false) }).0.kind
         };
         assert_eq!(kind(US(32), None), Kind::Intra);
@@ -391,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_smaller_rtt_corrects_the_kind_and_a_larger_one_never_does() {
-        let p = GearParams::default();
+        let p = half_percent();
         let mut b = bench(&p, &at_rate(true, 40));
         assert_eq!(b.sender.control().cwnd, Bytes::MAX);
         b.ack(&ack(1460, MS(20), &[]));
@@ -415,7 +420,7 @@ mod tests {
     /// 50 Gbps × 32 µs = 200 kB; W_AI = 0.5 % of 400 kB. u = 1 from the wire and 100 kB of queue make 1.25.
     #[test]
     fn intra_reacts_to_consecutive_acks_in_the_first_round() {
-        let mut b = bench(&GearParams::default(), &at_rate(false, 50));
+        let mut b = bench(&half_percent(), &at_rate(false, 50));
         paced(b.sender.control(), 50.0);
         assert_eq!(b.sender.control().cwnd, payload(200_000.0));
         paced(b.ack(&ack(1460, US(32), &[hop(US(0), 0, 0)])), 50.0);
@@ -437,7 +442,7 @@ mod tests {
     #[test]
     fn cross_moves_by_twice_the_share_and_updates_at_its_first_sample() {
         let trace = |cross_first_update| {
-            let p = GearParams { cross_first_update, ..GearParams::default() };
+            let p = GearParams { cross_first_update, ..half_percent() };
             let mut b = bench(&p, &at_rate(true, 10));
             paced(b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)])), 10.0);
             paced(b.ack(&ack(2920, MS(50), &[hop(US(31), 10_000, 0)])), 10.0); // less than an IRTT
@@ -477,7 +482,7 @@ mod tests {
 
     #[test]
     fn losses_bring_cubic_in_for_cross_flows_only() {
-        let p = GearParams::default();
+        let p = half_percent();
         let (flight, next) = (payload(312.5e6), Bytes::new(1_000_000_000));
         let mut intra = bench(&p, &at_rate(false, 50));
         let before = intra.sender.control();
@@ -500,7 +505,7 @@ mod tests {
 
     #[test]
     fn windows_do_not_grow_while_a_loss_is_repaired() {
-        let mut b = bench(&GearParams::default(), &at_rate(true, 10));
+        let mut b = bench(&half_percent(), &at_rate(true, 10));
         b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
         let int = [hop(US(64), 400_000, 0)];
         let c = b.ack(&Ack { in_recovery: true, ..ack(2920, MS(50), &int) });
@@ -510,7 +515,7 @@ mod tests {
 
     #[test]
     fn without_pacing_the_window_limits_cross_flows() {
-        let p = GearParams { pacing: false, ..GearParams::default() };
+        let p = GearParams { pacing: false, ..half_percent() };
         let c = bench(&p, &at_rate(true, 10)).sender.control();
         assert_eq!((c.cwnd, c.pacing), (payload(62.5e6), Rate::MAX));
     }
@@ -518,10 +523,10 @@ mod tests {
     #[test]
     fn a_start_below_one_packet_per_rtt_is_kept_until_the_first_sample() {
         let slow = FlowInfo { initial_rate: Rate::from_mbps(10), ..flow(false) };
-        let c = bench(&GearParams::default(), &slow).sender.control();
+        let c = bench(&half_percent(), &slow).sender.control();
         assert_eq!(c.pacing, Rate::from_mbps(10));
         let windowed = FlowInfo { initial_cwnd: Some(Bytes::new(14_600)), ..flow(false) };
-        assert_eq!(bench(&GearParams::default(), &windowed).sender.control().cwnd, Bytes::new(14_600));
+        assert_eq!(bench(&half_percent(), &windowed).sender.control().cwnd, Bytes::new(14_600));
     }
 
     #[test]
@@ -535,6 +540,7 @@ mod tests {
         }
         // Same increase in bytes for both kinds: 0.5 % of 100 Gbps × 32 µs on top of 0.95 · 62.5 MB.
         let Some(crate::AnyParams::Gear(p)) = lookup("gear-without-cross") else { panic!("registered") };
+        let p = GearParams { cross: p.cross, ..half_percent() };
         let mut gear = bench(&p, &at_rate(true, 10));
         let hpcc = HpccParams { w_ai: Some(Bytes::new(2_000)), ..HpccParams::default() };
         let mut plain = Bench::new(HpccSender::new(&hpcc, &at_rate(true, 10)));
