@@ -55,7 +55,8 @@ farloop_units::params! {
         min_decrease_factor: f64 = 0.5, in 0.0 => 1.0;
         /// Near-source increase timer; "none" for 10 ms at 10 Gbps, shorter in proportion at higher line rates (QCN).
         near_interval: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10));
-        /// Near-source byte counter; "none" for 150 kB at 10 Gbps, larger in proportion at higher line rates (QCN).
+        /// Near-source byte counter; "none" for the timer alone, as in the DCQCN loop. QCN has one of 150 kB at 10 Gbps: growth
+        /// is then in proportion to the rate, and two flows keep whatever shares they came to.
         near_byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000));
         /// Near-source additive step; "none" for 1/2000 of the line rate (QCN: 5 Mbps at 10 Gbps).
         near_ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
@@ -206,7 +207,7 @@ impl AnnulusSender {
             hai: p.near_hai.map_or(10.0 * near_ai, Rate::as_f64) * near_factor,
             min_rate: p.min_rate,
             interval: p.near_interval.unwrap_or(Delta::from_ms(10).mul_f64(1.0 / speed)),
-            byte_counter: Some(p.near_byte_counter.unwrap_or(Bytes::from_f64(150e3 * speed).max(Bytes::new(1)))),
+            byte_counter: p.near_byte_counter,
             fast_recovery: p.near_fast_recovery,
             clamp_target: false,
         };
@@ -369,8 +370,9 @@ mod tests {
     }
 
     #[test]
-    fn the_near_loop_recovers_as_qcn() {
-        let mut b = Bench::new(Annulus::sender(&AnnulusParams::default(), &flow(false)));
+    fn the_near_loop_recovers_as_qcn_where_bytes_count_too() {
+        let p = AnnulusParams { near_byte_counter: Some(Bytes::new(1_500_000)), ..AnnulusParams::default() };
+        let mut b = Bench::new(Annulus::sender(&p, &flow(false)));
         signal(&mut b, Signal::Quantized { feedback: 32 });
         assert_eq!(b.effects, [Effect::Arm(AnnulusSender::NEAR, Time::ZERO + Delta::from_ms(1))]);
         let trace: Vec<f64> = (0..3)
