@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, NoReturn, ParamSpec, TypeVar
 
 import typer
 
@@ -71,7 +71,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
     return run_guarded
 
 
-def _fail(message: str, code: int) -> Any:
+def _fail(message: str, code: int) -> NoReturn:
     typer.echo(f"farloop: {message}" if "\n" not in message else message, err=True)
     raise typer.Exit(code)
 
