@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, NoReturn, ParamSpec, TypeVar
 
 import typer
@@ -33,7 +35,8 @@ app = typer.Typer(
 
 EXIT_INVARIANT = 1
 EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
+EXIT_INTERRUPTED = 128 + signal.SIGINT
+EXIT_TERMINATED = 128 + signal.SIGTERM
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,6 +57,10 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+class Terminated(KeyboardInterrupt):
+    """Another process asked this one to end."""
+
+
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
     """Turns errors into a message on standard error and an exit code."""
 
@@ -65,6 +72,8 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _fail(str(error), EXIT_INVARIANT)
         except (FarloopError, farloop.ScenarioError) as error:
             _fail(str(error), EXIT_USAGE)
+        except Terminated:
+            _fail("terminated; nothing was written", EXIT_TERMINATED)
         except KeyboardInterrupt:
             _fail("interrupted; nothing was written", EXIT_INTERRUPTED)
 
@@ -227,8 +236,13 @@ def root(
         raise typer.Exit
 
 
+def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
 def main() -> None:
     """The `farloop` command."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
     except BrokenPipeError:
