@@ -12,7 +12,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 VENV := .venv
-PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
+PIP := $(CURDIR)/$(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 FARLOOP := $(VENV)/bin/farloop
 
 DEMO_ALGORITHMS := gear,hpcc,dctcp,gemini,timely,dcqcn,annulus
@@ -64,5 +64,5 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 # An editable install: changes of Python files count at once, changes of Rust files when make runs again.
 $(VENV)/.native: $(NATIVE_SOURCES) $(VENV)/.runtime | prerequisites
 	@echo "building the simulator (a few minutes the first time)"
-	$(PIP) install --no-build-isolation --no-deps --editable .
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PIP) install --no-build-isolation --no-deps --editable .
 	@touch $@
