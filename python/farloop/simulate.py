@@ -14,6 +14,7 @@ from farloop import _native
 from farloop.errors import InvariantError
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
+from farloop.tables import Column
 
 POLL = 0.2
 """Seconds between looks for an interrupt while simulations run."""
@@ -31,7 +32,7 @@ class Job:
 class Outcome:
     """What the simulator gave: raw columns of its tables, and totals, invariants, wall time, version."""
 
-    tables: dict[str, dict[str, _native.Column]]
+    tables: dict[str, dict[str, Column]]
     info: dict[str, Any]
 
 

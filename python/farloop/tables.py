@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from farloop._native import Column
-
 _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
+
+Column = tuple[str, bytes, list[str] | None]
+"""A column of the native module: kind ("i64", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column."""
 
 Floats = npt.NDArray[np.float64]
 
