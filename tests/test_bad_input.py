@@ -41,7 +41,7 @@ EDITS = {
         '[transport]\nmtu = "64B"\nheader = "80B"\n[algorithm]\n',
         ["header"],
     ),
-    "key given twice": ("seed = 3", "seed = 3\nseed = 4", ["seed"]),
+    "key given twice": ("seed = 3", "seed = 3\nseed = 4", ["not valid TOML", "duplicate key"]),
     "not TOML": ("[run]", "[run", ["TOML"]),
 }
 

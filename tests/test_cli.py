@@ -143,9 +143,8 @@ def test_a_killed_run_leaves_nothing_that_looks_complete(command, small):
 
 
 def test_a_reader_that_goes_away_is_no_error(command):
-    process = command.start("list", "algorithms")
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    assert "Traceback" not in process.stderr.read()
-    process.wait(timeout=30)
+    with command.start("list", "algorithms") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()

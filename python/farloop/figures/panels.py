@@ -44,9 +44,15 @@ def throughput_panels(
 ) -> Figure:
     """One panel per run: throughput of its flows over time, with the ratio intra to cross in the heading."""
     figure, axes = grid(len(runs), title, columns=columns)
+    named: set[str] = set()
     for axis, run in zip(axes, runs, strict=True):
         throughput(axis, run)
         axis.set_title((caption or with_ratio)(run), fontsize=8)
+        # Panels with the same flows share the legend of the first one.
+        flows = set(run.samples.objects("flow"))
+        if flows - named:
+            axis.legend(fontsize=6, loc="upper right")
+        named |= flows
     _label(axes, columns, "time (s)", "throughput (Gbps)")
     return figure
 
@@ -73,8 +79,6 @@ def throughput(axis: Axes, run: Run, *, over: int = 1) -> None:
         t, rate = run.samples.get(f"flow/{name}", "throughput")
         t, rate = thinned(t, smoothed(rate, over), np.mean, POINTS)
         axis.plot(t, rate / 1e9, color=colour, linewidth=0.9, label=name)
-    if flows:
-        axis.legend(fontsize=6, loc="upper right")
     axis.set_ylim(bottom=0)
 
 

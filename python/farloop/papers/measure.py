@@ -15,9 +15,16 @@ def throughput(run: Run, flow: str, start: float = 0.0, end: float = np.inf) -> 
     return metrics.mean(*run.samples.get(f"flow/{flow}", "throughput"), start, end)
 
 
-def ratio(run: Run, start: float = 0.0, end: float = np.inf, *, first: str = "intra", second: str = "cross") -> float:
-    """Throughput of one flow over that of another, both over (start, end]."""
-    return metrics.ratio(throughput(run, first, start, end), throughput(run, second, start, end))
+def ratio(run: Run, start: float | None = None, end: float = np.inf) -> float:
+    """Throughput of the intra- over that of the cross-datacenter flow, over (start, end]; from when both have started if not said."""
+    since = both_started(run) if start is None else start
+    return metrics.ratio(throughput(run, "intra", since, end), throughput(run, "cross", since, end))
+
+
+def both_started(run: Run) -> float:
+    """When the later one of the two flows starts."""
+    starts = zip(run.flows["name"].to_pylist(), run.flows["start_ps"].to_pylist(), strict=True)
+    return float(max(ps for name, ps in starts if name in ("intra", "cross"))) / 1e12
 
 
 def shares(run: Run, flows: Iterable[str], start: float = 0.0, end: float = np.inf) -> dict[str, float]:
