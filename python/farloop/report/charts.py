@@ -14,8 +14,10 @@ from farloop.palette import flow_colours
 from farloop.results import Comparison, Run
 from farloop.tables import Floats
 
-POINTS = 4000
-"""Points per curve; neighbours become one (mean of rates and fractions, maximum of queues)."""
+MOST_POINTS = 4000
+LEAST_POINTS = 400
+CHART_POINTS = 60_000
+"""Points per curve and chart, which browsers draw without delay; neighbours become one (mean of rates, maximum of queues)."""
 
 EXPLANATIONS = {
     "throughput": "Payload that receivers got, averaged over each sampling interval.",
@@ -54,11 +56,13 @@ def charts(comparison: Comparison) -> list[Chart]:
 
 
 def _flows(comparison: Comparison, metric: str, title: str, unit: str, scale: float) -> Chart | None:
+    points = _points(comparison, "flow")
+
     def curves(run: Run) -> list[tuple[str, str, Floats, Floats]]:
         found = []
         for name, colour in flow_colours(run.samples.objects("flow")).items():
             times, values = run.samples.get(f"flow/{name}", metric)
-            times, values = thinned(times, values, np.mean, POINTS)
+            times, values = thinned(times, values, np.mean, points)
             values = np.where(np.isfinite(values), values, np.nan)
             if np.isfinite(values).any():
                 found.append((name, colour, times, values * scale))
@@ -75,15 +79,22 @@ def _ports(
     scale: float,
     how: Callable[..., Floats],
 ) -> Chart | None:
+    points = _points(comparison, "port")
+
     def curves(run: Run) -> list[tuple[str, str, Floats, Floats]]:
         found = []
         for name, colour in flow_colours(run.samples.objects("port")).items():
             times, values = run.samples.get(f"port/{name}", metric)
             if metric != "paused" or values.any():
-                found.append((name, colour, *thinned(times, values * scale, how, POINTS)))
+                found.append((name, colour, *thinned(times, values * scale, how, points)))
         return found
 
     return _panels(comparison, metric, title, unit, curves)
+
+
+def _points(comparison: Comparison, kind: str) -> int:
+    curves = sum(len(run.samples.objects(kind)) for run in comparison.runs)
+    return min(MOST_POINTS, max(LEAST_POINTS, CHART_POINTS // max(1, curves)))
 
 
 def _panels(
@@ -113,7 +124,7 @@ def _panels(
     for i, (_, panel) in enumerate(found):
         for name, colour, times, values in panel:
             figure.add_trace(
-                go.Scattergl(
+                go.Scatter(
                     x=times,
                     y=values,
                     name=name,
