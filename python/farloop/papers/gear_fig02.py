@@ -15,8 +15,8 @@ from farloop.papers.claims import Claim, Finding, Statement
 from farloop.papers.measure import throughput
 from farloop.results import Comparison, Run
 
-FULL = 0.99
-"""Part of the best throughput from which it counts as full."""
+FULL = 0.999
+"""Part of the best throughput from which it counts as full: the link idles for less than one part in a thousand."""
 
 Table = dict[str, dict[str, tuple[float, float]]]
 """Throughput in bit/s and 99th percentile of the queueing delay in s, by base RTT and threshold."""
