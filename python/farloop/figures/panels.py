@@ -79,7 +79,6 @@ def throughput(axis: Axes, run: Run, *, over: int = 1) -> None:
         t, rate = run.samples.get(f"flow/{name}", "throughput")
         t, rate = thinned(t, smoothed(rate, over), np.mean, POINTS)
         axis.plot(t, rate / 1e9, color=colour, linewidth=0.9, label=name)
-    axis.set_ylim(bottom=0)
 
 
 def with_ratio(run: Run) -> str:
@@ -90,6 +89,8 @@ def with_ratio(run: Run) -> str:
 
 def _label(axes: Sequence[Axes], columns: int, x: str, y: str) -> None:
     for i, axis in enumerate(axes):
+        # Only now: a limit set before the last panel is drawn would cut that one off where scales are shared.
+        axis.set_ylim(bottom=0)
         if i % columns == 0:
             axis.set_ylabel(y, fontsize=8)
         if i + columns >= len(axes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,7 +85,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         "fig12": throughput_panels(
             ordered,
             "Throughput from several initial rates",
-            caption=lambda run: f"{run.label} (balanced from {_since(run):.2g} s)",
+            caption=lambda run: f"{run.label} ({_told(run)})",
             columns=len(algorithms),
         )
     }
@@ -92,3 +93,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 def _since(run: Run) -> float:
     return balanced_from(run, low=BALANCED[0], high=BALANCED[1], over=AVERAGED)
+
+
+def _told(run: Run) -> str:
+    since = _since(run)
+    return "not balanced at the end" if math.isinf(since) else f"balanced from {since:.2g} s"
