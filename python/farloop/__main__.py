@@ -1,0 +1,5 @@
+"""`python -m farloop` is the `farloop` command."""
+
+from farloop.cli import main
+
+main()

@@ -1,0 +1,42 @@
+"""Speed of the simulator."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Any
+
+from farloop import _native
+from farloop.errors import FarloopError
+from farloop.progress import Reporter
+
+
+def select(case: str | None) -> list[str]:
+    """The cases to measure: the named one, or all.
+
+    Raises:
+        FarloopError: there is no such case.
+    """
+    known = _native.bench_cases()
+    if case is None:
+        return known
+    if case not in known:
+        close = difflib.get_close_matches(case, known, n=1, cutoff=0.3)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise FarloopError(f"{case}: no such benchmark; {hint}known are {', '.join(known)}")
+    return [case]
+
+
+def measure(cases: list[str], reporter: Reporter) -> dict[str, Any]:
+    """Measures the cases one after the other: packet-hops per second and nanoseconds per packet-hop of one core, memory in bytes."""
+    results: list[dict[str, Any]] = []
+    for case in cases:
+
+        def progress(simulated: float, end: float, packet_hops: int, case: str = case) -> bool:
+            reporter.update(case, simulated, end, packet_hops)
+            return True
+
+        reporter.start(case)
+        results += json.loads(_native.bench(case, progress))["cases"]
+        reporter.finish(case)
+    return {"cases": results}

@@ -1,0 +1,121 @@
+"""Gear, Fig. 2: throughput and queueing delay of flows of several base RTTs under several ECN thresholds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.palette import CROSS, INTRA
+from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.measure import throughput
+from farloop.results import Comparison, Run
+
+FULL = 0.999
+"""Part of the best throughput from which it counts as full: the link idles for less than one part in a thousand."""
+
+Table = dict[str, dict[str, tuple[float, float]]]
+"""Throughput in bit/s and 99th percentile of the queueing delay in s, by base RTT and threshold."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """The least threshold for full throughput by RTT, and how the delay grows with the threshold."""
+    claim = claims["gear/fig02"]
+    table = _table(comparison)
+    if not table:
+        return []
+    best = max(rate for row in table.values() for rate, _ in row.values())
+    needed = {rtt: _needed(row, best) for rtt, row in table.items()}
+    told = "least threshold for full throughput: " + ", ".join(
+        f"{rtt}: {'beyond the sweep' if np.isinf(k) else f'{k:g} kB'}" for rtt, k in needed.items()
+    )
+    order = list(needed.values())
+    grows = all(a <= b for a, b in itertools.pairwise(order)) and order[0] < order[-1]
+    statements = [Statement("a larger RTT needs a larger threshold for full throughput", grows, told)]
+    below = {rtt: row for rtt, row in table.items() if any(rate < FULL * best for rate, _ in row.values())}
+    delays = {rtt: [delay for _, delay in row.values()] for rtt, row in table.items()}
+    statements.append(
+        Statement(
+            "the 99th percentile of the queueing delay grows with the threshold",
+            all(d[-1] > d[0] and _mostly_growing(d) for d in delays.values()),
+            "; ".join(f"{rtt}: " + ", ".join(f"{1e3 * d:.2g}" for d in row) + " ms" for rtt, row in delays.items()),
+        )
+    )
+    if below:
+        rising = {rtt: _unfilled_delays(row, best) for rtt, row in below.items()}
+        rising = {rtt: d for rtt, d in rising.items() if len(d) > 1}
+        if rising:
+            statements.append(
+                Statement(
+                    "it grows even where the flow does not fill the link",
+                    any(d[-1] > d[0] for d in rising.values()),
+                    "; ".join(f"{rtt}: {1e3 * d[0]:.2g} to {1e3 * d[-1]:.2g} ms" for rtt, d in rising.items()),
+                )
+            )
+    measured = {f"needed at {rtt} (kB)": k for rtt, k in needed.items()}
+    note = "the paper names neither algorithm nor number of flows: one DCTCP flow; measured over the second half of the run"
+    return [Finding(claim.id, statements, measured, note=note)]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Throughput as lines, 99th percentile of the queueing delay as bars, by threshold, as in the paper."""
+    table = _table(comparison)
+    figure, axes = grid(1, "Throughput (lines) and 99th percentile of the queueing delay (bars)")
+    rates, delays = axes[0], axes[0].twinx()
+    figure.set_size_inches(7, 3.6)
+    colours = [*INTRA[:3], *CROSS]
+    width = 0.8 / max(1, len(table))
+    for i, (rtt, row) in enumerate(table.items()):
+        at = np.arange(len(row))
+        offset = (i - (len(table) - 1) / 2) * width
+        delays.bar(at + offset, [1e3 * d for _, d in row.values()], width, color=colours[i], alpha=0.35)
+        rates.plot(
+            at, [r / 1e6 for r, _ in row.values()], marker="o", markersize=3, color=colours[i], label=f"RTT {rtt}"
+        )
+        rates.set_xticks(at, list(row))
+    rates.set_xlabel("ECN threshold", fontsize=8)
+    rates.set_ylabel("throughput (Mbps)", fontsize=8)
+    delays.set_ylabel("99th percentile of the queueing delay (ms)", fontsize=8)
+    rates.legend(fontsize=7, loc="lower right")
+    rates.set_zorder(delays.get_zorder() + 1)
+    rates.patch.set_visible(False)
+    return {"fig02": figure}
+
+
+def _table(comparison: Comparison) -> Table:
+    table: Table = {}
+    for run in comparison.runs:
+        rtt, _, threshold = run.case.partition(", ")
+        if threshold:
+            table.setdefault(rtt, {})[threshold] = (_rate(run), _delay(run))
+    return table
+
+
+def _rate(run: Run) -> float:
+    return throughput(run, "cross", run.duration / 2)
+
+
+def _delay(run: Run) -> float:
+    base = float(run.flows["base_rtt_ps"][0].as_py()) / 1e12
+    return metrics.percentile(*run.samples.get("flow/cross", "rtt"), 99, run.duration / 2) - base
+
+
+def _needed(row: dict[str, tuple[float, float]], best: float) -> float:
+    """The least threshold of the sweep (kB) with full throughput; infinite if there is none."""
+    for threshold, (rate, _) in row.items():
+        if rate >= FULL * best:
+            return float(threshold.removesuffix(" kB"))
+    return float("inf")
+
+
+def _unfilled_delays(row: dict[str, tuple[float, float]], best: float) -> list[float]:
+    return [delay for rate, delay in row.values() if rate < FULL * best]
+
+
+def _mostly_growing(delays: list[float]) -> bool:
+    """Growing but for one percent, which is what sampling can do."""
+    return all(b >= 0.99 * a for a, b in itertools.pairwise(delays))

@@ -1,0 +1,70 @@
+"""GEMINI, Theorem 1: at F's bound the queue never runs empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.palette import CROSS, INTRA
+from farloop.papers.claims import Claim, Finding, Statement
+from farloop.results import Comparison, Run
+
+FULL = 0.995
+"""Utilisation that counts as full."""
+
+PORT = "port/left->right"
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Least queue and utilisation over the second half of each run."""
+    claim = claims["gemini/theorem1"]
+    least = {run.case or run.label: _least_queue(run) for run in comparison.runs}
+    used = {run.case or run.label: _utilisation(run) for run in comparison.runs}
+    empty = [name for name, queue in least.items() if queue <= 0]
+    idle = [name for name, part in used.items() if part < FULL]
+    worst = min(least, key=lambda n: least[n])
+    slowest = min(used, key=lambda n: used[n])
+    statements = [
+        Statement(
+            "the queue never runs empty in the steady state",
+            not empty,
+            f"least queue {least[worst]:.0f} B at {worst}" + (f"; empty at {', '.join(empty)}" if empty else ""),
+        ),
+        Statement(
+            "throughput is full",
+            not idle,
+            f"least utilisation {100 * used[slowest]:.2f} % at {slowest}",
+        ),
+    ]
+    measured = {f"{name}: least queue": queue for name, queue in least.items()}
+    note = "steady state: the second half of the run; the queue is sampled every 100 µs"
+    return [Finding(claim.id, statements, measured, unit="B", note=note)]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """The queue over the last second of each run, with its least value."""
+    figure, axes = grid(len(comparison.runs), "Bottleneck queue in the steady state", columns=3, shared=False)
+    for axis, run in zip(axes, comparison.runs, strict=True):
+        times, queue = run.samples.get(PORT, "queue")
+        last = times > run.duration - 1
+        axis.plot(times[last], queue[last] / 1e3, color=INTRA[0], linewidth=0.7)
+        axis.axhline(_least_queue(run) / 1e3, color=CROSS[0], linewidth=0.7, linestyle="--")
+        axis.set_ylim(bottom=0)
+        axis.set_title(f"{run.case or run.label} (utilisation {100 * _utilisation(run):.1f} %)", fontsize=8)
+        axis.set_ylabel("queue (kB)", fontsize=7)
+    return {"theorem1": figure}
+
+
+def _least_queue(run: Run) -> float:
+    times, queue = run.samples.get(PORT, "queue")
+    inside = metrics.window(times, queue, run.duration / 2)
+    return float(inside.min()) if inside.size else float("nan")
+
+
+def _utilisation(run: Run) -> float:
+    times, used = run.samples.get(PORT, "utilisation")
+    return float(np.mean(metrics.window(times, used, run.duration / 2)))

@@ -1,0 +1,134 @@
+"""Progress of long work: bars on a terminal, plain lines on a pipe, nothing when asked to be quiet."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+LINE_EVERY = 5.0
+"""Seconds of wall time between plain lines of one job."""
+
+
+class Reporter(Protocol):
+    """What shows progress; called from several threads."""
+
+    def start(self, job: str) -> None:
+        """A job begins."""
+
+    def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
+        """A job has simulated so many of `end` seconds."""
+
+    def finish(self, job: str) -> None:
+        """A job is done."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def start(self, job: str) -> None:
+        """A job begins."""
+
+    def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
+        """A job has simulated so many of `end` seconds."""
+
+    def finish(self, job: str) -> None:
+        """A job is done."""
+
+
+class Lines:
+    """Plain lines, one when a job begins, one every few seconds, one when it is done."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._lock = threading.Lock()
+        self._jobs: dict[str, tuple[float, float, int]] = {}
+
+    def start(self, job: str) -> None:
+        """A job begins."""
+        now = time.monotonic()
+        with self._lock:
+            self._jobs[job] = (now, now, 0)
+            self._print(f"{job}: started")
+
+    def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
+        """A job has simulated so many of `end` seconds."""
+        now = time.monotonic()
+        with self._lock:
+            began, printed, _ = self._jobs[job]
+            if now - printed < LINE_EVERY:
+                self._jobs[job] = (began, printed, packet_hops)
+                return
+            self._jobs[job] = (began, now, packet_hops)
+            elapsed = now - began
+            left = elapsed * (end - simulated) / simulated if simulated > 0 else float("nan")
+            self._print(
+                f"{job}: {simulated:.3f} of {end:.3f} s simulated, {speed(packet_hops, elapsed)}, {left:.0f} s left"
+            )
+
+    def finish(self, job: str) -> None:
+        """A job is done."""
+        with self._lock:
+            began, _, packet_hops = self._jobs.pop(job)
+            elapsed = time.monotonic() - began
+            self._print(f"{job}: done in {elapsed:.1f} s, {speed(packet_hops, elapsed)}")
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class Bars:
+    """One bar per running job."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._jobs: dict[str, tuple[TaskID, float]] = {}
+        self._lock = threading.Lock()
+
+    def start(self, job: str) -> None:
+        """A job begins."""
+        task = self._progress.add_task(job, total=1.0, simulated="", speed="")
+        with self._lock:
+            self._jobs[job] = (task, time.monotonic())
+
+    def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
+        """A job has simulated so many of `end` seconds."""
+        task, began = self._jobs[job]
+        self._progress.update(
+            task,
+            completed=simulated / end if end > 0 else 1.0,
+            simulated=f"{simulated:.2f}/{end:.2f} s",
+            speed=speed(packet_hops, time.monotonic() - began),
+        )
+
+    def finish(self, job: str) -> None:
+        """A job is done."""
+        with self._lock:
+            task, _ = self._jobs.pop(job)
+        self._progress.remove_task(task)
+
+
+def speed(packet_hops: int, seconds: float) -> str:
+    """Packet-hops per second of wall time, for people."""
+    return f"{packet_hops / seconds / 1e6:.1f} M packet-hops/s" if seconds > 0 else "-"
+
+
+@contextmanager
+def reporter(*, quiet: bool) -> Iterator[Reporter]:
+    """The reporter that suits standard error: bars on a terminal, lines on a pipe."""
+    console = Console(stderr=True)
+    if quiet:
+        yield Silent()
+    elif console.is_terminal:
+        columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[simulated]}")]
+        columns += [TextColumn("{task.fields[speed]}"), TimeRemainingColumn()]
+        bars: AbstractContextManager[Progress] = Progress(*columns, console=console, transient=True)
+        with bars as progress:
+            yield Bars(progress)
+    else:
+        yield Lines(console)

@@ -1,0 +1,37 @@
+"""The page of a reproduction: every claim with its verdict, and the way to each figure's own report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+
+from farloop import _native
+from farloop.report.page import document
+from farloop.results import Comparison
+
+
+def index_page(figures: list[tuple[str, Comparison]], scale: str) -> str:
+    """An HTML document that loads nothing from anywhere; it links to the reports that stand beside it."""
+    verdicts = Counter(claim["verdict"] for _, comparison in figures for claim in comparison.claims)
+    counted = ", ".join(f"{verdicts[v]} {v}" for v in ("reproduced", "direction", "differs") if verdicts[v])
+    rows = []
+    for figure, comparison in figures:
+        link = f'<a href="{escape(figure)}/report.html">{escape(figure)}</a>'
+        if not comparison.claims:
+            rows.append(f'<tr><td>{link}</td><td>–</td><td class="wrap">{escape(comparison.title)}</td></tr>')
+        for claim in comparison.claims:
+            verdict = escape(claim["verdict"])
+            note = f'<br><span class="soft">{escape(claim["note"])}</span>' if claim["note"] else ""
+            rows.append(
+                f'<tr><td>{link}</td><td class="text"><span class="verdict {verdict}">{verdict}</span></td>'
+                f'<td class="wrap">{escape(claim["what"])}{note}</td></tr>'
+            )
+    header = (
+        "<header><h1>Papers, reproduced claim by claim</h1>"
+        f"<p>{escape(counted or 'no claims')} at {scale} scale, farloop {_native.version()}</p></header>"
+    )
+    table = (
+        '<div class="card scroll"><table><thead><tr><th>figure</th><th class="text">verdict</th><th class="text">claim</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+    return document("farloop: papers, reproduced claim by claim", header + table)

@@ -1,0 +1,132 @@
+"""The report's HTML: charts, tables, claims, parameters; script and style inside the file."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from plotly.offline import get_plotlyjs
+
+from farloop import _native
+from farloop.report.charts import Chart, charts
+from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows
+from farloop.results import Comparison
+
+_CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
+
+
+def page(comparison: Comparison) -> str:
+    """A complete HTML document that loads nothing from anywhere."""
+    title = comparison.title or "farloop"
+    shown = charts(comparison)
+    links = [("overview", "Overview"), *((c.anchor, c.title) for c in shown), ("parameters", "Parameters")]
+    if comparison.claims:
+        links.insert(1, ("claims", "Claims"))
+    navigation = "".join(f'<a href="#{a}">{escape(t)}</a>' for a, t in links)
+    header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
+    return document(title, header + _body(comparison, shown) + _parameters(comparison), script=get_plotlyjs())
+
+
+def document(title: str, content: str, *, script: str = "") -> str:
+    """An HTML document with the reports' style around its content."""
+    style = files("farloop.report").joinpath("style.css").read_text("utf-8")
+    inlined = f"<script>{script}</script>" if script else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{style}</style>
+{inlined}
+</head>
+<body>
+<main>
+{content}
+</main>
+</body>
+</html>
+"""
+
+
+def fragment(comparison: Comparison) -> str:
+    """Tables for a notebook's output cell; the charts are in the saved report."""
+    claims = claim_cards(comparison) if comparison.claims else ""
+    return f"<h3>{escape(comparison.title)}</h3>{_overview(comparison)}{claims}"
+
+
+def _subtitle(comparison: Comparison) -> str:
+    hops = sum(int(r.info["totals"]["packet_hops"]) for r in comparison.runs)
+    wall = sum(float(r.info["wall_s"]) for r in comparison.runs)
+    count = "one simulation" if len(comparison.runs) == 1 else f"{len(comparison.runs)} simulations"
+    scale = f" ({comparison.scale} scale)" if comparison.figure and comparison.scale != "custom" else ""
+    return escape(
+        f"{count}{scale}, {hops / 1e6:,.1f} million packet-hops in {wall:,.1f} s of computing, farloop {_native.version()}"
+    )
+
+
+def _body(comparison: Comparison, shown: list[Chart]) -> str:
+    parts = ['<h2 id="overview">Overview</h2>', _overview(comparison)]
+    if comparison.claims:
+        parts.append('<h2 id="claims">Claims</h2>' + claim_cards(comparison))
+    for chart in shown:
+        drawn = chart.figure.to_html(
+            full_html=False, include_plotlyjs=False, config=_CONFIG, div_id=f"chart-{chart.anchor}"
+        )
+        parts.append(
+            f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
+            f'<div class="card">{drawn}</div>'
+        )
+    return "\n".join(parts)
+
+
+def _overview(comparison: Comparison) -> str:
+    parts = [table(*run_rows(comparison))]
+    header, rows = flow_rows(comparison)
+    if rows:
+        parts.append(f"<details><summary>Every flow</summary>{table(header, rows)}</details>")
+    return "".join(parts)
+
+
+def claim_cards(comparison: Comparison) -> str:
+    """The claims with their verdicts, statement by statement."""
+    parts = []
+    for claim in comparison.claims:
+        statements = "".join(
+            f'<li><span class="{"reproduced" if s["holds"] else "differs"}">{"holds" if s["holds"] else "does not hold"}</span>: '
+            f'{escape(s["text"])} <span class="soft">({escape(s["evidence"])})</span></li>'
+            for s in claim["statements"]
+        )
+        verdict = escape(claim["verdict"])
+        note = f'<p class="soft">{escape(claim["note"])}</p>' if claim["note"] else ""
+        numbers = table(*claim_rows(claim)) if claim["measured"] else ""
+        parts.append(
+            f'<div class="card"><h3>{escape(claim["id"])}: <span class="verdict {verdict}">{verdict}</span></h3>'
+            f'<p>{escape(claim["what"])}</p><ul class="statements">{statements}</ul>{numbers}{note}</div>'
+        )
+    return "".join(parts)
+
+
+def _parameters(comparison: Comparison) -> str:
+    parts = [
+        '<h2 id="parameters">Parameters used</h2><p class="soft">Everything that each simulation was made from, defaults included.</p>'
+    ]
+    for run in comparison.runs:
+        scenario = json.dumps(run.scenario, indent=2, ensure_ascii=False)
+        parts.append(f"<details><summary>{escape(run.label)}</summary><pre>{escape(scenario)}</pre></details>")
+    return "".join(parts)
+
+
+def table(header: list[str], rows: list[list[Cell]]) -> str:
+    """An HTML table; nothing for no rows."""
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(h)}</th>" for h in header)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(c)}</td>" for c in row) + "</tr>" for row in rows)
+    return f'<div class="card scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(cell: Any) -> str:
+    return "–" if cell is None else escape(str(cell))

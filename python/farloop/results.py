@@ -1,0 +1,144 @@
+"""What simulations give back: tables, series, summaries; written, shown, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from farloop.scenario import Scenario
+from farloop.simulate import Outcome
+from farloop.summary import summarise
+from farloop.tables import Series, to_arrow
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of one simulation.
+
+    Attributes:
+        label: What it is called in tables and pictures.
+        case: The case of the figure that it belongs to; empty outside of figures.
+        algorithm: The algorithm of its flows.
+        flows: One row per flow (Arrow); times in ps, -1 for "not finished", sizes in bytes.
+        series: Sampled series in long form: time in ps, object, metric, value.
+        ports: One row per egress port; times in ps, sizes in bytes.
+        info: Totals, invariants, wall time, version.
+        scenario: The scenario with all defaults resolved.
+        file: The scenario file's name.
+        overrides: The settings that replaced some of the file.
+    """
+
+    label: str
+    case: str
+    algorithm: str
+    flows: pa.Table = field(repr=False)
+    series: pa.Table = field(repr=False)
+    ports: pa.Table = field(repr=False)
+    info: dict[str, Any] = field(repr=False)
+    scenario: dict[str, Any] = field(repr=False)
+    file: str
+    overrides: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def from_outcome(cls, outcome: Outcome, scenario: Scenario, *, algorithm: str, case: str = "", label: str) -> Run:
+        """Wraps what the simulator gave."""
+        tables = {name: to_arrow(columns) for name, columns in outcome.tables.items()}
+        return cls(
+            label=label,
+            case=case,
+            algorithm=algorithm,
+            flows=tables["flows"],
+            series=tables["series"],
+            ports=tables["ports"],
+            info=outcome.info,
+            scenario=scenario.resolved,
+            file=scenario.file,
+            overrides=scenario.overrides,
+        )
+
+    @cached_property
+    def samples(self) -> Series:
+        """The series as numpy arrays, one pair of times and values per object and metric."""
+        return Series(self.series)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Throughput, fairness, queues, pauses and losses; rates in bit/s, times in seconds, sizes in bytes."""
+        return summarise(self.flows, self.ports, self.samples, self.info["totals"], self.scenario)
+
+    @property
+    def duration(self) -> float:
+        """Simulated seconds."""
+        return float(self.info["totals"]["end_s"])
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Writes tables, summary, report and pictures into a directory (replaced if it is such an output already).
+
+        Raises:
+            FarloopError: the directory cannot be written, or holds something else.
+        """
+        from farloop import output
+
+        return output.write_run(self, Path(directory))
+
+    def _repr_html_(self) -> str:
+        from farloop.report import fragment
+
+        return fragment(Comparison(title=str(self.summary["title"]), runs=[self]))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several runs side by side: one network and traffic under several algorithms, or all runs of a paper's figure.
+
+    Attributes:
+        title: What is compared.
+        runs: The runs, in the order asked for.
+        figure: The identifier of the paper's figure, such as "gear/fig09"; empty if it is none.
+        claims: The published claims with the verdicts of these runs.
+        scale: "quick" or "full" for a figure's runs, "custom" for anything else.
+    """
+
+    title: str
+    runs: list[Run]
+    figure: str = ""
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    scale: str = "custom"
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __getitem__(self, label: str) -> Run:
+        for run_ in self.runs:
+            if run_.label == label:
+                return run_
+        raise KeyError(f"{label}: there is {', '.join(r.label for r in self.runs)}")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The summary of each run, by label."""
+        return {run_.label: run_.summary for run_ in self.runs}
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Writes all runs, report, claims and pictures into a directory (replaced if it is such an output already).
+
+        Raises:
+            FarloopError: the directory cannot be written, or holds something else.
+        """
+        from farloop import output
+
+        return output.write_comparison(self, Path(directory))
+
+    def _repr_html_(self) -> str:
+        from farloop.report import fragment
+
+        return fragment(self)

@@ -1,0 +1,94 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from farloop.report.tables import Cell, claim_rows, number, run_rows
+from farloop.results import Comparison
+
+PIPE_WIDTH = 200
+"""Columns when nobody's terminal sets a limit."""
+
+_STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red"}
+
+
+def comparison(result: Comparison) -> None:
+    """The runs side by side, then the claims that they decide."""
+    _print_table(*run_rows(result), title=result.title)
+    if result.claims:
+        claims(result.claims)
+
+
+def claims(rows: list[dict[str, Any]]) -> None:
+    """Claims with verdict, the paper's numbers beside ours, and notes."""
+    console = _console()
+    for claim in rows:
+        console.print(
+            f"[bold]{claim['id']}[/bold]: [{_STYLES[claim['verdict']]}]{claim['verdict']}[/] ({claim['scale']} scale)",
+            highlight=False,
+        )
+        _, numbers = claim_rows(claim)
+        for name, paper, measured in numbers:
+            told = f"  {name}: {measured or '–'}" + (f" (paper {paper})" if paper else "")
+            console.print(told, markup=False, highlight=False)
+        if claim["note"]:
+            console.print(f"  {claim['note']}", markup=False, highlight=False, style="dim")
+
+
+def written(target: Path) -> None:
+    """Where the results are."""
+    _console().print(f"report: {target / 'report.html'}", markup=False, highlight=False, soft_wrap=True)
+
+
+def entries(rows: Sequence[dict[str, Any]]) -> None:
+    """Any list of rows that have the same keys."""
+    if not rows:
+        return
+    header = list(rows[0])
+    _print_table(header, [[_plain(row.get(k)) for k in header] for row in rows])
+
+
+def algorithm(entry: dict[str, Any]) -> None:
+    """One algorithm with its parameters."""
+    console = _console()
+    needs = [n for n in ("ecn", "int", "port_agent") if entry["needs"].get(n)]
+    if entry["needs"].get("header_bytes"):
+        needs.append(f"{entry['needs']['header_bytes']} header bytes")
+    preset = f" (a preset of {entry['preset_of']})" if entry["preset_of"] else ""
+    console.print(f"{entry['name']}{preset}: {entry['summary']}", markup=False, highlight=False)
+    console.print(f"source: {entry['source']}", markup=False, highlight=False)
+    console.print(f"needs: {', '.join(needs) or 'nothing special'}", markup=False, highlight=False)
+    parameters = [
+        [p["name"], _plain(p["default"]) or "none", p["range"] or ", ".join(p.get("choices") or []), p["doc"]]
+        for p in entry["params"]
+    ]
+    if parameters:
+        _print_table(["parameter", "default", "accepted", "meaning"], parameters)
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
+    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_lines=False)
+    for i, name in enumerate(header):
+        numeric = i > 0 and all(r[i] is None or str(r[i])[:1].isdigit() for r in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text("–" if cell is None else str(cell)) for cell in row))
+    _console().print(table)
+
+
+def _plain(value: Any) -> Cell:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {number(v)}" for k, v in value.items()) or None
+    return number(value)
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)

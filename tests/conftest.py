@@ -1,0 +1,95 @@
+"""A small scenario, and the command as users start it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import farloop
+
+SMALL = """\
+title = "Two flows on 1 Gbps"
+
+[run]
+duration = "20ms"
+seed = 3
+
+[network]
+topology = "dumbbell"
+intra_pairs = 1
+cross_pairs = 1
+rate = "1Gbps"
+link_delay = "5us"
+wan_delay = "1ms"
+
+[algorithm]
+name = "hpcc"
+
+[[flow]]
+name = "intra"
+from = "s1"
+to = "d1"
+
+[[flow]]
+name = "cross"
+from = "s2"
+to = "r1"
+start = "1ms"
+
+[[flow]]
+name = "cross-short"
+from = "s2"
+to = "r1"
+start = "5ms"
+size = "100kB"
+"""
+
+
+class Command:
+    """Runs `farloop` in a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "farloop", *arguments],
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"NO_COLOR": "1"},
+        )
+
+    def __call__(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def result(tmp_path_factory: pytest.TempPathFactory) -> farloop.Run:
+    path = tmp_path_factory.mktemp("scenario") / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return farloop.run(path)
+
+
+@pytest.fixture(scope="session")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> farloop.Comparison:
+    path = tmp_path_factory.mktemp("scenario") / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return farloop.compare(path, ["hpcc", "dctcp"])

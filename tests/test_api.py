@@ -1,0 +1,109 @@
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import farloop
+
+
+def test_a_run_gives_arrow_tables(result):
+    assert isinstance(result.flows, pa.Table)
+    assert result.flows["name"].to_pylist() == ["intra", "cross", "cross-short"]
+    assert result.flows["cross_datacenter"].to_pylist() == [0, 1, 1]
+    assert {"time_ps", "object", "metric", "value"} == set(result.series.column_names)
+    assert {"node", "peer", "max_queue_bytes", "paused_ps"} <= set(result.ports.column_names)
+
+
+def test_goodput_agrees_with_delivered_bytes(result):
+    for name, delivered in zip(
+        result.flows["name"].to_pylist(), result.flows["delivered_bytes"].to_pylist(), strict=True
+    ):
+        times, rate = result.samples.get(f"flow/{name}", "throughput")
+        assert np.sum(rate * np.diff(times, prepend=0.0)) / 8 == pytest.approx(delivered, rel=1e-6, abs=2)
+
+
+def test_no_interval_exceeds_the_link(result):
+    _, used = result.samples.get("port/left->right", "utilisation")
+    # A packet that straddles the end of an interval counts where it began.
+    assert used.max() <= 1 + 1538 * 8 / 1e9 / 1e-3
+
+
+def test_the_summary_is_about_the_whole_run(result):
+    summary = result.summary
+    flows = {f["name"]: f for f in summary["flows"]}
+    assert flows["intra"]["throughput"] == pytest.approx(result.flows["delivered_bytes"][0].as_py() * 8 / 0.02)
+    assert summary["ratio"] > 0
+    assert 1 / 3 <= summary["jain"] <= 1
+    short = flows["cross-short"]
+    assert short["completion"] is not None
+    assert short["slowdown"] >= 1
+    assert summary["bottleneck"]["port"] == "left->right"
+
+
+def test_settings_replace_those_of_the_file(small):
+    short = farloop.run(small, algorithm="dctcp", set={"run.duration": "5ms", "flow.cross.start": "2ms"}, seed=9)
+    assert short.algorithm == "dctcp"
+    assert short.duration == pytest.approx(0.005)
+    assert short.scenario["run"]["seed"] == 9
+    assert set(short.flows["algorithm"].to_pylist()) == {"dctcp"}
+    assert short.flows["start_ps"][1].as_py() == 2_000_000_000
+
+
+def test_progress_is_told(small):
+    told = []
+    farloop.run(small, set=["run.duration=50ms"], progress=lambda now, end, hops: told.append((now, end, hops)))
+    assert told, "a callback that is never called tells nobody anything"
+    assert all(0 <= now <= end == pytest.approx(0.05) for now, end, _ in told)
+
+
+def test_comparing_gives_a_run_per_algorithm(comparison):
+    assert [r.label for r in comparison] == ["hpcc", "dctcp"]
+    assert comparison["dctcp"].algorithm == "dctcp"
+    assert set(comparison.summary) == {"hpcc", "dctcp"}
+    with pytest.raises(KeyError, match="hpcc, dctcp"):
+        comparison["reno"]
+
+
+def test_nothing_to_compare(small):
+    with pytest.raises(farloop.FarloopError, match="no algorithm"):
+        farloop.compare(small, [])
+    with pytest.raises(farloop.FarloopError, match="itself: hpcc"):
+        farloop.compare(small, ["hpcc", "dctcp", "hpcc"])
+
+
+def test_errors_say_what_would_work(small):
+    with pytest.raises(farloop.ScenarioError, match="hpcc"):
+        farloop.run(small, algorithm="hpc")
+    with pytest.raises(farloop.ScenarioError, match="gear/fig09"):
+        farloop.run("gear/fig9")
+    with pytest.raises(farloop.ScenarioError, match="key=value"):
+        farloop.run(small, set=["nonsense"])
+
+
+def test_a_notebook_shows_tables(result, comparison):
+    assert "cross-short" in result._repr_html_()
+    shown = comparison._repr_html_()
+    assert "hpcc" in shown
+    assert "<script" not in shown
+
+
+def test_algorithms_describe_themselves():
+    known = {a["name"]: a for a in farloop.algorithms()}
+    assert {"gear", "hpcc", "dctcp", "gemini", "timely", "dcqcn", "annulus"} <= set(known)
+    for algorithm in known.values():
+        assert algorithm["summary"]
+        assert algorithm["source"]
+        assert all(p["doc"] for p in algorithm["params"])
+    assert {w["name"] for w in farloop.workloads()} >= {"websearch"}
+
+
+def test_simulations_run_beside_each_other(small):
+    results: list[farloop.Run] = []
+    threads = [threading.Thread(target=lambda: results.append(farloop.run(small))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 2
+    assert results[0].flows.equals(results[1].flows)

@@ -1,0 +1,166 @@
+"""Whatever is wrong with the input: exit code 2, and a message that a newcomer can act on."""
+
+import os
+
+import pytest
+from conftest import SMALL
+
+EDITS = {
+    # what: (text to replace, replacement, what the message must name)
+    "wrong type": ("seed = 3", 'seed = "three"', ["run.seed"]),
+    "unknown key": ('wan_delay = "1ms"', 'wan_dely = "1ms"', ["wan_dely", "wan_delay"]),
+    "unknown section": ("[algorithm]", "[algoritm]", ["algoritm", "algorithm"]),
+    "unit missing": ('duration = "20ms"', 'duration = "20"', ["run.duration", "20"]),
+    "number instead of a quantity": ('duration = "20ms"', "duration = 20", ["run.duration"]),
+    "wrong unit": ('link_delay = "5us"', 'link_delay = "5Gbps"', ["network.link_delay"]),
+    "negative": ('link_delay = "5us"', 'link_delay = "-5us"', ["network.link_delay"]),
+    "zero rate": ('rate = "1Gbps"', 'rate = "0Gbps"', ["network.rate"]),
+    "zero duration": ('duration = "20ms"', 'duration = "0ms"', ["run.duration"]),
+    "overflow": ('rate = "1Gbps"', 'rate = "99999999999999999999Gbps"', ["network.rate"]),
+    "not a number": ('rate = "1Gbps"', 'rate = "nanGbps"', ["network.rate"]),
+    "unknown node": ('from = "s1"', 'from = "s9"', ["s9", "s1"]),
+    "a flow to a switch": ('to = "d1"', 'to = "right"', ["right", "host"]),
+    "a flow to itself": ('to = "d1"', 'to = "s1"', ["flow.intra"]),
+    "unknown topology": ('topology = "dumbbell"', 'topology = "dumbell"', ["dumbell", "dumbbell"]),
+    "unknown algorithm": ('name = "hpcc"', 'name = "hpc"', ["hpc", "hpcc"]),
+    "unknown parameter": ("[algorithm]\n", "[algorithm.hpcc]\nuta = 0.9\n[algorithm]\n", ["uta"]),
+    "parameter out of range": ("[algorithm]\n", "[algorithm.hpcc]\neta = 95\n[algorithm]\n", ["eta", "95"]),
+    "needs that the network lacks": ("[algorithm]\n", "[switch]\nint = false\n[algorithm]\n", ["hpcc"]),
+    "two flows of one name": ('name = "cross-short"', 'name = "cross"', ["cross"]),
+    "stops before it starts": ('size = "100kB"', 'stop = "2ms"', ["stop"]),
+    "zero size": ('size = "100kB"', 'size = "0kB"', ["size"]),
+    "thresholds the wrong way round": (
+        "[algorithm]\n",
+        '[switch]\nkmin = "9kB"\nkmax = "3kB"\n[algorithm]\n',
+        ["kmin"],
+    ),
+    "no hosts": ("intra_pairs = 1\ncross_pairs = 1", "intra_pairs = 0\ncross_pairs = 0", ["intra_pairs"]),
+    "unknown recorded port": ("[algorithm]\n", '[record]\nports = ["left->nowhere"]\n[algorithm]\n', ["left->nowhere"]),
+    "MTU smaller than the header": (
+        "[algorithm]\n",
+        '[transport]\nmtu = "64B"\nheader = "80B"\n[algorithm]\n',
+        ["header"],
+    ),
+    "key given twice": ("seed = 3", "seed = 3\nseed = 4", ["not valid TOML", "duplicate key"]),
+    "not TOML": ("[run]", "[run", ["TOML"]),
+}
+
+
+def refused(done, *named):
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "panicked" not in done.stderr
+    assert done.stderr.startswith("farloop: ") or "Usage" in done.stderr
+    for name in named:
+        assert name in done.stderr, f"{name!r} is not in: {done.stderr}"
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_malformed_scenarios(what, command, small):
+    old, new, named = EDITS[what]
+    assert SMALL.count(old) >= 1
+    small.write_text(SMALL.replace(old, new, 1), encoding="utf-8")
+    refused(command("run", str(small), "--out", "r"), "small.toml", *named)
+    assert not (command.directory / "r").exists()
+
+
+def test_no_flows(command, small):
+    small.write_text(SMALL[: SMALL.index("[[flow]]")], encoding="utf-8")
+    refused(command("run", str(small)), "flow")
+
+
+def test_no_such_file(command):
+    refused(command("run", "absent.toml"), "absent.toml", "no such file")
+    refused(command("run", "gear/fig9"), "gear/fig9", "did you mean gear/fig09?")
+
+
+def test_a_directory_instead_of_a_file(command):
+    refused(command("run", "."), "directory")
+
+
+def test_not_utf8(command, small):
+    small.write_bytes(SMALL.encode() + b"\n# caf\xe9\n")
+    refused(command("run", str(small)), f"small.toml:{SMALL.count(chr(10)) + 2}", "UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ("nonsense", "key=value"),
+        ("=1", "key=value"),
+        ("run.duraton=1ms", "duration"),
+        ("flow.intro.start=1ms", "intra"),
+        ("run.duration=fast", "run.duration"),
+        ("network.rate=1Gbit", "network.rate"),
+    ],
+)
+def test_bad_settings(setting, named, command, small):
+    refused(command("run", str(small), "--set", setting), named)
+
+
+def test_unknown_algorithms(command, small):
+    refused(command("run", str(small), "--algorithm", "gaer"), "gaer", "gear")
+    refused(command("compare", str(small), "--algorithms", "hpcc,gaer"), "gaer", "gear")
+    refused(command("compare", str(small), "--algorithms", ""), "no algorithm")
+    refused(command("explain", "gaer"), "gaer", "did you mean gear?")
+
+
+def test_unknown_words(command):
+    refused(command("list", "algoritms"), "did you mean algorithms?")
+    refused(command("reproduce", "gear/fig90"), "gear/fig90", "did you mean")
+    refused(command("bench", "D9"), "D9", "D1")
+    refused(command("run"))
+    refused(command("simulate"))
+
+
+def test_numbers_of_options(command, small):
+    refused(command("run", str(small), "--seed", "-1"))
+    refused(command("run", str(small), "--seed", "x"))
+    refused(command("run", str(small), "--threads", "0"))
+
+
+def test_out_is_a_file(command, small):
+    (command.directory / "taken").write_text("mine")
+    refused(command("run", str(small), "--out", "taken"), "taken", "--out")
+    refused(command("run", str(small), "--out", "taken/below"), "taken", "--out")
+    assert (command.directory / "taken").read_text() == "mine"
+
+
+def test_out_holds_something_else(command, small):
+    (command.directory / "mine").mkdir()
+    (command.directory / "mine" / "thesis.tex").write_text("mine")
+    refused(command("run", str(small), "--out", "mine"), "did not write")
+    assert [p.name for p in (command.directory / "mine").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unwritable to root")
+def test_out_is_unwritable(command, small):
+    locked = command.directory / "locked"
+    locked.mkdir(mode=0o555)
+    refused(command("run", str(small), "--out", "locked/r"), "locked/r", "cannot be written")
+
+
+def test_out_where_no_directory_can_be(command, small):
+    refused(command("run", str(small), "--out", "/proc/farloop/r"), "/proc/farloop/r", "cannot be written")
+
+
+def test_report_of_something_else(command, small):
+    refused(command("report", "absent"), "absent", "no such directory")
+    refused(command("report", "."), "no farloop output")
+    refused(command("report", str(small)), "is a file")
+    (command.directory / "manifest.json").write_text('{"name": "another program"}')
+    refused(command("report", "."), "not written by farloop")
+    (command.directory / "manifest.json").write_text("{")
+    refused(command("report", "."), "not JSON")
+
+
+def test_report_of_a_damaged_output(command, small):
+    assert command("run", str(small), "--out", "r", "--quiet").returncode == 0
+    (command.directory / "r" / "flows.parquet").write_bytes(b"no parquet")
+    refused(command("report", "r"), "damaged")
+
+
+def test_new_algorithm_outside_a_checkout(command):
+    refused(command("new-algorithm", "my-vegas"), "checkout")
+    refused(command("new-algorithm", "My Vegas"), "lower case")
+    refused(command("new-algorithm", "hpcc"), "there is an algorithm")

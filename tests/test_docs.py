@@ -1,0 +1,41 @@
+"""What the pages say is there is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from farloop.cli import app
+
+REPOSITORY = Path(__file__).parent.parent
+PAGES = [
+    p
+    for p in sorted(REPOSITORY.glob("**/*.md"))
+    if not {"target", ".venv", "out"} & set(p.relative_to(REPOSITORY).parts)
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(REPOSITORY)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8")):
+        if not target.startswith(("http://", "https://", "mailto:")):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_the_readme_shows_commands_that_exist():
+    text = (REPOSITORY / "README.md").read_text("utf-8")
+    blocks = "".join(re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    commands = set(re.findall(r"^farloop ([a-z-]+)", blocks, re.MULTILINE))
+    assert len(commands) >= 6
+    for command in commands:
+        shown = CliRunner().invoke(app, [command, "--help"])
+        assert shown.exit_code == 0, command
+
+
+def test_the_readme_names_real_targets_of_make():
+    text = (REPOSITORY / "README.md").read_text("utf-8")
+    makefile = (REPOSITORY / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"make ([a-z]+)", text))
+    assert {"demo", "test"} <= targets
+    assert all(re.search(rf"^{t}:", makefile, re.MULTILINE) for t in targets)

@@ -1,0 +1,86 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from farloop import report
+
+
+class Loads(HTMLParser):
+    """Collects what a page would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+        self.ids = set()
+        self.links = []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if "id" in attributes:
+            self.ids.add(attributes["id"])
+        if tag == "a":
+            self.links.append(attributes.get("href", ""))
+        elif "src" in attributes or "href" in attributes:
+            self.found.append((tag, attributes))
+
+
+@pytest.fixture(scope="module")
+def page(comparison):
+    return report.page(comparison)
+
+
+def parsed(page):
+    loads = Loads()
+    loads.feed(page)
+    return loads
+
+
+def test_a_report_loads_nothing(page):
+    assert parsed(page).found == []
+    style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    assert not any("url(" in s or "@import" in s for s in style)
+
+
+def test_its_links_lead_somewhere(page):
+    found = parsed(page)
+    assert found.links
+    assert all(link.startswith("#") and link[1:] in found.ids for link in found.links)
+
+
+def test_it_shows_every_chart_and_table(page):
+    for title in ("Throughput per flow", "Congestion window", "Queue of the recorded ports", "Parameters used"):
+        assert title in page
+    assert page.count("Plotly.newPlot") >= 3
+    assert "cross-short" in page
+
+
+def test_it_is_readable_in_light_and_dark(page):
+    assert "color-scheme: light dark" in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_texts_are_escaped(comparison):
+    import dataclasses
+
+    sly = dataclasses.replace(comparison, title="<script>alert(1)</script>")
+    assert "<script>alert(1)" not in report.page(sly)
+
+
+def test_claims_have_verdicts(comparison):
+    import dataclasses
+
+    claim = {
+        "id": "paper/figure",
+        "verdict": "direction",
+        "paper": {"ratio": 1.0},
+        "measured": {"ratio": 1.5},
+        "unit": "",
+        "note": "a note",
+        "scale": "quick",
+        "what": "the ratio is one",
+        "statements": [{"text": "about 1", "holds": False, "evidence": "1.5", "number": True}],
+    }
+    page = report.page(dataclasses.replace(comparison, claims=[claim]))
+    for text in ("paper/figure", "direction", "a note", "does not hold", "1.5"):
+        assert text in page
