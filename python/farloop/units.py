@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+_BITS_PER_SECOND = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
-_QUANTITY = re.compile(r"\s*([0-9.eE+-]+?)\s*([a-zµ]+)\s*")
+_QUANTITY = re.compile(r"\s*([0-9.eE+-]+?)\s*([A-Za-zµ]+)\s*")
 
 
 def seconds(text: str) -> float:
@@ -14,10 +16,32 @@ def seconds(text: str) -> float:
     Raises:
         ValueError: the text is no duration.
     """
+    return _quantity(text, _SECONDS, "duration")
+
+
+def rate(text: str) -> float:
+    """A rate such as "100Gbps" in bit/s.
+
+    Raises:
+        ValueError: the text is no rate.
+    """
+    return _quantity(text, _BITS_PER_SECOND, "rate")
+
+
+def size(text: str) -> float:
+    """A size such as "900kB" in bytes.
+
+    Raises:
+        ValueError: the text is no size.
+    """
+    return _quantity(text, _BYTES, "size")
+
+
+def _quantity(text: str, units: dict[str, float], what: str) -> float:
     match = _QUANTITY.fullmatch(text)
-    if not match or match[2] not in _SECONDS:
-        raise ValueError(f"{text!r} is no duration; expected a number and one of {', '.join(_SECONDS)}")
-    return float(match[1]) * _SECONDS[match[2]]
+    if not match or match[2] not in units:
+        raise ValueError(f"{text!r} is no {what}; expected a number and one of {', '.join(units)}")
+    return float(match[1]) * units[match[2]]
 
 
 def rate_text(bits_per_second: float) -> str:

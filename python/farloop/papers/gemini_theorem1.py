@@ -12,11 +12,15 @@ from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Statement
 from farloop.results import Comparison, Run
+from farloop.units import rate, size
 
 FULL = 0.995
 """Utilisation that counts as full."""
 
 PORT = "port/left->right"
+
+SEGMENT = 1538.0
+"""Bytes that a full-size packet takes in a queue, framing included."""
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
@@ -40,7 +44,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             f"least utilisation {100 * used[slowest]:.2f} % at {slowest}",
         ),
     ]
-    measured = {f"{name}: least queue": queue for name, queue in least.items()}
+    measured = {}
+    for run in comparison.runs:
+        name = run.case or run.label
+        measured |= {f"{name}: least queue": least[name], f"{name}: least queue by Eq. 9": round(_predicted(run))}
     note = "steady state: the second half of the run; the queue is sampled every 100 µs"
     return [Finding(claim.id, statements, measured, unit="B", note=note)]
 
@@ -63,6 +70,15 @@ def _least_queue(run: Run) -> float:
     times, queue = run.samples.get(PORT, "queue")
     inside = metrics.window(times, queue, run.duration / 2)
     return float(inside.min()) if inside.size else float("nan")
+
+
+def _predicted(run: Run) -> float:
+    """Eq. 9 at F's bound: K + N·h - √(N·h·F·(C·RTT + K)) with F = 4K / (C·RTT + K) is (√K - √(N·h))², in bytes."""
+    parameters = run.scenario["algorithm"]["gemini"]
+    threshold = size(run.scenario["switch"]["kmin"])
+    rtt = run.flows["base_rtt_ps"][0].as_py() / 1e12
+    growth = parameters["h"] * rate(parameters["capacity"]) * rtt * SEGMENT
+    return float((np.sqrt(threshold) - np.sqrt(run.flows.num_rows * growth)) ** 2)
 
 
 def _utilisation(run: Run) -> float:
