@@ -44,7 +44,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             f"least utilisation {100 * used[slowest]:.2f} % at {slowest}",
         ),
     ]
-    measured = {}
+    measured: dict[str, float] = {}
     for run in comparison.runs:
         name = run.case or run.label
         measured |= {f"{name}: least queue": least[name], f"{name}: least queue by Eq. 9": round(_predicted(run))}
