@@ -109,7 +109,7 @@ impl Simulation {
     /// Executes events before or at `end`, at most `limit` of them; `false` when none is left.
     fn step(&mut self, end: Time, limit: u64) -> bool {
         for _ in 0..limit {
-            let Some((time, event)) = self.calendar.next().filter(|(time, _)| *time <= end) else { return false };
+            let Some((time, event)) = self.calendar.peek().filter(|(time, _)| *time <= end) else { return false };
             assert!(time >= self.now, "time runs backwards: {} after {}", time, self.now);
             // Samples go on for ever: they alone keep nothing alive.
             self.now = time;
@@ -446,7 +446,7 @@ impl LogicalProcess for Simulation {
     type Message = std::convert::Infallible;
 
     fn next_event(&mut self) -> Time {
-        self.calendar.next().map_or(Time::NEVER, |(time, _)| time)
+        self.calendar.peek().map_or(Time::NEVER, |(time, _)| time)
     }
     fn run_until(&mut self, end: Time, _: &mut dyn FnMut(usize, Self::Message)) {
         while end > Time::ZERO && self.step(end - Delta::from_ps(1), u64::MAX) {}
