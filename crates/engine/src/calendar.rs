@@ -49,10 +49,10 @@ impl Calendar {
         }
         let relative = time.as_ps().wrapping_sub(self.base);
         let key = if relative < FAR {
-            relative << ID_BITS | u64::from(id)
+            (relative << ID_BITS) | u64::from(id)
         } else {
             self.far[id as usize] = time.as_ps();
-            FAR << ID_BITS | u64::from(id)
+            (FAR << ID_BITS) | u64::from(id)
         };
         self.put(id, key);
     }
@@ -75,7 +75,7 @@ impl Calendar {
 
     /// The earliest event, which stays pending.
     #[inline]
-    pub fn next(&mut self) -> Option<(Time, EventId)> {
+    pub fn peek(&mut self) -> Option<(Time, EventId)> {
         let key = self.tree[1];
         if key >> ID_BITS >= FAR {
             return self.next_far();
@@ -88,7 +88,7 @@ impl Calendar {
     fn next_far(&mut self) -> Option<(Time, EventId)> {
         let earliest = (0..self.leaves).filter_map(|i| self.time_of(i as EventId)).min()?;
         self.move_base(earliest.as_ps());
-        self.next()
+        self.peek()
     }
 
     /// Rewrites all keys relative to `base`: forward when only far events are left, backward when the next event was only
@@ -99,7 +99,7 @@ impl Calendar {
             if let Some(time) = self.time_of(i as EventId) {
                 self.far[i] = time.as_ps();
                 let relative = (time.as_ps() - base).min(FAR);
-                self.tree[self.leaves + i] = relative << ID_BITS | i as u64;
+                self.tree[self.leaves + i] = (relative << ID_BITS) | i as u64;
             }
         }
         self.base = base;
@@ -137,11 +137,11 @@ mod tests {
             let mut now = 0u64;
             for (id, delay, op) in ops {
                 match op {
-                    0 if delay % 2 == 0 => { calendar.next(); } // a look ahead must not change anything
+                    0 if delay % 2 == 0 => { calendar.peek(); } // a look ahead must not change anything
                     0 => { calendar.cancel(id); model.remove(&id); }
                     1 => {
                         let expected = model.iter().map(|(id, t)| (*t, *id)).min();
-                        prop_assert_eq!(calendar.next().map(|(t, id)| (t.as_ps(), id)), expected);
+                        prop_assert_eq!(calendar.peek().map(|(t, id)| (t.as_ps(), id)), expected);
                         if let Some((t, id)) = expected { now = t; calendar.cancel(id); model.remove(&id); }
                     }
                     _ => { calendar.set(id, Time::from_ps(now + delay)); model.insert(id, now + delay); }
@@ -157,7 +157,7 @@ mod tests {
         for id in [5, 2, 7] {
             c.set(id, Time::from_ps(100));
         }
-        assert_eq!(c.next(), Some((Time::from_ps(100), 2)));
+        assert_eq!(c.peek(), Some((Time::from_ps(100), 2)));
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         c.set(3, Time::from_ps(3_600_000_000_000_000)); // an hour
         c.set(1, Time::from_ps(1));
         let mut order = Vec::new();
-        while let Some((t, id)) = c.next() {
+        while let Some((t, id)) = c.peek() {
             order.push((t.as_ps(), id));
             c.cancel(id);
             if id == 1 && t.as_ps() < 100_000_000_000_000 {

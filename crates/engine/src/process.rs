@@ -24,6 +24,9 @@ pub trait LogicalProcess: Send {
     fn receive(&mut self, from: usize, message: Self::Message);
 }
 
+/// What a process sent in a window: (recipient, message), in the order of sending.
+type Outbox<M> = Vec<(usize, M)>;
+
 /// Runs `processes` until `end` on `threads` threads (at least one; more than there are processes is of no use).
 ///
 /// With a single process there is one window and no hand-over. The result is the same for any number of threads.
@@ -39,7 +42,7 @@ pub fn run_conservatively<P: LogicalProcess>(processes: &mut [P], lookahead: Del
             return;
         }
         let window = if processes.len() == 1 { end } else { next.saturating_add(lookahead).min(end) };
-        let mut sent: Vec<Vec<(usize, P::Message)>> = Vec::with_capacity(processes.len());
+        let mut sent: Vec<Outbox<P::Message>> = Vec::with_capacity(processes.len());
         if lanes == 1 {
             for process in processes.iter_mut() {
                 let mut out = Vec::new();
@@ -48,7 +51,7 @@ pub fn run_conservatively<P: LogicalProcess>(processes: &mut [P], lookahead: Del
             }
         } else {
             let size = processes.len().div_ceil(lanes);
-            let slots: Vec<Mutex<Vec<(usize, P::Message)>>> = processes.iter().map(|_| Mutex::default()).collect();
+            let slots: Vec<Mutex<Outbox<P::Message>>> = processes.iter().map(|_| Mutex::default()).collect();
             std::thread::scope(|scope| {
                 for (lane, chunk) in processes.chunks_mut(size).enumerate() {
                     let slots = &slots;
@@ -92,10 +95,10 @@ mod tests {
         type Message = (Time, u64);
 
         fn next_event(&mut self) -> Time {
-            self.calendar.next().map_or(Time::NEVER, |(t, _)| t)
+            self.calendar.peek().map_or(Time::NEVER, |(t, _)| t)
         }
         fn run_until(&mut self, end: Time, send: &mut dyn FnMut(usize, Self::Message)) {
-            while let Some((now, id)) = self.calendar.next().filter(|(t, _)| *t < end) {
+            while let Some((now, id)) = self.calendar.peek().filter(|(t, _)| *t < end) {
                 let queue = &mut self.tokens[id as usize];
                 let (_, token) = queue.remove(0);
                 match queue.first() {

@@ -29,8 +29,9 @@ impl Simulation {
                     let packet = self.signal_packet(flow, signal);
                     let out = self.routes.next(s, packet.dst, flow).expect("data came from there");
                     let slot = self.packets.insert(packet);
+                    self.packets[slot].set_ingress(NIL);
                     self.totals.injected += 1;
-                    self.ports[out as usize].enqueue(&mut self.packets, slot);
+                    self.enqueue(out, slot);
                     self.kick_switch_port(out);
                 }
             }

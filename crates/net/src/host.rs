@@ -55,7 +55,7 @@ impl Simulation {
     #[inline]
     pub(crate) fn host_send(&mut self, host: u32, slot: u32) {
         let p = self.hosts[host as usize].port;
-        self.ports[p as usize].enqueue(&mut self.packets, slot);
+        self.enqueue(p, slot);
         self.kick_host(host, p);
     }
 
@@ -123,7 +123,11 @@ impl Simulation {
         let port = &mut self.ports[p as usize];
         let ready = port.ready();
         if ready != 0 {
-            let slot = port.dequeue(&self.packets, ready.trailing_zeros() as u8);
+            let class = ready.trailing_zeros() as u8;
+            if class >= DATA {
+                self.stats[p as usize].integrate(self.now, port.data_queue);
+            }
+            let slot = port.dequeue(&self.packets, class);
             port.launch(&mut self.packets, &mut self.calendar, self.arrival_base + p, slot, self.now);
         } else {
             let state = &mut self.hosts[host as usize];

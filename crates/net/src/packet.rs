@@ -98,7 +98,8 @@ impl Packet {
 }
 
 impl Packet {
-    /// The port by which a waiting packet entered its switch (the switch's own egress port of that link).
+    /// The port by which a waiting packet entered its switch (the switch's own egress port of that link); [`NIL`] for what
+    /// the switch itself sent.
     #[inline]
     pub fn ingress(&self) -> u32 {
         self.next_arrival.as_ps() as u32

@@ -3,7 +3,7 @@
 use farloop_units::{Bytes, Delta, Time};
 
 /// The outcome of one simulation.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunResult {
     /// One row per flow, in the order of the specification.
     pub flows: Vec<FlowRow>,
@@ -142,7 +142,7 @@ pub struct Totals {
     pub max_in_flight: u64,
     /// Bytes of memory held for packets, divided by `max_in_flight`: what one packet in flight costs.
     pub bytes_per_packet: u64,
-    /// Flows that finished.
+    /// Flows that delivered all of their size.
     pub finished: u64,
 }
 

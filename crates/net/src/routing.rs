@@ -90,12 +90,12 @@ impl Routes {
 /// A stable choice among `n` for a flow at a switch: a mixing hash, scaled by multiplication (no modulo bias).
 #[inline]
 fn pick(flow: u32, switch: u32, n: u16) -> u32 {
-    let mut h = u64::from(flow) << 32 | u64::from(switch);
+    let mut h = (u64::from(flow) << 32) | u64::from(switch);
     // The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
     h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     h ^= h >> 31;
-    ((h >> 32) * u64::from(n) >> 32) as u32
+    (((h >> 32) * u64::from(n)) >> 32) as u32
 }
 
 #[cfg(test)]

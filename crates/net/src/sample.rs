@@ -58,7 +58,11 @@ impl Simulation {
             stats.sampled_tx = port.tx_bytes;
             stats.sampled_paused = paused;
         }
-        self.calendar.set(self.sample_event, now + self.recorder.interval);
+        // A run without an end is over when nothing but samples is left.
+        self.calendar.cancel(self.sample_event);
+        if self.end != Time::NEVER || self.calendar.peek().is_some() {
+            self.calendar.set(self.sample_event, now + self.recorder.interval);
+        }
     }
 
     /// Schedules the first sample.

@@ -242,12 +242,19 @@ impl Simulation {
         if acked > 0 {
             sender.snd_una = seq;
             sender.snd_nxt = sender.snd_nxt.max(seq);
-            sender.duplicates = 0;
             sender.backoff = 0;
+            // What was to be sent again has arrived.
+            sender.resend_first = false;
+            let duplicates = std::mem::take(&mut sender.duplicates);
             match sender.recover {
                 Some(recover) if seq >= recover => sender.recover = None,
-                // A partial ACK: the next gap is lost too (RFC 6582 §3.2 step 3).
-                Some(_) if sender.tcp => sender.resend_first = true,
+                // A partial ACK: the next gap is lost too. The acknowledged packets left the network as duplicates, all but
+                // the one that was sent again (RFC 6582 §3.2 step 3).
+                Some(_) if sender.tcp => {
+                    sender.resend_first = true;
+                    let packets = acked.div_ceil(u64::from(sender.mss)) as u32;
+                    sender.duplicates = duplicates.saturating_sub(packets - 1);
+                }
                 _ => {}
             }
         } else if sender.tcp && kind == PacketKind::Ack && sender.snd_nxt > sender.snd_una {
@@ -277,7 +284,7 @@ impl Simulation {
         let sender = &mut self.senders[slot];
         if acked > 0 && sender.done() {
             self.packets.remove(packet_slot);
-            return self.finish(slot);
+            return self.retire(slot);
         }
         let mut effects = std::mem::take(&mut self.effects);
         {
@@ -386,20 +393,20 @@ impl Simulation {
         let sender = &mut self.senders[slot];
         sender.limit = sender.limit.min(sender.snd_max);
         if sender.done() {
-            self.finish(slot);
+            self.retire(slot);
         } else {
             self.reschedule(slot);
         }
     }
 
     /// The last byte is acknowledged: keep the row, free the state.
-    fn finish(&mut self, slot: u32) {
+    fn retire(&mut self, slot: u32) {
         let sender = self.senders.remove(slot);
         self.sender_of[sender.flow as usize] = crate::sim::DONE;
-        self.totals.finished += 1;
         let mut row = sender.row;
         // A flow that was stopped has no completion time.
         row.finish = (sender.limit == self.flow_specs[row.flow as usize].size.get()).then_some(self.now);
+        self.totals.finished += u64::from(row.finish.is_some());
         self.rows.push(row);
         let host = &mut self.hosts[sender.host as usize];
         match sender.place {

@@ -96,22 +96,21 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Runs to the end. `progress` is called every few hundred thousand events; it returns `false` to cancel.
+    /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
     pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Cancelled> {
         while self.step(self.end, 400_000) {
             if !progress(Progress { now: self.now, end: self.end, packet_hops: self.totals.packet_hops }) {
                 return Err(Cancelled);
             }
         }
-        Ok(self.conclude())
+        Ok(self.finish())
     }
 
     /// Executes events before or at `end`, at most `limit` of them; `false` when none is left.
     fn step(&mut self, end: Time, limit: u64) -> bool {
         for _ in 0..limit {
-            let Some((time, event)) = self.calendar.next().filter(|(time, _)| *time <= end) else { return false };
+            let Some((time, event)) = self.calendar.peek().filter(|(time, _)| *time <= end) else { return false };
             assert!(time >= self.now, "time runs backwards: {} after {}", time, self.now);
-            // Samples go on for ever: they alone keep nothing alive.
             self.now = time;
             self.totals.events += 1;
             self.execute(event);
@@ -193,6 +192,18 @@ impl Simulation {
         }
         self.packets.remove(slot);
         true
+    }
+
+    /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, p: u32, slot: u32) {
+        let (port, stats) = (&mut self.ports[p as usize], &mut self.stats[p as usize]);
+        let before = port.data_queue;
+        port.enqueue(&mut self.packets, slot);
+        if port.data_queue != before {
+            stats.integrate(self.now, before);
+            stats.note_queue(port.data_queue);
+        }
     }
 
     /// Something may have become ready at port `p`.
@@ -336,8 +347,9 @@ impl Simulation {
         path::ideal_time(&path, full, format.packet, last)
     }
 
-    /// Gathers the result and checks the run's invariants.
-    fn conclude(mut self) -> RunResult {
+    /// What the simulation gives back, as of the end of its specification, and the checks of its invariants. For who moves
+    /// it as a [`LogicalProcess`]; [`Simulation::run`] does both.
+    pub fn finish(mut self) -> RunResult {
         let end = if self.end == Time::NEVER { self.now } else { self.end };
         self.now = end;
         let mut flows: Vec<Option<FlowRow>> = vec![None; self.flow_specs.len()];
@@ -446,10 +458,13 @@ impl LogicalProcess for Simulation {
     type Message = std::convert::Infallible;
 
     fn next_event(&mut self) -> Time {
-        self.calendar.next().map_or(Time::NEVER, |(time, _)| time)
+        self.calendar.peek().map(|(time, _)| time).filter(|time| *time <= self.end).unwrap_or(Time::NEVER)
     }
     fn run_until(&mut self, end: Time, _: &mut dyn FnMut(usize, Self::Message)) {
-        while end > Time::ZERO && self.step(end - Delta::from_ps(1), u64::MAX) {}
+        if end > Time::ZERO {
+            let last = (end - Delta::from_ps(1)).min(self.end);
+            while self.step(last, u64::MAX) {}
+        }
     }
     fn receive(&mut self, _: usize, message: Self::Message) {
         match message {}

@@ -137,11 +137,7 @@ impl Simulation {
             return;
         }
         self.packets[slot].set_ingress(ingress);
-        let port = &mut self.ports[out as usize];
-        let stats = &mut self.stats[out as usize];
-        stats.integrate(self.now, port.data_queue);
-        port.enqueue(&mut self.packets, slot);
-        stats.note_queue(port.data_queue);
+        self.enqueue(out, slot);
         self.kick_switch_port(out);
     }
 
@@ -294,7 +290,10 @@ impl Simulation {
             if self.ports[p as usize].agent != NIL {
                 self.agent_dequeue(p, slot);
             }
-            self.release(s, ingress, (class - DATA) as usize, size, lossy);
+            // What the switch itself sent takes no buffer.
+            if ingress != NIL {
+                self.release(s, ingress, (class - DATA) as usize, size, lossy);
+            }
         }
     }
 
