@@ -1,7 +1,10 @@
 import json
 import signal
 import time
+import tomllib
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 import farloop
@@ -88,6 +91,19 @@ def test_lists(command, what):
     assert rows
     first = rows[0].get("name") or rows[0]["id"]
     assert first in done.stdout
+
+
+def test_schema_accepts_the_papers_scenarios_and_refuses_a_misspelt_key(command):
+    done = command("schema")
+    assert done.returncode == 0, done.stderr
+    validator = jsonschema.Draft202012Validator(json.loads(done.stdout))
+    scenarios = sorted((Path(__file__).parents[1] / "papers").glob("*/*.toml"))
+    assert scenarios
+    for path in scenarios:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        validator.validate(document)
+        document["network"]["bottelneck_rate"] = "1Gbps"
+        assert not validator.is_valid(document)
 
 
 def test_explain_shows_parameters(command):

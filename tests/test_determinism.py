@@ -1,6 +1,14 @@
 """The same scenario and seed give the same bytes, whatever else happens."""
 
 import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 import farloop
 
@@ -39,3 +47,41 @@ def test_the_seed_counts(small):
     first = farloop.run(small, algorithm="dctcp", set=red, seed=1)
     second = farloop.run(small, algorithm="dctcp", set=red, seed=2)
     assert not first.flows.equals(second.flows)
+
+
+def test_debug_and_release_builds_give_the_same_bytes(small, tmp_path):
+    """The installed module is a release build; the same sources unoptimised, with every check on, must agree."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("no cargo to build with")
+    root = Path(__file__).parents[1]
+    subprocess.run([cargo, "build", "--quiet", "--package", "farloop-py", "--lib"], cwd=root, check=True)
+    package = tmp_path / "debug" / "farloop"
+    package.mkdir(parents=True)
+    for part in (root / "python" / "farloop").iterdir():
+        if not part.name.startswith("_native"):
+            (package / part.name).symlink_to(part)
+    (package / "_native.abi3.so").symlink_to(_debug_library(root, cargo))
+    # Every source of randomness: RED marks, a lossy link, pauses.
+    changes = {"switch.kmin": "3kB", "switch.kmax": "300kB", "network.wan_loss": "0.001", "switch.xoff": "20kB"}
+    for algorithm in ("dcqcn", "gear", "gemini", "annulus"):
+        script = (
+            "import sys, farloop; assert farloop._native.__file__.startswith(sys.argv[1]), farloop._native.__file__; "
+            "changes = dict(pair.split('=') for pair in sys.argv[5:]); "
+            "farloop.run(sys.argv[2], algorithm=sys.argv[3], set=changes).save(sys.argv[4])"
+        )
+        arguments = [str(tmp_path / "debug"), str(small), algorithm, str(tmp_path / "debug-out" / algorithm)]
+        subprocess.run(
+            [sys.executable, "-c", script, *arguments, *(f"{k}={v}" for k, v in changes.items())],
+            env=os.environ | {"PYTHONPATH": str(tmp_path / "debug")},
+            check=True,
+        )
+        release = digests(farloop.run(small, algorithm=algorithm, set=changes).save(tmp_path / "release" / algorithm))
+        assert digests(tmp_path / "debug-out" / algorithm) == release, algorithm
+
+
+def _debug_library(root, cargo):
+    metadata = subprocess.run(
+        [cargo, "metadata", "--no-deps", "--format-version=1"], cwd=root, check=True, capture_output=True, text=True
+    )
+    return next((Path(json.loads(metadata.stdout)["target_directory"]) / "debug").glob("lib_native.*[!d]"))

@@ -172,6 +172,13 @@ def list_(
 
 @app.command()
 @guarded
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors that complete and check TOML."""
+    typer.echo(json.dumps(farloop.schema(), indent=2, ensure_ascii=False))
+
+
+@app.command()
+@guarded
 def explain(
     algorithm: Annotated[str, typer.Argument(metavar="ALGORITHM", help="An algorithm or a preset.")],
     as_json: JsonOption = False,
