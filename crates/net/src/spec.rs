@@ -22,7 +22,8 @@ pub struct NetworkSpec {
     /// The traffic, in any order.
     pub flows: Vec<FlowSpec>,
     /// Round-trip time inside a datacenter as algorithms see it ([`farloop_cc::FlowInfo::intra_rtt`]); `None` for the
-    /// largest base round-trip time of any flow between hosts of one datacenter (or of any flow, where there is none).
+    /// largest base round-trip time between the first host of a datacenter and its other hosts (without such a pair, the
+    /// smallest one of any flow).
     pub intra_rtt: Option<Delta>,
     /// What to record.
     pub record: RecordSpec,
