@@ -1,0 +1,151 @@
+//! The same specification gives the same result: twice, by another driver, and with the flows in another order.
+//! `docs/determinism.md` says why.
+
+mod common;
+use common::*;
+use farloop_cc::{AnyParams, algorithms};
+use farloop_net::result::FlowRow;
+use farloop_net::spec::*;
+use farloop_net::{RunResult, Simulation, simulate};
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+const SENDERS: u32 = 6;
+
+/// Six pairs of hosts over one bottleneck of 10 Gbps, with PFC in both switches, RED marking, telemetry, port agents and a
+/// bottleneck that loses and damages packets.
+fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
+    let spec = SwitchSpec {
+        buffer: Bytes::new(1_000_000),
+        alpha: 1.0,
+        pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
+        ecn: Some(EcnSpec { kmin: Bytes::new(5_000), kmax: Bytes::new(80_000), pmax: 0.2 }),
+        int: true,
+        agents: true,
+    };
+    let mut nodes = vec![switch("left", spec.clone()), switch("right", spec)];
+    let middle = LinkSpec { loss: 0.001, corruption: 0.001, ..link(0, 1, Rate::from_gbps(10), us(5)) };
+    let mut links = vec![middle];
+    for i in 0..SENDERS {
+        nodes.extend([host(&format!("s{i}")), host(&format!("d{i}"))]);
+        let edge = Rate::from_gbps(25);
+        links.extend([link(2 + 2 * i, 0, edge, us(1)), link(3 + 2 * i, 1, edge, us(1))]);
+    }
+    let count = algorithms.len() as u16;
+    let flows = (0..SENDERS)
+        .map(|i| FlowSpec {
+            algorithm: i as u16 % count,
+            class: (i % 2) as u8,
+            ..flow(2 + 2 * i, 3 + 2 * i, Time::ZERO, Bytes::new(400_000 + 100_000 * u64::from(i)))
+        })
+        .collect();
+    NetworkSpec {
+        transport: transport(kind),
+        algorithms,
+        record: RecordSpec { interval: Some(us(20)), flows: (0..SENDERS).collect(), ports: vec![(0, 1)] },
+        end: Time::ZERO + Delta::from_ms(20),
+        ..network(nodes, links, algorithm("fixed", &[]), flows)
+    }
+}
+
+fn run(spec: &NetworkSpec) -> RunResult {
+    let result = simulate(spec.clone()).expect("valid");
+    sound(&result);
+    result
+}
+
+/// Every registered algorithm and preset, each with `fixed` as a neighbour that keeps the queue busy; and six at once.
+fn every_case() -> impl Iterator<Item = (&'static str, NetworkSpec)> {
+    let pairs = algorithms::all().into_iter().map(|info| (info.name, vec![info.name, "fixed"]));
+    let six = ("six at once", vec!["gear", "hpcc", "dcqcn", "annulus", "cubic", "fixed"]);
+    pairs.chain([six]).flat_map(|(name, names)| {
+        [TransportKind::Rdma, TransportKind::Tcp].map(|kind| {
+            let algorithms = names.iter().map(|n| algorithm(n, &[])).collect();
+            (name, mixed(algorithms, kind))
+        })
+    })
+}
+
+#[test]
+fn twice_the_same_and_another_seed_another_result() {
+    for (name, spec) in every_case() {
+        let first = run(&spec);
+        assert!(first.ports.iter().any(|p| p.pauses > 0), "{name}: no pause in the case");
+        assert!(first.totals.lost > 0 && first.totals.corrupted > 0, "{name}: no loss in the case");
+        assert!(first.ports.iter().any(|p| p.marked > 0), "{name}: no mark in the case");
+        assert!(first == run(&spec), "{name}: two runs differ");
+        let other = run(&NetworkSpec { seed: 2, ..spec });
+        assert_ne!(first.flows, other.flows, "{name}: the seed has no effect");
+    }
+}
+
+#[test]
+fn without_chance_the_seed_has_no_effect() {
+    let mut spec = mixed(vec![algorithm("dctcp", &[])], TransportKind::Tcp);
+    spec.links[0] = link(0, 1, Rate::from_gbps(10), us(5));
+    for node in &mut spec.nodes {
+        if let NodeKind::Switch(switch) = &mut node.kind {
+            let k = Bytes::new(40_000);
+            switch.ecn = Some(EcnSpec { kmin: k, kmax: k, pmax: 1.0 });
+        }
+    }
+    let first = run(&spec);
+    assert!(first.ports.iter().any(|p| p.marked > 0));
+    assert!(first == run(&NetworkSpec { seed: 2, ..spec }));
+}
+
+/// One path each, one flow per host: a flow's number is then a mere name.
+#[test]
+fn permuted_flows_give_permuted_rows() {
+    for (name, spec) in every_case() {
+        let straight = run(&spec);
+        let order = [3, 0, 5, 1, 4, 2];
+        let mut permuted = spec.clone();
+        permuted.flows = order.iter().map(|f| spec.flows[*f]).collect();
+        let permuted = run(&permuted);
+        for (place, flow) in order.into_iter().enumerate() {
+            let named = FlowRow { flow: flow as u32, ..permuted.flows[place] };
+            assert_eq!(named, straight.flows[flow], "{name}");
+        }
+        assert_eq!(permuted.ports, straight.ports, "{name}");
+    }
+}
+
+#[test]
+fn the_parallel_engine_gives_what_the_own_loop_gives() {
+    for (name, spec) in every_case() {
+        let whole = run(&spec);
+        // In one go; and stopped and resumed in the middle of everything.
+        for pauses in [vec![], vec![Time::from_ps(1), Time::from_ps(123_456_789), Time::from_ps(5_000_000_000)]] {
+            let mut simulation = Simulation::new(spec.clone()).expect("valid");
+            for end in pauses.into_iter().chain([Time::NEVER]) {
+                farloop_engine::run_conservatively(std::slice::from_mut(&mut simulation), Delta::ZERO, end, 1);
+            }
+            assert!(simulation.finish() == whole, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_run_without_an_end_is_over_when_nothing_is_left() {
+    let mut spec = mixed(vec![algorithm("reno", &[])], TransportKind::Tcp);
+    spec.end = Time::NEVER;
+    let result = run(&spec);
+    assert_eq!(result.totals.finished, u64::from(SENDERS));
+    let last = result.flows.iter().filter_map(|f| f.finish).max().expect("all finish");
+    // Timers that were put off and the next sample may come later.
+    assert!(result.totals.end.since(last) <= Delta::from_ms(2), "{} after {last}", result.totals.end);
+}
+
+/// FNV-1a over the debug form: the numbers themselves, independent of memory layout.
+fn digest(result: &RunResult) -> u64 {
+    let text = format!("{:?} {:?} {:?}", result.flows, result.ports, result.flow_series);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[test]
+fn the_digest_of_a_mixed_run_is_pinned() {
+    // Any build on any machine must arrive here. Whoever changes it changes results: say so in the changelog.
+    let pair = vec![algorithm("dctcp", &[]), algorithm("fixed", &[])];
+    assert_eq!(digest(&run(&mixed(pair, TransportKind::Rdma))), PINNED);
+}
+const PINNED: u64 = 17_376_145_277_518_893_103;
