@@ -12,7 +12,20 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 /// Each cell: utilisation of the bottleneck in % / Jain's fairness index of goodput / 99th percentile of the queue in kB.
 /// `lossless`: RDMA with PFC, starting at line rate; `lossy`: TCP with drops at the full buffer, starting with ten packets
 /// (RFC 6928). ECN marks from 80 kB (step) in both.
-const EXPECTED: &str = "";
+const EXPECTED: &str = "
+        |  lossless 1MB 20us |   lossless 4MB 1ms |   lossy 200kB 20us |      lossy 2MB 1ms
+  fixed |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |     100 / 1.00 / 5 |       2 / 1.00 / 0
+   reno |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |   100 / 1.00 / 198 |      34 / 1.00 / 3
+  cubic |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |    95 / 1.00 / 198 |   100 / 1.00 / 511
+  vegas |     100 / 0.98 / 9 |   100 / 0.51 / 926 |     100 / 1.00 / 9 |    100 / 0.51 / 29
+  dctcp |    100 / 1.00 / 85 |     95 / 1.00 / 85 |    100 / 1.00 / 85 |      39 / 1.00 / 3
+ gemini |    100 / 1.00 / 83 |     99 / 1.00 / 95 |    100 / 1.00 / 85 |     99 / 1.00 / 95
+   hpcc |      94 / 1.00 / 2 |      95 / 1.00 / 2 |      94 / 1.00 / 2 |      95 / 1.00 / 2
+ timely |     93 / 0.96 / 46 |       2 / 1.00 / 0 |     94 / 0.89 / 46 |       2 / 0.98 / 0
+  dcqcn |    81 / 1.00 / 112 |   69 / 1.00 / 1363 |    81 / 1.00 / 112 |   69 / 0.98 / 1621
+annulus |     93 / 1.00 / 71 |    100 / 1.00 / 29 |     95 / 1.00 / 66 |    100 / 1.00 / 29
+   gear |      94 / 1.00 / 2 |      96 / 0.98 / 2 |      94 / 1.00 / 2 |      96 / 0.98 / 2
+";
 
 struct Column {
     name: &'static str,
@@ -28,7 +41,8 @@ const COLUMNS: [Column; 4] = [
     Column { name: "lossy 2MB 1ms", kind: TransportKind::Tcp, buffer: 2_000_000, rtt: Delta::from_ms(1) },
 ];
 
-const ROWS: [&str; 10] = ["fixed", "reno", "cubic", "vegas", "dctcp", "gemini", "hpcc", "timely", "dcqcn", "gear"];
+const ROWS: [&str; 11] =
+    ["fixed", "reno", "cubic", "vegas", "dctcp", "gemini", "hpcc", "timely", "dcqcn", "annulus", "gear"];
 
 fn cell(name: &str, column: &Column) -> String {
     let lossless = column.kind == TransportKind::Rdma;
