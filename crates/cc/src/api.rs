@@ -119,6 +119,11 @@ pub enum Signal {
         /// |Fb| quantized to six bits.
         feedback: u8,
     },
+    /// Notification of PCN (NSDI 2020): the flow is congested, and arrives at this rate.
+    ReceiveRate {
+        /// Rate of arrival on the wire, headers and framing included.
+        rate: Rate,
+    },
 }
 
 /// One of a flow's (or port's) timers: algorithms number their own, from 0 to [`TimerId::COUNT`] - 1.
@@ -266,7 +271,7 @@ pub enum Admit {
 /// The half at an egress port of a switch.
 ///
 /// `queue` is the number of data bytes that wait at the port: for `on_enqueue` without the packet at hand, for `on_dequeue`
-/// after it left.
+/// after it left. Signals go to the source of the packet at hand; `on_pause` and `on_timer` have none, and send none.
 pub trait PortAgent: Send {
     /// A packet is about to join the queue.
     fn on_enqueue(&mut self, _ctx: &mut Ctx<'_>, _head: &mut Head, _queue: Bytes) -> Admit {
@@ -276,6 +281,8 @@ pub trait PortAgent: Send {
     fn on_dequeue(&mut self, _ctx: &mut Ctx<'_>, _head: &mut Head, _queue: Bytes) {}
     /// An ACK or signal that entered the switch by this port passes on towards its source.
     fn on_reverse(&mut self, _ctx: &mut Ctx<'_>, _head: &mut Head, _queue: Bytes) {}
+    /// The neighbour paused the port by PFC (`paused`), or lets it go on in all classes again.
+    fn on_pause(&mut self, _ctx: &mut Ctx<'_>, _paused: bool, _queue: Bytes) {}
     /// An armed timer fired.
     fn on_timer(&mut self, _ctx: &mut Ctx<'_>, _timer: TimerId, _queue: Bytes) {}
 }

@@ -125,7 +125,11 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                 sender.on_loss(&mut ctx, &Loss { kind, in_flight, snd_nxt: Bytes::new(nxt) });
             }
             6 => {
-                let signal = if s.flag { Signal::Cnp } else { Signal::Quantized { feedback: (s.a % 64) as u8 } };
+                let signal = match s.a % 3 {
+                    0 => Signal::Cnp,
+                    1 => Signal::Quantized { feedback: (s.b % 64) as u8 },
+                    _ => Signal::ReceiveRate { rate: Rate::from_bps(u64::from(s.b) << (s.gap % 32)) },
+                };
                 sender.on_signal(&mut ctx, &signal);
             }
             _ => sender.on_timer(&mut ctx, TimerId((s.a % TimerId::COUNT as u32) as u8)),

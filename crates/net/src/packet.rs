@@ -29,6 +29,8 @@ pub(crate) enum PacketKind {
     Cnp,
     /// QCN feedback; `Packet::value` is the quantized feedback.
     Quantized,
+    /// PCN's notification; `Packet::seq` is the receiving rate in bit/s.
+    ReceiveRate,
     /// PFC frame: the data class in `Packet::value` must stop.
     Xoff,
     /// PFC frame: the data class in `Packet::value` may go on.

@@ -323,6 +323,7 @@ impl Simulation {
         }
         let signal = match packet.kind {
             PacketKind::Cnp => Signal::Cnp,
+            PacketKind::ReceiveRate => Signal::ReceiveRate { rate: Rate::from_bps(packet.seq) },
             _ => Signal::Quantized { feedback: packet.value as u8 },
         };
         self.with_sender(slot, |cc, ctx| cc.on_signal(ctx, &signal));
@@ -377,14 +378,16 @@ impl Simulation {
     /// Sends a control packet about `flow` from host or switch port `p` to the flow's source.
     pub(crate) fn signal_packet(&self, flow: u32, signal: Signal) -> Packet {
         let spec = &self.flow_specs[flow as usize];
-        let (kind, value) = match signal {
-            Signal::Cnp => (PacketKind::Cnp, 0),
-            Signal::Quantized { feedback } => (PacketKind::Quantized, u16::from(feedback)),
+        let (kind, value, seq) = match signal {
+            Signal::Cnp => (PacketKind::Cnp, 0, 0),
+            Signal::Quantized { feedback } => (PacketKind::Quantized, u16::from(feedback), 0),
+            Signal::ReceiveRate { rate } => (PacketKind::ReceiveRate, 0, rate.as_bps()),
         };
         let wire = self.formats[spec.algorithm as usize].ack_wire;
         let class = if self.transport.control_priority { CONTROL } else { DATA };
         let mut packet = Packet::new(kind, class, flow, self.host_of(spec.src), wire);
         packet.value = value;
+        packet.seq = seq;
         packet
     }
 

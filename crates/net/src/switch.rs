@@ -234,6 +234,7 @@ impl Simulation {
         let frame = self.packets[slot];
         self.packets.remove(slot);
         let bit = 1 << (DATA + frame.value as u8);
+        let was_paused = self.ports[p as usize].paused != 0;
         let (port, stats) = (&mut self.ports[p as usize], &mut self.stats[p as usize]);
         if frame.kind == PacketKind::Xoff {
             port.paused |= bit;
@@ -246,6 +247,10 @@ impl Simulation {
             {
                 stats.row.paused += self.now - since;
             }
+        }
+        let (paused, queue) = (self.ports[p as usize].paused != 0, self.queue_of(p));
+        if paused != was_paused && self.ports[p as usize].agent != NIL {
+            self.with_agent(p, NIL, |agent, ctx| agent.on_pause(ctx, paused, queue));
         }
         self.kick(p);
     }
@@ -301,9 +306,7 @@ impl Simulation {
     fn agent_enqueue(&mut self, p: u32, slot: u32) -> bool {
         let (mut head, queue) = (self.head(slot), self.queue_of(p));
         let admit = self.with_agent(p, head.flow, |agent, ctx| agent.on_enqueue(ctx, &mut head, queue));
-        if head.ecn_marked {
-            self.packets[slot].flags |= MARKED;
-        }
+        self.take_mark(p, slot, &head);
         if admit == Admit::Drop {
             self.stats[p as usize].row.dropped_agent += 1;
             self.totals.dropped_agent += 1;
@@ -315,9 +318,7 @@ impl Simulation {
     fn agent_dequeue(&mut self, p: u32, slot: u32) {
         let (mut head, queue) = (self.head(slot), self.queue_of(p));
         self.with_agent(p, head.flow, |agent, ctx| agent.on_dequeue(ctx, &mut head, queue));
-        if head.ecn_marked {
-            self.packets[slot].flags |= MARKED;
-        }
+        self.take_mark(p, slot, &head);
     }
 
     fn agent_reverse(&mut self, p: u32, slot: u32) {
@@ -325,6 +326,15 @@ impl Simulation {
         self.with_agent(p, head.flow, |agent, ctx| agent.on_reverse(ctx, &mut head, queue));
         if head.ecn_marked {
             self.packets[slot].flags |= MARKED;
+        }
+    }
+
+    /// Marks the packet in `slot`, which leaves by port `p`, if its agent says so.
+    fn take_mark(&mut self, p: u32, slot: u32, head: &Head) {
+        let packet = &mut self.packets[slot];
+        if head.ecn_marked && packet.flags & MARKED == 0 {
+            packet.flags |= MARKED;
+            self.stats[p as usize].row.marked += u64::from(head.data);
         }
     }
 

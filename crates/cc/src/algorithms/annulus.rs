@@ -275,6 +275,7 @@ impl Sender for AnnulusSender {
                 let factor = 1.0 - self.gd * f64::from(*feedback);
                 self.near.cut(ctx, factor.max(self.min_decrease_factor)); // (3)
             }
+            Signal::ReceiveRate { .. } => {}
         }
     }
     fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {

@@ -14,7 +14,11 @@ pub mod fixed;
 pub mod gear;
 pub mod gemini;
 pub mod hpcc;
+pub mod pcn;
+pub mod poseidon;
+pub mod powertcp;
 pub mod reno;
+pub mod swift;
 pub mod timely;
 pub mod vegas;
 pub mod window;
@@ -37,6 +41,11 @@ registry! {
     Annulus = annulus::Annulus,
     Vegas = vegas::Vegas,
     Gear = gear::Gear,
+    Poseidon = poseidon::Poseidon,
+    PowerTcp = powertcp::PowerTcp,
+    ThetaPowerTcp = powertcp::ThetaPowerTcp,
+    Swift = swift::Swift,
+    Pcn = pcn::Pcn,
 }
 
 /// What the registry knows of one algorithm or preset.

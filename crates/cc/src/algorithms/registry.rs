@@ -113,6 +113,9 @@ macro_rules! registry {
             fn on_reverse(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) {
                 match self { $(AnyPort::$variant(a) => a.on_reverse(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_reverse(ctx, head, queue) }
             }
+            fn on_pause(&mut self, ctx: &mut Ctx<'_>, paused: bool, queue: Bytes) {
+                match self { $(AnyPort::$variant(a) => a.on_pause(ctx, paused, queue),)+ AnyPort::Dyn(a) => a.on_pause(ctx, paused, queue) }
+            }
             fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId, queue: Bytes) {
                 match self { $(AnyPort::$variant(a) => a.on_timer(ctx, timer, queue),)+ AnyPort::Dyn(a) => a.on_timer(ctx, timer, queue) }
             }

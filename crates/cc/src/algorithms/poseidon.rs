@@ -1,0 +1,302 @@
+//! `poseidon`: rates set by the largest per-hop delay, against a target that falls with the flow's rate.
+//!
+//! Source: Wang et al., "Poseidon: Efficient, Robust, and Practical Datacenter CC via Deployable INT", NSDI 2023; hops without
+//! telemetry: the rule that Gear, IEEE ToN 2025, §V-A, ran as Poseidon's. Equation numbers are those of `spec/poseidon.md`.
+//!
+//! The model in five lines:
+//! - each ACK's telemetry gives the delay of every hop; the largest is MPD;
+//! - the target MPT is large for slow flows and small for fast ones, so only equal rates agree on one MPD;
+//! - below the target the window grows, by the factor U per round trip; above it it shrinks by U, once per round trip;
+//! - U is the m-th power of the ratio between the rate whose target is MPD and the flow's rate;
+//! - a window below one packet is kept by pacing.
+//!
+//! ```text
+//!   MPT
+//!   k + p |\
+//!         | \__            a flow at `rate` sees MPD:
+//!         |    \___          under the curve: multiply up
+//!         |        \____     over it:         multiply down
+//!   k     |_____________\_
+//!          min_rate   max_rate  (logarithmic)
+//! ```
+
+use super::swift::{PacedLimits, PacedWindow};
+use crate::api::*;
+use farloop_units::{Delta, Rate};
+
+farloop_units::choice! {
+    /// What is taken for the delay of hops that do not stamp telemetry.
+    pub enum InferFabric {
+        /// Nothing: MPD is the largest stamped delay.
+        None = "none",
+        /// The larger of MPD and RTT - MPD, the whole round-trip time without what MPD explains (Gear §V-A).
+        RttMinusMpd = "rtt_minus_mpd",
+    }
+}
+
+farloop_units::params! {
+    /// Parameters of [`Poseidon`].
+    pub struct PoseidonParams {
+        /// Range of the target: MPT is k + p at `min_rate`.
+        p: Delta = Delta::from_us(40), in Delta::from_ns(1) => Delta::from_secs(1);
+        /// Smallest target: MPT is k at `max_rate`.
+        k: Delta = Delta::from_us(2), in Delta::ZERO => Delta::from_secs(1);
+        /// Step: the exponent of U. 1 jumps to the rate whose target is MPD within one round trip, less goes part of the way.
+        m: f64 = 0.25, in 0.001 => 1.0;
+        /// Rate with the largest target.
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        /// Rate with the smallest target; "none" for the flow's line rate. All flows of a network must agree on it, or they are
+        /// not fair to each other.
+        max_rate: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
+        /// Largest fraction of the window that one cut takes (as in Swift).
+        max_mdf: f64 = 0.5, in 0.0 => 0.99;
+        /// Smallest window in packets (as in Swift).
+        min_cwnd: f64 = 0.01, in 0.0001 => 1.0;
+        /// Timeouts in a row that reset the window to `min_cwnd` (as in Swift).
+        retransmit_reset: u32 = 5, in 1 => 1000;
+        /// What is taken for the delay of hops that do not stamp telemetry.
+        infer_fabric: InferFabric = InferFabric::None;
+    }
+}
+
+/// Poseidon: see the header of this file.
+pub struct Poseidon;
+
+impl Algorithm for Poseidon {
+    const NAME: &'static str = "poseidon";
+    const SUMMARY: &'static str = "the largest per-hop delay against a target that falls with the rate";
+    const SOURCE: &'static str = "Wang et al., NSDI 2023; hops without telemetry: Gear, IEEE ToN 2025, §V-A";
+    const NEEDS: Needs = Needs { ecn: false, int: true, header_bytes: 0, port_agent: false };
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "poseidon-partial",
+        summary: "Poseidon where some switches have no telemetry: congestion there is inferred from RTT - MPD (Gear §V-A)",
+        settings: &[("infer_fabric", "rtt_minus_mpd")],
+    }];
+    type Params = PoseidonParams;
+    type Sender = PoseidonSender;
+    type Receiver = EchoReceiver;
+    type Port = NoPortAgent;
+
+    fn sender(params: &PoseidonParams, flow: &FlowInfo) -> PoseidonSender {
+        PoseidonSender::new(params, flow)
+    }
+    fn receiver(_: &PoseidonParams, _: &FlowInfo) -> EchoReceiver {
+        EchoReceiver
+    }
+}
+
+/// The sender half of [`Poseidon`].
+pub struct PoseidonSender {
+    window: PacedWindow,
+    /// Seconds.
+    p: f64,
+    k: f64,
+    m: f64,
+    /// Bits per second.
+    min_rate: f64,
+    max_rate: f64,
+    /// ln(max_rate / min_rate).
+    span: f64,
+    infer_fabric: InferFabric,
+}
+
+impl PoseidonSender {
+    /// A sender that starts at the flow's initial rate or window.
+    pub fn new(p: &PoseidonParams, flow: &FlowInfo) -> PoseidonSender {
+        let limits = PacedLimits {
+            lowest: p.min_cwnd,
+            longest_rtt: flow.base_rtt + p.k,
+            max_decrease: p.max_mdf,
+            retransmit_reset: p.retransmit_reset,
+        };
+        let max_rate = p.max_rate.unwrap_or(flow.line_rate).as_f64().max(2.0);
+        // The logarithmic scale needs two different ends.
+        let min_rate = p.min_rate.as_f64().min(max_rate / 2.0);
+        PoseidonSender {
+            window: PacedWindow::new(limits, flow),
+            p: p.p.as_secs_f64(),
+            k: p.k.as_secs_f64(),
+            m: p.m,
+            min_rate,
+            max_rate,
+            span: libm::log(max_rate / min_rate),
+            infer_fabric: p.infer_fabric,
+        }
+    }
+
+    /// MPT (2): the target in seconds at `rate` bits per second.
+    fn target(&self, rate: f64) -> f64 {
+        let rate = rate.clamp(self.min_rate, self.max_rate);
+        self.p * libm::log(self.max_rate / rate) / self.span + self.k
+    }
+
+    /// The delay in seconds that the flow reacts to; `None` where nothing was measured.
+    fn delay(&self, ack: &Ack<'_>) -> Option<f64> {
+        let mpd = ack.int.iter().map(|record| {
+            let hop = record.unpack();
+            hop.qlen.as_f64() * 8.0 / hop.rate.as_f64().max(1.0) // (1)
+        });
+        let mpd = mpd.reduce(f64::max);
+        match self.infer_fabric {
+            InferFabric::None => mpd,
+            InferFabric::RttMinusMpd => {
+                let mpd = mpd.unwrap_or(0.0);
+                Some(mpd.max(ack.rtt.as_secs_f64() - mpd)) // (5)
+            }
+        }
+    }
+
+    /// ln U (3) for a share `part` of a round trip.
+    fn log_ratio(&self, delay: f64, part: f64) -> f64 {
+        (self.target(self.window.rate()) - delay) / self.p * self.span * self.m * part
+    }
+}
+
+impl Sender for PoseidonSender {
+    fn control(&self) -> Control {
+        self.window.control()
+    }
+    fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        self.window.observe(ack);
+        let Some(delay) = self.delay(ack) else { return };
+        let log_ratio = self.log_ratio(delay, 1.0);
+        if log_ratio < 0.0 {
+            self.window.cut(ctx.now(), libm::exp(log_ratio)); // (4)
+        } else if !ack.in_recovery {
+            // A window's worth of ACKs multiplies by U: each takes its share of the exponent.
+            let growth = libm::exp(log_ratio * self.window.share(ack)) - 1.0;
+            self.window.add(self.window.packets() * growth);
+        }
+    }
+    fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
+        self.window.on_loss(ctx.now(), loss.kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::window::tests::ack;
+    use super::*;
+    use crate::int::IntRecord;
+    use crate::testing::{Bench, flow, hop};
+    use farloop_units::Bytes;
+
+    fn bench(params: &PoseidonParams, packets: u64) -> Bench<PoseidonSender> {
+        let info = FlowInfo { initial_cwnd: Some(Bytes::new(packets * 1460)), ..flow(false) };
+        Bench::new(Poseidon::sender(params, &info))
+    }
+    /// A record of a queue that takes `us` at 100 Gbps.
+    fn waits(us: u64) -> IntRecord {
+        hop(Delta::ZERO, 0, us * 12_500)
+    }
+    fn one(b: &mut Bench<PoseidonSender>, rtt_us: u64, int: &[IntRecord]) -> f64 {
+        b.ack(&Ack { rtt: Delta::from_us(rtt_us), int, ..ack(1, 1, 100) });
+        b.sender.window.packets()
+    }
+
+    #[test]
+    fn the_target_falls_with_the_logarithm_of_the_rate() {
+        let b = bench(&PoseidonParams::default(), 1);
+        let us = |gbps: f64| b.sender.target(gbps * 1e9) * 1e6;
+        // (2): three decades between 100 Mbps and 100 Gbps share 40 µs.
+        for (gbps, target) in
+            [(0.01, 42.0), (0.1, 42.0), (1.0, 2.0 + 80.0 / 3.0), (10.0, 2.0 + 40.0 / 3.0), (100.0, 2.0)]
+        {
+            assert!((us(gbps) - target).abs() < 1e-9, "{gbps} Gbps: {}", us(gbps));
+        }
+    }
+
+    #[test]
+    fn above_the_target_the_window_shrinks_by_u_once_per_round() {
+        let mut b = bench(&PoseidonParams::default(), 26);
+        // 26 packets of 12,304 bits in 31.9904 µs are 10 Gbps, whose target is 15.33 µs. MPD = 15.33 + 4 µs:
+        // U = exp(-4/40 · ln 1000 · 0.25) = 1000^(-0.025) = 0.8414.
+        let int = [waits(3), hop(Delta::ZERO, 0, 241_667)];
+        let a = Ack { rtt: Delta::from_ps(31_990_400), int: &int, ..ack(1, 1, 100) };
+        b.ack(&a);
+        assert!((b.sender.window.packets() - 26.0 * 0.841_395).abs() < 1e-3, "{}", b.sender.window.packets());
+        let before = b.sender.window.packets();
+        b.now += Delta::from_us(31);
+        b.ack(&a);
+        assert_eq!(b.sender.window.packets(), before);
+    }
+
+    #[test]
+    fn below_the_target_a_window_of_acks_multiplies_by_u() {
+        // A small step makes U nearly constant while the window grows.
+        let params = PoseidonParams { m: 0.01, ..PoseidonParams::default() };
+        let mut b = bench(&params, 26);
+        for _ in 0..26 {
+            one(&mut b, 32, &[waits(5)]);
+        }
+        // 10 Gbps: target 15.33 µs; U = exp(10.33/40 · ln 1000 · 0.01) = 1.0180, and a little less as the rate grows by that.
+        assert!((b.sender.window.packets() / 26.0 - 1.0178).abs() < 2e-4, "{}", b.sender.window.packets());
+    }
+
+    #[test]
+    fn a_step_of_one_goes_to_the_rate_whose_target_is_the_delay() {
+        let params = PoseidonParams { m: 1.0, max_mdf: 0.99, ..PoseidonParams::default() };
+        let mut b = bench(&params, 26);
+        // MPD = 2 + 80/3 µs is the target of 1 Gbps: from 10 Gbps a tenth.
+        let int = [hop(Delta::ZERO, 0, 358_333)];
+        b.ack(&Ack { rtt: Delta::from_ps(31_990_400), int: &int, ..ack(1, 1, 100) });
+        assert!((b.sender.window.packets() - 2.6).abs() < 1e-3, "{}", b.sender.window.packets());
+    }
+
+    #[test]
+    fn unequal_flows_at_one_hop_become_equal_with_the_predicted_queue() {
+        // Two flows share 100 Gbps; the queue is what their windows exceed the path by. Fixed point: MPD = k + p·ln 2/ln 1000.
+        let params = PoseidonParams::default();
+        let mut flows = [bench(&params, 200), bench(&params, 5)];
+        for round in 0..4000 {
+            let total: f64 = flows.iter().map(|b| b.sender.window.packets()).sum();
+            let queue = (total * 1538.0 - 400_000.0).max(0.0);
+            let rtt = Delta::from_us(32) + Delta::from_ps((queue * 80.0) as u64);
+            let int = [hop(Delta::ZERO, 0, queue as u64)];
+            for b in &mut flows {
+                b.now += Delta::from_us(4);
+                let packets = (b.sender.window.packets() / 8.0).max(1.0) as u64;
+                b.ack(&Ack { rtt, int: &int, ..ack(round, packets, 100) });
+            }
+        }
+        let [a, b] = flows.map(|b| b.sender.window.packets());
+        assert!((a / b - 1.0).abs() < 0.02, "{a} and {b}");
+        let delay = ((a + b) * 1538.0 - 400_000.0) * 8.0 / 100e9 * 1e6;
+        assert!((delay - (2.0 + 40.0 * 0.100_343)).abs() < 0.3, "{delay}");
+    }
+
+    #[test]
+    fn the_whole_rtt_counts_where_the_fabric_is_inferred() {
+        let params = PoseidonParams { infer_fabric: InferFabric::RttMinusMpd, ..PoseidonParams::default() };
+        let mut b = bench(&params, 26);
+        let a = Ack { rtt: Delta::from_us(32), int: &[waits(5)], ..ack(1, 1, 100) };
+        assert!((b.sender.delay(&a).expect("always") - 27e-6).abs() < 1e-12); // (5)
+        let a = Ack { int: &[waits(30)], ..a };
+        assert!((b.sender.delay(&a).expect("always") - 30e-6).abs() < 1e-12);
+        // 50 ms of propagation look like congestion: each round halves the window. Gear Fig. 17(b).
+        let trace: Vec<f64> = (0..4)
+            .map(|_| {
+                b.now += Delta::from_ms(50);
+                one(&mut b, 50_000, &[waits(5)])
+            })
+            .collect();
+        assert_eq!(trace, [13.0, 6.5, 3.25, 1.625]);
+    }
+
+    #[test]
+    fn without_telemetry_and_in_recovery_nothing_grows() {
+        let mut b = bench(&PoseidonParams::default(), 26);
+        assert_eq!(one(&mut b, 32, &[]), 26.0);
+        let int = [waits(0)];
+        b.ack(&Ack { rtt: Delta::from_us(32), int: &int, in_recovery: true, ..ack(1, 1, 100) });
+        assert_eq!(b.sender.window.packets(), 26.0);
+        assert!(one(&mut b, 32, &int) > 26.0);
+    }
+
+    #[test]
+    fn losses_are_handled_as_in_swift() {
+        let mut b = bench(&PoseidonParams::default(), 26);
+        b.loss(LossKind::FastRetransmit, Bytes::ZERO, Bytes::ZERO);
+        assert_eq!(b.sender.window.packets(), 13.0);
+    }
+}
