@@ -146,16 +146,12 @@ fn check_buffers(
     let header_bytes = algorithms.iter().map(|a| a.needs().header_bytes).max().unwrap_or(0);
     let largest = data.max(transport.ack + transport.framing + Bytes::new(u64::from(header_bytes)));
     let classes = (0..FlowSpec::CLASSES).filter(|c| flows.iter().any(|f| f.class == *c)).count().max(1);
-    let pauses = |node: NodeId| match &plan.nodes[node as usize].kind {
-        NodeKind::Host => true,
-        NodeKind::Switch(switch) => switch.pfc.is_some(),
-    };
     // Headrooms are at most 10^15 bytes and links fewer than 10^6: their sum needs the wide type.
     let mut reserved = vec![0u128; plan.nodes.len()];
     for link in &plan.links {
         for (node, peer) in [(link.spec.a, link.spec.b), (link.spec.b, link.spec.a)] {
             let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &plan.nodes[node as usize].kind else { continue };
-            if pauses(peer) {
+            if plan.nodes[node as usize].pauses(&plan.nodes[peer as usize]) {
                 let headroom = pfc.headroom.unwrap_or_else(|| required_headroom(&link.spec, largest));
                 reserved[node as usize] += u128::from(headroom.get()) * classes as u128;
             }
