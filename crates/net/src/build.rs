@@ -332,10 +332,6 @@ fn buffers(
     stats: &mut [PortStats],
     largest: Bytes,
 ) -> Result<(Vec<Ingress>, Vec<Switch>), BuildError> {
-    let does_pfc = |node: u32| match &spec.nodes[node as usize].kind {
-        NodeKind::Host => true,
-        NodeKind::Switch(s) => s.pfc.is_some(),
-    };
     // Headroom is reserved for each class that carries traffic.
     let classes = (0..DATA_CLASSES as u8).filter(|c| spec.flows.iter().any(|f| f.class == *c)).count().max(1) as u64;
     let mut ingress = vec![Ingress::default(); stats.len()];
@@ -343,7 +339,7 @@ fn buffers(
     for (i, link) in spec.links.iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
             let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &spec.nodes[node as usize].kind else { continue };
-            if !does_pfc(peer) {
+            if !spec.nodes[node as usize].pauses(&spec.nodes[peer as usize]) {
                 continue;
             }
             let capacity = pfc.headroom.unwrap_or_else(|| required_headroom(link, largest));

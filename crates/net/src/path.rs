@@ -1,7 +1,32 @@
-//! Closed forms over a path: base round-trip time and ideal completion time.
+//! Paths: which way flows take, and closed forms over a path: base round-trip time and ideal completion time.
 
-use crate::port::Port;
+use crate::port::{NodeRef, Port};
+use crate::sim::Simulation;
+use crate::spec::NodeId;
 use farloop_units::{Bytes, Delta};
+
+impl Simulation {
+    /// The egress ports (node, neighbour) that the data packets of `flow` leave by, from its source to its destination.
+    ///
+    /// # Panics
+    /// There is no such flow.
+    pub fn path_of(&self, flow: u32) -> Vec<(NodeId, NodeId)> {
+        let spec = &self.flow_specs[flow as usize];
+        let ports = self.path_ports(self.host_of(spec.src), self.host_of(spec.dst), flow);
+        ports.into_iter().map(|p| &self.stats[p as usize].row).map(|row| (row.node, row.peer)).collect()
+    }
+
+    /// The neighbours of the switch `node` among which it spreads flows to the host `destination` (equal-cost multi-path), in the
+    /// order of its ports. Empty where there is no path, and for nodes that are no switch and destinations that are no host.
+    pub fn next_hops(&self, node: NodeId, destination: NodeId) -> Vec<NodeId> {
+        match (self.nodes.get(node as usize), self.nodes.get(destination as usize)) {
+            (Some(NodeRef::Switch(switch)), Some(NodeRef::Host(host))) => {
+                self.routes.group(*switch, *host).iter().map(|p| self.stats[*p as usize].row.peer).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
 
 /// Time from the start of the first bit at the source to the end of the last packet's last bit at the destination, for
 /// `full` packets of `wire` bytes followed by one of `last` bytes (or none, if `last` is zero), alone in the empty network,

@@ -79,8 +79,7 @@ impl Routes {
         }
     }
 
-    /// All egress ports on shortest paths.
-    #[cfg(test)]
+    /// All egress ports on shortest paths, among which flows are spread; empty: unreachable.
     pub fn group(&self, switch: u32, dst: u32) -> &[u32] {
         let (offset, size) = self.table[switch as usize * self.hosts + dst as usize];
         &self.groups[offset as usize..offset as usize + size as usize]

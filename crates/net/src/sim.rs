@@ -302,10 +302,16 @@ impl Simulation {
 
     /// Egress ports from host to host, in order.
     pub(crate) fn path(&self, src: u32, dst: u32, flow: u32) -> Vec<&Port> {
-        let mut path = vec![&self.ports[self.hosts[src as usize].port as usize]];
-        while let Some(NodeRef::Switch(s)) = path.last().map(|p| p.peer) {
-            let next = self.routes.next(s, dst, flow).expect("paths are checked when the network is built");
-            path.push(&self.ports[next as usize]);
+        self.path_ports(src, dst, flow).into_iter().map(|p| &self.ports[p as usize]).collect()
+    }
+
+    /// Numbers of the egress ports from host to host, in order.
+    pub(crate) fn path_ports(&self, src: u32, dst: u32, flow: u32) -> Vec<u32> {
+        let mut port = self.hosts[src as usize].port;
+        let mut path = vec![port];
+        while let NodeRef::Switch(s) = self.ports[port as usize].peer {
+            port = self.routes.next(s, dst, flow).expect("paths are checked when the network is built");
+            path.push(port);
         }
         path
     }

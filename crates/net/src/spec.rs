@@ -44,6 +44,25 @@ pub struct NodeSpec {
     pub kind: NodeKind,
 }
 
+impl NodeSpec {
+    /// Whether this node sends PFC pauses to `neighbour`, a host or switch at the other end of a link: where it is a switch with
+    /// PFC, `neighbour` obeys pauses, and the two do not stand in different datacenters. What is in flight over a long-haul
+    /// link fits no switch's headroom, so links that join datacenters directly do without.
+    pub fn pauses(&self, neighbour: &NodeSpec) -> bool {
+        let pfc = matches!(&self.kind, NodeKind::Switch(switch) if switch.pfc.is_some());
+        let apart = matches!((self.datacenter, neighbour.datacenter), (Some(a), Some(b)) if a != b);
+        pfc && neighbour.obeys_pauses() && !apart
+    }
+
+    /// Hosts do, and switches with PFC.
+    fn obeys_pauses(&self) -> bool {
+        match &self.kind {
+            NodeKind::Host => true,
+            NodeKind::Switch(switch) => switch.pfc.is_some(),
+        }
+    }
+}
+
 /// What a node is.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NodeKind {

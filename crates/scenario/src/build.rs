@@ -1,10 +1,12 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::network::Network;
 use crate::reader::Section;
-use crate::scenario::{Network, Scenario};
+use crate::scenario::Scenario;
 use crate::sections::{SELECTION_WORDS, Selection, TransportChoice};
-use crate::topology::{Plan, Switches, dumbbell, fat_tree, links};
+use crate::switch_override::{self, setting_path};
+use crate::topology::{Plan, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
 use crate::traffic::{self, Host};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, Needs, PortInfo};
@@ -32,7 +34,8 @@ pub struct Built {
 
 /// Builds; `generate` draws the random workload, otherwise it is only checked.
 pub(crate) fn build(scenario: &Scenario, generate: bool) -> Result<Built, Diagnostic> {
-    let plan = plan(scenario)?;
+    let mut plan = plan(scenario)?;
+    switch_override::apply(scenario, &mut plan)?;
     let hosts = check_network(scenario, &plan)?;
     let traffic = traffic::traffic(scenario, &plan, &hosts, generate)?;
     let algorithms = algorithms(scenario, &plan, &traffic.algorithm_names)?;
@@ -80,6 +83,9 @@ fn plan(scenario: &Scenario) -> Result<Plan, Diagnostic> {
     match &scenario.network {
         Network::Dumbbell(keys) => Ok(dumbbell::plan(keys, &switches)),
         Network::FatTree(keys) => Ok(fat_tree::plan(keys, &switches)),
+        Network::SpineLeaf(keys) => Ok(spine_leaf::plan(keys, &switches)),
+        Network::Datacenters { keys, fabric } => Ok(datacenters::plan(keys, fabric, &switches)),
+        Network::ThreeRacks(keys) => Ok(three_racks::plan(keys, &switches)),
         Network::Links { nodes, links } => {
             links::plan(nodes, links, &switches).map_err(|(path, problem, expected, suggestion)| {
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -146,25 +152,22 @@ fn check_buffers(
     let header_bytes = algorithms.iter().map(|a| a.needs().header_bytes).max().unwrap_or(0);
     let largest = data.max(transport.ack + transport.framing + Bytes::new(u64::from(header_bytes)));
     let classes = (0..FlowSpec::CLASSES).filter(|c| flows.iter().any(|f| f.class == *c)).count().max(1);
-    let pauses = |node: NodeId| match &plan.nodes[node as usize].kind {
-        NodeKind::Host => true,
-        NodeKind::Switch(switch) => switch.pfc.is_some(),
-    };
     // Headrooms are at most 10^15 bytes and links fewer than 10^6: their sum needs the wide type.
     let mut reserved = vec![0u128; plan.nodes.len()];
     for link in &plan.links {
         for (node, peer) in [(link.spec.a, link.spec.b), (link.spec.b, link.spec.a)] {
             let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &plan.nodes[node as usize].kind else { continue };
-            if pauses(peer) {
+            if plan.nodes[node as usize].pauses(&plan.nodes[peer as usize]) {
                 let headroom = pfc.headroom.unwrap_or_else(|| required_headroom(&link.spec, largest));
                 reserved[node as usize] += u128::from(headroom.get()) * classes as u128;
             }
         }
     }
-    for (node, &reserved) in plan.nodes.iter().zip(&reserved) {
+    for ((id, node), &reserved) in (0..).zip(&plan.nodes).zip(&reserved) {
         let NodeKind::Switch(switch) = &node.kind else { continue };
-        let section = if *switch == scenario.switch.spec() { "switch" } else { "wan_switch" };
-        let at = |key: &str, problem: String, expected: &str| scenario.at(&[section, key], problem, expected);
+        let at = |key, problem: String, expected: &str| {
+            scenario.at(&setting_path(scenario, plan, id, key), problem, expected)
+        };
         if u128::from(switch.buffer.get()) < reserved + u128::from(largest.get()) * 2 {
             let problem = format!(
                 "the buffer of {} is too small for switch \"{}\": PFC headroom takes {reserved} bytes of it",

@@ -14,20 +14,25 @@ pub mod tables;
 mod algorithms;
 mod build;
 mod document;
+mod glob;
+mod network;
 mod reader;
 mod resolved;
 mod run;
 mod scenario;
 mod schema;
+mod switch_override;
 mod topology;
 mod traffic;
 
 pub use build::Built;
 pub use diagnostic::Diagnostic;
 pub use figure::{Case, Claim, Figure};
+pub use network::{FabricKeys, Network};
 pub use run::{Outcome, RunError, run};
-pub use scenario::{Network, Overrides, Scenario, parse, read};
+pub use scenario::{Overrides, Scenario, parse, read};
 pub use schema::schema;
+pub use switch_override::SwitchOverride;
 
 use farloop_cc::AlgorithmInfo;
 use farloop_workload::{SizeDistribution, TableInfo};

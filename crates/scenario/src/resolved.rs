@@ -1,8 +1,11 @@
 //! The whole scenario with every default resolved, as JSON in the shape of the file.
 
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
-use crate::scenario::{Network, Scenario};
-use crate::sections::{Dumbbell, FatTree, Workload};
+use crate::network::{FabricKeys, Network};
+use crate::scenario::Scenario;
+use crate::sections::{Dumbbell, FatTree, SpineLeaf, ThreeRacks, Workload};
+use crate::switch_override::SwitchOverride;
+use crate::topology::datacenters;
 use farloop_units::{Params, Value};
 use serde_json::{Map, Value as Json};
 
@@ -36,17 +39,7 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
     let mut root = section(&scenario.top);
     let mut put = |key: &str, value: Json| root.insert(key.to_string(), value);
     put("run", section(&scenario.run).into());
-    let (topology, keys) = match &scenario.network {
-        Network::Dumbbell(keys) => {
-            let bottleneck_rate = keys.bottleneck_rate.or(Some(keys.rate));
-            let wan_rate = keys.wan_rate.or(Some(keys.rate));
-            ("dumbbell", section(&Dumbbell { bottleneck_rate, wan_rate, ..keys.clone() }))
-        }
-        Network::FatTree(keys) => {
-            ("fat-tree", section(&FatTree { fabric_rate: keys.fabric_rate.or(Some(keys.rate)), ..keys.clone() }))
-        }
-        Network::Links { .. } => ("links", Map::new()),
-    };
+    let (topology, keys) = network(&scenario.network);
     let mut network = Map::from_iter([("topology".to_string(), Json::from(topology))]);
     network.extend(keys);
     put("network", network.into());
@@ -56,6 +49,9 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
     }
     put("switch", section(&scenario.switch).into());
     put("wan_switch", section(&scenario.wan_switch).into());
+    if !scenario.switch_overrides.is_empty() {
+        put("switch_override", list(&scenario.switch_overrides, switch_override));
+    }
     put("transport", section(&scenario.transport).into());
     put("algorithm", algorithms(scenario).into());
     put("flow", list(&scenario.flows, section));
@@ -74,6 +70,44 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
         put("claim", list(&scenario.claims, claim));
     }
     Json::Object(root)
+}
+
+/// `[network]`: the topology and its keys.
+fn network(network: &Network) -> (&'static str, Map<String, Json>) {
+    match network {
+        Network::Dumbbell(keys) => {
+            let bottleneck_rate = keys.bottleneck_rate.or(Some(keys.rate));
+            let wan_rate = keys.wan_rate.or(Some(keys.rate));
+            ("dumbbell", section(&Dumbbell { bottleneck_rate, wan_rate, ..keys.clone() }))
+        }
+        Network::FatTree(keys) => ("fat-tree", fat_tree(keys)),
+        Network::SpineLeaf(keys) => ("spine-leaf", spine_leaf(keys)),
+        Network::Datacenters { keys, fabric } => {
+            let mut all = section(&datacenters::resolved(keys, fabric));
+            all.extend(match fabric {
+                FabricKeys::FatTree(keys) => fat_tree(keys),
+                FabricKeys::SpineLeaf(keys) => spine_leaf(keys),
+            });
+            ("datacenters", all)
+        }
+        Network::ThreeRacks(keys) => {
+            ("three-racks", section(&ThreeRacks { core_rate: keys.core_rate.or(Some(keys.rate)), ..keys.clone() }))
+        }
+        Network::Links { .. } => ("links", Map::new()),
+    }
+}
+
+fn fat_tree(keys: &FatTree) -> Map<String, Json> {
+    section(&FatTree { fabric_rate: keys.fabric_rate.or(Some(keys.rate)), ..keys.clone() })
+}
+
+fn spine_leaf(keys: &SpineLeaf) -> Map<String, Json> {
+    section(&SpineLeaf { fabric_rate: keys.fabric_rate.or(Some(keys.rate)), ..keys.clone() })
+}
+
+fn switch_override(o: &SwitchOverride) -> Map<String, Json> {
+    let settings = o.settings.iter().map(|(key, value)| (key.to_string(), json(value).unwrap_or_else(none)));
+    [("match".to_string(), Json::from(o.pattern.as_str()))].into_iter().chain(settings).collect()
 }
 
 /// `[algorithm]` with the parameters of every algorithm that the scenario names.

@@ -5,9 +5,10 @@ use crate::build::{self, Built};
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::figure::{self, Case, Claim, Figure, LocatedCase};
+use crate::network::{self, Network};
 use crate::reader::Section;
 use crate::sections::*;
-use crate::topology::{fat_tree, links};
+use crate::switch_override::{self, SwitchOverride};
 use farloop_units::Params;
 use std::path::Path;
 
@@ -50,22 +51,6 @@ pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<S
 /// Dotted keys with the text of their values, as `--set key=value` gives them.
 pub type Overrides = Vec<(String, String)>;
 
-/// The shape of the network.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Network {
-    /// `topology = "dumbbell"`.
-    Dumbbell(Dumbbell),
-    /// `topology = "fat-tree"`.
-    FatTree(FatTree),
-    /// `topology = "links"`.
-    Links {
-        /// The `[[node]]` tables.
-        nodes: Vec<NodeKeys>,
-        /// The `[[link]]` tables, each with the name by which messages and overrides call it: "a->b".
-        links: Vec<(String, LinkKeys)>,
-    },
-}
-
 /// A scenario, with all defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -79,6 +64,8 @@ pub struct Scenario {
     pub switch: Switch,
     /// `[wan_switch]`.
     pub wan_switch: WanSwitch,
+    /// Every `[[switch_override]]`, in the order in which they apply.
+    pub switch_overrides: Vec<SwitchOverride>,
     /// `[transport]`.
     pub transport: Transport,
     /// `[algorithm]`.
@@ -157,9 +144,10 @@ impl Scenario {
         let root = Section::root(&document);
         let top = root.read::<Top>(&[], SECTIONS)?;
         let run = root.section("run")?.read::<Run>(&["duration"], &[])?;
-        let network = read_network(&root)?;
+        let network = network::read(&root)?;
         let switch = read_switch::<Switch>(&root, "switch", |s| (s.kmin, s.kmax))?;
         let wan_switch = read_switch::<WanSwitch>(&root, "wan_switch", |s| (s.kmin, s.kmax))?;
+        let switch_overrides = switch_override::read(&root)?;
         let transport = root.section("transport")?.read::<Transport>(&[], &[])?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root)?;
         let algorithm_section = root.section("algorithm")?;
@@ -189,6 +177,7 @@ impl Scenario {
             network,
             switch,
             wan_switch,
+            switch_overrides,
             transport,
             algorithm,
             flows,
@@ -234,6 +223,7 @@ pub(crate) const SECTIONS: &[&str] = &[
     "link",
     "switch",
     "wan_switch",
+    "switch_override",
     "transport",
     "algorithm",
     "flow",
@@ -247,63 +237,6 @@ pub(crate) const SECTIONS: &[&str] = &[
 /// Says in which case a problem appeared.
 fn in_case(diagnostic: Diagnostic, case: &LocatedCase) -> Diagnostic {
     Diagnostic { problem: format!("{} (in case \"{}\")", diagnostic.problem, case.case.name), ..diagnostic }
-}
-
-fn read_network(root: &Section<'_>) -> Result<Network, Diagnostic> {
-    let section = root.section("network")?;
-    let names = |specs: Vec<farloop_units::ParamSpec>| specs.into_iter().map(|s| s.name).collect::<Vec<_>>();
-    let mut all = names(Dumbbell::specs());
-    all.extend(names(FatTree::specs()));
-    let topology = match section.table.and_then(|t| t.get("topology")) {
-        Some(entry) => {
-            let mut key = TopologyKey::default();
-            let spec = TopologyKey::specs().remove(0);
-            section.set(&spec, &entry.item, |value| key.set("topology", value))?;
-            key.topology
-        }
-        None => TopologyKey::default().topology,
-    };
-    let (word, keys) = match topology {
-        Topology::Dumbbell => ("dumbbell", names(Dumbbell::specs())),
-        Topology::FatTree => ("fat-tree", names(FatTree::specs())),
-        Topology::Links => ("links", names(Links::specs())),
-    };
-    // A key of another topology deserves a better answer than "unknown".
-    for entry in section.table.iter().flat_map(|t| &t.0) {
-        if all.contains(&&*entry.key) && !keys.contains(&&*entry.key) {
-            let problem = format!("is no key of topology \"{word}\"");
-            let expected = format!("accepted keys: topology, {}", keys.join(", "));
-            return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
-        }
-    }
-    if topology != Topology::Links {
-        for list in ["node", "link"] {
-            if root.table.is_some_and(|t| t.get(list).is_some()) {
-                let problem = format!("[[{list}]] is not used by topology \"{word}\"");
-                return Err(root.diagnostic(list, problem, "expected network.topology = \"links\""));
-            }
-        }
-    }
-    let elsewhere = &["topology"];
-    Ok(match topology {
-        Topology::Dumbbell => {
-            let keys: Dumbbell = section.read(&[], elsewhere)?;
-            if keys.intra_pairs == 0 && keys.cross_pairs == 0 {
-                let expected = "expected at least one pair: intra_pairs or cross_pairs";
-                return Err(section.diagnostic("intra_pairs", "the network has no hosts", expected));
-            }
-            Network::Dumbbell(keys)
-        }
-        Topology::FatTree => {
-            let keys: FatTree = section.read(&[], elsewhere)?;
-            fat_tree::check(&keys).map_err(|(key, problem, expected)| section.diagnostic(key, problem, expected))?;
-            Network::FatTree(keys)
-        }
-        Topology::Links => {
-            section.read::<Links>(&[], elsewhere)?;
-            Network::Links { nodes: links::read_nodes(root)?, links: links::read_links(root)? }
-        }
-    })
 }
 
 fn read_switch<P: Params>(

@@ -21,6 +21,8 @@ pub fn schema() -> Json {
     put("link", list("One link of a network with topology = \"links\".", table(&LinkKeys::specs(), &["a", "b"])));
     put("switch", section::<Switch>("The switches of datacenters.", &[]));
     put("wan_switch", section::<WanSwitch>("The routers of the wide-area network.", &[]));
+    let overrides = table(&switch_override_specs(), &["match"]);
+    put("switch_override", list("Other settings for some of the switches.", overrides));
     put("transport", section::<Transport>("Packet format and loss recovery of all flows.", &[]));
     put("algorithm", algorithm());
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));
@@ -68,18 +70,32 @@ fn list(doc: &str, items: Json) -> Json {
     object!({ "type": "array", "description": doc, "items": items })
 }
 
-/// One alternative per topology, told apart by the key `topology`.
+/// One alternative per topology and fabric, told apart by these keys.
 fn network() -> Json {
-    let alternatives = [("dumbbell", Dumbbell::specs()), ("fat-tree", FatTree::specs()), ("links", Links::specs())];
-    let default = TopologyKey::specs().remove(0);
-    let alternative = |(word, specs): (&str, Vec<ParamSpec>)| {
-        let is_default = default.default.as_ref().and_then(json) == Some(word.into());
-        let mut schema = table(&specs, if is_default { &[] } else { &["topology"] });
-        schema["properties"]["topology"] = object!({ "const": word, "description": default.doc });
-        schema["title"] = word.into();
+    let topology = TopologyKey::specs().remove(0);
+    let is_default = |spec: &ParamSpec, word: &str| spec.default.as_ref().and_then(json) == Some(word.into());
+    let alternative = |a: NetworkAlternative| {
+        let mut required = Vec::new();
+        if !is_default(&topology, a.topology) {
+            required.push("topology");
+        }
+        required.extend(
+            a.specs
+                .iter()
+                .filter(|s| a.fabric.is_some_and(|f| s.name == "fabric" && !is_default(s, f)))
+                .map(|s| s.name),
+        );
+        let mut schema = table(&a.specs, &required);
+        schema["properties"]["topology"] = object!({ "const": a.topology, "description": topology.doc });
+        schema["title"] = a.topology.into();
+        if let Some(fabric) = a.fabric {
+            let doc = schema["properties"]["fabric"]["description"].clone();
+            schema["properties"]["fabric"] = object!({ "const": fabric, "description": doc });
+            schema["title"] = format!("{}, {fabric}", a.topology).into();
+        }
         schema
     };
-    let alternatives: Vec<Json> = alternatives.into_iter().map(alternative).collect();
+    let alternatives: Vec<Json> = network_alternatives().into_iter().map(alternative).collect();
     object!({ "type": "object", "description": "The network.", "oneOf": alternatives })
 }
 

@@ -1,8 +1,14 @@
 //! The keys of every section of a scenario, with defaults, ranges and documentation: the one place from which reading,
 //! `resolved()` and the editor schema come.
 
+mod network;
+mod workload;
+
+pub use network::*;
+pub use workload::*;
+
 use farloop_net::spec::{EcnSpec, FlowSpec, PfcSpec, SwitchSpec, XoffSpec};
-use farloop_units::{Bytes, Delta, Kind, ParamType, Rate, Value, choice, params};
+use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
 pub const LONGEST: Delta = Delta::from_secs(3600);
@@ -28,125 +34,6 @@ params! {
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// Seed of all random streams: the same seed gives the same bytes.
         seed: u64 = 1;
-    }
-}
-
-choice! {
-    /// The shape of the network.
-    pub enum Topology {
-        /// Two switches, a shared bottleneck between them, receivers nearby and far away.
-        Dumbbell = "dumbbell",
-        /// Three tiers of switches in pods.
-        FatTree = "fat-tree",
-        /// Nodes and links listed one by one.
-        Links = "links",
-    }
-}
-
-params! {
-    /// The key of `[network]` that decides about the others.
-    pub struct TopologyKey {
-        /// The shape of the network; it decides which other keys `[network]` has.
-        topology: Topology = Topology::Dumbbell;
-    }
-}
-
-params! {
-    /// `[network]` with `topology = "dumbbell"`.
-    pub struct Dumbbell {
-        /// Pairs of hosts inside datacenter 0: senders s1…, receivers d1….
-        intra_pairs: u32 = 1, in 0 => 10_000;
-        /// Pairs of hosts across the wide-area network: senders s(intra_pairs+1)…, receivers r1… in datacenter 1.
-        cross_pairs: u32 = 1, in 0 => 10_000;
-        /// Rate of the hosts' links.
-        rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
-        /// Rate of the link left–right; "none" for the hosts' rate.
-        bottleneck_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
-        /// One-way propagation delay of every link but the long-haul one. The default gives a round-trip time of about 32 us
-        /// inside the datacenter, as Gear (ToN 2025, §IV-A) measures.
-        link_delay: Delta = Delta::from_ns(5250), in Delta::ZERO => LONGEST_DELAY;
-        /// Rate of the links right–wan1 and wan1–wan2; "none" for the hosts' rate.
-        wan_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
-        /// One-way propagation delay of the long-haul link wan1–wan2.
-        wan_delay: Delta = Delta::from_ms(25), in Delta::ZERO => LONGEST_DELAY;
-        /// Probability that a packet is lost on the link left–right.
-        bottleneck_loss: f64 = 0.0, in 0.0 => 1.0;
-        /// Probability that a packet is damaged on the link left–right.
-        bottleneck_corruption: f64 = 0.0, in 0.0 => 1.0;
-        /// Probability that a packet is lost on the long-haul link.
-        wan_loss: f64 = 0.0, in 0.0 => 1.0;
-        /// Probability that a packet is damaged on the long-haul link.
-        wan_corruption: f64 = 0.0, in 0.0 => 1.0;
-    }
-}
-
-params! {
-    /// `[network]` with `topology = "fat-tree"`. The defaults are the 128 servers of Gear (ToN 2025, §IV-B).
-    pub struct FatTree {
-        /// Pods.
-        pods: u32 = 4, in 1 => 256;
-        /// Top-of-rack switches in each pod; each has a link to every aggregation switch of its pod.
-        tors_per_pod: u32 = 4, in 1 => 256;
-        /// Aggregation switches in each pod.
-        aggs_per_pod: u32 = 4, in 1 => 256;
-        /// Core switches, a multiple of aggs_per_pod: aggregation switch i of every pod has links to the i-th share of them.
-        cores: u32 = 8, in 1 => 4096;
-        /// Hosts at each top-of-rack switch.
-        hosts_per_tor: u32 = 8, in 1 => 1024;
-        /// Rate of the hosts' links.
-        rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
-        /// Rate of the links between switches; "none" for the hosts' rate.
-        fabric_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
-        /// One-way propagation delay of every link. The default is a sixth of 20 us, the propagation delay between two
-        /// servers in different pods (Gear, §IV-B).
-        link_delay: Delta = Delta::from_ps(3_333_333), in Delta::ZERO => LONGEST_DELAY;
-    }
-}
-
-params! {
-    /// `[network]` with `topology = "links"`: everything is in `[[node]]` and `[[link]]`.
-    pub struct Links {}
-}
-
-choice! {
-    /// What a listed node is.
-    pub enum NodeRole {
-        /// A host: it has exactly one link.
-        Host = "host",
-        /// A switch of a datacenter, with the settings of `[switch]`.
-        Switch = "switch",
-        /// A router of the wide-area network, with the settings of `[wan_switch]`.
-        Router = "router",
-    }
-}
-
-params! {
-    /// `[[node]]`: one node of a network with `topology = "links"`.
-    pub struct NodeKeys {
-        /// Unique name.
-        name: Option<String> = None;
-        /// Host, switch (settings of [switch]) or router (settings of [wan_switch]).
-        kind: NodeRole = NodeRole::Host;
-        /// Number of the datacenter that it stands in; "none" for a router of the wide-area network.
-        datacenter: Option<u16> = None;
-    }
-}
-
-params! {
-    /// `[[link]]`: one full-duplex link of a network with `topology = "links"`.
-    pub struct LinkKeys {
-        /// Name of the node at one end.
-        a: Option<String> = None;
-        /// Name of the node at the other end.
-        b: Option<String> = None;
-        /// Rate of each direction.
-        rate: Rate = Rate::from_gbps(100), in SLOWEST => FASTEST;
-        /// One-way propagation delay.
-        delay: Delta = Delta::from_ns(5250), in Delta::ZERO => LONGEST_DELAY;
-        /// Probability that a packet is lost on the way.
-        loss: f64 = 0.0, in 0.0 => 1.0;
-        /// Probability that a packet is damaged on the way.
-        corruption: f64 = 0.0, in 0.0 => 1.0;
     }
 }
 
@@ -210,6 +97,21 @@ switch_section!(
     /// `[wan_switch]`: the routers of the wide-area network. Deep buffers, no help for congestion control.
     WanSwitch, buffer: Bytes::new(200_000_000), pfc: false, ecn: false, int: false, agents: false
 );
+
+/// The keys of `[[switch_override]]`: the pattern, then those of `[switch]`, of which only the written ones count.
+pub fn switch_override_specs() -> Vec<ParamSpec> {
+    let pattern = ParamSpec {
+        name: "match",
+        doc: "The switches and routers that it is for, by name: \"*\" stands for any characters, \"?\" for any one."
+            .into(),
+        kind: Kind::Text,
+        optional: false,
+        default: None,
+        range: String::new(),
+    };
+    let unset = |spec| ParamSpec { default: None, ..spec };
+    [pattern].into_iter().chain(Switch::specs().into_iter().map(unset)).collect()
+}
 
 choice! {
     /// How endpoints repair losses.
@@ -280,20 +182,6 @@ params! {
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
-    }
-}
-
-params! {
-    /// `[workload]`: flows between random pairs of hosts that arrive as a Poisson process.
-    pub struct Workload {
-        /// Flow sizes: a built-in distribution, or a CSV file (bytes, cumulative probability), relative to the scenario.
-        sizes: String = "websearch".to_string();
-        /// Mean load of the hosts' links by payload, as a fraction of their rate.
-        load: f64 = 0.3, in 0.0001 => 1.0;
-        /// First time at which flows arrive.
-        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
-        /// No flow arrives from then on; "none" for the end of the run.
-        stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
     }
 }
 

@@ -1,36 +1,56 @@
 //! Three tiers of switches in pods: hosts h1…, switches tor1-1…, agg1-1… (pod and number in the pod) and core1…, all in
 //! datacenter 0.
 
-use super::{Plan, Switches, too_large};
+use super::{Misfit, Plan, Switches, too_large};
 use crate::sections::FatTree;
+use farloop_net::spec::NodeId;
 
-/// Why these numbers make no fat-tree: the key at fault, the problem, what is expected.
-pub(crate) fn check(keys: &FatTree) -> Result<(), (&'static str, String, String)> {
+/// Whether these numbers make a fat-tree.
+pub(crate) fn check(keys: &FatTree) -> Result<(), Misfit> {
     if !keys.cores.is_multiple_of(keys.aggs_per_pod) {
         let problem = format!("{} core switches cannot be shared by {} per pod", keys.cores, keys.aggs_per_pod);
         return Err(("cores", problem, "expected a multiple of aggs_per_pod".into()));
     }
-    let [pods, tors, aggs, cores, hosts_per_tor] =
-        [keys.pods, keys.tors_per_pod, keys.aggs_per_pod, keys.cores, keys.hosts_per_tor].map(u64::from);
-    let (hosts, links) = (pods * tors * hosts_per_tor, pods * (tors * (hosts_per_tor + aggs) + cores));
+    let (hosts, links) = size(keys);
     if let Some((problem, expected)) = too_large(hosts, links) {
         return Err(("pods", problem, expected));
     }
     Ok(())
 }
 
+/// Hosts and links that [`place`] makes.
+pub(crate) fn size(keys: &FatTree) -> (u64, u64) {
+    let [pods, tors, aggs, cores, hosts_per_tor] =
+        [keys.pods, keys.tors_per_pod, keys.aggs_per_pod, keys.cores, keys.hosts_per_tor].map(u64::from);
+    (pods * tors * hosts_per_tor, pods * (tors * (hosts_per_tor + aggs) + cores))
+}
+
 /// Nodes and links, for keys that pass [`check`].
 pub(crate) fn plan(keys: &FatTree, switches: &Switches<'_>) -> Plan {
     let mut plan = Plan::default();
+    place(keys, "", 0, switches, &mut plan);
+    plan
+}
+
+/// Adds a fat-tree as `datacenter`, every name with `prefix`; gives its core switches.
+pub(crate) fn place(
+    keys: &FatTree,
+    prefix: &str,
+    datacenter: u16,
+    switches: &Switches<'_>,
+    plan: &mut Plan,
+) -> Vec<NodeId> {
     let (fabric_rate, fabric_key) = keys.fabric_rate.map_or((keys.rate, "rate"), |r| (r, "fabric_rate"));
     let hosts_per_pod = keys.tors_per_pod * keys.hosts_per_tor;
-    let hosts: Vec<_> = (1..=keys.pods * hosts_per_pod).map(|i| plan.host(format!("h{i}"), 0)).collect();
-    let cores: Vec<_> = (1..=keys.cores).map(|i| plan.switch(format!("core{i}"), 0, switches)).collect();
+    let hosts: Vec<_> =
+        (1..=keys.pods * hosts_per_pod).map(|i| plan.host(format!("{prefix}h{i}"), datacenter)).collect();
+    let switch = |name: String, plan: &mut Plan| plan.switch(format!("{prefix}{name}"), datacenter, switches);
+    let cores: Vec<_> = (1..=keys.cores).map(|i| switch(format!("core{i}"), plan)).collect();
     let mut hosts = hosts.into_iter();
     for pod in 1..=keys.pods {
-        let aggs: Vec<_> = (1..=keys.aggs_per_pod).map(|i| plan.switch(format!("agg{pod}-{i}"), 0, switches)).collect();
+        let aggs: Vec<_> = (1..=keys.aggs_per_pod).map(|i| switch(format!("agg{pod}-{i}"), plan)).collect();
         for i in 1..=keys.tors_per_pod {
-            let tor = plan.switch(format!("tor{pod}-{i}"), 0, switches);
+            let tor = switch(format!("tor{pod}-{i}"), plan);
             for host in hosts.by_ref().take(keys.hosts_per_tor as usize) {
                 plan.link(host, tor, keys.rate, "rate", keys.link_delay);
             }
@@ -46,5 +66,5 @@ pub(crate) fn plan(keys: &FatTree, switches: &Switches<'_>) -> Plan {
             }
         }
     }
-    plan
+    cores
 }

@@ -1,13 +1,20 @@
 //! Topologies: from the keys of `[network]` to nodes and links with names.
 
+pub(crate) mod datacenters;
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
 pub(crate) mod links;
+pub(crate) mod spine_leaf;
+pub(crate) mod three_racks;
 
 use crate::sections::{Switch, WanSwitch};
 use farloop_engine::Calendar;
 use farloop_net::spec::{LinkSpec, NodeId, NodeKind, NodeSpec};
 use farloop_units::{Delta, Rate};
+use std::collections::BTreeSet;
+
+/// Why the keys of `[network]` do not fit together: the key at fault, the problem, what is expected.
+pub(crate) type Misfit = (&'static str, String, String);
 
 /// Why a network is too large for the simulator, if it is: each direction of a link takes up to three event numbers, a host two.
 pub(crate) fn too_large(hosts: u64, links: u64) -> Option<(String, String)> {
@@ -23,6 +30,8 @@ pub(crate) fn too_large(hosts: u64, links: u64) -> Option<(String, String)> {
 pub(crate) struct Plan {
     pub nodes: Vec<NodeSpec>,
     pub links: Vec<PlannedLink>,
+    /// Nodes with the settings of `[wan_switch]`.
+    pub routers: BTreeSet<NodeId>,
     /// The egress ports (node, neighbour) where congestion is expected.
     pub bottlenecks: Vec<(NodeId, NodeId)>,
 }
@@ -77,7 +86,9 @@ impl Plan {
 
     /// A router of the wide-area network.
     pub fn router(&mut self, name: impl Into<String>, datacenter: Option<u16>, switches: &Switches<'_>) -> NodeId {
-        self.add(name.into(), datacenter, NodeKind::Switch(switches.wide_area.spec()))
+        let id = self.add(name.into(), datacenter, NodeKind::Switch(switches.wide_area.spec()));
+        self.routers.insert(id);
+        id
     }
 
     /// A link without losses.

@@ -1,0 +1,27 @@
+//! Racks a and b in datacenter 0, rack c in datacenter 1, one core switch between them (Gear, ToN 2025, §V-A, Fig. 17).
+//!
+//! ```text
+//! a1, a2 ── tor-a ─┐
+//!                  ├─ core ══ long haul ══ tor-c ── c1, c2
+//! b1, b2 ── tor-b ─┘
+//! ```
+
+use super::{Plan, Switches};
+use crate::sections::ThreeRacks;
+
+/// Nodes and links. The core switch stands in datacenter 0.
+pub(crate) fn plan(keys: &ThreeRacks, switches: &Switches<'_>) -> Plan {
+    let mut plan = Plan::default();
+    let (core_rate, core_key) = keys.core_rate.map_or((keys.rate, "rate"), |r| (r, "core_rate"));
+    let core = plan.switch("core", 0, switches);
+    for (rack, datacenter, delay) in [("a", 0, keys.link_delay), ("b", 0, keys.link_delay), ("c", 1, keys.wan_delay)] {
+        let tor = plan.switch(format!("tor-{rack}"), datacenter, switches);
+        for i in 1..=keys.hosts_per_rack {
+            let host = plan.host(format!("{rack}{i}"), datacenter);
+            plan.link(host, tor, keys.rate, "rate", keys.link_delay);
+        }
+        plan.link(tor, core, core_rate, core_key, delay);
+        plan.bottlenecks.extend([(tor, core), (core, tor)]);
+    }
+    plan
+}
