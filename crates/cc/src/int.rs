@@ -1,18 +1,35 @@
-//! In-band network telemetry as algorithms see it: one record per hop that stamped.
+//! In-band network telemetry as algorithms see it: one record per hop that stamped and is still reported.
 //!
-//! A record is packed into 16 bytes, because hundreds of thousands of packets carry several of them at once. The counters
-//! are wide enough that a difference over one round trip never wraps: 44 bits of picoseconds (17.6 s), 36 bits of bytes
-//! (68 GB). Formats of the papers' wires, which do wrap, are emulated only where a paper's format is the subject.
+//! A record is packed into 16 bytes, because hundreds of thousands of packets carry several of them at once. It has one of
+//! two formats:
+//!
+//! | | ideal ([`IntRecord::new`]) | option ([`IntRecord::option_entry`]) |
+//! | --- | --- | --- |
+//! | time stamp | 44 bits of picoseconds (17.6 s) | 32 bits of nanoseconds (4.29 s) |
+//! | transmitted | 36 bits of bytes (68 GB) | 32 bits of bytes (4.29 GB) |
+//! | queue | 28 bits of bytes, saturating | 32 bits of bytes, saturating |
+//! | hop, rate | 5 and 14 bits | 5 and 14 bits |
+//!
+//! The option's entry is that of Gear (ToN 2025, §IV-A, Fig. 5): three fields of four bytes. The paper names no units and
+//! counts *packets* transmitted; bytes are counted here, because Eq. 1 needs bytes per time and packets differ in size. Both
+//! counters wrap, and differences are taken modulo their width. The rate is no field of the wire's format: the paper has
+//! senders look it up by hop.
 
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 const TS_BITS: u32 = 44;
 const TX_BITS: u32 = 36;
 const QLEN_BITS: u32 = 28;
-const HOP_BITS: u32 = 6;
+const HOP_BITS: u32 = 5;
+const FORMAT_SHIFT: u32 = TS_BITS + TX_BITS + QLEN_BITS;
+const HOP_SHIFT: u32 = FORMAT_SHIFT + 1;
+const RATE_SHIFT: u32 = HOP_SHIFT + HOP_BITS;
 const TS_MASK: u64 = (1 << TS_BITS) - 1;
 const TX_MASK: u64 = (1 << TX_BITS) - 1;
 const QLEN_MAX: u64 = (1 << QLEN_BITS) - 1;
+const HOP_MASK: u8 = (1 << HOP_BITS) - 1;
+const OPTION_MASK: u64 = u32::MAX as u64;
+const PS_PER_NS: u64 = 1000;
 const MANTISSA_MAX: u64 = (1 << 10) - 1;
 
 /// One hop's telemetry, packed.
@@ -22,10 +39,12 @@ pub struct IntRecord(u128);
 /// One hop's telemetry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IntHop {
-    /// When the packet left the queue, modulo 2^44 ps.
+    /// When the packet left the queue, modulo the format's width, in the format's unit.
     ts: u64,
-    /// Bytes that the port had sent by then, modulo 2^36.
+    /// Bytes that the port had sent by then, modulo the format's width.
     tx: u64,
+    /// In the format of the TCP option.
+    option: bool,
     /// Bytes left in the queue.
     pub qlen: Bytes,
     /// Rate of the port.
@@ -62,46 +81,172 @@ impl RateCode {
 }
 
 impl IntRecord {
-    /// Packs a hop's telemetry. A queue above 268 MB is stamped as 268 MB.
+    /// Packs a hop's telemetry in the ideal format. A queue above 268 MB is stamped as 268 MB.
     #[inline]
     pub fn new(ts: Time, tx: Bytes, qlen: Bytes, rate: RateCode, hop: u8) -> IntRecord {
         let low = (ts.as_ps() & TS_MASK) as u128;
         let tx = ((tx.get() & TX_MASK) as u128) << TS_BITS;
         let qlen = (qlen.get().min(QLEN_MAX) as u128) << (TS_BITS + TX_BITS);
-        let hop = u128::from(hop & ((1 << HOP_BITS) - 1)) << (TS_BITS + TX_BITS + QLEN_BITS);
-        let rate = u128::from(rate.0) << (TS_BITS + TX_BITS + QLEN_BITS + HOP_BITS);
-        IntRecord(low | tx | qlen | hop | rate)
+        IntRecord(low | tx | qlen | path_fields(rate, hop))
+    }
+
+    /// Packs a hop's telemetry as an entry of Gear's TCP option.
+    pub fn option_entry(ts: Time, tx: Bytes, qlen: Bytes, rate: RateCode, hop: u8) -> IntRecord {
+        let ts = ((ts.as_ps() / PS_PER_NS) & OPTION_MASK) as u128;
+        let tx = ((tx.get() & OPTION_MASK) as u128) << 32;
+        let qlen = (qlen.get().min(OPTION_MASK) as u128) << 64;
+        IntRecord(ts | tx | qlen | 1 << FORMAT_SHIFT | path_fields(rate, hop))
     }
 
     /// The record's fields.
     #[inline]
     pub fn unpack(self) -> IntHop {
+        let rate = RateCode((self.0 >> RATE_SHIFT) as u16).rate();
+        if self.0 >> FORMAT_SHIFT & 1 == 1 {
+            return IntHop {
+                ts: self.0 as u64 & OPTION_MASK,
+                tx: (self.0 >> 32) as u64 & OPTION_MASK,
+                option: true,
+                qlen: self.qlen(),
+                rate,
+                hop: self.hop(),
+            };
+        }
         IntHop {
             ts: self.0 as u64 & TS_MASK,
             tx: (self.0 >> TS_BITS) as u64 & TX_MASK,
-            qlen: Bytes::new((self.0 >> (TS_BITS + TX_BITS)) as u64 & QLEN_MAX),
-            hop: (self.0 >> (TS_BITS + TX_BITS + QLEN_BITS)) as u8 & ((1 << HOP_BITS) - 1),
-            rate: RateCode((self.0 >> (TS_BITS + TX_BITS + QLEN_BITS + HOP_BITS)) as u16).rate(),
+            option: false,
+            qlen: self.qlen(),
+            rate,
+            hop: self.hop(),
         }
     }
+
+    /// Number of the hop on the path, from 0.
+    #[inline]
+    pub fn hop(self) -> u8 {
+        (self.0 >> HOP_SHIFT) as u8 & HOP_MASK
+    }
+
+    /// Bytes left in the queue.
+    #[inline]
+    pub fn qlen(self) -> Bytes {
+        Bytes::new(if self.0 >> FORMAT_SHIFT & 1 == 1 {
+            (self.0 >> 64) as u64 & OPTION_MASK
+        } else {
+            (self.0 >> (TS_BITS + TX_BITS)) as u64 & QLEN_MAX
+        })
+    }
+
+    /// How long the queue takes to drain, ql/bw of Gear's Eq. 3, in units that only comparisons between records can use.
+    ///
+    /// As a P4 program would compute it: without division, the rate rounded down to a power of two bits per second. Rates
+    /// that are powers of two of each other (25, 50, 100, 200 Gbps) are compared exactly.
+    pub fn drain_time(self) -> u64 {
+        const FASTEST_LOG: u32 = 40;
+        let rate = RateCode((self.0 >> RATE_SHIFT) as u16).rate().as_bps().max(1);
+        // 32 bits of queue, shifted by at most 31: no overflow. Below 512 bps all rates count as 512 bps.
+        self.qlen().get() << (FASTEST_LOG.saturating_sub(rate.ilog2())).min(31)
+    }
+}
+
+/// The fields that both formats have in the same place.
+#[inline]
+fn path_fields(rate: RateCode, hop: u8) -> u128 {
+    u128::from(hop & HOP_MASK) << HOP_SHIFT | u128::from(rate.0) << RATE_SHIFT
 }
 
 impl IntHop {
     /// Time since the same hop stamped `earlier`.
     #[inline]
     pub fn elapsed(&self, earlier: &IntHop) -> Delta {
-        Delta::from_ps(self.ts.wrapping_sub(earlier.ts) & TS_MASK)
+        let difference = self.ts.wrapping_sub(earlier.ts);
+        Delta::from_ps(if self.option { (difference & OPTION_MASK) * PS_PER_NS } else { difference & TS_MASK })
     }
-    /// Bytes that the port sent since the same hop stamped `earlier`.
+    /// Bytes that the port sent since the same hop stamped `earlier`, modulo [`IntHop::wrap`].
     #[inline]
     pub fn sent(&self, earlier: &IntHop) -> Bytes {
-        Bytes::new(self.tx.wrapping_sub(earlier.tx) & TX_MASK)
+        Bytes::new(self.tx.wrapping_sub(earlier.tx) & (self.wrap().get() - 1))
     }
-    /// The port's output since `earlier` as a fraction of its rate; `None` where no time has passed.
+    /// Where the counter of transmitted bytes wraps. A port that could have sent this much between two records has sent
+    /// an unknown number of bytes: after 344 ms at 100 Gbps with the option's entries, 5.5 s with ideal records.
+    #[inline]
+    pub fn wrap(&self) -> Bytes {
+        Bytes::new(if self.option { OPTION_MASK + 1 } else { TX_MASK + 1 })
+    }
+    /// The port's output since `earlier` as a fraction of its rate; `None` where no time has passed, or so much that the
+    /// counter may have wrapped.
     #[inline]
     pub fn utilisation(&self, earlier: &IntHop) -> Option<f64> {
-        let elapsed = self.elapsed(earlier).as_ps();
-        (elapsed > 0).then(|| self.sent(earlier).as_f64() * 8e12 / (elapsed as f64 * self.rate.as_f64()))
+        let capacity = self.elapsed(earlier).as_ps() as f64 * self.rate.as_f64();
+        let known = capacity > 0.0 && capacity < self.wrap().as_f64() * 8e12;
+        known.then(|| self.sent(earlier).as_f64() * 8e12 / capacity)
+    }
+}
+
+/// Records of the same hop in both lists, each ordered by hop number: (before, after).
+#[inline]
+pub fn pairs<'a>(before: &'a [IntRecord], after: &'a [IntRecord]) -> impl Iterator<Item = (IntHop, IntHop)> + 'a {
+    let mut rest = before.iter();
+    after.iter().filter_map(move |after| {
+        let hop = after.hop();
+        // Both lists are ordered: what is behind this hop in `before` stays for the next one.
+        while let Some(first) = rest.as_slice().first().filter(|r| r.hop() <= hop) {
+            rest.next();
+            if first.hop() == hop {
+                return Some((first.unpack(), after.unpack()));
+            }
+        }
+        None
+    })
+}
+
+/// The latest record of each hop of a path: what a sender knows of it, although not every packet reports every hop.
+#[derive(Clone, Default, Debug)]
+pub struct PathRecords(Vec<IntRecord>);
+
+impl PathRecords {
+    /// Takes over what was reported, ordered by hop number; hops that were not keep their record.
+    #[inline]
+    pub fn update(&mut self, reported: &[IntRecord]) {
+        let same = self.0.len() == reported.len() && self.0.iter().zip(reported).all(|(a, b)| a.hop() == b.hop());
+        if same {
+            self.0.copy_from_slice(reported);
+        } else {
+            for record in reported {
+                match self.position(record) {
+                    Ok(at) => self.0[at] = *record,
+                    Err(at) => self.0.insert(at, *record),
+                }
+            }
+        }
+    }
+
+    /// Takes over the hops that have no record yet.
+    #[inline]
+    pub fn complete(&mut self, reported: &[IntRecord]) {
+        for record in reported {
+            if let Err(at) = self.position(record) {
+                self.0.insert(at, *record);
+            }
+        }
+    }
+
+    fn position(&self, record: &IntRecord) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&record.hop(), |r| r.hop())
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl std::ops::Deref for PathRecords {
+    type Target = [IntRecord];
+    #[inline]
+    fn deref(&self) -> &[IntRecord] {
+        &self.0
     }
 }
 
@@ -190,6 +335,69 @@ mod tests {
         let u = record(240_000, 3000, 0).unpack().utilisation(&record(120_000, 1500, 0).unpack());
         assert_eq!(u, Some(1.0));
         assert_eq!(record(5, 9, 0).unpack().utilisation(&record(5, 7, 0).unpack()), None);
+    }
+
+    fn entry(ns: u64, tx: u64, qlen: u64, gbps: u64, hop: u8) -> IntRecord {
+        let code = RateCode::new(Rate::from_gbps(gbps)).expect("representable");
+        IntRecord::option_entry(Time::from_ps(ns * 1000 + 999), Bytes::new(tx), Bytes::new(qlen), code, hop)
+    }
+
+    #[test]
+    fn an_options_entry_counts_nanoseconds_and_wraps_at_32_bits() {
+        let before = entry((1 << 32) - 500, (1 << 32) - 100, 7, 100, 31).unpack();
+        let after = entry((1 << 32) + 500, (1 << 32) + 900, 1 << 40, 100, 31).unpack();
+        assert_eq!((after.elapsed(&before), after.sent(&before)), (Delta::from_us(1), Bytes::new(1000)));
+        assert_eq!((before.hop, before.qlen, before.rate), (31, Bytes::new(7), Rate::from_gbps(100)));
+        assert_eq!(after.qlen, Bytes::new((1 << 32) - 1));
+        // 12,500 B fit into 1 us at 100 Gbps.
+        assert_eq!(after.utilisation(&before), Some(0.08));
+        assert_eq!(after.utilisation(&after), None);
+    }
+
+    #[test]
+    fn a_counter_that_may_have_wrapped_says_nothing() {
+        // 2^32 bytes take 343.6 ms at 100 Gbps.
+        let (start, full) = (entry(0, 0, 0, 100, 0).unpack(), entry(343_000_000, 4_287_500_000, 0, 100, 0).unpack());
+        assert_eq!(full.utilisation(&start), Some(1.0));
+        assert_eq!(entry(344_000_000, 5_000_000, 0, 100, 0).unpack().utilisation(&start), None);
+    }
+
+    #[test]
+    fn drain_times_compare_by_shifts() {
+        let drain = |qlen, gbps| entry(0, 0, qlen, gbps, 0).drain_time();
+        // Twice the rate drains twice the queue.
+        assert_eq!(drain(1000, 25), drain(4000, 100));
+        assert!(drain(1001, 25) > drain(4000, 100));
+        // 40 Gbps counts as 34.4, 100 as 68.7: a ratio of 2, not 2.5.
+        assert_eq!(drain(1000, 40), drain(2000, 100));
+        assert_eq!(drain(0, 10), 0);
+        assert!(drain(u64::from(u32::MAX), 1) > drain(u64::from(u32::MAX), 10));
+    }
+
+    #[test]
+    fn hops_are_paired_by_number() {
+        let list = |hops: &[u8], ns: u64| hops.iter().map(|h| entry(ns, 0, 0, 100, *h)).collect::<Vec<_>>();
+        let paired = |before: &[u8], after: &[u8]| {
+            pairs(&list(before, 1), &list(after, 3))
+                .map(|(a, b)| (a.hop, b.elapsed(&a).as_ps() / 1000))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(paired(&[0, 1, 2], &[0, 1, 2]), [(0, 2), (1, 2), (2, 2)]);
+        assert_eq!(paired(&[0, 1, 2], &[0, 2, 4]), [(0, 2), (2, 2)]);
+        assert_eq!(paired(&[1, 3, 4], &[0, 2, 4]), [(4, 2)]);
+        assert_eq!(paired(&[], &[1]), []);
+    }
+
+    #[test]
+    fn a_path_remembers_hops_that_are_not_reported() {
+        let mut path = PathRecords::default();
+        path.update(&[entry(1, 0, 0, 100, 0), entry(1, 0, 0, 100, 3)]);
+        path.update(&[entry(2, 0, 0, 100, 1), entry(2, 0, 0, 100, 3)]);
+        path.complete(&[entry(3, 0, 0, 100, 2), entry(3, 0, 0, 100, 3)]);
+        let at: Vec<_> = path.iter().map(|r| (r.hop(), r.unpack().ts)).collect();
+        assert_eq!(at, [(0, 1), (1, 2), (2, 3), (3, 2)]);
+        path.clear();
+        assert!(path.is_empty());
     }
 
     #[test]

@@ -19,10 +19,15 @@ pub fn flow(cross: bool) -> FlowInfo {
     }
 }
 
-/// One hop's record at 100 Gbps: time since the start, bytes sent, queue.
+/// The first hop's record at 100 Gbps: time since the start, bytes sent, queue.
 pub fn hop(ts: Delta, tx: u64, qlen: u64) -> IntRecord {
+    hop_at(0, ts, tx, qlen)
+}
+
+/// The same of any hop.
+pub fn hop_at(number: u8, ts: Delta, tx: u64, qlen: u64) -> IntRecord {
     let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
-    IntRecord::new(Time::ZERO + ts, Bytes::new(tx), Bytes::new(qlen), code, 0)
+    IntRecord::new(Time::ZERO + ts, Bytes::new(tx), Bytes::new(qlen), code, number)
 }
 
 /// Drives one sender by hand.
@@ -106,7 +111,8 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                 let acked = (mss * u64::from(s.b % 70)).min(nxt - una);
                 una += acked;
                 tx += u64::from(s.a);
-                let int = [hop(now.since(Time::ZERO), tx, u64::from(s.b)), hop(now.since(Time::ZERO), tx / 2, 0)];
+                let since = now.since(Time::ZERO);
+                let int = [hop(since, tx, u64::from(s.b)), hop_at(1 + (s.a % 31) as u8, since, tx / 2, 0)];
                 let ack = Ack {
                     acked: Bytes::new(acked),
                     ack_seq: Bytes::new(una),

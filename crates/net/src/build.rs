@@ -135,7 +135,8 @@ impl Simulation {
                 return Err(BuildError::ZeroRate { link: i });
             }
             for (owner, peer) in [(link.a, link.b), (link.b, link.a)] {
-                let mut port = Port::new(nodes[owner as usize], nodes[peer as usize], link.rate, link.delay);
+                let telemetry = RandomStream::new(spec.seed, "telemetry", ports.len() as u64);
+                let mut port = Port::new(nodes[owner as usize], nodes[peer as usize], link.rate, link.delay, telemetry);
                 port.unreliable = link.loss > 0.0 || link.corruption > 0.0;
                 if let NodeKind::Switch(SwitchSpec { int: true, .. }) = &spec.nodes[owner as usize].kind {
                     let name = || spec.nodes[owner as usize].name.clone();
@@ -169,7 +170,7 @@ impl Simulation {
             now: Time::ZERO,
             end: spec.end,
             calendar: Calendar::new(events),
-            packets: Packets::default(),
+            packets: Packets::new(spec.transport.int_carriage),
             lossless_drops: vec![0; ports.len()],
             ports,
             stats,
@@ -308,7 +309,7 @@ fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
     spec.algorithms
         .iter()
         .map(|algorithm| {
-            let extra = Bytes::new(u64::from(algorithm.needs().header_bytes));
+            let extra = t.own_header(algorithm.needs());
             let headers = t.header + extra;
             let (packet, ack) = (t.mtu + t.framing, t.ack + extra + t.framing);
             if t.mtu <= headers {

@@ -1,6 +1,8 @@
 //! Packets: 128 bytes each in an arena, linked into queues and link pipes by index.
 
+use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
+use farloop_engine::RandomStream;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
 
@@ -68,7 +70,7 @@ pub(crate) struct Packet {
     spill: u32,
     /// Size on the wire.
     pub wire: u16,
-    /// Kind-specific value.
+    /// Data: how many hops stamped telemetry, kept or not. Others: see [`PacketKind`].
     pub value: u16,
     pub kind: PacketKind,
     pub class: u8,
@@ -117,6 +119,7 @@ type Spill = [IntRecord; MAX_HOPS - INLINE_HOPS];
 /// All packets of a simulation.
 #[derive(Default)]
 pub(crate) struct Packets {
+    carriage: IntCarriage,
     slots: Vec<Packet>,
     free: Vec<u32>,
     spill: Vec<Spill>,
@@ -125,6 +128,17 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
+    /// No packets yet; telemetry travels as `carriage` says.
+    pub fn new(carriage: IntCarriage) -> Packets {
+        Packets { carriage, ..Packets::default() }
+    }
+
+    /// Which telemetry records packets carry.
+    #[inline]
+    pub fn carriage(&self) -> IntCarriage {
+        self.carriage
+    }
+
     /// Takes in a packet.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
@@ -181,6 +195,32 @@ impl Packets {
         true
     }
 
+    /// Offers a hop's telemetry to a header with room for some entries only. Entries stay in path order, into which the wire's
+    /// receiver would bring them by their hop numbers.
+    #[inline(never)]
+    pub fn stamp_entry(&mut self, slot: u32, record: impl FnOnce(u8) -> IntRecord, random: &mut RandomStream) {
+        let packet = &mut self.slots[slot as usize];
+        let own = record(packet.value as u8);
+        packet.value += 1;
+        let kept = usize::from(packet.hops);
+        let replaced = match self.carriage {
+            IntCarriage::Three if kept == 3 => soonest_drained(&packet.int[..kept], own),
+            IntCarriage::MaxQueue if kept == 1 => {
+                let (old, new) = (packet.int[0].qlen(), own.qlen());
+                (new > old || new == old && random.chance(0.5)).then_some(0)
+            }
+            _ => {
+                packet.int[kept] = own;
+                packet.hops += 1;
+                return;
+            }
+        };
+        if let Some(out) = replaced {
+            packet.int.copy_within(out + 1..kept, out);
+            packet.int[kept - 1] = own;
+        }
+    }
+
     /// The telemetry in path order; `scratch` holds it where it does not lie in one piece.
     #[inline]
     pub fn int<'a>(&'a self, slot: u32, scratch: &'a mut Vec<IntRecord>) -> &'a [IntRecord] {
@@ -209,6 +249,12 @@ impl Packets {
             + self.spill.len() * size_of::<Spill>()
             + self.free.capacity() * size_of::<u32>()
     }
+}
+
+/// The kept entry whose queue drains soonest, the earliest of equal ones, if `own` takes longer (Gear, ToN 2025, Eq. 3).
+fn soonest_drained(kept: &[IntRecord], own: IntRecord) -> Option<usize> {
+    let (at, soonest) = kept.iter().enumerate().min_by_key(|(_, entry)| entry.drain_time())?;
+    (own.drain_time() > soonest.drain_time()).then_some(at)
 }
 
 impl Index<u32> for Packets {
@@ -290,6 +336,54 @@ mod tests {
         assert_eq!(hops, (0..MAX_HOPS as u8).collect::<Vec<_>>());
         packets.remove(slot);
         assert_eq!((packets.live(), packets.spill_free.len()), (0, 1));
+    }
+
+    /// Queues in bytes and rates in Gbps along a path: which hops' entries arrive.
+    fn carried(carriage: IntCarriage, path: &[(u64, u64)]) -> Vec<u8> {
+        let mut packets = Packets::new(carriage);
+        let mut random = RandomStream::new(1, "telemetry", 0);
+        let slot = packets.insert(Packet::new(PacketKind::Data, DATA, 0, 0, 1538));
+        for (queue, gbps) in path {
+            let code = RateCode::new(Rate::from_gbps(*gbps)).expect("representable");
+            let entry = |hop: u8| IntRecord::option_entry(Time::ZERO, Bytes::ZERO, Bytes::new(*queue), code, hop);
+            packets.stamp_entry(slot, entry, &mut random);
+        }
+        packets.int(slot, &mut Vec::new()).iter().map(|r| r.hop()).collect()
+    }
+
+    #[test]
+    fn a_full_option_keeps_the_queues_that_drain_last() {
+        let three = |path: &[(u64, u64)]| carried(IntCarriage::Three, path);
+        assert_eq!(three(&[(0, 100), (0, 100)]), [0, 1]);
+        // Empty queues displace nothing: the first three hops stay.
+        assert_eq!(three(&[(0, 100), (0, 100), (0, 100), (0, 100), (0, 100)]), [0, 1, 2]);
+        // Hop 3 takes the place of hop 1 (the smallest), hop 4 finds 2 the smallest but is no longer than it.
+        assert_eq!(three(&[(9_000, 100), (1_000, 100), (2_000, 100), (5_000, 100), (2_000, 100)]), [0, 2, 3]);
+        // Of equal ones the earliest goes; what came in can go again.
+        assert_eq!(three(&[(0, 100), (0, 100), (9_000, 100), (1, 100), (2, 100), (3, 100)]), [2, 4, 5]);
+        // 3000 B drain in 240 ns at 100 Gbps, 1000 B in 320 ns at 25 Gbps: the shorter queue stays.
+        assert_eq!(three(&[(9_000, 100), (3_000, 100), (9_000, 100), (1_000, 25)]), [0, 2, 3]);
+    }
+
+    #[test]
+    fn one_entry_keeps_the_longest_queue_and_draws_among_equal_ones() {
+        let one = |path: &[(u64, u64)]| carried(IntCarriage::MaxQueue, path);
+        assert_eq!(one(&[(1_000, 100), (3_000, 100), (2_000, 100)]), [1]);
+        // By bytes, whatever the rates.
+        assert_eq!(one(&[(3_000, 100), (2_000, 10)]), [0]);
+        let mut packets = Packets::new(IntCarriage::MaxQueue);
+        let mut random = RandomStream::new(1, "telemetry", 0);
+        let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
+        let second = (0..1000).filter(|_| {
+            let slot = packets.insert(Packet::new(PacketKind::Data, DATA, 0, 0, 1538));
+            for _ in 0..2 {
+                let entry = |hop| IntRecord::option_entry(Time::ZERO, Bytes::ZERO, Bytes::ZERO, code, hop);
+                packets.stamp_entry(slot, entry, &mut random);
+            }
+            packets.int(slot, &mut Vec::new())[0].hop() == 1
+        });
+        // Four standard deviations are 63.
+        assert!((437..=563).contains(&second.count()));
     }
 
     #[test]

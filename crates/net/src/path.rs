@@ -72,7 +72,8 @@ mod tests {
     use farloop_units::Rate;
 
     fn port(gbps: u64, us: u64) -> Port {
-        Port::new(NodeRef::Host(0), NodeRef::Host(1), Rate::from_gbps(gbps), Delta::from_us(us))
+        let random = farloop_engine::RandomStream::new(1, "telemetry", 0);
+        Port::new(NodeRef::Host(0), NodeRef::Host(1), Rate::from_gbps(gbps), Delta::from_us(us), random)
     }
 
     #[test]

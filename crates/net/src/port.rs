@@ -6,6 +6,7 @@
 
 use crate::packet::{CLASSES, DATA, Fifo, NIL, PacketKind, Packets};
 use crate::result::PortRow;
+use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
 use farloop_cc::int::RateCode;
 use farloop_engine::{Calendar, RandomStream};
@@ -45,11 +46,13 @@ pub(crate) struct Port {
     /// Index of the port agent, or [`NIL`].
     pub agent: u32,
     pub rate: Rate,
+    /// Draws between telemetry records of equal queues.
+    random: RandomStream,
 }
 
 impl Port {
-    /// A port of `owner` towards `peer`.
-    pub fn new(owner: NodeRef, peer: NodeRef, rate: Rate, delay: Delta) -> Port {
+    /// A port of `owner` towards `peer`; `random` draws between telemetry records.
+    pub fn new(owner: NodeRef, peer: NodeRef, rate: Rate, delay: Delta, random: RandomStream) -> Port {
         let per_byte = 8_000_000_000_000 / rate.as_bps().max(1);
         let exact = per_byte * rate.as_bps() == 8_000_000_000_000;
         Port {
@@ -70,6 +73,7 @@ impl Port {
             peer,
             agent: NIL,
             rate,
+            random,
         }
     }
 
@@ -131,7 +135,12 @@ impl Port {
         {
             // The count before this packet belongs to the moment at which it starts: differences are then exact.
             let (tx, queue) = (Bytes::new(self.tx_bytes), Bytes::new(self.data_queue));
-            packets.stamp(slot, |hop| IntRecord::new(start, tx, queue, rate, hop));
+            if packets.carriage() == IntCarriage::All {
+                packets.stamp(slot, |hop| IntRecord::new(start, tx, queue, rate, hop));
+            } else {
+                let entry = |hop| IntRecord::option_entry(start, tx, queue, rate, hop);
+                packets.stamp_entry(slot, entry, &mut self.random);
+            }
         }
         let wire = packets[slot].wire;
         let end = start + self.transmission_time(wire);
@@ -225,7 +234,8 @@ mod tests {
 
     #[test]
     fn transmission_times_are_exact_or_rounded_up() {
-        let port = |rate| Port::new(NodeRef::Host(0), NodeRef::Host(1), rate, Delta::ZERO);
+        let random = RandomStream::new(1, "telemetry", 0);
+        let port = |rate| Port::new(NodeRef::Host(0), NodeRef::Host(1), rate, Delta::ZERO, random.clone());
         assert_eq!(port(Rate::from_gbps(100)).transmission_time(1500), Delta::from_ps(120_000));
         assert_eq!(port(Rate::from_gbps(66)).transmission_time(1500), Delta::from_ps(181_819));
     }

@@ -2,7 +2,7 @@
 //!
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
-use farloop_cc::AnyParams;
+use farloop_cc::{AnyParams, Needs};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// Index of a node in [`NetworkSpec::nodes`].
@@ -151,6 +151,11 @@ pub struct TransportSpec {
     pub framing: Bytes,
     /// Size of an ACK or signal as an IP packet, without what the algorithm adds.
     pub ack: Bytes,
+    /// Which of the path's telemetry records a data packet and its ACK carry.
+    pub int_carriage: IntCarriage,
+    /// Header bytes that carry them, in every data packet, ACK and signal of an algorithm that reads telemetry;
+    /// [`IntCarriage::header_bytes`] unless a scenario says otherwise.
+    pub int_bytes: Bytes,
     /// Retransmission timeout of flows inside a datacenter.
     pub rto_intra: Delta,
     /// Retransmission timeout of flows across datacenters.
@@ -160,6 +165,38 @@ pub struct TransportSpec {
     /// ACKs and signals travel in a class of strict priority that is never paused nor dropped for lack of buffer;
     /// otherwise with the data.
     pub control_priority: bool,
+}
+
+impl TransportSpec {
+    /// Header bytes that an algorithm with these needs adds to every packet.
+    pub fn own_header(&self, needs: Needs) -> Bytes {
+        let int = if needs.int { self.int_bytes } else { Bytes::ZERO };
+        Bytes::new(u64::from(needs.header_bytes)) + int
+    }
+}
+
+/// Which of the telemetry records stamped along its path a packet carries (`docs/network-model.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum IntCarriage {
+    /// Every record, with counters that hardly ever wrap, at no cost on the wire: what a sender could know at best.
+    #[default]
+    All,
+    /// Gear's TCP option of 40 bytes with three entries. When it is full, a hop whose queue takes longer to drain than the
+    /// kept one that drains soonest replaces that (ToN 2025, Eq. 3).
+    Three,
+    /// One entry: the hop with the longest queue in bytes; of equal ones a random one (ToN 2025, §IV-B4).
+    MaxQueue,
+}
+
+impl IntCarriage {
+    /// What it takes in the header: kind and length, 12 bytes an entry, 2 bytes of padding for the hop numbers.
+    pub fn header_bytes(self) -> Bytes {
+        Bytes::new(match self {
+            IntCarriage::All => 0,
+            IntCarriage::Three => 40,
+            IntCarriage::MaxQueue => 16,
+        })
+    }
 }
 
 /// How an endpoint repairs losses.

@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::network::Network;
 use crate::reader::Section;
 use crate::scenario::Scenario;
-use crate::sections::{SELECTION_WORDS, Selection, TransportChoice};
+use crate::sections::{IntCarriageChoice, SELECTION_WORDS, Selection, TransportChoice};
 use crate::switch_override::{self, setting_path};
 use crate::topology::{Plan, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
 use crate::traffic::{self, Host};
@@ -149,8 +149,9 @@ fn check_buffers(
         let expected = "expected at most 65535 bytes on the wire: a smaller mtu or framing";
         return Err(scenario.at(&["transport", "mtu"], format!("a packet would take {data} on the wire"), expected));
     }
-    let header_bytes = algorithms.iter().map(|a| a.needs().header_bytes).max().unwrap_or(0);
-    let largest = data.max(transport.ack + transport.framing + Bytes::new(u64::from(header_bytes)));
+    let format = self::transport(scenario);
+    let header = algorithms.iter().map(|a| format.own_header(a.needs())).max().unwrap_or(Bytes::ZERO);
+    let largest = data.max(transport.ack + transport.framing + header);
     let classes = (0..FlowSpec::CLASSES).filter(|c| flows.iter().any(|f| f.class == *c)).count().max(1);
     // Headrooms are at most 10^15 bytes and links fewer than 10^6: their sum needs the wide type.
     let mut reserved = vec![0u128; plan.nodes.len()];
@@ -254,7 +255,7 @@ fn check_agents(scenario: &Scenario, names: &[String], algorithms: &[AnyParams])
 }
 
 fn check_mtu(scenario: &Scenario, name: &str, needs: Needs) -> Result<(), Diagnostic> {
-    let headers = scenario.transport.header + Bytes::new(u64::from(needs.header_bytes));
+    let headers = scenario.transport.header + transport(scenario).own_header(needs);
     if headers >= scenario.transport.mtu {
         let problem = format!(
             "{} leave no room for payload: headers take {headers} with the algorithm \"{name}\"",
@@ -267,6 +268,11 @@ fn check_mtu(scenario: &Scenario, name: &str, needs: Needs) -> Result<(), Diagno
 
 fn transport(scenario: &Scenario) -> TransportSpec {
     let keys = &scenario.transport;
+    let int_carriage = match keys.int_carriage {
+        IntCarriageChoice::All => IntCarriage::All,
+        IntCarriageChoice::Three => IntCarriage::Three,
+        IntCarriageChoice::MaxQueue => IntCarriage::MaxQueue,
+    };
     TransportSpec {
         kind: match keys.kind {
             TransportChoice::Rdma => TransportKind::Rdma,
@@ -276,6 +282,8 @@ fn transport(scenario: &Scenario) -> TransportSpec {
         header: keys.header,
         framing: keys.framing,
         ack: keys.ack,
+        int_carriage,
+        int_bytes: keys.int_bytes.unwrap_or_else(|| int_carriage.header_bytes()),
         rto_intra: keys.rto_intra,
         rto_cross: keys.rto_cross,
         dup_ack_threshold: keys.dup_ack_threshold,

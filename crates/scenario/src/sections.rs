@@ -123,6 +123,18 @@ choice! {
     }
 }
 
+choice! {
+    /// Which telemetry records packets carry.
+    pub enum IntCarriageChoice {
+        /// Every hop's, at no cost on the wire.
+        All = "all",
+        /// Gear's TCP option with three entries; queues that drain late displace those that drain soon.
+        Three = "three",
+        /// One entry: the hop with the longest queue.
+        MaxQueue = "max_queue",
+    }
+}
+
 params! {
     /// `[transport]`: packet format and loss recovery of all flows.
     pub struct Transport {
@@ -136,6 +148,10 @@ params! {
         framing: Bytes = Bytes::new(38), in Bytes::ZERO => Bytes::new(1000);
         /// An ACK or signal as an IP packet, without what the algorithm adds.
         ack: Bytes = Bytes::new(64), in Bytes::new(1) => Bytes::new(9000);
+        /// Which telemetry (INT) records a packet carries. "all": every hop's, with wide counters. "three": the TCP option of Gear (ToN 2025, §IV-A), three entries; when full, a queue that drains later replaces the one that drains soonest. "max_queue": only the hop with the longest queue (Gear, §IV-B4).
+        int_carriage: IntCarriageChoice = IntCarriageChoice::All;
+        /// Header bytes of the telemetry, in every packet and ACK of algorithms that read it; "none" for the carriage's own: 0 for "all", 40 B for "three", 16 B for "max_queue".
+        int_bytes: Option<Bytes> = None, in Some(Bytes::ZERO) => Some(Bytes::new(1000));
         /// Retransmission timeout of flows inside a datacenter (Gear, §IV-A).
         rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => Delta::from_secs(60);
         /// Retransmission timeout of flows across datacenters (Gear, §IV-A).

@@ -20,7 +20,7 @@
 //! ```
 
 use crate::api::*;
-use crate::int::IntRecord;
+use crate::int::{IntRecord, PathRecords, pairs};
 use farloop_units::{Bytes, Rate};
 
 farloop_units::params! {
@@ -73,8 +73,8 @@ pub struct HpccSender {
     last_update_seq: Bytes,
     inc_stage: u32,
     max_stage: u32,
-    /// L: the last ACK's records; its storage is reused.
-    records: Vec<IntRecord>,
+    /// L: the latest record of each hop.
+    records: PathRecords,
     eta: f64,
     w_ai: f64,
     lowest: f64,
@@ -108,7 +108,7 @@ impl HpccSender {
             last_update_seq: Bytes::ZERO,
             inc_stage: 0,
             max_stage: params.max_stage,
-            records: Vec::new(),
+            records: PathRecords::default(),
             eta: params.eta,
             w_ai,
             lowest: bdp(params.min_rate).min(highest),
@@ -124,17 +124,18 @@ impl HpccSender {
     /// MeasureInflight of Algorithm 1: the smoothed load after an ACK; `None` where nothing could be measured.
     fn measure_inflight(&self, records: &[IntRecord]) -> Option<f64> {
         let mut largest: Option<(f64, f64)> = None;
-        for (now, before) in records.iter().zip(&self.records) {
-            let (now, before) = (now.unpack(), before.unpack());
+        for (before, now) in pairs(&self.records, records) {
             let elapsed = now.elapsed(&before).as_ps() as f64;
-            if elapsed == 0.0 {
+            let capacity = elapsed * now.rate.as_f64();
+            // No time has passed, or so much that the counter may have wrapped.
+            if elapsed == 0.0 || capacity >= now.wrap().as_f64() * BITS_PS_PER_BYTE_S {
                 continue;
             }
             // Eq. 2, u = txRate/B + qlen/(B·T) with the smaller of two queues, over one common denominator: this line runs
             // once per hop and ACK, and divisions are what it costs.
             let queue = now.qlen.min(before.qlen).as_f64();
             let held = now.sent(&before).as_f64() + queue * elapsed * self.per_base_rtt;
-            let load = held * BITS_PS_PER_BYTE_S / (elapsed * now.rate.as_f64());
+            let load = held * BITS_PS_PER_BYTE_S / capacity;
             if largest.is_none_or(|(most, _)| load > most) {
                 largest = Some((load, elapsed));
             }
@@ -181,25 +182,19 @@ impl Sender for HpccSender {
     }
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
-        if self.records.len() == ack.int.len() {
-            if let Some(load) = self.measure_inflight(ack.int) {
-                self.load = load;
-                let update = ack.ack_seq > self.last_update_seq;
-                self.compute_window(update, !ack.in_recovery);
-                if update {
-                    self.last_update_seq = ack.snd_nxt;
-                }
-                self.control = self.compute_control();
-            }
-            self.records.copy_from_slice(ack.int);
-        } else {
-            // The first ACK, or another path: there is nothing to compare with.
-            if self.records.is_empty() {
+        if let Some(load) = self.measure_inflight(ack.int) {
+            self.load = load;
+            let update = ack.ack_seq > self.last_update_seq;
+            self.compute_window(update, !ack.in_recovery);
+            if update {
                 self.last_update_seq = ack.snd_nxt;
             }
-            self.records.clear();
-            self.records.extend_from_slice(ack.int);
+            self.control = self.compute_control();
+        } else if self.records.is_empty() && !ack.int.is_empty() {
+            // The first ACK: there is nothing to compare with.
+            self.last_update_seq = ack.snd_nxt;
         }
+        self.records.update(ack.int);
     }
 
     /// Losses are the endpoint's business: HPCC reacts to load alone.
@@ -210,7 +205,7 @@ impl Sender for HpccSender {
 mod tests {
     use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow, hop};
+    use crate::testing::{Bench, flow, hop, hop_at};
     use farloop_units::Delta;
 
     /// T = 32 µs at 100 Gbps: 400,000 B fill the path.
@@ -256,8 +251,8 @@ mod tests {
     #[test]
     fn the_most_loaded_hop_decides() {
         let mut b = bench(with_ai(0));
-        b.ack(&with_int(1, &[hop(us(0), 0, 0), hop(us(0), 0, 0), hop(us(0), 0, 0)]));
-        b.ack(&with_int(2, &[hop(us(32), 100_000, 0), hop(us(32), 320_000, 0), hop(us(32), 200_000, 0)]));
+        b.ack(&with_int(1, &[hop(us(0), 0, 0), hop_at(1, us(0), 0, 0), hop_at(2, us(0), 0, 0)]));
+        b.ack(&with_int(2, &[hop(us(32), 100_000, 0), hop_at(1, us(32), 320_000, 0), hop_at(2, us(32), 200_000, 0)]));
         assert!((b.sender.load - 0.8).abs() < 1e-12, "{}", b.sender.load);
     }
 
@@ -314,14 +309,18 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_hops_starts_the_comparison_anew() {
-        let mut b = bench(with_ai(80));
+    fn hops_are_compared_with_their_own_last_record() {
+        let mut b = bench(with_ai(0));
         b.ack(&next_round(0, &[hop(us(0), 0, 0)]));
-        let before = b.sender.control();
-        assert_eq!(b.ack(&next_round(1, &[hop(us(32), 400_000, 900_000), hop(us(32), 0, 0)])), before);
+        // A new hop has nothing to be compared with; the old one is full: U = 1.
+        b.ack(&next_round(1, &[hop(us(32), 400_000, 0), hop_at(1, us(32), 0, 0)]));
         assert_eq!(b.sender.load, 1.0);
-        b.ack(&next_round(2, &[hop(us(64), 800_000, 0), hop(us(64), 0, 0)]));
-        assert_eq!(b.sender.reference, 400_000.0 * 0.95 + 80.0);
+        // Only the second hop is reported: half full since.
+        b.ack(&next_round(2, &[hop_at(1, us(64), 200_000, 0)]));
+        assert_eq!(b.sender.load, 0.5);
+        // The first one is back after two round trips, in which it sent 600,000 B of 800,000.
+        b.ack(&next_round(3, &[hop(us(96), 1_000_000, 0)]));
+        assert_eq!(b.sender.load, 0.75);
     }
 
     #[test]

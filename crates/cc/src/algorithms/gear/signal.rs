@@ -5,7 +5,7 @@
 //! with such knowledge, [`Fallback`] says what to do.
 
 use crate::api::{Ack, Sent};
-use crate::int::{IntHistory, IntHop, IntRecord};
+use crate::int::{IntHistory, IntHop, IntRecord, PathRecords, pairs};
 use farloop_units::{Delta, Rate, Time};
 
 /// How many snapshots of `p.L` one round trip keeps: the error in a sample's span is at most 1/256 of it.
@@ -42,10 +42,10 @@ pub(super) struct Signal {
     horizon: Delta,
     fallback: Fallback,
     history: IntHistory,
-    /// Telemetry of the latest ACK that had any; empty before.
-    latest: Vec<IntRecord>,
-    /// The first telemetry since the start or the last loss.
-    first: Vec<IntRecord>,
+    /// The latest telemetry of each hop; empty before any.
+    latest: PathRecords,
+    /// The first telemetry of each hop since the start or the last loss.
+    first: PathRecords,
     average: Option<f64>,
 }
 
@@ -56,8 +56,8 @@ impl Signal {
             horizon,
             fallback,
             history: IntHistory::new(base_rtt / SNAPSHOTS_PER_RTT),
-            latest: Vec::new(),
-            first: Vec::new(),
+            latest: PathRecords::default(),
+            first: PathRecords::default(),
             average: None,
         }
     }
@@ -90,11 +90,10 @@ impl Signal {
                 }
             },
         };
-        if self.first.is_empty() {
-            self.first.extend_from_slice(ack.int);
+        if matches!(self.fallback, Fallback::SinceFirst(_)) {
+            self.first.complete(ack.int);
         }
-        self.latest.clear();
-        self.latest.extend_from_slice(ack.int);
+        self.latest.update(ack.int);
         sample
     }
 
@@ -108,17 +107,15 @@ impl Signal {
 
 /// Eq. 1 for every hop that both lists stamped, and the largest (Eq. 2); `None` where no hop can be compared.
 fn busiest(before: &[IntRecord], after: &[IntRecord], horizon: Delta) -> Option<Sample> {
-    before
-        .iter()
-        .zip(after)
-        .filter_map(|(before, after)| utilisation(&before.unpack(), &after.unpack(), horizon))
+    pairs(before, after)
+        .filter_map(|(before, after)| utilisation(&before, &after, horizon))
         .fold(None, |best: Option<Sample>, s| Some(best.filter(|b| b.u >= s.u).unwrap_or(s)))
 }
 
 /// Eq. 1: what the hop sent as a fraction of its rate, plus its queue as a fraction of what it sends in `horizon`.
 fn utilisation(before: &IntHop, after: &IntHop, horizon: Delta) -> Option<Sample> {
     let span = after.elapsed(before);
-    if before.hop != after.hop || after.rate == Rate::ZERO || span > LONGEST_SPAN {
+    if after.rate == Rate::ZERO || span > LONGEST_SPAN {
         return None;
     }
     let queue = after.qlen.as_f64() * 8e12 / (horizon.as_ps() as f64 * after.rate.as_f64());
@@ -128,8 +125,7 @@ fn utilisation(before: &IntHop, after: &IntHop, horizon: Delta) -> Option<Sample
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::int::RateCode;
-    use crate::testing::hop;
+    use crate::testing::{hop, hop_at};
     use farloop_units::Bytes;
 
     const US: fn(u64) -> Delta = Delta::from_us;
@@ -165,21 +161,26 @@ mod tests {
 
     #[test]
     fn equation_2_takes_the_busiest_hop_and_skips_what_cannot_be_compared() {
-        let before = [hop(US(0), 0, 0), hop(US(0), 0, 0)];
-        let after = [hop(US(32), 100_000, 0), hop(US(32), 200_000, 0)];
+        let before = [hop(US(0), 0, 0), hop_at(1, US(0), 0, 0)];
+        let after = [hop(US(32), 100_000, 0), hop_at(1, US(32), 200_000, 0)];
         assert_eq!(busiest(&before, &after, US(32)).map(|s| s.u), Some(0.5));
         assert_eq!(busiest(&before, &before, US(32)), None);
-        let moved = IntRecord::new(
-            Time::ZERO + US(32),
-            Bytes::new(5),
-            Bytes::ZERO,
-            RateCode::new(Rate::from_gbps(100)).expect("representable"),
-            7,
-        );
+        let moved = hop_at(7, US(32), 5, 0);
         assert_eq!(busiest(&before, &[moved], US(32)), None);
         assert_eq!(busiest(&before, &[IntRecord::default()], US(32)), None);
         // A stamp older than the one before: its difference wraps to seconds.
         assert_eq!(busiest(&[hop(US(32), 9, 0)], &[hop(US(0), 0, 0)], US(32)), None);
+    }
+
+    #[test]
+    fn a_hop_that_was_not_reported_for_a_while_is_compared_with_its_last_report() {
+        let mut s = Signal::new(US(32), US(32), Fallback::Wait);
+        assert_eq!(s.on_ack(&ack(1460, &[hop(US(0), 0, 0), hop_at(3, US(0), 0, 0)])), None);
+        assert_eq!(s.on_ack(&ack(2920, &[hop(US(8), 10_000, 0)])), None);
+        s.on_send(Time::ZERO + US(8), &sent(14_600));
+        // 600,000 B of 800,000 since the first ACK.
+        let sample = s.on_ack(&ack(16_060, &[hop_at(3, US(64), 600_000, 0)])).expect("known at sending");
+        assert_eq!((sample.u, sample.span), (0.75, US(64)));
     }
 
     #[test]
