@@ -21,6 +21,7 @@
 use crate::api::*;
 use crate::int::IntRecord;
 use farloop_units::{Bytes, Delta, Rate, Time};
+use std::collections::VecDeque;
 
 farloop_units::params! {
     /// Parameters of [`PowerTcp`] and [`ThetaPowerTcp`].
@@ -69,7 +70,7 @@ impl Algorithm for ThetaPowerTcp {
     type Port = NoPortAgent;
 
     fn sender(params: &PowerTcpParams, flow: &FlowInfo) -> ThetaPowerTcpSender {
-        ThetaPowerTcpSender { window: PowerWindow::new(params, flow), previous: None }
+        ThetaPowerTcpSender { window: PowerWindow::new(params, flow), previous: None, round_end: Bytes::ZERO }
     }
     fn receiver(_: &PowerTcpParams, _: &FlowInfo) -> EchoReceiver {
         EchoReceiver
@@ -117,9 +118,7 @@ impl Sender for PowerTcpSender {
         if self.records.len() == ack.int.len() {
             if let Some((power, dt)) = self.measure(ack.int) {
                 self.window.smooth(power, dt);
-                let round_ends = self.window.begin(ack);
-                self.window.update(!ack.in_recovery);
-                self.window.end(round_ends, ack);
+                self.window.update(ack);
             }
             self.records.copy_from_slice(ack.int);
         } else {
@@ -138,6 +137,8 @@ pub struct ThetaPowerTcpSender {
     window: PowerWindow,
     /// When the last ACK came, and its RTT.
     previous: Option<(Time, Delta)>,
+    /// Where the current round ends.
+    round_end: Bytes,
 }
 
 impl Sender for ThetaPowerTcpSender {
@@ -158,12 +159,14 @@ impl Sender for ThetaPowerTcpSender {
         let rtt = ack.rtt.as_ps() as f64;
         let gradient = (rtt - before.as_ps() as f64) / dt;
         self.window.smooth((gradient + 1.0) * rtt / self.window.base_rtt, dt); // (8)
-        if self.window.begin(ack) {
-            self.window.update(!ack.in_recovery);
-            self.window.end(true, ack);
+        if ack.ack_seq > self.round_end {
+            self.window.update(ack);
+            self.round_end = ack.snd_nxt;
         }
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
+        // Going back to an earlier offset must not leave a round that ends far ahead of what is sent next.
+        self.round_end = self.round_end.min(loss.snd_nxt);
         self.window.on_loss(loss);
     }
 }
@@ -171,14 +174,16 @@ impl Sender for ThetaPowerTcpSender {
 /// Bits per byte times picoseconds per second: turns bytes per picosecond into bits per second.
 const BITS_PS_PER_BYTE_S: f64 = 8e12;
 
+/// Windows remembered per largest window in flight.
+const HISTORY_PER_BDP: f64 = 64.0;
+
 /// The window that both variants share. It counts bytes on the wire, as the switches' counters do.
 struct PowerWindow {
     cwnd: f64,
-    /// The window that held when the packets now acknowledged were sent.
-    old: f64,
-    /// The window noted when the current round began, and where that round ends.
-    noted: f64,
-    round_end: Bytes,
+    /// Windows that held from an offset on, oldest first: what GETCWND of Algorithm 1 looks up.
+    history: VecDeque<(Bytes, f64)>,
+    /// Least distance of two entries, so that long paths do not keep one per packet.
+    spacing: Bytes,
     /// Γ, smoothed.
     power: f64,
     gamma: f64,
@@ -203,9 +208,8 @@ impl PowerWindow {
         let cwnd = initial.clamp(1.0, highest);
         let mut window = PowerWindow {
             cwnd,
-            old: cwnd,
-            noted: cwnd,
-            round_end: Bytes::ZERO,
+            history: VecDeque::from([(Bytes::ZERO, cwnd)]),
+            spacing: Bytes::from_f64(highest / HISTORY_PER_BDP),
             // As if the path were exactly full: before anything was measured there is no reason to move.
             power: 1.0,
             gamma: p.gamma,
@@ -226,35 +230,36 @@ impl PowerWindow {
         self.power = (1.0 - share) * self.power + share * power;
     }
 
-    /// Says whether this ACK is the first one for packets sent after the last note, and if so makes that note the old window.
-    fn begin(&mut self, ack: &Ack<'_>) -> bool {
-        let round_ends = ack.ack_seq > self.round_end;
-        if round_ends {
-            self.old = self.noted;
-        }
-        round_ends
-    }
-
-    /// Notes the window for the packets that are sent from now on, where a round ended.
-    fn end(&mut self, round_ended: bool, ack: &Ack<'_>) {
-        if round_ended {
-            self.noted = self.cwnd;
-            self.round_end = ack.snd_nxt;
-        }
-    }
-
-    fn update(&mut self, may_grow: bool) {
+    /// Sets the window (6) from the one that held when the packet just acknowledged was sent.
+    fn update(&mut self, ack: &Ack<'_>) {
+        let old = self.known_at(ack.ack_seq);
         // Rounding of the stamps can leave a falling queue's power at, or just below, zero.
-        let target = self.old / self.power.max(f64::MIN_POSITIVE) + self.beta;
-        let cwnd = self.gamma * target + (1.0 - self.gamma) * self.cwnd; // (6)
-        let highest = if may_grow { self.highest } else { self.cwnd };
+        let target = old / self.power.max(f64::MIN_POSITIVE) + self.beta;
+        let cwnd = self.gamma * target + (1.0 - self.gamma) * self.cwnd;
+        let highest = if ack.in_recovery { self.cwnd } else { self.highest };
         self.cwnd = cwnd.max(1.0).min(highest);
+        match self.history.back_mut() {
+            // Nothing was sent since the last note: it will be sent with this window.
+            Some((since, noted)) if *since == ack.snd_nxt => *noted = self.cwnd,
+            Some((since, _)) if ack.snd_nxt < *since + self.spacing => {}
+            _ => self.history.push_back((ack.snd_nxt, self.cwnd)),
+        }
         self.set_control();
     }
 
+    /// The window that held when the packet that ends at `end` was sent. Older ones are forgotten: ACKs come in order.
+    fn known_at(&mut self, end: Bytes) -> f64 {
+        while self.history.len() > 1 && self.history[1].0 < end {
+            self.history.pop_front();
+        }
+        self.history.front().map_or(self.cwnd, |(_, cwnd)| *cwnd)
+    }
+
     fn on_loss(&mut self, loss: &Loss) {
-        // Going back to an earlier offset must not leave a round that ends far ahead of what is sent next.
-        self.round_end = self.round_end.min(loss.snd_nxt);
+        // What is sent next goes back to an earlier offset: windows noted for later ones no longer hold there.
+        while self.history.back().is_some_and(|(since, _)| *since > loss.snd_nxt) {
+            self.history.pop_back();
+        }
     }
 
     fn set_control(&mut self) {
@@ -340,7 +345,8 @@ mod tests {
         // Three flows with β = 10,000 B at 100 Gbps: each (400,000 + 30,000)/3 B and a queue of 30,000 B.
         let mut flows = [bench(10_000), bench(10_000), bench(10_000)];
         for (b, cwnd) in flows.iter_mut().zip([390_000.0, 20_000.0, 150_000.0]) {
-            (b.sender.window.cwnd, b.sender.window.old, b.sender.window.noted) = (cwnd, cwnd, cwnd);
+            b.sender.window.cwnd = cwnd;
+            b.sender.window.history = VecDeque::from([(Bytes::ZERO, cwnd)]);
         }
         // Eight ACKs per base RTT; what the windows exceed the path by waits, and a hop sends no more than arrives.
         let (mut tx, mut queue) = (0u64, 160_000u64);
@@ -415,12 +421,38 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_ends_a_round_that_lies_ahead() {
+    fn going_back_forgets_the_windows_of_later_offsets() {
         let mut b = bench(0);
         b.ack(&with_int(1, &[hop(us(0), 0, 0)]));
-        b.ack(&with_int(2, &[hop(us(32), 400_000, 0)]));
-        assert_eq!(b.sender.window.round_end, Bytes::new(262 * 1460));
+        b.ack(&with_int(2, &[hop(us(32), 400_000, 100_000)]));
+        let noted = b.sender.window.cwnd;
+        assert_eq!(b.sender.window.history, [(Bytes::ZERO, 400_000.0), (Bytes::new(262 * 1460), noted)]);
         b.loss(LossKind::Timeout, Bytes::ZERO, Bytes::new(2 * 1460));
-        assert_eq!(b.sender.window.round_end, Bytes::new(2 * 1460));
+        assert_eq!(b.sender.window.history, [(Bytes::ZERO, 400_000.0)]);
+        let mut b = theta(0);
+        b.ack(&ack(1, 1, 260));
+        b.now += us(1);
+        b.ack(&ack(2, 1, 260));
+        assert_eq!(b.sender.round_end, Bytes::new(262 * 1460));
+        b.loss(LossKind::Timeout, Bytes::ZERO, Bytes::new(2 * 1460));
+        assert_eq!(b.sender.round_end, Bytes::new(2 * 1460));
+    }
+
+    #[test]
+    fn windows_are_looked_up_by_offset_at_a_bounded_density() {
+        let mut w = PowerWindow::new(&PowerTcpParams::default(), &flow(false));
+        // 440,000 B / 64 = 6875 B between notes; the last window before anything more is sent counts.
+        let at = |snd_nxt: u64| Ack { snd_nxt: Bytes::new(snd_nxt), ..ack(0, 1, 0) };
+        for (snd_nxt, power) in [(10_000, 1.25), (10_000, 1.6), (12_000, 2.0), (17_000, 1.0)] {
+            w.power = power;
+            w.update(&at(snd_nxt));
+        }
+        let offsets: Vec<u64> = w.history.iter().map(|(since, _)| since.get()).collect();
+        assert_eq!(offsets, [0, 10_000, 17_000]);
+        assert_eq!(w.known_at(Bytes::new(10_000)), 400_000.0);
+        // 0.9·(400,000/1.25 + 40,000) + 0.1·400,000 = 364,000, then 0.9·(400,000/1.6 + 40,000) + 36,400.
+        assert_eq!(w.known_at(Bytes::new(10_001)), 297_400.0);
+        assert_eq!(w.known_at(Bytes::new(17_000)), 297_400.0);
+        assert_eq!(w.history.len(), 2);
     }
 }
