@@ -1,5 +1,6 @@
-//! Who sends to whom, and when.
+//! Flows that arrive as a Poisson process.
 
+use crate::pairs::{Between, Population};
 use crate::sizes::SizeDistribution;
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -32,56 +33,82 @@ impl fmt::Display for WorkloadError {
 }
 impl std::error::Error for WorkloadError {}
 
-/// Poisson arrivals between uniformly random pairs of hosts.
+/// Poisson arrivals between random pairs of hosts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Poisson {
-    /// Number of hosts, at least 2; indices run from 0.
-    pub hosts: u32,
-    /// Mean load of each host link in each direction, as payload bits over the link's rate; headers and ACKs come on top.
+    /// Mean load of the host links in each direction, as payload bits over the link's rate; headers and ACKs come on top.
     pub load: f64,
     /// Rate of a host's link.
     pub link_rate: Rate,
+    /// Which pairs.
+    pub between: Between,
+    /// Share of the flows that go across datacenters, from 0 to 1; `None` to draw all pairs with the same probability.
+    pub cross_share: Option<f64>,
     /// The first flow starts after this time.
     pub start: Time,
     /// No flow starts at or after this time.
     pub stop: Time,
 }
 
-/// Rounds of many senders to one receiver.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Incast {
-    /// Number of hosts, at least 2; indices run from 0.
-    pub hosts: u32,
-    /// Index of the receiving host; `None` to draw one per round.
-    pub receiver: Option<u32>,
-    /// Flows per round. Where that is more than the other hosts, some of them send several.
-    pub flows: u32,
-    /// Payload of each flow.
-    pub size: Bytes,
-    /// When the first round starts.
-    pub start: Time,
-    /// Number of rounds.
-    pub rounds: u32,
-    /// From the start of one round to the start of the next.
-    pub interval: Delta,
-    /// Each flow starts at a uniformly random time within this from the start of its round; zero for all at once.
-    pub spread: Delta,
+impl Poisson {
+    /// Flows to expect.
+    pub fn expected_flows(&self, population: &Population, sizes: &SizeDistribution) -> f64 {
+        self.per_second(population, sizes) * self.stop.since(self.start).as_secs_f64()
+    }
+
+    /// Arrivals per second.
+    fn per_second(&self, population: &Population, sizes: &SizeDistribution) -> f64 {
+        f64::from(population.hosts()) * self.load * self.link_rate.as_f64() / (8.0 * sizes.mean())
+    }
+
+    /// Share of the flows that go across datacenters; `None` where all pairs are equally likely.
+    fn share(&self) -> Option<f64> {
+        match self.between {
+            Between::All => self.cross_share,
+            Between::Intra => Some(0.0),
+            Between::Cross => Some(1.0),
+        }
+    }
 }
 
 /// Flows of a Poisson process, in order of their start.
 ///
-/// Flows arrive at `hosts · load · link_rate / (8 · mean size)` per second over all hosts; sender and receiver are a uniformly
-/// random pair, so the mean payload load of each host link is `load`, in both directions.
+/// Flows arrive at `hosts · load · link_rate / (8 · mean size)` per second over all hosts. The pair of each is uniformly random: among
+/// all pairs; or, with a share, with that probability among those across datacenters, otherwise among those inside one. Between
+/// datacenters of equal size the mean payload load of each host link is `load`, in both directions; otherwise that is the mean over
+/// the links, and hosts of small datacenters carry more of what goes across.
 ///
 /// # Errors
-/// Fewer than two hosts, a load that is not positive and finite, a link rate of zero, `stop` before `start`, or more than
-/// [`MAX_FLOWS`] flows to expect.
+/// No such pair, a load that is not positive and finite, a share outside 0 to 1, hosts loaded above their link's rate, a link rate of
+/// zero, `stop` before `start`, or more than [`MAX_FLOWS`] flows to expect.
 pub fn poisson(
     spec: &Poisson,
+    population: &Population,
     sizes: &SizeDistribution,
     random: &mut RandomStream,
 ) -> Result<Vec<Arrival>, WorkloadError> {
-    check_hosts(spec.hosts)?;
+    check(spec, population, sizes)?;
+    let gap = Delta::from_secs_f64(1.0 / spec.per_second(population, sizes));
+    let share = spec.share();
+    let mut flows = Vec::new();
+    let mut start = spec.start;
+    loop {
+        start = start.saturating_add(random.exponential(gap));
+        if start >= spec.stop {
+            return Ok(flows);
+        }
+        let between = match share {
+            None => Between::All,
+            Some(share) if random.chance(share) => Between::Cross,
+            Some(_) => Between::Intra,
+        };
+        let (src, dst) = population.draw(between, random);
+        flows.push(Arrival { start, src, dst, size: sizes.sample(random) });
+    }
+}
+
+/// Whether [`poisson`] can draw such flows; the error is a sentence for the user.
+pub fn check(spec: &Poisson, population: &Population, sizes: &SizeDistribution) -> Result<(), WorkloadError> {
     if !(spec.load.is_finite() && spec.load > 0.0) {
         return Err(WorkloadError(format!("the load is {}; expected a positive number, such as 0.3", spec.load)));
     }
@@ -92,79 +119,37 @@ pub fn poisson(
         let problem = format!("the traffic stops at {} before it starts at {}", spec.stop, spec.start);
         return Err(WorkloadError(format!("{problem}; expected a later stop")));
     }
-    let per_second = f64::from(spec.hosts) * spec.load * spec.link_rate.as_f64() / (8.0 * sizes.mean());
-    check_count(per_second * spec.stop.since(spec.start).as_secs_f64())?;
-    let gap = Delta::from_secs_f64(1.0 / per_second);
-    if gap < Delta::from_ns(1) {
+    population.check(spec.between)?;
+    if let Some(share) = spec.share() {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(WorkloadError(format!("the share across datacenters is {share}; expected 0 to 1")));
+        }
+        for (needed, between) in [(share > 0.0, Between::Cross), (share < 1.0, Between::Intra)] {
+            if needed {
+                population.check(between)?;
+            }
+        }
+        let (factor, datacenter) = population.heaviest(share);
+        if spec.load * factor > 1.0 {
+            let problem = format!(
+                "the hosts of datacenter {datacenter} would send {:.2} times their link's rate",
+                spec.load * factor
+            );
+            return Err(WorkloadError(format!("{problem}; expected more hosts there, less load or a smaller share")));
+        }
+    }
+    check_count(spec.expected_flows(population, sizes))?;
+    let per_second = spec.per_second(population, sizes);
+    if per_second > 1e9 {
         return Err(WorkloadError(format!(
             "{per_second:.3e} flows per second arrive; expected at most 10^9: lower the load or take larger flows"
         )));
     }
-
-    let mut flows = Vec::new();
-    let mut start = spec.start;
-    loop {
-        start = start.saturating_add(random.exponential(gap));
-        if start >= spec.stop {
-            return Ok(flows);
-        }
-        let src = random.below(u64::from(spec.hosts)) as u32;
-        let dst = other_host(random.below(u64::from(spec.hosts) - 1) as u32, src);
-        flows.push(Arrival { start, src, dst, size: sizes.sample(random) });
-    }
+    Ok(())
 }
 
-/// Flows of incast rounds, in order of their start; flows of equal start in the order of their round and draw.
-///
-/// The senders of a round are drawn at random without repetition among the hosts other than the receiver; where there are more
-/// flows than hosts, the draw is gone through again from its beginning.
-///
-/// # Errors
-/// Fewer than two hosts, a receiver that is none of them, a size of zero, or more than [`MAX_FLOWS`] flows.
-pub fn incast(spec: &Incast, random: &mut RandomStream) -> Result<Vec<Arrival>, WorkloadError> {
-    check_hosts(spec.hosts)?;
-    check_count(f64::from(spec.flows) * f64::from(spec.rounds))?;
-    if let Some(receiver) = spec.receiver.filter(|r| *r >= spec.hosts) {
-        return Err(WorkloadError(format!("there is no host {receiver}; expected 0 to {}", spec.hosts - 1)));
-    }
-    if spec.size == Bytes::ZERO {
-        return Err(WorkloadError("flows of zero bytes; expected at least 1 byte".to_string()));
-    }
-
-    let mut flows = Vec::new();
-    let mut start = spec.start;
-    for _ in 0..spec.rounds {
-        let dst = spec.receiver.unwrap_or_else(|| random.below(u64::from(spec.hosts)) as u32);
-        let mut senders: Vec<u32> = (0..spec.hosts - 1).map(|i| other_host(i, dst)).collect();
-        let drawn = senders.len().min(spec.flows as usize);
-        for i in 0..drawn {
-            // Fisher-Yates, as far as senders are needed.
-            let j = i + random.below((senders.len() - i) as u64) as usize;
-            senders.swap(i, j);
-        }
-        for src in senders.iter().copied().cycle().take(spec.flows as usize) {
-            let delay = Delta::from_ps(random.below(spec.spread.as_ps()));
-            flows.push(Arrival { start: start.saturating_add(delay), src, dst, size: spec.size });
-        }
-        start = start.saturating_add(spec.interval);
-    }
-    flows.sort_by_key(|flow| flow.start);
-    Ok(flows)
-}
-
-/// The `index`-th host when `excluded` is left out.
-fn other_host(index: u32, excluded: u32) -> u32 {
-    if index < excluded { index } else { index + 1 }
-}
-
-fn check_hosts(hosts: u32) -> Result<(), WorkloadError> {
-    if hosts >= 2 {
-        return Ok(());
-    }
-    Err(WorkloadError(format!("traffic needs a sender and a receiver; expected at least 2 hosts, found {hosts}")))
-}
-
-fn check_count(flows: f64) -> Result<(), WorkloadError> {
+/// Refuses more flows than memory holds.
+pub(crate) fn check_count(flows: f64) -> Result<(), WorkloadError> {
     if flows <= MAX_FLOWS {
         return Ok(());
     }
@@ -180,12 +165,16 @@ mod tests {
 
     fn spec() -> Poisson {
         Poisson {
-            hosts: 128,
             load: 0.3,
             link_rate: Rate::from_gbps(100),
+            between: Between::All,
+            cross_share: None,
             start: Time::ZERO + Delta::from_ms(1),
             stop: Time::ZERO + Delta::from_ms(1001),
         }
+    }
+    fn hosts(n: u32) -> Population {
+        Population::new(&vec![0; n as usize])
     }
     fn websearch() -> SizeDistribution {
         SizeDistribution::named("websearch").expect("a table")
@@ -196,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_offered_load_is_the_asked_one_on_every_link() {
-        let flows = poisson(&spec(), &websearch(), &mut stream()).expect("valid");
+        let flows = poisson(&spec(), &hosts(128), &websearch(), &mut stream()).expect("valid");
         // 128 · 0.3 · 100e9 / (8 · 1.71125e6) = 280,497 flows in one second.
         assert!((flows.len() as f64 / 280_497.0 - 1.0).abs() < 0.01, "{} flows", flows.len());
         let (mut sent, mut received) = ([0u64; 128], [0u64; 128]);
@@ -216,7 +205,7 @@ mod tests {
 
     #[test]
     fn gaps_are_exponential() {
-        let flows = poisson(&spec(), &websearch(), &mut stream()).expect("valid");
+        let flows = poisson(&spec(), &hosts(128), &websearch(), &mut stream()).expect("valid");
         let gaps: Vec<f64> = flows.windows(2).map(|w| w[1].start.since(w[0].start).as_secs_f64() * 280_497.0).collect();
         let n = gaps.len() as f64;
         let mean = gaps.iter().sum::<f64>() / n;
@@ -230,47 +219,58 @@ mod tests {
     #[test]
     fn the_same_stream_gives_the_same_flows_within_the_window() {
         let short = Poisson { stop: Time::ZERO + Delta::from_ms(3), ..spec() };
-        let flows = poisson(&short, &websearch(), &mut stream()).expect("valid");
-        assert_eq!(flows, poisson(&short, &websearch(), &mut stream()).expect("valid"));
-        assert_ne!(flows, poisson(&short, &websearch(), &mut RandomStream::new(2, "workload", 0)).expect("valid"));
+        let flows = poisson(&short, &hosts(128), &websearch(), &mut stream()).expect("valid");
+        assert_eq!(flows, poisson(&short, &hosts(128), &websearch(), &mut stream()).expect("valid"));
+        assert_ne!(
+            flows,
+            poisson(&short, &hosts(128), &websearch(), &mut RandomStream::new(2, "workload", 0)).expect("valid")
+        );
         assert!(flows.iter().all(|f| f.start > short.start && f.start < short.stop));
         assert!(flows.is_sorted_by_key(|f| f.start) && !flows.is_empty());
     }
 
     #[test]
-    fn incast_draws_distinct_senders_and_spreads_them() {
-        let spec = Incast {
-            hosts: 16,
-            receiver: Some(3),
-            flows: 8,
-            size: Bytes::new(64_000),
-            start: Time::ZERO,
-            rounds: 2,
-            interval: Delta::from_ms(1),
-            spread: Delta::from_us(10),
-        };
-        let flows = incast(&spec, &mut stream()).expect("valid");
-        for (round, flows) in flows.chunks(8).enumerate() {
-            let from = Time::ZERO + Delta::from_ms(1) * round as u64;
-            let mut senders: Vec<u32> = flows.iter().map(|f| f.src).collect();
-            senders.sort();
-            senders.dedup();
-            assert_eq!(senders.len(), 8);
-            assert!(flows.iter().all(|f| f.dst == 3 && f.src != 3 && f.src < 16 && f.size == Bytes::new(64_000)));
-            assert!(flows.iter().all(|f| f.start >= from && f.start < from + Delta::from_us(10)));
+    fn a_share_of_the_flows_crosses_and_every_link_has_the_load() {
+        // Intra : cross = 5 : 1, two datacenters of 64 hosts.
+        let two: Vec<u16> = (0..128).map(|i| i / 64).collect();
+        let spec = Poisson { cross_share: Some(1.0 / 6.0), ..spec() };
+        let flows = poisson(&spec, &Population::new(&two), &websearch(), &mut stream()).expect("valid");
+        let crosses = |f: &&Arrival| two[f.src as usize] != two[f.dst as usize];
+        let share = flows.iter().filter(crosses).count() as f64 / flows.len() as f64;
+        // 280,497 flows: a standard error of 0.0007.
+        assert!((share - 1.0 / 6.0).abs() < 0.003, "{share}");
+        let bytes: u64 = flows.iter().map(|f| f.size.get()).sum();
+        let cross_bytes: u64 = flows.iter().filter(crosses).map(|f| f.size.get()).sum();
+        assert!((cross_bytes as f64 / bytes as f64 - 1.0 / 6.0).abs() < 0.01);
+        for datacenter in 0..2 {
+            let sent: u64 = flows.iter().filter(|f| two[f.src as usize] == datacenter).map(|f| f.size.get()).sum();
+            let load = sent as f64 * 8.0 / 100e9 / 64.0;
+            assert!((load / 0.3 - 1.0).abs() < 0.05, "{load}");
         }
-        let crowd = Incast { flows: 64, rounds: 1, spread: Delta::ZERO, ..spec };
-        let flows = incast(&crowd, &mut stream()).expect("valid");
-        let per_host = |host| flows.iter().filter(|f| f.src == host).count();
-        assert_eq!(flows.len(), 64);
-        assert!((0..16).filter(|h| *h != 3).all(|h| (4..=5).contains(&per_host(h))));
-        assert!(flows.iter().all(|f| f.start == Time::ZERO));
+    }
+
+    #[test]
+    fn small_datacenters_carry_more_and_are_not_overloaded_in_silence() {
+        let unequal: Vec<u16> = (0..72).map(|i| u16::from(i >= 64)).collect();
+        let population = Population::new(&unequal);
+        let spec = |share| Poisson { cross_share: Some(share), stop: Time::ZERO + Delta::from_ms(101), ..spec() };
+        // All cross: the 8 hosts of datacenter 1 take half of the load of 72.
+        let error = poisson(&spec(1.0), &population, &websearch(), &mut stream()).expect_err("overloaded").to_string();
+        assert!(error.contains("hosts of datacenter 1 would send 1.35 times"), "{error}");
+        let flows = poisson(&spec(0.25), &population, &websearch(), &mut stream()).expect("valid");
+        let small = flows.iter().filter(|f| f.src >= 64).count() as f64 / flows.len() as f64;
+        // An eighth for the crossing ones, and of the others 8·7 of 64·63 + 8·7.
+        let expected = 0.125 + 0.75 * 56.0 / 4088.0;
+        assert!((small - expected).abs() < 0.015, "{small} {expected}");
     }
 
     #[test]
     fn impossible_traffic_is_refused_with_a_reason() {
-        let refused = |spec: Poisson| poisson(&spec, &websearch(), &mut stream()).expect_err("must fail").to_string();
-        assert!(refused(Poisson { hosts: 1, ..spec() }).contains("at least 2 hosts"));
+        let refused = |spec: Poisson| {
+            poisson(&spec, &hosts(128), &websearch(), &mut stream()).expect_err("must fail").to_string()
+        };
+        let lonely = poisson(&spec(), &hosts(1), &websearch(), &mut stream()).expect_err("must fail");
+        assert!(lonely.to_string().contains("at least 2 hosts"));
         assert!(refused(Poisson { load: f64::NAN, ..spec() }).contains("positive"));
         assert!(refused(Poisson { load: -0.1, ..spec() }).contains("positive"));
         assert!(refused(Poisson { link_rate: Rate::ZERO, ..spec() }).contains("link rate is zero"));
@@ -278,29 +278,20 @@ mod tests {
         assert!(refused(Poisson { stop: Time::from_ps(u64::MAX / 2), ..spec() }).contains("flows would start"));
         let tiny = SizeDistribution::constant(Bytes::new(1));
         let short = Poisson { stop: Time::ZERO + Delta::from_us(1001), ..spec() };
-        let dense = poisson(&short, &tiny, &mut stream()).expect_err("must fail");
+        let dense = poisson(&short, &hosts(128), &tiny, &mut stream()).expect_err("must fail");
         assert!(dense.to_string().contains("10^9"));
-        let one = Incast {
-            hosts: 4,
-            receiver: Some(4),
-            flows: 1,
-            size: Bytes::new(1),
-            start: Time::ZERO,
-            rounds: 1,
-            interval: Delta::ZERO,
-            spread: Delta::ZERO,
-        };
-        assert!(incast(&one, &mut stream()).expect_err("must fail").to_string().contains("no host 4"));
-        let empty = Incast { receiver: None, size: Bytes::ZERO, ..one };
-        assert!(incast(&empty, &mut stream()).expect_err("must fail").to_string().contains("zero bytes"));
+        let unlike = Poisson { cross_share: Some(0.1), ..spec() };
+        assert!(refused(unlike).contains("one datacenter"));
+        assert!(refused(Poisson { between: Between::Cross, ..spec() }).contains("one datacenter"));
     }
 
     proptest! {
         #[test]
-        fn pairs_are_valid_for_any_number_of_hosts(hosts in 2u32..40, seed in any::<u64>()) {
-            let spec = Poisson { hosts, stop: Time::ZERO + Delta::from_ms(2), ..spec() };
-            for flow in poisson(&spec, &websearch(), &mut RandomStream::new(seed, "workload", 0)).expect("valid") {
-                prop_assert!(flow.src != flow.dst && flow.src < hosts && flow.dst < hosts && flow.size >= Bytes::new(1));
+        fn pairs_are_valid_for_any_number_of_hosts(n in 2u32..40, seed in any::<u64>()) {
+            let spec = Poisson { stop: Time::ZERO + Delta::from_ms(2), ..spec() };
+            let flows = poisson(&spec, &hosts(n), &websearch(), &mut RandomStream::new(seed, "workload", 0));
+            for flow in flows.expect("valid") {
+                prop_assert!(flow.src != flow.dst && flow.src < n && flow.dst < n && flow.size >= Bytes::new(1));
             }
         }
     }

@@ -3,10 +3,16 @@
 //! Pure functions of their parameters and a random stream: the same seed gives the same traffic on every machine.
 //!
 //! - [`sizes`]: published flow-size distributions and a user's own, [`SizeDistribution`];
-//! - [`arrivals`]: who sends to whom and when: [`poisson`] for a load, [`incast`] for many to one.
+//! - [`pairs`]: who can send to whom, inside datacenters and across, [`Population`];
+//! - [`arrivals`]: [`poisson`] for a load;
+//! - [`mod@rounds`]: permutations, incast and all-to-all.
 
 pub mod arrivals;
+pub mod pairs;
+pub mod rounds;
 pub mod sizes;
 
-pub use arrivals::{Arrival, Incast, Poisson, WorkloadError, incast, poisson};
+pub use arrivals::{Arrival, Poisson, WorkloadError, poisson};
+pub use pairs::{Between, Population};
+pub use rounds::{Pattern, Rounds, rounds};
 pub use sizes::{SizeDistribution, TableError, TableInfo};
