@@ -83,22 +83,29 @@ fn read_table(section: &Section<'_>, info: &AlgorithmInfo) -> Result<Vec<(String
     Ok(table)
 }
 
+/// Why a name is no algorithm's.
+pub(crate) struct Unknown {
+    pub problem: String,
+    pub expected: String,
+    pub suggestion: Option<String>,
+}
+
+/// What is wrong with an algorithm's name, if the registry does not know it.
+pub(crate) fn unknown(name: &str) -> Option<Unknown> {
+    let infos = farloop_cc::all();
+    let names = || infos.iter().map(|i| i.name);
+    (!names().any(|n| n == name)).then(|| Unknown {
+        problem: format!("there is no algorithm \"{name}\""),
+        expected: format!("algorithms: {}", listing(names())),
+        suggestion: nearest(name, names()),
+    })
+}
+
 /// Refuses an algorithm's name that the registry does not know.
 pub(crate) fn check_name(section: &Section<'_>, place: Place, key: &str, name: &str) -> Result<(), Diagnostic> {
-    let infos = farloop_cc::all();
-    if infos.iter().any(|i| i.name == name) {
-        return Ok(());
-    }
-    let names = || infos.iter().map(|i| i.name);
-    Err(Diagnostic {
-        suggestion: nearest(name, names()),
-        ..section.document.diagnostic(
-            place,
-            &section.key(key),
-            format!("there is no algorithm \"{name}\""),
-            format!("algorithms: {}", listing(names())),
-        )
-    })
+    let Some(Unknown { problem, expected, suggestion }) = unknown(name) else { return Ok(()) };
+    let diagnostic = section.document.diagnostic(place, &section.key(key), problem, expected);
+    Err(Diagnostic { suggestion, ..diagnostic })
 }
 
 /// As [`check_name`], for a list of names.

@@ -65,12 +65,16 @@ pub(crate) fn end(scenario: &Scenario) -> Time {
 
 /// Refuses names that could not be addressed in overrides and lists.
 pub(crate) fn check_name(section: &Section<'_>, key: &str, name: &str) -> Result<(), Diagnostic> {
+    name_problem(name).map_or(Ok(()), |(problem, expected)| Err(section.diagnostic(key, problem, expected)))
+}
+
+/// Why a name could not be addressed in overrides and lists, and what could.
+pub(crate) fn name_problem(name: &str) -> Option<(String, String)> {
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || !name.chars().all(plain) || SELECTION_WORDS.contains(&name) {
+    (name.is_empty() || !name.chars().all(plain) || SELECTION_WORDS.contains(&name)).then(|| {
         let expected = format!("expected letters, digits, \"_\" and \"-\", and none of {}", words());
-        return Err(section.diagnostic(key, format!("\"{name}\" cannot be a name"), expected));
-    }
-    Ok(())
+        (format!("\"{name}\" cannot be a name"), expected)
+    })
 }
 
 fn words() -> String {

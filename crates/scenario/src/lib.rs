@@ -14,8 +14,10 @@ pub mod tables;
 mod algorithms;
 mod build;
 mod document;
+mod flow_list;
 mod glob;
 mod network;
+mod random;
 mod reader;
 mod resolved;
 mod run;
@@ -24,6 +26,7 @@ mod schema;
 mod switch_override;
 mod topology;
 mod traffic;
+mod workload;
 
 pub use build::Built;
 pub use diagnostic::Diagnostic;
@@ -33,6 +36,7 @@ pub use run::{Outcome, RunError, run};
 pub use scenario::{Overrides, Scenario, parse, read};
 pub use schema::schema;
 pub use switch_override::SwitchOverride;
+pub use workload::{Traffic, Workload};
 
 use farloop_cc::AlgorithmInfo;
 use farloop_workload::{SizeDistribution, TableInfo};

@@ -101,7 +101,7 @@ pub(crate) fn word(choice: &impl ParamType) -> String {
 }
 
 /// The default of `P` with only `key` read.
-fn read_one<P: Params>(section: &Section<'_>, key: &str) -> Result<P, Diagnostic> {
+pub(crate) fn read_one<P: Params>(section: &Section<'_>, key: &str) -> Result<P, Diagnostic> {
     let mut params = P::default();
     let spec = P::specs().into_iter().find(|s| s.name == key);
     if let (Some(spec), Some(entry)) = (spec, section.table.and_then(|t| t.get(key))) {
@@ -110,7 +110,8 @@ fn read_one<P: Params>(section: &Section<'_>, key: &str) -> Result<P, Diagnostic
     Ok(params)
 }
 
-fn names(specs: &[ParamSpec]) -> Vec<&'static str> {
+/// The keys that `specs` describe.
+pub(crate) fn names(specs: &[ParamSpec]) -> Vec<&'static str> {
     specs.iter().map(|s| s.name).collect()
 }
 

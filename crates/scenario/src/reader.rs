@@ -54,6 +54,11 @@ impl<'d> Section<'d> {
         elements.iter().enumerate().map(read).collect()
     }
 
+    /// Whether `name` is a list, such as tables `[[name]]`.
+    pub fn is_list(&self, name: &str) -> bool {
+        self.table.and_then(|t| t.get(name)).is_some_and(|entry| matches!(entry.item.node, Node::List(_)))
+    }
+
     /// The dotted path of `key` in this section.
     pub fn key(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_string() } else { format!("{}.{key}", self.path) }

@@ -3,9 +3,10 @@
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
 use crate::network::{FabricKeys, Network};
 use crate::scenario::Scenario;
-use crate::sections::{Dumbbell, FatTree, SpineLeaf, ThreeRacks, Workload};
+use crate::sections::{Arrivals, ArrivalsKey, Dumbbell, FatTree, RandomFlows, SpineLeaf, ThreeRacks};
 use crate::switch_override::SwitchOverride;
 use crate::topology::datacenters;
+use crate::workload::{Traffic, Workload};
 use farloop_units::{Params, Value};
 use serde_json::{Map, Value as Json};
 
@@ -55,9 +56,10 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
     put("transport", section(&scenario.transport).into());
     put("algorithm", algorithms(scenario).into());
     put("flow", list(&scenario.flows, section));
-    if let Some(workload) = &scenario.workload {
-        let stop = workload.stop.or(scenario.run.duration);
-        put("workload", section(&Workload { stop, ..workload.clone() }).into());
+    if let [one @ Workload { element: None, .. }] = &scenario.workloads[..] {
+        put("workload", workload(scenario, one).into());
+    } else if !scenario.workloads.is_empty() {
+        put("workload", list(&scenario.workloads, |one| workload(scenario, one)));
     }
     put("record", section(&scenario.record).into());
     if let Some(figure) = &scenario.figure {
@@ -103,6 +105,24 @@ fn fat_tree(keys: &FatTree) -> Map<String, Json> {
 
 fn spine_leaf(keys: &SpineLeaf) -> Map<String, Json> {
     section(&SpineLeaf { fabric_rate: keys.fabric_rate.or(Some(keys.rate)), ..keys.clone() })
+}
+
+fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {
+    let (pattern, own) = match &workload.traffic {
+        Traffic::Poisson(_, keys) => (Arrivals::Poisson, section(keys)),
+        Traffic::Permutation(_, keys) => (Arrivals::Permutation, section(keys)),
+        Traffic::Incast(_, rounds, keys) => {
+            (Arrivals::Incast, section(rounds).into_iter().chain(section(keys)).collect())
+        }
+        Traffic::AllToAll(_, keys) => (Arrivals::AllToAll, section(keys)),
+        Traffic::List(keys) => (Arrivals::List, section(keys)),
+    };
+    let mut table = section(&ArrivalsKey { pattern });
+    if let Some(flows) = workload.random() {
+        table.extend(section(&RandomFlows { stop: flows.stop.or(scenario.run.duration), ..flows.clone() }));
+    }
+    table.extend(own);
+    table
 }
 
 fn switch_override(o: &SwitchOverride) -> Map<String, Json> {

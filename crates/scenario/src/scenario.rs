@@ -9,6 +9,7 @@ use crate::network::{self, Network};
 use crate::reader::Section;
 use crate::sections::*;
 use crate::switch_override::{self, SwitchOverride};
+use crate::workload::{self, Workload};
 use farloop_units::Params;
 use std::path::Path;
 
@@ -72,8 +73,8 @@ pub struct Scenario {
     pub algorithm: AlgorithmKey,
     /// Every `[[flow]]`, with its name filled in.
     pub flows: Vec<Flow>,
-    /// `[workload]`.
-    pub workload: Option<Workload>,
+    /// `[workload]` or every `[[workload]]`.
+    pub workloads: Vec<Workload>,
     /// `[record]`.
     pub record: Record,
     /// `[figure]`.
@@ -120,6 +121,7 @@ impl Scenario {
         let all = (self.algorithm_settings.names())
             .chain([self.algorithm.name.as_str()])
             .chain(self.flows.iter().filter_map(|f| f.algorithm.as_deref()))
+            .chain(self.workloads.iter().filter_map(|w| w.random()?.algorithm.as_deref()))
             .chain(self.figure.iter().flat_map(|f| &f.algorithms).map(String::as_str))
             .chain(self.cases.iter().flat_map(|c| &c.algorithms).map(String::as_str));
         for name in all {
@@ -130,9 +132,18 @@ impl Scenario {
         names
     }
 
-    /// The file's name.
-    pub(crate) fn file(&self) -> &str {
-        self.document.file()
+    /// The text of the file that the key at `path` names, relative to the scenario, and its name in messages.
+    pub(crate) fn read_neighbour(
+        &self,
+        path: &[&str],
+        name: &str,
+        expected: &str,
+    ) -> Result<(String, String), Diagnostic> {
+        let file = Path::new(self.document.file()).parent().unwrap_or(Path::new("")).join(name);
+        match std::fs::read_to_string(&file) {
+            Ok(text) => Ok((file.display().to_string(), text)),
+            Err(e) => Err(self.at(path, format!("the file {} cannot be read: {e}", file.display()), expected)),
+        }
     }
 
     /// A diagnostic about the key at `path`.
@@ -155,8 +166,7 @@ impl Scenario {
             algorithm_section.table.and_then(|t| t.get("name")).map_or(algorithm_section.place, |e| e.item.place);
         algorithms::check_name(&algorithm_section, place, "name", &algorithm.name)?;
         let flows = read_flows(&root)?;
-        let workload_section = root.section("workload")?;
-        let workload = workload_section.written().then(|| workload_section.read::<Workload>(&[], &[])).transpose()?;
+        let workloads = workload::read(&root)?;
         let record = root.section("record")?.read::<Record>(&[], &[])?;
         let figure = figure::read_figure(&root)?;
         let cases = figure::read_cases(&root, figure.as_ref())?;
@@ -181,7 +191,7 @@ impl Scenario {
             transport,
             algorithm,
             flows,
-            workload,
+            workloads,
             record,
             figure,
             cases: cases.iter().map(|c| c.case.clone()).collect(),
@@ -260,9 +270,8 @@ fn read_flows(root: &Section<'_>) -> Result<Vec<Flow>, Diagnostic> {
     for (name, section) in root.sections("flow")? {
         let mut flow: Flow = section.read(&["from", "to"], &[])?;
         build::check_name(&section, "name", &name)?;
-        if flow.stop.is_some_and(|stop| stop <= flow.start) {
-            let problem = format!("the flow stops before it starts, at \"{}\"", flow.start);
-            return Err(section.diagnostic("stop", problem, "expected a later time, or \"none\""));
+        if let Some((problem, expected)) = stop_problem(&flow) {
+            return Err(section.diagnostic("stop", problem, expected));
         }
         if let Some(algorithm) = &flow.algorithm {
             let place = section.table.and_then(|t| t.get("algorithm")).map_or(section.place, |e| e.item.place);
@@ -272,4 +281,12 @@ fn read_flows(root: &Section<'_>) -> Result<Vec<Flow>, Diagnostic> {
         flows.push(flow);
     }
     Ok(flows)
+}
+
+/// What is wrong with the end of a flow, and what would be right.
+pub(crate) fn stop_problem(flow: &Flow) -> Option<(String, &'static str)> {
+    let early = flow.stop.is_some_and(|stop| stop <= flow.start);
+    early.then(|| {
+        (format!("the flow stops before it starts, at \"{}\"", flow.start), "expected a later time, or \"none\"")
+    })
 }

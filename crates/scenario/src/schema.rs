@@ -26,7 +26,7 @@ pub fn schema() -> Json {
     put("transport", section::<Transport>("Packet format and loss recovery of all flows.", &[]));
     put("algorithm", algorithm());
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));
-    put("workload", section::<Workload>("Flows between random pairs of hosts, arriving as a Poisson process.", &[]));
+    put("workload", workload());
     put("record", section::<Record>("Which time series are kept.", &[]));
     put("figure", section::<Figure>("The figure of a paper that this scenario reproduces.", &["id"]));
     let mut case = table(&CaseKeys::specs(), &["name"]);
@@ -97,6 +97,26 @@ fn network() -> Json {
     };
     let alternatives: Vec<Json> = network_alternatives().into_iter().map(alternative).collect();
     object!({ "type": "object", "description": "The network.", "oneOf": alternatives })
+}
+
+/// One table, or several; one alternative per pattern, told apart by the key `pattern`.
+fn workload() -> Json {
+    let key = ArrivalsKey::specs().remove(0);
+    let alternative = |(word, specs): (&str, Vec<ParamSpec>)| {
+        let required: &[&str] = match word {
+            "list" => &["flows"],
+            _ if key.default.as_ref().and_then(json) == Some(word.into()) => &[],
+            _ => &["pattern"],
+        };
+        let mut schema = table(&specs, required);
+        schema["properties"]["pattern"] = object!({ "const": word, "description": key.doc });
+        schema["title"] = word.into();
+        schema
+    };
+    let alternatives: Vec<Json> = workload_alternatives().into_iter().map(alternative).collect();
+    let one =
+        object!({ "type": "object", "description": "Many flows, generated or from a file.", "oneOf": alternatives });
+    object!({ "description": "Many flows, generated or from files.", "anyOf": [one.clone(), list("One of several.", one)] })
 }
 
 fn algorithm() -> Json {

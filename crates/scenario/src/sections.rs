@@ -15,7 +15,8 @@ pub const LONGEST: Delta = Delta::from_secs(3600);
 const LONGEST_DELAY: Delta = Delta::from_secs(10);
 const SLOWEST: Rate = Rate::from_bps(1000);
 const FASTEST: Rate = Rate::from_gbps(10_000);
-const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
+/// Largest size that a scenario may name.
+pub const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
 
 params! {
     /// The top level.

@@ -1,18 +1,114 @@
 //! The keys of `[workload]`.
 
 use super::LONGEST;
-use farloop_units::{Delta, params};
+use farloop_net::spec::FlowSpec;
+use farloop_units::{Delta, ParamSpec, Params, choice, params};
+
+choice! {
+    /// How flows arrive.
+    pub enum Arrivals {
+        /// One by one, at random.
+        Poisson = "poisson",
+        /// Every host sends one flow and receives one.
+        Permutation = "permutation",
+        /// Many to one.
+        Incast = "incast",
+        /// Every host sends a flow to every other one.
+        AllToAll = "all-to-all",
+        /// As a file lists them.
+        List = "list",
+    }
+}
 
 params! {
-    /// `[workload]`: flows between random pairs of hosts that arrive as a Poisson process.
-    pub struct Workload {
-        /// Flow sizes: a built-in distribution, or a CSV file (bytes, cumulative probability), relative to the scenario.
+    /// The key of `[workload]` that decides about the others.
+    pub struct ArrivalsKey {
+        /// How flows arrive: "poisson": one by one, at random; "permutation", "incast" and "all-to-all": together, in rounds; "list":
+        /// as a file lists them (the default where there is the key flows). It decides which other keys there are.
+        pattern: Arrivals = Arrivals::Poisson;
+    }
+}
+
+choice! {
+    /// Which pairs of hosts exchange flows.
+    pub enum Pairs {
+        /// All of them.
+        All = "all",
+        /// Those inside a datacenter.
+        Intra = "intra",
+        /// Those across datacenters.
+        Cross = "cross",
+    }
+}
+
+params! {
+    /// `[workload]` with any pattern but "list".
+    pub struct RandomFlows {
+        /// Its flows are called NAME-1, NAME-2, …; "none" for f1, f2, … by their position among all flows.
+        name: Option<String> = None;
+        /// Flow sizes: a built-in distribution, a size for all, or a CSV file (bytes, cumulative probability), relative to the scenario.
         sizes: String = "websearch".to_string();
-        /// Mean load of the hosts' links by payload, as a fraction of their rate.
-        load: f64 = 0.3, in 0.0001 => 1.0;
+        /// Which pairs of hosts exchange flows: "all" of them, those inside a datacenter ("intra"), or those across ("cross").
+        between: Pairs = Pairs::All;
         /// First time at which flows arrive.
         start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
         /// No flow arrives from then on; "none" for the end of the run.
         stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        /// The congestion control of its flows; "none" for [algorithm].name.
+        algorithm: Option<String> = None;
+        /// Data class: 0 goes before 1; each has its own queues and PFC.
+        class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
     }
+}
+
+params! {
+    /// `[workload]` with `pattern = "poisson"`.
+    pub struct PoissonKeys {
+        /// Mean load of the hosts' links by payload, as a fraction of their rate.
+        load: f64 = 0.3, in 0.0001 => 1.0;
+        /// Share of the flows, and on average of their bytes, that goes across datacenters: intra : cross = 5 : 1 is 0.1667. "none" for
+        /// what comes of it when all pairs are equally likely.
+        cross_share: Option<f64> = None, in Some(0.0) => Some(1.0);
+    }
+}
+
+params! {
+    /// `[workload]` with `pattern = "permutation"`, `"incast"` or `"all-to-all"`.
+    pub struct RoundKeys {
+        /// From the start of one round to the start of the next; "none" for a single round.
+        interval: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST);
+        /// Each flow starts at a random time within this from the start of its round.
+        spread: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+    }
+}
+
+params! {
+    /// `[workload]` with `pattern = "incast"`.
+    pub struct IncastKeys {
+        /// Flows of a round, from different hosts; where there are fewer hosts, some send several.
+        senders: u32 = 16, in 1 => 1_000_000;
+        /// The host that receives; "none" to draw one for each round.
+        receiver: Option<String> = None;
+    }
+}
+
+params! {
+    /// `[workload]` with `pattern = "list"`.
+    pub struct ListKeys {
+        /// CSV file, relative to the scenario: a row of column names, which are keys of [[flow]], then one row for each flow.
+        flows: Option<String> = None;
+    }
+}
+
+/// The word of each pattern, and all keys but `pattern`.
+pub fn workload_alternatives() -> Vec<(&'static str, Vec<ParamSpec>)> {
+    let random = |own: Vec<ParamSpec>| RandomFlows::specs().into_iter().chain(own).collect::<Vec<_>>();
+    let incast = || RoundKeys::specs().into_iter().chain(IncastKeys::specs()).collect();
+    vec![
+        ("poisson", random(PoissonKeys::specs())),
+        ("permutation", random(RoundKeys::specs())),
+        ("incast", random(incast())),
+        ("all-to-all", random(RoundKeys::specs())),
+        ("list", ListKeys::specs()),
+    ]
 }

@@ -1,0 +1,139 @@
+//! Flows from a CSV file: `[workload]` with `flows = "FILE.csv"`.
+
+use crate::algorithms;
+use crate::build::name_problem;
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::scenario::{Scenario, stop_problem};
+use crate::sections::Flow;
+use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
+use std::collections::HashMap;
+
+/// The flows of a file, and where they stand.
+#[derive(Debug)]
+pub(crate) struct FlowList {
+    file: String,
+    /// Each with its line, from 1.
+    pub flows: Vec<(u32, Flow)>,
+}
+
+impl FlowList {
+    /// Reads the file that the key at `path` names.
+    pub fn read(scenario: &Scenario, path: &[&str], name: &str) -> Result<FlowList, Diagnostic> {
+        let (file, text) = scenario.read_neighbour(path, name, "expected a CSV file with the columns from and to")?;
+        parse(file, &text)
+    }
+
+    /// A diagnostic about the column `key` of the flow in `line`.
+    pub fn diagnostic(
+        &self,
+        line: u32,
+        key: &str,
+        problem: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic { line, key: key.to_string(), ..Diagnostic::of_file(&self.file, problem, expected) }
+    }
+}
+
+/// A first row with column names, which are keys of `[[flow]]` in any order, then one row for each flow. An empty cell leaves the key at
+/// its default; empty lines and lines that begin with `#` are skipped.
+fn parse(file: String, text: &str) -> Result<FlowList, Diagnostic> {
+    let specs = Flow::specs();
+    let mut columns: Option<Vec<&ParamSpec>> = None;
+    let mut list = FlowList { file, flows: Vec::new() };
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    for (line, row) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim)) {
+        if row.is_empty() || row.starts_with('#') {
+            continue;
+        }
+        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+        let Some(columns) = &columns else {
+            columns = Some(header(&list, line, &cells, &specs)?);
+            continue;
+        };
+        if cells.len() != columns.len() {
+            let problem = format!("the row has {} cells", cells.len());
+            return Err(list.diagnostic(line, "", problem, format!("expected {}, as many as columns", columns.len())));
+        }
+        let flow = flow(&list, line, columns, &cells)?;
+        if let Some(first) = flow.name.as_ref().and_then(|name| seen.insert(name.clone(), line)) {
+            let problem = format!("the flow of line {first} has the same name");
+            return Err(list.diagnostic(line, "name", problem, "expected a unique name"));
+        }
+        list.flows.push((line, flow));
+    }
+    if list.flows.is_empty() {
+        let expected = "expected a row of column names, such as \"name,from,to,start,size\", and a row for each flow";
+        return Err(list.diagnostic(1, "", "the file lists no flow", expected));
+    }
+    Ok(list)
+}
+
+fn header<'s>(
+    list: &FlowList,
+    line: u32,
+    cells: &[&str],
+    specs: &'s [ParamSpec],
+) -> Result<Vec<&'s ParamSpec>, Diagnostic> {
+    let names = || specs.iter().map(|s| s.name);
+    let known = || format!("columns: {}", listing(names()));
+    let mut columns: Vec<&ParamSpec> = Vec::new();
+    for cell in cells {
+        let Some(spec) = specs.iter().find(|s| s.name == *cell) else {
+            let suggestion = nearest(cell, names());
+            return Err(Diagnostic { suggestion, ..list.diagnostic(line, cell, "unknown column", known()) });
+        };
+        if columns.iter().any(|c| c.name == spec.name) {
+            return Err(list.diagnostic(line, cell, "two columns have this name", "expected each column once"));
+        }
+        columns.push(spec);
+    }
+    for required in ["from", "to"] {
+        if !columns.iter().any(|c| c.name == required) {
+            return Err(list.diagnostic(line, required, "the column is missing", known()));
+        }
+    }
+    Ok(columns)
+}
+
+fn flow(list: &FlowList, line: u32, columns: &[&ParamSpec], cells: &[&str]) -> Result<Flow, Diagnostic> {
+    let mut flow = Flow::default();
+    for (spec, cell) in columns.iter().zip(cells) {
+        if cell.is_empty() {
+            continue;
+        }
+        let value = match (spec.kind, cell.parse::<i64>()) {
+            (Kind::Integer, Ok(number)) => Value::Int(number),
+            _ => Value::Text(cell.to_string()),
+        };
+        flow.set(spec.name, &value).map_err(|e| {
+            let wanted = || format!("expected {}", crate::reader::wanted(spec));
+            let (problem, expected) = match e {
+                ParamError::UnknownName => ("unknown column".to_string(), String::new()),
+                ParamError::OutOfRange(range) => {
+                    (format!("{value} is outside the accepted range"), format!("expected {range}"))
+                }
+                ParamError::BadValue(message) => {
+                    (message.split("; expected ").next().unwrap_or_default().to_string(), wanted())
+                }
+            };
+            list.diagnostic(line, spec.name, problem, expected)
+        })?;
+    }
+    for (key, value) in [("from", &flow.from), ("to", &flow.to)] {
+        if value.is_none() {
+            return Err(list.diagnostic(line, key, "missing", "expected the name of a host"));
+        }
+    }
+    if let Some((problem, expected)) = flow.name.as_deref().and_then(name_problem) {
+        return Err(list.diagnostic(line, "name", problem, expected));
+    }
+    if let Some((problem, expected)) = stop_problem(&flow) {
+        return Err(list.diagnostic(line, "stop", problem, expected));
+    }
+    if let Some(unknown) = flow.algorithm.as_deref().and_then(algorithms::unknown) {
+        let diagnostic = list.diagnostic(line, "algorithm", unknown.problem, unknown.expected);
+        return Err(Diagnostic { suggestion: unknown.suggestion, ..diagnostic });
+    }
+    Ok(flow)
+}
