@@ -91,7 +91,7 @@ fn pcn_drains_the_queue_and_starves_nobody() {
     let spec = SwitchSpec { buffer: Bytes::new(10_000_000), pfc, agents: true, ..plain_switch() };
     let s = steady(algorithm("pcn", &[]), spec, None);
     assert!(s.queue < 30.0 * 1538.0, "queue {}", s.queue);
-    // Phases of the receivers' periods lock, so shares stay apart (see the specification page), but nobody starves.
+    // Shares stay apart (see the specification page), but nobody starves.
     assert!(s.used > 0.99 && s.spread < 2.0, "used {}, spread {}", s.used, s.spread);
 }
 
@@ -127,7 +127,7 @@ fn pcn_spares_the_victim_of_a_pause() {
     sound(&result);
     let shared = result.ports.iter().find(|p| p.node == 0 && p.peer == 1).expect("the link between the switches");
     assert!(shared.pauses > 0 && shared.max_queue > Bytes::new(10_000), "{shared:?}");
-    // Only what arrives while the held-back queue leaves is marked, never 95 % of a period.
+    // Of the victim's packets only those are marked that arrive while the held-back queue leaves.
     let marked = [0, 1, 2].map(|i| result.flows[i].marked as f64 / result.flows[i].packets as f64);
     assert!(marked[0] > 0.8 && marked[1] > 0.8 && marked[2] < 0.1, "{marked:?}");
     // All of its 15 Gbps, but for the first round trip: without NP-ECN it would be 0.976.

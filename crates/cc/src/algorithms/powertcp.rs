@@ -348,16 +348,17 @@ mod tests {
             b.sender.window.cwnd = cwnd;
             b.sender.window.history = VecDeque::from([(Bytes::ZERO, cwnd)]);
         }
-        // Eight ACKs per base RTT; what the windows exceed the path by waits, and a hop sends no more than arrives.
-        let (mut tx, mut queue) = (0u64, 160_000u64);
+        // Eight ACKs per base RTT. What they report is the doing of the windows of one base RTT ago: what those exceed the path by
+        // waits, and a hop sends no more than arrives.
+        let (mut tx, mut totals) = (0u64, VecDeque::from([560_000.0; 8]));
         for step in 0..8 * 200 {
-            let record = [hop(us(4) * step, tx, queue)];
-            for b in &mut flows {
-                b.ack(&with_int(1 + 261 * step / 8, &record));
-            }
-            let total: f64 = flows.iter().map(|b| b.sender.window.cwnd).sum();
+            let total: f64 = totals.pop_front().expect("eight");
+            let record = [hop(us(4) * step, tx, (total - 400_000.0).max(0.0) as u64)];
             tx += (total.min(400_000.0) / 8.0) as u64;
-            queue = (total - 400_000.0).max(0.0) as u64;
+            for b in &mut flows {
+                b.ack(&Ack { int: &record, ..ack(2 + 260 * step / 8, 1, 259) });
+            }
+            totals.push_back(flows.iter().map(|b| b.sender.window.cwnd).sum());
         }
         for b in &flows {
             assert!((b.sender.window.cwnd - 430_000.0 / 3.0).abs() < 10.0, "{}", b.sender.window.cwnd);

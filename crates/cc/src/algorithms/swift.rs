@@ -29,7 +29,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 farloop_units::params! {
     /// Parameters of [`Swift`].
     pub struct SwiftParams {
-        /// Additive increase in packets per round trip (20 µs, 0.8 and so on of the csg-htsim simulator are its authors' guesses; so is 1 here).
+        /// Additive increase in packets per round trip (csg-htsim: 1; its authors call their numbers guesses).
         ai: f64 = 1.0, in 0.0 => 1000.0;
         /// Multiplicative decrease per relative excess of the delay (β; csg-htsim: 0.8).
         beta: f64 = 0.8, in 0.0 => 1.0;
