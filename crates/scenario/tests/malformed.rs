@@ -235,6 +235,202 @@ fn networks_and_traffic() {
 }
 
 #[test]
+fn fabrics_and_overrides() {
+    let run = "[run]\nduration = \"1ms\"\n[network]\n";
+    let dcs = "topology = \"datacenters\"\n";
+    let cases: &[(String, &[&str])] = &[
+        (
+            "topology = \"spine-leaf\"\npods = 4\n".into(),
+            &["bad.toml:8: network.pods: is no key of topology \"spine-leaf\"", "spines, leaves"],
+        ),
+        (
+            "topology = \"spine-leaf\"\nspines = 0\n".into(),
+            &["network.spines: 0 is outside the accepted range; expected 1 to 1024"],
+        ),
+        (
+            "topology = \"spine-leaf\"\nleaves = 1024\nhosts_per_leaf = 1024\n".into(),
+            &["bad.toml:8: network.leaves: the network would have 1048576 hosts"],
+        ),
+        ("topology = \"spine-leaf\"\nleafs = 4\n".into(), &["network.leafs: unknown key; did you mean \"leaves\"?"]),
+        ("topology = \"three-racks\"\nhosts_per_rack = 0\n".into(), &["network.hosts_per_rack: 0 is outside"]),
+        (
+            "topology = \"three-racks\"\nwan_rate = \"1Gbps\"\n".into(),
+            &["network.wan_rate: is no key of topology \"three-racks\"", "core_rate"],
+        ),
+        ("topology = \"three-racks\"\ncore_rate = \"0bps\"\n".into(), &["network.core_rate: \"0bps\" is outside"]),
+        (
+            format!("{dcs}datacenters = 1\n"),
+            &["bad.toml:8: network.datacenters: 1 is outside the accepted range; expected 2 to 64"],
+        ),
+        (
+            format!("{dcs}fabric = \"clos\"\n"),
+            &["network.fabric: \"clos\" is not accepted", "\"fat-tree\", \"spine-leaf\""],
+        ),
+        (
+            format!("{dcs}spines = 4\n"),
+            &["network.spines: is no key of topology \"datacenters\" with fabric \"fat-tree\"", "pods"],
+        ),
+        (
+            format!("{dcs}fabric = \"spine-leaf\"\ncores = 4\n"),
+            &["bad.toml:9: network.cores: is no key of topology \"datacenters\" with fabric \"spine-leaf\""],
+        ),
+        (format!("{dcs}cores = 7\n"), &["network.cores: 7 core switches cannot be shared by 4"]),
+        (format!("{dcs}border = \"edge\"\n"), &["network.border: \"edge\" is not accepted", "\"router\", \"core\""]),
+        (
+            format!("{dcs}border = \"core\"\nwan_links = 9\n"),
+            &["bad.toml:9: network.wan_links: 9 long-haul links cannot begin at 8 switches", "number of cores"],
+        ),
+        (format!("{dcs}wan_links = 0\n"), &["network.wan_links: 0 is outside the accepted range"]),
+        (format!("{dcs}wan_rate = \"0bps\"\n"), &["network.wan_rate: \"0bps\" is outside"]),
+        (format!("{dcs}wan_delay = \"11s\"\n"), &["network.wan_delay: \"11s\" is outside"]),
+        (format!("{dcs}wan_loss = -1.0\n"), &["network.wan_loss: -1.0 is outside"]),
+        (format!("{dcs}wan_corruption = 2.0\n"), &["network.wan_corruption: 2.0 is outside"]),
+        (format!("{dcs}remote = \"host\"\n"), &["network.remote: \"host\" is not accepted; did you mean \"hosts\"?"]),
+        (
+            format!("{dcs}remote_hosts = 4\n"),
+            &[
+                "bad.toml:8: network.remote_hosts: the other datacenters have the hosts of their fabric",
+                "remote = \"hosts\"",
+            ],
+        ),
+        (format!("{dcs}remote = \"hosts\"\nremote_hosts = 0\n"), &["network.remote_hosts: 0 is outside"]),
+        (
+            format!("{dcs}datacenters = 64\npods = 64\nhosts_per_tor = 16\n"),
+            &["bad.toml:8: network.datacenters: the network would have 262144 hosts"],
+        ),
+        ("fabric = \"fat-tree\"\n".into(), &["network.fabric: is no key of topology \"dumbbell\""]),
+        (format!("{dcs}[[node]]\nname = \"a\"\n"), &["node: [[node]] is not used by topology \"datacenters\""]),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{run}{bad}"), expected);
+    }
+    let overrides: &[(&str, &[&str])] = &[
+        ("int = false\n", &["bad.toml:10: switch_override.1.match: missing", "\"core*\""]),
+        ("match = 5\n", &["bad.toml:11: switch_override.1.match: 5 is a whole number; expected a text in quotes"]),
+        (
+            "match = \"lefd\"\n",
+            &[
+                "bad.toml:11: switch_override.lefd.match: no switch is called \"lefd\"; did you mean \"left\"? switches: \"left\", \"right\", \"wan1\"",
+            ],
+        ),
+        ("match = \"s?\"\n", &["bad.toml:11: switch_override.s?.match: \"s?\" matches hosts only"]),
+        (
+            "match = \"left\"\nbufer = \"1MB\"\n",
+            &["bad.toml:12: switch_override.left.bufer: unknown key; did you mean \"buffer\"?"],
+        ),
+        (
+            "match = \"left\"\nbuffer = 5\n",
+            &["bad.toml:12: switch_override.left.buffer: 5 is a whole number; expected a size"],
+        ),
+        ("match = \"left\"\nalpha = 0.0\n", &["switch_override.left.alpha: 0.0 is outside"]),
+        (
+            "match = \"*\"\nkmin = \"2MB\"\n",
+            &["bad.toml:12: switch_override.*.kmin: kmin = \"2MB\" is above kmax = \"900kB\" for switch \"left\""],
+        ),
+        (
+            "match = \"right\"\nbuffer = \"2kB\"\n",
+            &["bad.toml:12: switch_override.right.buffer: the buffer of 2kB is too small for switch \"right\""],
+        ),
+        (
+            "match = \"right\"\n[[switch_override]]\nmatch = \"right\"\n",
+            &["bad.toml:13: switch_override.right.match: used twice"],
+        ),
+    ];
+    for (bad, expected) in overrides {
+        check(&format!("[run]\nduration = \"1ms\"\n{FLOW}\n[[switch_override]]\n{bad}"), expected);
+    }
+    let text = "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\nswitch_override = 1\n";
+    let expected = "bad.toml:3: switch_override: is a whole number; expected tables: [[switch_override]]";
+    assert_eq!(diagnose(text, &[]).to_string(), expected);
+}
+
+#[test]
+fn workloads() {
+    let start = "[run]\nduration = \"1ms\"\n[network]\nintra_pairs = 3\n[workload]\n";
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "pattern = \"poison\"\n",
+            &["bad.toml:9: workload.pattern: \"poison\" is not accepted; did you mean \"poisson\"?"],
+        ),
+        (
+            "pattern = \"incast\"\nload = 0.3\n",
+            &["bad.toml:10: workload.load: is no key of pattern \"incast\"", "senders, receiver"],
+        ),
+        ("senders = 4\n", &["workload.senders: is no key of pattern \"poisson\"", "load, cross_share"]),
+        ("lod = 0.3\n", &["workload.lod: unknown key; did you mean \"load\"?", "accepted keys: pattern, name, sizes"]),
+        ("load = 1.5\n", &["workload.load: 1.5 is outside the accepted range"]),
+        ("between = \"inter\"\n", &["workload.between: \"inter\" is not accepted"]),
+        ("cross_share = 1.5\n", &["workload.cross_share: 1.5 is outside"]),
+        (
+            "between = \"cross\"\ncross_share = 0.5\n",
+            &["bad.toml:10: workload.cross_share: all flows are between = \"cross\""],
+        ),
+        (
+            "cross_share = 1.0\nload = 0.5\n",
+            &["bad.toml:9: workload.cross_share: the hosts of datacenter 1 would send 2.00 times their link's rate"],
+        ),
+        (
+            "sizes = \"websearh\"\n",
+            &["workload.sizes: there is no size distribution \"websearh\"; did you mean \"websearch\"?"],
+        ),
+        ("sizes = \"0B\"\n", &["workload.sizes: \"0B\" is outside the accepted range; expected 1B to"]),
+        ("name = \"a b\"\n", &["workload.name: \"a b\" cannot be a name"]),
+        ("algorithm = \"fixd\"\n", &["workload.algorithm: there is no algorithm \"fixd\"; did you mean \"fixed\"?"]),
+        ("class = 2\n", &["workload.class: 2 is outside"]),
+        ("start = \"2ms\"\n", &["workload.start: no flow can arrive between \"2ms\" and \"1ms\""]),
+        ("sizes = \"1B\"\n", &["workload.load: 3.000e10 flows per second arrive; expected at most 10^9"]),
+        (
+            "pattern = \"incast\"\nreceiver = \"d9\"\n",
+            &["bad.toml:10: workload.receiver: there is no node \"d9\"; hosts: \"s1\""],
+        ),
+        ("pattern = \"incast\"\nreceiver = \"left\"\n", &["workload.receiver: the node \"left\" is a switch"]),
+        (
+            "pattern = \"incast\"\nreceiver = \"r1\"\nbetween = \"intra\"\n",
+            &["workload.between: no host may send to the receiver"],
+        ),
+        ("pattern = \"incast\"\nsenders = 0\n", &["workload.senders: 0 is outside"]),
+        (
+            "pattern = \"incast\"\nsenders = 1000000\ninterval = \"100us\"\n",
+            &["bad.toml:10: workload.senders: about 10000000 flows would arrive"],
+        ),
+        ("pattern = \"permutation\"\ninterval = \"0s\"\n", &["workload.interval: \"0s\" is outside"]),
+        ("pattern = \"permutation\"\nspread = 5\n", &["workload.spread: 5 is a whole number"]),
+        (
+            "pattern = \"permutation\"\nbetween = \"cross\"\n",
+            &["workload.between: one datacenter has more than half of the hosts"],
+        ),
+        ("pattern = \"all-to-all\"\ninterval = \"1ns\"\n", &["workload.interval: about 56000000 flows would arrive"]),
+        ("pattern = \"list\"\n", &["bad.toml:8: workload.flows: missing; expected a text in quotes: CSV file"]),
+        ("flows = \"absent.csv\"\n", &["bad.toml:9: workload.flows: the file absent.csv cannot be read"]),
+        ("flows = \"absent.csv\"\nload = 0.1\n", &["workload.load: is no key of pattern \"list\""]),
+        ("[network.x]\n", &["network.x: unknown key"]),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{start}{bad}"), expected);
+    }
+    let long = "[run]\nduration = \"1s\"\n[network]\nintra_pairs = 3\n[workload]\nsizes = \"1kB\"\n";
+    check(long, &["bad.toml:8: workload.load: about 30000000 flows would arrive; expected at most 5000000"]);
+    let tree = "[run]\nduration = \"1us\"\n[network]\ntopology = \"fat-tree\"\n[[workload]]\n";
+    let several: &[(&str, &[&str])] = &[
+        ("between = \"cross\"\n", &["bad.toml:9: workload.1.between: all hosts stand in one datacenter"]),
+        ("cross_share = 0.1\n", &["bad.toml:9: workload.1.cross_share: all hosts stand in one datacenter"]),
+        ("name = \"a\"\n[[workload]]\nload = 2.0\n", &["bad.toml:11: workload.2.load: 2.0 is outside"]),
+        (
+            "pattern = \"permutation\"\nname = \"a\"\n[[workload]]\npattern = \"permutation\"\nname = \"a\"\n",
+            &["workload.a.name: two flows are called \"a-1\""],
+        ),
+    ];
+    for (bad, expected) in several {
+        check(&format!("{tree}{bad}"), expected);
+    }
+    let text = "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\nworkload = 5\n";
+    assert_eq!(
+        diagnose(text, &[]).to_string(),
+        "bad.toml:3: workload: is a whole number; expected a table: [workload]"
+    );
+}
+
+#[test]
 fn networks_of_listed_links() {
     let start = "[run]\nduration = \"1ms\"\n[network]\ntopology = \"links\"\n";
     let node = |name: &str, kind: &str| format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\ndatacenter = 0\n");

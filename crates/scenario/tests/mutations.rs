@@ -4,7 +4,13 @@ use farloop_net::Simulation;
 use farloop_scenario::parse;
 use proptest::prelude::*;
 
-const SAMPLES: [&str; 3] = [include_str!("example.toml"), include_str!("links.toml"), include_str!("fat-tree.toml")];
+const SAMPLES: [&str; 5] = [
+    include_str!("example.toml"),
+    include_str!("links.toml"),
+    include_str!("fat-tree.toml"),
+    include_str!("datacenters.toml"),
+    include_str!("workloads.toml"),
+];
 
 /// One change at a place: delete, insert or replace some bytes.
 #[derive(Clone, Debug)]
