@@ -43,5 +43,8 @@ fn main() -> ExitCode {
     for invariant in &outcome.invariants {
         println!("{}: {} ({})", invariant.name, if invariant.ok { "holds" } else { "VIOLATED" }, invariant.detail);
     }
+    for deadlock in &outcome.deadlocks {
+        println!("{deadlock}");
+    }
     ExitCode::SUCCESS
 }
