@@ -22,7 +22,7 @@ from farloop.summary import finite
 MANIFEST = "manifest.json"
 """Written last: a directory without it is no result."""
 
-TABLES = ("flows", "series", "ports")
+TABLES = ("flows", "series", "ports", "pauses")
 
 
 @contextmanager
@@ -181,6 +181,7 @@ def manifest(run: Run) -> dict[str, Any]:
             "wall_s": run.info["wall_s"],
             "totals": run.info["totals"],
             "invariants": run.info["invariants"],
+            "deadlocks": run.info["deadlocks"],
             "scenario": run.scenario,
         }
     )
@@ -243,7 +244,8 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         flows=tables["flows"],
         series=tables["series"],
         ports=tables["ports"],
-        info={k: kept[k] for k in ("totals", "invariants", "wall_s")} | {"version": kept["farloop"]},
+        pauses=tables["pauses"],
+        info={k: kept[k] for k in ("totals", "invariants", "deadlocks", "wall_s")} | {"version": kept["farloop"]},
         scenario=kept["scenario"],
         file=kept["file"],
         overrides=tuple(kept["overrides"].items()),

@@ -28,7 +28,8 @@ class Run:
         flows: One row per flow (Arrow); times in ps, -1 for "not finished", sizes in bytes.
         series: Sampled series in long form: time in ps, object, metric, value.
         ports: One row per egress port; times in ps, sizes in bytes.
-        info: Totals, invariants, wall time, version.
+        pauses: Who paused whom (PFC): one row per paused port, cause and root; times in ps.
+        info: Totals, invariants, deadlocks, wall time, version.
         scenario: The scenario with all defaults resolved.
         file: The scenario file's name.
         overrides: The settings that replaced some of the file.
@@ -40,6 +41,7 @@ class Run:
     flows: pa.Table = field(repr=False)
     series: pa.Table = field(repr=False)
     ports: pa.Table = field(repr=False)
+    pauses: pa.Table = field(repr=False)
     info: dict[str, Any] = field(repr=False)
     scenario: dict[str, Any] = field(repr=False)
     file: str
@@ -56,6 +58,7 @@ class Run:
             flows=tables["flows"],
             series=tables["series"],
             ports=tables["ports"],
+            pauses=tables["pauses"],
             info=outcome.info,
             scenario=scenario.resolved,
             file=scenario.file,

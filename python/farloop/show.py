@@ -22,6 +22,9 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red"}
 def comparison(result: Comparison) -> None:
     """The runs side by side, then the claims that they decide."""
     _print_table(*run_rows(result), title=result.title)
+    for run in result:
+        for deadlock in run.info["deadlocks"]:
+            _console().print(f"{run.label}: {deadlock}", markup=False, highlight=False, style="red")
     if result.claims:
         claims(result.claims)
 

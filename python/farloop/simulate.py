@@ -30,7 +30,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the simulator gave: raw columns of its tables, and totals, invariants, wall time, version."""
+    """What the simulator gave: raw columns of its tables, and totals, invariants, deadlocks, wall time, version."""
 
     tables: dict[str, dict[str, Column]]
     info: dict[str, Any]

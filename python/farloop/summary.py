@@ -34,7 +34,11 @@ def summarise(
         "jain": metrics.jain([r["throughput"] for r in rows]),
         "throughput": float(sum(r["delivered"] for r in rows)) * 8 / totals["end_s"] if totals["end_s"] else None,
         "bottleneck": bottleneck(ports, series),
-        "pfc": {"pauses": _total(ports, "pauses"), "paused": _total(ports, "paused_ps") / 1e12},
+        "pfc": {
+            "pauses": _total(ports, "pauses"),
+            "paused": _total(ports, "paused_ps") / 1e12,
+            "victims": int(np.count_nonzero(flows["victim_packets"].to_numpy())),
+        },
         "dropped": int(totals["dropped_buffer"]) + int(totals["dropped_agent"]),
         "lost": int(totals["lost"]) + int(totals["corrupted"]),
         "packet_hops": totals["packet_hops"],

@@ -46,6 +46,8 @@ fn specification(algorithm: &str) -> NetworkSpec {
             header: Bytes::new(40),
             framing: Bytes::ZERO,
             ack: Bytes::new(64),
+            int_carriage: IntCarriage::All,
+            int_bytes: Bytes::ZERO,
             rto_intra: Delta::from_ms(1),
             rto_cross: Delta::from_ms(200),
             dup_ack_threshold: 3,

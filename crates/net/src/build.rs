@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::host::{Agenda, Host};
 use crate::paced::PacedHeap;
 use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
+use crate::pauses::Pauses;
 use crate::port::{NodeRef, Port, PortStats};
 use crate::result::Totals;
 use crate::routing::Routes;
@@ -155,7 +156,7 @@ impl Simulation {
         let agents = agents(&spec, &mut ports)?;
         let host_states = host_states(&spec, &nodes, &ports)?;
         let (p, h, a) = (ports.len() as u32, hosts, agents.len() as u32);
-        let events = 2 * p as usize + 2 * h as usize + a as usize + 1;
+        let events = 2 * p as usize + 2 * h as usize + a as usize + 2;
         if events > Calendar::MAX_IDS {
             return Err(BuildError::TooLarge { events });
         }
@@ -193,6 +194,7 @@ impl Simulation {
             rows: Vec::new(),
             received: Vec::new(),
             recorder,
+            pauses: Pauses::new(p as usize),
             totals: Totals::default(),
             effects: Vec::new(),
             scratch: Vec::new(),
@@ -201,6 +203,7 @@ impl Simulation {
             timer_base: 2 * p + h,
             agent_base: 2 * p + 2 * h,
             sample_event: 2 * p + 2 * h + a,
+            watch_event: 2 * p + 2 * h + a + 1,
         };
         simulation.check_flows()?;
         if spec.intra_rtt.is_none() {

@@ -9,6 +9,7 @@ mod host;
 mod paced;
 mod packet;
 mod path;
+mod pauses;
 mod port;
 mod receiver;
 pub mod result;

@@ -23,6 +23,11 @@ impl PacedHeap {
         self.0.first().map_or(Time::NEVER, |e| e.at)
     }
 
+    /// Slots of the flows that may send at `now`, in no useful order.
+    pub fn due(&self, now: Time) -> impl Iterator<Item = u32> {
+        self.0.iter().filter(move |e| e.at <= now).map(|e| e.slot)
+    }
+
     #[inline]
     pub fn insert(&mut self, senders: &mut Slab<SenderState>, entry: Entry) {
         self.0.push(entry);

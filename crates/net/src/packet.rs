@@ -62,9 +62,9 @@ pub(crate) struct Packet {
     pub seq: u64,
     /// The packet behind this one.
     pub next: u32,
-    /// The flow; for PFC frames meaningless.
+    /// The flow. PFC frame: see [`crate::pauses::Pauses::explain`].
     pub flow: u32,
-    /// Destination host (index of the host, not of the node).
+    /// Destination host (index of the host, not of the node). PFC frame: as above.
     pub dst: u32,
     /// Row of the side table, or [`NIL`].
     spill: u32,
@@ -288,6 +288,11 @@ impl Fifo {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == NIL
+    }
+
+    /// The last packet; the queue must not be empty.
+    pub fn tail(&self) -> u32 {
+        self.tail
     }
 
     /// Appends a packet; gives the one that was last before, or [`NIL`].

@@ -163,6 +163,8 @@ pub(crate) struct PortStats {
     pub row: PortRow,
     /// When the queue last changed, for its time integral.
     queue_changed: Time,
+    /// Data classes with packets that waited for a pause that has ended, as bits.
+    pub held: u8,
     /// When the current pause began.
     pub paused_since: Option<Time>,
     /// Longest queue since the last sample.
@@ -198,6 +200,7 @@ impl PortStats {
         PortStats {
             row,
             queue_changed: Time::ZERO,
+            held: 0,
             paused_since: None,
             sampled_max: 0,
             sampled_tx: 0,

@@ -9,6 +9,11 @@ pub struct RunResult {
     pub flows: Vec<FlowRow>,
     /// One row per egress port.
     pub ports: Vec<PortRow>,
+    /// Who paused whom: one row per (paused port, cause, root), in this order.
+    pub pauses: Vec<PauseRow>,
+    /// Groups of ports that paused each other for ever, in the order in which they were found. A run with one is a valid
+    /// result: this is what the simulated network would do.
+    pub deadlocks: Vec<Deadlock>,
     /// Sampled series of flows: one row per recorded flow and sample.
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
@@ -44,6 +49,41 @@ pub struct FlowRow {
     pub marked: u64,
     /// Data packets sent, retransmissions included.
     pub packets: u64,
+    /// How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept
+    /// the flow from sending). A flow with any is a victim of congestion elsewhere.
+    pub victim_packets: u64,
+}
+
+/// PFC pauses of one egress port for one reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PauseRow {
+    /// The paused port (index in [`RunResult::ports`]); the node at its other end sent the pauses.
+    pub port: u32,
+    /// The egress port of the pausing switch that the packets were bound for that exceeded the threshold.
+    pub cause: u32,
+    /// Where the chain of causes ends: the egress port that was not held back by a pause itself. Equals `cause` at depth 1.
+    pub root: u32,
+    /// Largest number of links from the paused port's far end back to the root: 1 where the pausing switch owns the root.
+    pub depth: u32,
+    /// Pause (Xoff) frames that reached the port.
+    pub pauses: u64,
+    /// Total duration, each data class counted for itself.
+    pub paused: Delta,
+}
+
+/// Ports that paused each other for ever: none can send before another does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deadlock {
+    /// The data class.
+    pub class: u8,
+    /// When the last port of the cycle was paused.
+    pub since: Time,
+    /// When it was found: at most 2 ms later, or at the end.
+    pub detected: Time,
+    /// The cycle (indices in [`RunResult::ports`]): each waits for the next, the last for the first.
+    pub cycle: Vec<u32>,
+    /// All ports that this and other deadlocks of the class block, cycles included.
+    pub blocked: u32,
 }
 
 /// One egress port.

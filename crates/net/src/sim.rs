@@ -1,12 +1,13 @@
 //! The simulation: its state, its event loop, what it gives back.
 //!
 //! Events, in the order in which they happen at equal times (each kind by the number of its port or host): transmissions,
-//! arrivals, flow starts and stops, timers, agents' timers, samples. That order depends on the scenario alone.
+//! arrivals, flow starts and stops, timers, agents' timers, samples, the watch for deadlock. That order depends on the scenario alone.
 
 use crate::agent::Agent;
 use crate::host::{Agenda, Host};
 use crate::packet::{NIL, PacketKind, Packets};
 use crate::path;
+use crate::pauses::Pauses;
 use crate::port::{NodeRef, Port, PortStats};
 use crate::receiver::ReceiverState;
 use crate::result::{FlowRow, Invariant, RunResult, Totals};
@@ -83,6 +84,7 @@ pub struct Simulation {
     pub(crate) received: Vec<(u32, Time)>,
     /// Packets dropped although they entered by a port with PFC, by that port.
     pub(crate) lossless_drops: Vec<u64>,
+    pub(crate) pauses: Pauses,
     pub(crate) recorder: Recorder,
     pub(crate) totals: Totals,
     pub(crate) effects: Vec<Effect>,
@@ -93,6 +95,7 @@ pub struct Simulation {
     pub(crate) timer_base: u32,
     pub(crate) agent_base: u32,
     pub(crate) sample_event: u32,
+    pub(crate) watch_event: u32,
 }
 
 impl Simulation {
@@ -144,8 +147,10 @@ impl Simulation {
             self.host_timers(event - self.timer_base);
         } else if event < self.sample_event {
             self.agent_timer(event - self.agent_base);
-        } else {
+        } else if event == self.sample_event {
             self.sample();
+        } else {
+            self.watch_pauses();
         }
     }
 
@@ -274,6 +279,7 @@ impl Simulation {
             timeouts: 0,
             marked: 0,
             packets: 0,
+            victim_packets: 0,
         }
     }
 
@@ -387,9 +393,13 @@ impl Simulation {
         totals.max_in_flight = self.packets.max_live() as u64;
         totals.bytes_per_packet = (self.packets.memory() as u64).checked_div(totals.max_in_flight).unwrap_or(0);
         let invariants = self.invariants(&totals, &ports);
+        self.find_deadlocks(Delta::ZERO);
+        let (pauses, deadlocks) = self.pauses.into_results(end);
         RunResult {
             flows,
             ports,
+            pauses,
+            deadlocks,
             flow_series: self.recorder.flow_series,
             port_series: self.recorder.port_series,
             totals,

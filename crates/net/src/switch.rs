@@ -192,7 +192,7 @@ impl Simulation {
         row.max_headroom = row.max_headroom.max(Bytes::new(state.headroom[class]));
         if !state.stopped[class] {
             state.stopped[class] = true;
-            self.send_pfc(ingress, PacketKind::Xoff, class);
+            self.send_pfc(ingress, PacketKind::Xoff, class, out);
         }
         true
     }
@@ -215,15 +215,18 @@ impl Simulation {
             let low = state.shared[class] + pfc.hysteresis <= switch.xoff_threshold(pfc);
             if low || state.shared[class] == 0 {
                 state.stopped[class] = false;
-                self.send_pfc(ingress, PacketKind::Xon, class);
+                self.send_pfc(ingress, PacketKind::Xon, class, NIL);
             }
         }
     }
 
-    /// Sends a PFC frame out of port `p`.
-    fn send_pfc(&mut self, p: u32, kind: PacketKind, class: usize) {
+    /// Sends a PFC frame out of port `p`; an Xoff because of a packet that is bound for the port `out`.
+    fn send_pfc(&mut self, p: u32, kind: PacketKind, class: usize, out: u32) {
         let mut frame = Packet::new(kind, LINK, NIL, NIL, PFC_FRAME);
         frame.value = class as u16;
+        if kind == PacketKind::Xoff {
+            self.pauses.explain(&mut frame, out, class);
+        }
         let slot = self.packets.insert(frame);
         self.ports[p as usize].enqueue(&mut self.packets, slot);
         self.kick_switch_port(p);
@@ -240,6 +243,7 @@ impl Simulation {
             port.paused |= bit;
             stats.row.pauses += 1;
             stats.paused_since.get_or_insert(self.now);
+            self.pause_begins(p, usize::from(frame.value), &frame);
         } else {
             port.paused &= !bit;
             if port.paused == 0
@@ -247,6 +251,7 @@ impl Simulation {
             {
                 stats.row.paused += self.now - since;
             }
+            self.pause_ends(p, usize::from(frame.value));
         }
         let (paused, queue) = (self.ports[p as usize].paused != 0, self.queue_of(p));
         if paused != was_paused && self.ports[p as usize].agent != NIL {
@@ -291,6 +296,9 @@ impl Simulation {
             let packet = &mut self.packets[slot];
             let (size, lossy) = (u64::from(packet.wire), packet.flags & LOSSY != 0);
             packet.flags &= !LOSSY;
+            if self.stats[p as usize].held & (1 << (class - DATA)) != 0 {
+                self.note_held(p, usize::from(class - DATA), slot);
+            }
             let NodeRef::Switch(s) = self.ports[p as usize].owner else { return };
             if self.ports[p as usize].agent != NIL {
                 self.agent_dequeue(p, slot);

@@ -111,10 +111,11 @@ impl RunOutput {
         tables.set_item("flows", table(py, &self.outcome.tables.flows)?)?;
         tables.set_item("series", table(py, &self.outcome.tables.series)?)?;
         tables.set_item("ports", table(py, &self.outcome.tables.ports)?)?;
+        tables.set_item("pauses", table(py, &self.outcome.tables.pauses)?)?;
         Ok(tables)
     }
 
-    /// Totals and invariants, as JSON.
+    /// Totals, invariants and deadlocks, as JSON.
     #[getter]
     fn info(&self) -> String {
         let t = &self.outcome.totals;
@@ -130,6 +131,7 @@ impl RunOutput {
                 "bytes_per_packet": t.bytes_per_packet, "finished": t.finished,
             },
             "invariants": invariants,
+            "deadlocks": self.outcome.deadlocks,
         })
         .to_string()
     }

@@ -45,6 +45,9 @@ fn main() -> ExitCode {
         let verdict = if invariant.ok { "holds" } else { "VIOLATED" };
         text += &format!("{}: {verdict} ({})\n", invariant.name, invariant.detail);
     }
+    for deadlock in &outcome.deadlocks {
+        text += &format!("{deadlock}\n");
+    }
     // A reader that has seen enough is no failure.
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,

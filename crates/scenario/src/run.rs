@@ -8,12 +8,14 @@ use farloop_net::{BuildError, Cancelled, Progress, Simulation};
 /// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// Flows, series, ports.
+    /// Flows, series, ports, pauses.
     pub tables: Tables,
     /// Counters.
     pub totals: Totals,
     /// The run's checks of itself.
     pub invariants: Vec<Invariant>,
+    /// PFC deadlocks of the simulated network, in words.
+    pub deadlocks: Vec<String>,
 }
 
 /// Why there is no outcome.
@@ -43,7 +45,12 @@ pub fn run(
     let names = Names::of(&built);
     let simulation = Simulation::new(built.spec).map_err(|e| refused(file, &e))?;
     let result = simulation.run(progress).map_err(|Cancelled| RunError::Cancelled)?;
-    Ok(Outcome { tables: names.tables(&result), totals: result.totals, invariants: result.invariants })
+    Ok(Outcome {
+        tables: names.tables(&result),
+        totals: result.totals,
+        deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
+        invariants: result.invariants,
+    })
 }
 
 /// What only the finished network could tell.

@@ -4,6 +4,7 @@
 
 use crate::build::Built;
 use farloop_net::RunResult;
+use farloop_net::result::{Deadlock, PauseRow, PortRow};
 use farloop_units::{Bytes, Time};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,8 @@ pub struct Tables {
     pub series: Table,
     /// One row per egress port.
     pub ports: Table,
+    /// One row per paused port, cause and root.
+    pub pauses: Table,
 }
 
 /// What tables need of the scenario, kept while the simulation consumes the specification.
@@ -68,7 +71,26 @@ impl Names {
 
     /// The tables of `result`.
     pub fn tables(&self, result: &RunResult) -> Tables {
-        Tables { flows: self.flows(result), series: self.series(result), ports: self.ports(result) }
+        Tables {
+            flows: self.flows(result),
+            series: self.series(result),
+            ports: self.ports(result),
+            pauses: self.pauses(result),
+        }
+    }
+
+    /// What a deadlock is, in words: its ports, and since when.
+    pub fn describe(&self, deadlock: &Deadlock, result: &RunResult) -> String {
+        let ports: Vec<String> = deadlock.cycle.iter().map(|p| self.port_name(&result.ports[*p as usize])).collect();
+        let (since, blocked) = (deadlock.since.as_secs_f64() * 1e3, deadlock.blocked);
+        format!(
+            "PFC deadlock since {since:.3} ms: {} wait for each other; {blocked} ports are blocked",
+            ports.join(", ")
+        )
+    }
+
+    fn port_name(&self, row: &PortRow) -> String {
+        format!("{}->{}", self.nodes[row.node as usize], self.nodes[row.peer as usize])
     }
 
     fn flows(&self, result: &RunResult) -> Table {
@@ -96,6 +118,7 @@ impl Names {
             ("timeouts", ints(&|r| r.timeouts as i64)),
             ("marked", ints(&|r| r.marked as i64)),
             ("packets", ints(&|r| r.packets as i64)),
+            ("victim_packets", ints(&|r| r.victim_packets as i64)),
         ]
     }
 
@@ -127,8 +150,7 @@ impl Names {
         for s in &result.port_series {
             let row = &result.ports[s.port as usize];
             let id = *port_object.entry(s.port).or_insert_with(|| {
-                let name = |n: u32| &self.nodes[n as usize];
-                objects.push(format!("port/{}->{}", name(row.node), name(row.peer)));
+                objects.push(format!("port/{}", self.port_name(row)));
                 objects.len() as u32 - 1
             });
             let rate = self.rates.get(&(row.node, row.peer)).copied().unwrap_or(f64::INFINITY);
@@ -147,13 +169,10 @@ impl Names {
 
     fn ports(&self, result: &RunResult) -> Table {
         let rows = &result.ports;
-        let ints =
-            |f: &dyn Fn(&farloop_net::result::PortRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
-        let words = |f: &dyn Fn(&farloop_net::result::PortRow) -> u32| {
-            Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone())
-        };
+        let ints = |f: &dyn Fn(&PortRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
+        let words = |f: &dyn Fn(&PortRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
         let end = result.totals.end.as_ps() as f64;
-        let mean = |r: &farloop_net::result::PortRow| if end > 0.0 { r.queue_integral as f64 / end } else { 0.0 };
+        let mean = |r: &PortRow| if end > 0.0 { r.queue_integral as f64 / end } else { 0.0 };
         vec![
             ("node", words(&|r| r.node)),
             ("peer", words(&|r| r.peer)),
@@ -170,6 +189,25 @@ impl Names {
             ("mean_queue_bytes", Column::F64(rows.iter().map(mean).collect())),
             ("headroom_bytes", ints(&|r| r.headroom.get())),
             ("max_headroom_bytes", ints(&|r| r.max_headroom.get())),
+        ]
+    }
+
+    fn pauses(&self, result: &RunResult) -> Table {
+        let rows = &result.pauses;
+        let ends = |port: &dyn Fn(&PauseRow) -> u32, end: &dyn Fn(&PortRow) -> u32| {
+            let node = |r: &PauseRow| end(&result.ports[port(r) as usize]);
+            Column::Dictionary(rows.iter().map(node).collect(), self.nodes.clone())
+        };
+        vec![
+            ("node", ends(&|r| r.port, &|p| p.node)),
+            ("peer", ends(&|r| r.port, &|p| p.peer)),
+            ("cause_node", ends(&|r| r.cause, &|p| p.node)),
+            ("cause_peer", ends(&|r| r.cause, &|p| p.peer)),
+            ("root_node", ends(&|r| r.root, &|p| p.node)),
+            ("root_peer", ends(&|r| r.root, &|p| p.peer)),
+            ("depth", Column::U32(rows.iter().map(|r| r.depth).collect())),
+            ("pauses", Column::I64(rows.iter().map(|r| r.pauses as i64).collect())),
+            ("paused_ps", Column::I64(rows.iter().map(|r| r.paused.as_ps() as i64).collect())),
         ]
     }
 }

@@ -84,6 +84,7 @@ def _body(comparison: Comparison, shown: list[Chart]) -> str:
 
 def _overview(comparison: Comparison) -> str:
     parts = [table(*run_rows(comparison))]
+    parts += [f"<p><b>{escape(r.label)}: {escape(d)}</b></p>" for r in comparison.runs for d in r.info["deadlocks"]]
     header, rows = flow_rows(comparison)
     if rows:
         parts.append(f"<details><summary>Every flow</summary>{table(header, rows)}</details>")
