@@ -151,6 +151,7 @@ pub(crate) fn plan(keys: &Datacenters, fabric: &FabricKeys, switches: &Switches<
         });
     }
 
+    // Those of several fabrics would be too many for series by default: the long-haul ports are what this topology is about.
     plan.bottlenecks.clear();
     for (i, here) in borders.iter().enumerate() {
         for there in &borders[i + 1..] {
