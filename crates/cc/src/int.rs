@@ -7,12 +7,12 @@
 //! | --- | --- | --- |
 //! | time stamp | 44 bits of picoseconds (17.6 s) | 32 bits of nanoseconds (4.29 s) |
 //! | transmitted | 36 bits of bytes (68 GB) | 32 bits of bytes (4.29 GB) |
-//! | queue | 28 bits of bytes, saturating | 32 bits of bytes, saturating |
+//! | queue | 28 bits of bytes, saturating | the same |
 //! | hop, rate | 5 and 14 bits | 5 and 14 bits |
 //!
 //! The option's entry is that of Gear (ToN 2025, §IV-A, Fig. 5): three fields of four bytes. The paper names no units and
 //! counts *packets* transmitted; bytes are counted here, because Eq. 1 needs bytes per time and packets differ in size. Both
-//! counters wrap, and differences are taken modulo their width. The rate is no field of the wire's format: the paper has
+//! counters wrap: differences are taken modulo the format's width, whatever the record keeps. The rate is no field of the wire's format: the paper has
 //! senders look it up by hop.
 
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -28,7 +28,8 @@ const TS_MASK: u64 = (1 << TS_BITS) - 1;
 const TX_MASK: u64 = (1 << TX_BITS) - 1;
 const QLEN_MAX: u64 = (1 << QLEN_BITS) - 1;
 const HOP_MASK: u8 = (1 << HOP_BITS) - 1;
-const OPTION_MASK: u64 = u32::MAX as u64;
+const OPTION_TX_MASK: u64 = u32::MAX as u64;
+const OPTION_TS_WRAP: u64 = (1 << 32) * PS_PER_NS;
 const PS_PER_NS: u64 = 1000;
 const MANTISSA_MAX: u64 = (1 << 10) - 1;
 
@@ -39,9 +40,9 @@ pub struct IntRecord(u128);
 /// One hop's telemetry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IntHop {
-    /// When the packet left the queue, modulo the format's width, in the format's unit.
+    /// When the packet left the queue, modulo 2^44 ps.
     ts: u64,
-    /// Bytes that the port had sent by then, modulo the format's width.
+    /// Bytes that the port had sent by then, modulo 2^36.
     tx: u64,
     /// In the format of the TCP option.
     option: bool,
@@ -87,37 +88,25 @@ impl IntRecord {
         let low = (ts.as_ps() & TS_MASK) as u128;
         let tx = ((tx.get() & TX_MASK) as u128) << TS_BITS;
         let qlen = (qlen.get().min(QLEN_MAX) as u128) << (TS_BITS + TX_BITS);
-        IntRecord(low | tx | qlen | path_fields(rate, hop))
+        let hop = u128::from(hop & HOP_MASK) << HOP_SHIFT;
+        IntRecord(low | tx | qlen | hop | u128::from(rate.0) << RATE_SHIFT)
     }
 
     /// Packs a hop's telemetry as an entry of Gear's TCP option.
     pub fn option_entry(ts: Time, tx: Bytes, qlen: Bytes, rate: RateCode, hop: u8) -> IntRecord {
-        let ts = ((ts.as_ps() / PS_PER_NS) & OPTION_MASK) as u128;
-        let tx = ((tx.get() & OPTION_MASK) as u128) << 32;
-        let qlen = (qlen.get().min(OPTION_MASK) as u128) << 64;
-        IntRecord(ts | tx | qlen | 1 << FORMAT_SHIFT | path_fields(rate, hop))
+        let whole_ns = Time::from_ps(ts.as_ps() / PS_PER_NS * PS_PER_NS);
+        IntRecord(IntRecord::new(whole_ns, tx, qlen, rate, hop).0 | 1 << FORMAT_SHIFT)
     }
 
     /// The record's fields.
     #[inline]
     pub fn unpack(self) -> IntHop {
-        let rate = RateCode((self.0 >> RATE_SHIFT) as u16).rate();
-        if self.0 >> FORMAT_SHIFT & 1 == 1 {
-            return IntHop {
-                ts: self.0 as u64 & OPTION_MASK,
-                tx: (self.0 >> 32) as u64 & OPTION_MASK,
-                option: true,
-                qlen: self.qlen(),
-                rate,
-                hop: self.hop(),
-            };
-        }
         IntHop {
             ts: self.0 as u64 & TS_MASK,
             tx: (self.0 >> TS_BITS) as u64 & TX_MASK,
-            option: false,
+            option: self.0 >> FORMAT_SHIFT & 1 == 1,
             qlen: self.qlen(),
-            rate,
+            rate: RateCode((self.0 >> RATE_SHIFT) as u16).rate(),
             hop: self.hop(),
         }
     }
@@ -131,11 +120,7 @@ impl IntRecord {
     /// Bytes left in the queue.
     #[inline]
     pub fn qlen(self) -> Bytes {
-        Bytes::new(if self.0 >> FORMAT_SHIFT & 1 == 1 {
-            (self.0 >> 64) as u64 & OPTION_MASK
-        } else {
-            (self.0 >> (TS_BITS + TX_BITS)) as u64 & QLEN_MAX
-        })
+        Bytes::new((self.0 >> (TS_BITS + TX_BITS)) as u64 & QLEN_MAX)
     }
 
     /// How long the queue takes to drain, ql/bw of Gear's Eq. 3, in units that only comparisons between records can use.
@@ -145,60 +130,63 @@ impl IntRecord {
     pub fn drain_time(self) -> u64 {
         const FASTEST_LOG: u32 = 40;
         let rate = RateCode((self.0 >> RATE_SHIFT) as u16).rate().as_bps().max(1);
-        // 32 bits of queue, shifted by at most 31: no overflow. Below 512 bps all rates count as 512 bps.
-        self.qlen().get() << (FASTEST_LOG.saturating_sub(rate.ilog2())).min(31)
+        // 28 bits of queue, shifted by at most 35: no overflow. Below 32 bps all rates count as 32 bps.
+        self.qlen().get() << (FASTEST_LOG.saturating_sub(rate.ilog2())).min(35)
     }
-}
-
-/// The fields that both formats have in the same place.
-#[inline]
-fn path_fields(rate: RateCode, hop: u8) -> u128 {
-    u128::from(hop & HOP_MASK) << HOP_SHIFT | u128::from(rate.0) << RATE_SHIFT
 }
 
 impl IntHop {
-    /// Time since the same hop stamped `earlier`.
+    /// Time since the same hop stamped `earlier`, modulo the width of the time stamp.
     #[inline]
     pub fn elapsed(&self, earlier: &IntHop) -> Delta {
-        let difference = self.ts.wrapping_sub(earlier.ts);
-        Delta::from_ps(if self.option { (difference & OPTION_MASK) * PS_PER_NS } else { difference & TS_MASK })
+        let difference = self.ts.wrapping_sub(earlier.ts) & TS_MASK;
+        Delta::from_ps(if self.option { difference % OPTION_TS_WRAP } else { difference })
     }
-    /// Bytes that the port sent since the same hop stamped `earlier`, modulo [`IntHop::wrap`].
+    /// Bytes that the port sent since the same hop stamped `earlier`, modulo the width of the counter: see
+    /// [`IntHop::may_have_wrapped`].
     #[inline]
     pub fn sent(&self, earlier: &IntHop) -> Bytes {
-        Bytes::new(self.tx.wrapping_sub(earlier.tx) & (self.wrap().get() - 1))
+        let mask = if self.option { OPTION_TX_MASK } else { TX_MASK };
+        Bytes::new(self.tx.wrapping_sub(earlier.tx) & mask)
     }
-    /// Where the counter of transmitted bytes wraps. A port that could have sent this much between two records has sent
-    /// an unknown number of bytes: after 344 ms at 100 Gbps with the option's entries, 5.5 s with ideal records.
+    /// Whether a port that could have sent `capacity`, in picoseconds times bits per second, may have made its counter of
+    /// transmitted bytes wrap, so that [`IntHop::sent`] means nothing: after 344 ms at 100 Gbps with the option's entries, 5.5 s
+    /// with ideal records.
     #[inline]
-    pub fn wrap(&self) -> Bytes {
-        Bytes::new(if self.option { OPTION_MASK + 1 } else { TX_MASK + 1 })
+    pub fn may_have_wrapped(&self, capacity: f64) -> bool {
+        const IDEAL: f64 = (TX_MASK + 1) as f64 * 8e12;
+        const OPTION: f64 = (OPTION_TX_MASK + 1) as f64 * 8e12;
+        capacity >= if self.option { OPTION } else { IDEAL }
     }
     /// The port's output since `earlier` as a fraction of its rate; `None` where no time has passed, or so much that the
     /// counter may have wrapped.
     #[inline]
     pub fn utilisation(&self, earlier: &IntHop) -> Option<f64> {
         let capacity = self.elapsed(earlier).as_ps() as f64 * self.rate.as_f64();
-        let known = capacity > 0.0 && capacity < self.wrap().as_f64() * 8e12;
+        let known = capacity > 0.0 && !self.may_have_wrapped(capacity);
         known.then(|| self.sent(earlier).as_f64() * 8e12 / capacity)
     }
 }
 
 /// Records of the same hop in both lists, each ordered by hop number: (before, after).
 #[inline]
-pub fn pairs<'a>(before: &'a [IntRecord], after: &'a [IntRecord]) -> impl Iterator<Item = (IntHop, IntHop)> + 'a {
-    let mut rest = before.iter();
-    after.iter().filter_map(move |after| {
-        let hop = after.hop();
-        // Both lists are ordered: what is behind this hop in `before` stays for the next one.
-        while let Some(first) = rest.as_slice().first().filter(|r| r.hop() <= hop) {
-            rest.next();
-            if first.hop() == hop {
-                return Some((first.unpack(), after.unpack()));
-            }
+pub fn pairs<'a>(before: &'a [IntRecord], after: &'a [IntRecord]) -> impl Iterator<Item = (IntRecord, IntRecord)> + 'a {
+    let mut next = 0;
+    after.iter().filter_map(move |now| {
+        let hop = now.hop();
+        if before.get(next).is_some_and(|b| b.hop() != hop) {
+            next = skip(before, next, hop);
         }
-        None
+        let earlier = before.get(next).filter(|b| b.hop() == hop)?;
+        next += 1;
+        Some((*earlier, *now))
     })
+}
+
+/// The first record from `next` on that is not of an earlier hop than `hop`.
+#[cold]
+fn skip(records: &[IntRecord], next: usize, hop: u8) -> usize {
+    next + records[next..].iter().take_while(|r| r.hop() < hop).count()
 }
 
 /// The latest record of each hop of a path: what a sender knows of it, although not every packet reports every hop.
@@ -209,15 +197,23 @@ impl PathRecords {
     /// Takes over what was reported, ordered by hop number; hops that were not keep their record.
     #[inline]
     pub fn update(&mut self, reported: &[IntRecord]) {
-        let same = self.0.len() == reported.len() && self.0.iter().zip(reported).all(|(a, b)| a.hop() == b.hop());
-        if same {
-            self.0.copy_from_slice(reported);
-        } else {
-            for record in reported {
-                match self.position(record) {
-                    Ok(at) => self.0[at] = *record,
-                    Err(at) => self.0.insert(at, *record),
-                }
+        // Most often the same hops are reported as before.
+        let take = |(known, new): (&mut IntRecord, &IntRecord)| {
+            let same = known.hop() == new.hop();
+            *known = if same { *new } else { *known };
+            same
+        };
+        if self.0.len() != reported.len() || !self.0.iter_mut().zip(reported).all(take) {
+            self.merge(reported);
+        }
+    }
+
+    #[cold]
+    fn merge(&mut self, reported: &[IntRecord]) {
+        for record in reported {
+            match self.position(record) {
+                Ok(at) => self.0[at] = *record,
+                Err(at) => self.0.insert(at, *record),
             }
         }
     }
@@ -348,7 +344,7 @@ mod tests {
         let after = entry((1 << 32) + 500, (1 << 32) + 900, 1 << 40, 100, 31).unpack();
         assert_eq!((after.elapsed(&before), after.sent(&before)), (Delta::from_us(1), Bytes::new(1000)));
         assert_eq!((before.hop, before.qlen, before.rate), (31, Bytes::new(7), Rate::from_gbps(100)));
-        assert_eq!(after.qlen, Bytes::new((1 << 32) - 1));
+        assert_eq!(after.qlen, Bytes::new((1 << 28) - 1));
         // 12,500 B fit into 1 us at 100 Gbps.
         assert_eq!(after.utilisation(&before), Some(0.08));
         assert_eq!(after.utilisation(&after), None);
@@ -371,7 +367,7 @@ mod tests {
         // 40 Gbps counts as 34.4, 100 as 68.7: a ratio of 2, not 2.5.
         assert_eq!(drain(1000, 40), drain(2000, 100));
         assert_eq!(drain(0, 10), 0);
-        assert!(drain(u64::from(u32::MAX), 1) > drain(u64::from(u32::MAX), 10));
+        assert!(drain(1 << 28, 1) > drain(1 << 28, 10));
     }
 
     #[test]
@@ -379,7 +375,7 @@ mod tests {
         let list = |hops: &[u8], ns: u64| hops.iter().map(|h| entry(ns, 0, 0, 100, *h)).collect::<Vec<_>>();
         let paired = |before: &[u8], after: &[u8]| {
             pairs(&list(before, 1), &list(after, 3))
-                .map(|(a, b)| (a.hop, b.elapsed(&a).as_ps() / 1000))
+                .map(|(a, b)| (a.hop(), b.unpack().elapsed(&a.unpack()).as_ps() / 1000))
                 .collect::<Vec<_>>()
         };
         assert_eq!(paired(&[0, 1, 2], &[0, 1, 2]), [(0, 2), (1, 2), (2, 2)]);
@@ -395,7 +391,7 @@ mod tests {
         path.update(&[entry(2, 0, 0, 100, 1), entry(2, 0, 0, 100, 3)]);
         path.complete(&[entry(3, 0, 0, 100, 2), entry(3, 0, 0, 100, 3)]);
         let at: Vec<_> = path.iter().map(|r| (r.hop(), r.unpack().ts)).collect();
-        assert_eq!(at, [(0, 1), (1, 2), (2, 3), (3, 2)]);
+        assert_eq!(at, [(0, 1000), (1, 2000), (2, 3000), (3, 2000)]);
         path.clear();
         assert!(path.is_empty());
     }

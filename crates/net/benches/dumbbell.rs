@@ -14,6 +14,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         alpha: 1.0,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.125), hysteresis: Bytes::new(3_000), headroom: None }),
         ecn: None,
+        ecmp: Ecmp::Flow,
         int: true,
         agents: false,
     };

@@ -11,7 +11,7 @@ use crate::routing::Routes;
 use crate::sample::Recorder;
 use crate::sim::{Format, NONE, Simulation};
 use crate::slab::Slab;
-use crate::spec::{FlowSpec, NetworkSpec, NodeKind, SwitchSpec};
+use crate::spec::{Ecmp, FlowSpec, NetworkSpec, NodeKind, SwitchSpec};
 use crate::switch::{Ingress, PfcState, Switch, Xoff, in_65536ths, required_headroom};
 use farloop_cc::PortInfo;
 use farloop_cc::int::RateCode;
@@ -151,7 +151,15 @@ impl Simulation {
             }
         }
         let ends: Vec<(NodeRef, NodeRef)> = ports.iter().map(|p: &Port| (p.owner, p.peer)).collect();
-        let routes = Routes::new(hosts as usize, switches as usize, &ends);
+        let ecmp: Vec<Ecmp> = spec
+            .nodes
+            .iter()
+            .filter_map(|node| match &node.kind {
+                NodeKind::Switch(switch) => Some(switch.ecmp),
+                NodeKind::Host => None,
+            })
+            .collect();
+        let routes = Routes::new(hosts as usize, &ecmp, &ends);
         let (ingress, switch_states) = buffers(&spec, &mut stats, largest)?;
         let agents = agents(&spec, &mut ports)?;
         let host_states = host_states(&spec, &nodes, &ports)?;

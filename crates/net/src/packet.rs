@@ -197,7 +197,6 @@ impl Packets {
 
     /// Offers a hop's telemetry to a header with room for some entries only. Entries stay in path order, into which the wire's
     /// receiver would bring them by their hop numbers.
-    #[inline(never)]
     pub fn stamp_entry(&mut self, slot: u32, record: impl FnOnce(u8) -> IntRecord, random: &mut RandomStream) {
         let packet = &mut self.slots[slot as usize];
         let own = record(packet.value as u8);

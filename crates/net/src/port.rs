@@ -138,8 +138,7 @@ impl Port {
             if packets.carriage() == IntCarriage::All {
                 packets.stamp(slot, |hop| IntRecord::new(start, tx, queue, rate, hop));
             } else {
-                let entry = |hop| IntRecord::option_entry(start, tx, queue, rate, hop);
-                packets.stamp_entry(slot, entry, &mut self.random);
+                self.stamp_entry(packets, slot, start, rate);
             }
         }
         let wire = packets[slot].wire;
@@ -155,6 +154,15 @@ impl Port {
             let last = self.pipe.push(packets, slot);
             packets[last].next_arrival = arrival;
         }
+    }
+}
+
+impl Port {
+    /// Offers telemetry to a packet that carries some hops' only.
+    #[cold]
+    fn stamp_entry(&mut self, packets: &mut Packets, slot: u32, start: Time, rate: RateCode) {
+        let (tx, queue) = (Bytes::new(self.tx_bytes), Bytes::new(self.data_queue));
+        packets.stamp_entry(slot, |hop| IntRecord::option_entry(start, tx, queue, rate, hop), &mut self.random);
     }
 }
 

@@ -2,22 +2,34 @@
 //!
 //! For every switch and destination host the table names the group of egress ports on shortest paths (fewest links; links
 //! of the network are not weighted). A flow picks from each group by a hash of its number and the switch, so all its packets
-//! take one path.
+//! take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own.
 
 use crate::port::NodeRef;
+use crate::spec::Ecmp;
+use farloop_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Next hops for every (switch, destination host).
 pub(crate) struct Routes {
     hosts: usize,
-    /// (offset into `groups`, size) by `switch * hosts + host`; size zero: unreachable.
-    table: Vec<(u32, u16)>,
+    /// By `switch * hosts + host`.
+    table: Vec<Group>,
     groups: Vec<u32>,
 }
 
+/// Part of [`Routes::groups`]; of size zero: unreachable.
+#[derive(Clone, Copy, Default)]
+struct Group {
+    offset: u32,
+    size: u16,
+    /// Each packet chooses for itself.
+    sprayed: bool,
+}
+
 impl Routes {
-    /// Computes the tables. `ends[p]` are owner and peer of port `p`.
-    pub fn new(hosts: usize, switches: usize, ends: &[(NodeRef, NodeRef)]) -> Routes {
+    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `ecmp[s]` how switch `s` spreads packets.
+    pub fn new(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)]) -> Routes {
+        let switches = ecmp.len();
         let index = |node: NodeRef| match node {
             NodeRef::Host(h) => h as usize,
             NodeRef::Switch(s) => hosts + s as usize,
@@ -26,7 +38,7 @@ impl Routes {
         for (p, (owner, _)) in ends.iter().enumerate() {
             ports[index(*owner)].push(p as u32);
         }
-        let mut routes = Routes { hosts, table: vec![(0, 0); switches * hosts], groups: Vec::new() };
+        let mut routes = Routes { hosts, table: vec![Group::default(); switches * hosts], groups: Vec::new() };
         // Most switches share their groups with thousands of destinations: each group is stored once.
         let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         let mut distance = vec![u32::MAX; hosts + switches];
@@ -62,39 +74,61 @@ impl Routes {
                     routes.groups.extend_from_slice(group);
                     (routes.groups.len() - group.len()) as u32
                 });
-                routes.table[s * hosts + host] = (offset, size);
+                routes.table[s * hosts + host] = Group { offset, size, sprayed: ecmp[s] == Ecmp::Packet };
             }
         }
         routes
     }
 
-    /// The egress port of `switch` towards host `dst` for `flow`; `None` if there is no path.
+    /// The egress port of `switch` towards host `dst` for `flow`, where packets are not sprayed; `None` if there is no path.
     #[inline]
     pub fn next(&self, switch: u32, dst: u32, flow: u32) -> Option<u32> {
-        let (offset, size) = self.table[switch as usize * self.hosts + dst as usize];
-        match size {
+        let group = self.table[switch as usize * self.hosts + dst as usize];
+        match group.size {
             0 => None,
-            1 => Some(self.groups[offset as usize]),
-            n => Some(self.groups[offset as usize + pick(flow, switch, n) as usize]),
+            1 => Some(self.groups[group.offset as usize]),
+            _ => Some(self.choose(group, hash(flow, switch))),
         }
+    }
+
+    /// The egress port of `switch` towards host `dst` for a packet of `flow` that was sent at `sent` (an ACK: for data that
+    /// was); `None` if there is no path.
+    #[inline]
+    pub fn forward(&self, switch: u32, dst: u32, flow: u32, sent: Time) -> Option<u32> {
+        let group = self.table[switch as usize * self.hosts + dst as usize];
+        match group.size {
+            0 => None,
+            1 => Some(self.groups[group.offset as usize]),
+            _ if group.sprayed => Some(self.choose(group, mix(hash(flow, switch) ^ sent.as_ps()))),
+            _ => Some(self.choose(group, hash(flow, switch))),
+        }
+    }
+
+    /// Scales a hash by multiplication: no modulo bias.
+    #[inline]
+    fn choose(&self, group: Group, hash: u64) -> u32 {
+        self.groups[group.offset as usize + (((hash >> 32) * u64::from(group.size)) >> 32) as usize]
     }
 
     /// All egress ports on shortest paths, among which flows are spread; empty: unreachable.
     pub fn group(&self, switch: u32, dst: u32) -> &[u32] {
-        let (offset, size) = self.table[switch as usize * self.hosts + dst as usize];
+        let Group { offset, size, .. } = self.table[switch as usize * self.hosts + dst as usize];
         &self.groups[offset as usize..offset as usize + size as usize]
     }
 }
 
-/// A stable choice among `n` for a flow at a switch: a mixing hash, scaled by multiplication (no modulo bias).
+/// A hash of a flow at a switch.
 #[inline]
-fn pick(flow: u32, switch: u32, n: u16) -> u32 {
-    let mut h = (u64::from(flow) << 32) | u64::from(switch);
-    // The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+fn hash(flow: u32, switch: u32) -> u64 {
+    mix((u64::from(flow) << 32) | u64::from(switch))
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+#[inline]
+fn mix(mut h: u64) -> u64 {
     h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    h ^= h >> 31;
-    (((h >> 32) * u64::from(n)) >> 32) as u32
+    h ^ (h >> 31)
 }
 
 #[cfg(test)]
@@ -117,20 +151,36 @@ mod tests {
 
     #[test]
     fn all_shortest_paths_are_used_and_no_others() {
-        let routes = Routes::new(2, 4, &leaf_spine());
+        let routes = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine());
         assert_eq!(routes.group(0, 1), [4, 6]);
         assert_eq!(routes.group(0, 0), [1]);
         assert_eq!(routes.group(2, 1), [9]);
     }
 
+    /// Chi-square with one degree of freedom of a choice between two ports: 10.8 is the 0.1 % point.
+    fn chi_square(choices: impl Iterator<Item = Option<u32>>) -> f64 {
+        let choices: Vec<_> = choices.collect();
+        let first = choices.iter().filter(|p| **p == Some(4)).count() as f64;
+        let expected = choices.len() as f64 / 2.0;
+        2.0 * (first - expected).powi(2) / expected
+    }
+
     #[test]
     fn flows_spread_evenly() {
-        // Chi-square with one degree of freedom: 10.8 is the 0.1 % point.
-        let n = 10_000u32;
-        let first = (0..n).filter(|f| pick(*f, 7, 2) == 0).count() as f64;
-        let expected = f64::from(n) / 2.0;
-        let chi2 = 2.0 * (first - expected).powi(2) / expected;
+        let routes = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine());
+        let chi2 = chi_square((0..10_000).map(|f| routes.next(0, 1, f)));
         assert!(chi2 < 10.8, "chi-square {chi2}");
+    }
+
+    #[test]
+    fn sprayed_packets_spread_evenly_and_others_stay_together() {
+        let spraying = Routes::new(2, &[Ecmp::Packet; 4], &leaf_spine());
+        // Packets of 1538 B in a row at 100 Gbps.
+        let sent = |i: u64| Time::from_ps(i * 123_040);
+        let chi2 = chi_square((0..10_000).map(|i| spraying.forward(0, 1, 7, sent(i))));
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+        let whole = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine());
+        assert!((0..1000).all(|i| whole.forward(0, 1, 7, sent(i)) == whole.next(0, 1, 7)));
     }
 
     #[test]
@@ -138,7 +188,7 @@ mod tests {
         let mut ends = leaf_spine();
         ends.push((Host(2), Switch(4)));
         ends.push((Switch(4), Host(2)));
-        let routes = Routes::new(3, 5, &ends);
+        let routes = Routes::new(3, &[Ecmp::Flow; 5], &ends);
         assert_eq!(routes.next(0, 2, 1), None);
         assert!(routes.next(4, 2, 1).is_some());
     }

@@ -83,10 +83,22 @@ pub struct SwitchSpec {
     pub pfc: Option<PfcSpec>,
     /// ECN marking of data.
     pub ecn: Option<EcnSpec>,
+    /// How packets are spread over equal-cost paths.
+    pub ecmp: Ecmp,
     /// Stamp in-band telemetry on data packets.
     pub int: bool,
     /// Give the ports the algorithms' port agents.
     pub agents: bool,
+}
+
+/// What chooses among egress ports on equally short paths (equal-cost multi-path).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Ecmp {
+    /// The flow: all its packets take one path.
+    #[default]
+    Flow,
+    /// The packet: each takes its own, so that packets of one flow overtake each other.
+    Packet,
 }
 
 /// Priority flow control (IEEE 802.1Qbb) of one switch.

@@ -108,7 +108,8 @@ impl Simulation {
         if class == LINK {
             return self.pfc_receive(ingress, slot);
         }
-        let out = self.routes.next(s, packet.dst, packet.flow).expect("paths are checked when the network is built");
+        let out = self.routes.forward(s, packet.dst, packet.flow, packet.sent);
+        let out = out.expect("paths are checked when the network is built");
         if kind != PacketKind::Data && self.ports[ingress as usize].agent != NIL {
             self.agent_reverse(ingress, slot);
         }

@@ -19,6 +19,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
         alpha: 1.0,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), kmax: Bytes::new(80_000), pmax: 0.2 }),
+        ecmp: Ecmp::Flow,
         int: true,
         agents: true,
     };

@@ -53,6 +53,7 @@ fn cell(name: &str, column: &Column) -> String {
         alpha: 64.0,
         pfc: lossless.then(|| PfcSpec { xoff: XoffSpec::Dynamic(0.5), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: step, kmax: step, pmax: 1.0 }),
+        ecmp: Ecmp::Flow,
         int: true,
         agents: true,
     };

@@ -240,6 +240,12 @@ fn algorithms(scenario: &Scenario, plan: &Plan, names: &[String]) -> Result<Vec<
                     return Err(scenario.at(&["switch", key], problem, format!("expected switch.{key} = true")));
                 }
             }
+            if needs.int && offers(|s| s.ecmp == Ecmp::Packet) {
+                let problem = format!(
+                    "the algorithm \"{name}\" compares telemetry of the same port, but packets are sprayed over several"
+                );
+                return Err(scenario.at(&["switch", "ecmp"], problem, "expected ecmp = \"flow\" at all switches"));
+            }
             check_mtu(scenario, name, needs)?;
             Ok(params)
         })

@@ -7,7 +7,7 @@ mod workload;
 pub use network::*;
 pub use workload::*;
 
-use farloop_net::spec::{EcnSpec, FlowSpec, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_net::spec::{Ecmp, EcnSpec, FlowSpec, PfcSpec, SwitchSpec, XoffSpec};
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
@@ -35,6 +35,16 @@ params! {
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// Seed of all random streams: the same seed gives the same bytes.
         seed: u64 = 1;
+    }
+}
+
+choice! {
+    /// What chooses among equally short paths.
+    pub enum EcmpChoice {
+        /// The flow.
+        Flow = "flow",
+        /// The packet.
+        Packet = "packet",
     }
 }
 
@@ -67,6 +77,8 @@ macro_rules! switch_section {
                 kmax: Bytes = Bytes::new(900_000), in Bytes::ZERO => LARGEST;
                 /// Marking probability just below kmax.
                 pmax: f64 = 1.0, in 0.0 => 1.0;
+                /// What chooses among equally short paths: "flow" keeps all packets of a flow on one, "packet" sprays them, so that they arrive out of order.
+                ecmp: EcmpChoice = EcmpChoice::Flow;
                 /// Stamp in-band telemetry on data packets.
                 int: bool = $int;
                 /// Give the ports the algorithms' own port agents, such as QCN sampling.
@@ -83,6 +95,10 @@ macro_rules! switch_section {
                     alpha: self.alpha,
                     pfc: self.pfc.then_some(PfcSpec { xoff, hysteresis: self.hysteresis, headroom: self.headroom }),
                     ecn: self.ecn.then_some(EcnSpec { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax }),
+                    ecmp: match self.ecmp {
+                        EcmpChoice::Flow => Ecmp::Flow,
+                        EcmpChoice::Packet => Ecmp::Packet,
+                    },
                     int: self.int,
                     agents: self.agents,
                 }

@@ -189,6 +189,19 @@ fn networks_and_traffic() {
             &["bad.toml:10: network.rate: telemetry cannot carry the rate 1234.5Mbps", "switch.int = false"],
         ),
         (
+            "algorithm = \"gear\"\n[switch]\necmp = \"packet\"\n",
+            &[
+                "bad.toml:11: switch.ecmp: the algorithm \"gear\" compares telemetry of the same port",
+                "ecmp = \"flow\"",
+            ],
+        ),
+        (
+            "algorithm = \"gear\"\n[transport]\nmtu = \"80B\"\nint_carriage = \"three\"\n",
+            &[
+                "bad.toml:11: transport.mtu: 80B leave no room for payload: headers take 80B with the algorithm \"gear\"",
+            ],
+        ),
+        (
             "[transport]\nmtu = \"64B\"\nheader = \"64B\"\n",
             &["bad.toml:10: transport.mtu: 64B leave no room for payload: headers take 64B"],
         ),

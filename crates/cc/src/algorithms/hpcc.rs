@@ -125,10 +125,11 @@ impl HpccSender {
     fn measure_inflight(&self, records: &[IntRecord]) -> Option<f64> {
         let mut largest: Option<(f64, f64)> = None;
         for (before, now) in pairs(&self.records, records) {
+            let (before, now) = (before.unpack(), now.unpack());
             let elapsed = now.elapsed(&before).as_ps() as f64;
             let capacity = elapsed * now.rate.as_f64();
             // No time has passed, or so much that the counter may have wrapped.
-            if elapsed == 0.0 || capacity >= now.wrap().as_f64() * BITS_PS_PER_BYTE_S {
+            if elapsed == 0.0 || now.may_have_wrapped(capacity) {
                 continue;
             }
             // Eq. 2, u = txRate/B + qlen/(B·T) with the smaller of two queues, over one common denominator: this line runs

@@ -19,7 +19,7 @@
 //! At rest N flows keep a queue of N·β, whatever their history: cwnd = cwnd/Γ + β for each.
 
 use crate::api::*;
-use crate::int::IntRecord;
+use crate::int::{IntRecord, PathRecords, pairs};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ impl Algorithm for PowerTcp {
     type Port = NoPortAgent;
 
     fn sender(params: &PowerTcpParams, flow: &FlowInfo) -> PowerTcpSender {
-        PowerTcpSender { window: PowerWindow::new(params, flow), records: Vec::new() }
+        PowerTcpSender { window: PowerWindow::new(params, flow), records: PathRecords::default() }
     }
     fn receiver(_: &PowerTcpParams, _: &FlowInfo) -> EchoReceiver {
         EchoReceiver
@@ -80,18 +80,19 @@ impl Algorithm for ThetaPowerTcp {
 /// The sender half of [`PowerTcp`].
 pub struct PowerTcpSender {
     window: PowerWindow,
-    /// The last ACK's records; their storage is reused.
-    records: Vec<IntRecord>,
+    /// The latest record of each hop.
+    records: PathRecords,
 }
 
 impl PowerTcpSender {
     /// Γ' of the most powerful hop, and the time in ps that it was measured over; `None` where nothing could be measured.
     fn measure(&self, records: &[IntRecord]) -> Option<(f64, f64)> {
         let mut largest: Option<(f64, f64)> = None;
-        for (now, before) in records.iter().zip(&self.records) {
-            let (now, before) = (now.unpack(), before.unpack());
+        for (before, now) in pairs(&self.records, records) {
+            let (before, now) = (before.unpack(), now.unpack());
             let dt = now.elapsed(&before).as_ps() as f64;
-            if dt == 0.0 {
+            // No time has passed, or so much that the counter may have wrapped.
+            if dt == 0.0 || now.may_have_wrapped(dt * now.rate.as_f64()) {
                 continue;
             }
             // Bytes that the hop sends in one ps, and in one base RTT.
@@ -115,17 +116,11 @@ impl Sender for PowerTcpSender {
         self.window.control
     }
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
-        if self.records.len() == ack.int.len() {
-            if let Some((power, dt)) = self.measure(ack.int) {
-                self.window.smooth(power, dt);
-                self.window.update(ack);
-            }
-            self.records.copy_from_slice(ack.int);
-        } else {
-            // The first ACK, or another path: there is nothing to compare with.
-            self.records.clear();
-            self.records.extend_from_slice(ack.int);
+        if let Some((power, dt)) = self.measure(ack.int) {
+            self.window.smooth(power, dt);
+            self.window.update(ack);
         }
+        self.records.update(ack.int);
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
         self.window.on_loss(loss);
@@ -275,7 +270,7 @@ impl PowerWindow {
 mod tests {
     use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow, hop};
+    use crate::testing::{Bench, flow, hop, hop_at};
 
     fn bench(beta: u64) -> Bench<PowerTcpSender> {
         let params = PowerTcpParams { beta: Some(Bytes::new(beta)), ..PowerTcpParams::default() };
@@ -304,10 +299,10 @@ mod tests {
     #[test]
     fn power_is_current_times_voltage() {
         let mut b = bench(0);
-        b.ack(&with_int(1, &[hop(us(0), 0, 20_000), hop(us(0), 0, 0)]));
+        b.ack(&with_int(1, &[hop(us(0), 0, 20_000), hop_at(1, us(0), 0, 0)]));
         assert_eq!(b.sender.window.cwnd, 400_000.0, "the first ACK only stores");
         // Half a base RTT: 180,000 B left, the queue grew by 40,000: current 1.1; voltage 1 + 60/400 = 1.15; power 1.265.
-        let records = [hop(us(16), 180_000, 60_000), hop(us(16), 190_000, 0)];
+        let records = [hop(us(16), 180_000, 60_000), hop_at(1, us(16), 190_000, 0)];
         assert!((b.sender.measure(&records).expect("measured").0 - 1.265).abs() < 1e-12);
         b.ack(&with_int(2, &records));
         // Smoothed: 0.5·1 + 0.5·1.265 = 1.1325; window 0.9·400,000/1.1325 + 0.1·400,000.
@@ -383,12 +378,15 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_hops_starts_the_comparison_anew() {
+    fn hops_are_compared_with_their_own_last_record() {
         let mut b = bench(0);
         b.ack(&with_int(1, &[hop(us(0), 0, 0)]));
         let before = b.ack(&with_int(2, &[hop(us(32), 400_000, 100_000)]));
-        assert_eq!(b.ack(&with_int(3, &[hop(us(64), 800_000, 100_000), hop(us(64), 0, 0)])), before);
+        // A hop that was never reported says nothing, and no hop at all neither.
+        assert_eq!(b.ack(&with_int(3, &[hop_at(1, us(64), 0, 0)])), before);
         assert_eq!(b.ack(&with_int(4, &[])), before);
+        // 200,000 B left the first hop in the 64 us since it was reported, and its queue shrank by 100,000 B: current 1/8.
+        assert_eq!(b.sender.measure(&[hop(us(96), 600_000, 0)]), Some((0.125, 64e6)));
     }
 
     #[test]

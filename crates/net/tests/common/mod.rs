@@ -32,7 +32,15 @@ pub fn switch(name: &str, spec: SwitchSpec) -> NodeSpec {
 
 /// A big lossy buffer, no marking.
 pub fn plain_switch() -> SwitchSpec {
-    SwitchSpec { buffer: Bytes::new(1 << 40), alpha: 1.0, pfc: None, ecn: None, int: false, agents: false }
+    SwitchSpec {
+        buffer: Bytes::new(1 << 40),
+        alpha: 1.0,
+        pfc: None,
+        ecn: None,
+        ecmp: Ecmp::Flow,
+        int: false,
+        agents: false,
+    }
 }
 
 pub fn link(a: u32, b: u32, rate: Rate, delay: Delta) -> LinkSpec {

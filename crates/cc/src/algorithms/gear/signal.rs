@@ -108,7 +108,7 @@ impl Signal {
 /// Eq. 1 for every hop that both lists stamped, and the largest (Eq. 2); `None` where no hop can be compared.
 fn busiest(before: &[IntRecord], after: &[IntRecord], horizon: Delta) -> Option<Sample> {
     pairs(before, after)
-        .filter_map(|(before, after)| utilisation(&before, &after, horizon))
+        .filter_map(|(before, after)| utilisation(&before.unpack(), &after.unpack(), horizon))
         .fold(None, |best: Option<Sample>, s| Some(best.filter(|b| b.u >= s.u).unwrap_or(s)))
 }
 
