@@ -2,9 +2,10 @@
 
 use crate::build::end;
 use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::glob;
 use crate::scenario::Scenario;
 use crate::sections::{LARGEST, Pairs, RandomFlows, RoundKeys};
-use crate::traffic::{Network, Traffic};
+use crate::traffic::{Host, Network, Traffic};
 use crate::workload::{self, Workload};
 use farloop_engine::RandomStream;
 use farloop_net::spec::{FlowSpec, NodeId};
@@ -25,11 +26,14 @@ pub(crate) fn add(
     let Some(flows) = workload.random() else { return Ok(()) };
     let scenario = network.scenario;
     let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
-    let ids: Vec<NodeId> =
-        (0..network.plan.nodes.len() as NodeId).filter(|n| network.hosts[*n as usize].is_some()).collect();
-    let mut others = network.hosts.iter().flatten();
+    let all = || (0..).zip(network.hosts).filter_map(|(id, host)| Some((id, (*host)?)));
+    let name = |id: NodeId| network.plan.nodes[id as usize].name.as_str();
+    let (ids, selected): (Vec<NodeId>, Vec<Host>) =
+        all().filter(|(id, _)| glob::matches(&flows.hosts, name(*id))).unzip();
+    let mut others = selected.iter();
     let Some(first) = others.next() else {
-        return Err(at("between", "the network has no hosts".into(), "expected at least two"));
+        let known = format!("hosts: {}", listing(all().map(|(id, _)| name(id))));
+        return Err(at("hosts", format!("no host is called \"{}\"", flows.hosts), &known));
     };
     if others.clone().any(|h| h.island != first.island) {
         return Err(at("between", "some hosts cannot reach each other".into(), "expected a connected network"));
@@ -67,7 +71,11 @@ pub(crate) fn add(
                 suggestion,
                 ..at("receiver", problem, &expected)
             })?;
-            let receiver = receiver.and_then(|(id, _)| ids.iter().position(|i| *i == id)).map(|i| i as u32);
+            let position = |(id, _)| {
+                let position = ids.iter().position(|i| *i == id).map(|i| i as u32);
+                position.ok_or_else(|| at("receiver", "it is none of the selected hosts".into(), "expected one of hosts"))
+            };
+            let receiver = receiver.map(position).transpose()?;
             Draw::Rounds(Pattern::Incast { senders: incast.senders, receiver }, rounds(keys), "senders")
         }
         workload::Traffic::List(_) => return Ok(()),

@@ -50,6 +50,8 @@ params! {
         sizes: String = "websearch".to_string();
         /// Which pairs of hosts exchange flows: "all" of them, those inside a datacenter ("intra"), or those across ("cross").
         between: Pairs = Pairs::All;
+        /// The hosts that take part, by name: "*" stands for any characters, "?" for any one.
+        hosts: String = "*".to_string();
         /// First time at which flows arrive.
         start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
         /// No flow arrives from then on; "none" for the end of the run.
