@@ -1,6 +1,7 @@
 //! From a specification to a simulation: checks everything, numbers ports and events, computes routes and headroom.
 
 use crate::agent::Agent;
+use crate::flows::Flows;
 use crate::host::{Agenda, Host};
 use crate::paced::PacedHeap;
 use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
@@ -174,7 +175,9 @@ impl Simulation {
             ports: recorded_ports(&spec),
             ..Recorder::default()
         };
-        let flows = spec.flows.len();
+        let count = spec.flows.len();
+        let flows = Flows::new(&spec.flows);
+        drop(spec.flows);
         let mut simulation = Simulation {
             now: Time::ZERO,
             end: spec.end,
@@ -194,13 +197,12 @@ impl Simulation {
             algorithms: spec.algorithms,
             formats,
             intra_rtt: spec.intra_rtt.unwrap_or(Delta::ZERO),
-            flow_specs: spec.flows,
-            sender_of: vec![NONE; flows],
-            receiver_of: vec![NONE; flows],
+            flows,
+            sender_of: vec![NONE; count],
+            receiver_of: vec![NONE; count],
             senders: Slab::default(),
             receivers: Slab::default(),
-            rows: Vec::new(),
-            received: Vec::new(),
+            outcomes: Vec::new(),
             recorder,
             pauses: Pauses::new(p as usize),
             totals: Totals::default(),
@@ -223,7 +225,11 @@ impl Simulation {
     }
 
     fn check_flows(&self) -> Result<(), BuildError> {
-        for (i, spec) in self.flow_specs.iter().enumerate() {
+        if self.flows.len() > Agenda::FLOWS {
+            let problem = format!("is one too many; a simulation has at most {}", Agenda::FLOWS);
+            return Err(BuildError::Flow { flow: Agenda::FLOWS, problem });
+        }
+        for (i, spec) in self.flows.iter().enumerate() {
             let fail = |problem: &str| Err(BuildError::Flow { flow: i, problem: problem.to_string() });
             let host = |n: u32| match self.nodes.get(n as usize) {
                 Some(NodeRef::Host(h)) => Some(*h),
@@ -287,24 +293,27 @@ impl Simulation {
         if largest > Delta::ZERO {
             return largest;
         }
-        (0..self.flow_specs.len() as u32).map(|f| self.base_rtt(f)).min().unwrap_or(Delta::ZERO)
+        (0..self.flows.len() as u32).map(|f| self.base_rtt(f)).min().unwrap_or(Delta::ZERO)
     }
 
     /// Sorts starts and stops by host and schedules the first of each.
     fn fill_agendas(&mut self) {
-        for (i, spec) in self.flow_specs.iter().enumerate() {
+        for (i, spec) in self.flows.iter().enumerate() {
             let NodeRef::Host(h) = self.nodes[spec.src as usize] else { continue };
             let agenda = &mut self.hosts[h as usize].agenda;
-            agenda.push((spec.start, i as u32, Agenda::Start));
+            agenda.push(Agenda::start(i as u32));
             if spec.stop != Time::NEVER {
-                agenda.push((spec.stop, i as u32, Agenda::Stop));
+                agenda.push(Agenda::stop(i as u32));
             }
         }
-        for (h, host) in self.hosts.iter_mut().enumerate() {
-            host.agenda.sort_unstable_by(|a, b| b.cmp(a));
-            if let Some((time, ..)) = host.agenda.last() {
-                self.calendar.set(self.agenda_base + h as u32, *time);
+        for h in 0..self.hosts.len() {
+            let mut agenda = std::mem::take(&mut self.hosts[h].agenda);
+            agenda.sort_unstable_by_key(|entry| std::cmp::Reverse((self.agenda_time(*entry), *entry)));
+            agenda.shrink_to_fit();
+            if let Some(first) = agenda.last() {
+                self.calendar.set(self.agenda_base + h as u32, self.agenda_time(*first));
             }
+            self.hosts[h].agenda = agenda;
         }
     }
 }

@@ -23,15 +23,30 @@ pub(crate) struct Host {
     pub paced: PacedHeap,
     pub timers: TimerHeap,
     /// Starts and stops of its flows, latest first.
-    pub agenda: Vec<(Time, u32, Agenda)>,
+    pub agenda: Vec<Agenda>,
     pub random: RandomStream,
 }
 
-/// What a host's agenda holds.
+/// A start or stop of a flow; the flow knows when. Ordered by flow, starts first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Agenda {
-    Start,
-    Stop,
+pub(crate) struct Agenda(u32);
+
+impl Agenda {
+    /// Flow numbers that it can hold.
+    pub const FLOWS: usize = 1 << 31;
+
+    pub fn start(flow: u32) -> Agenda {
+        Agenda(flow << 1)
+    }
+    pub fn stop(flow: u32) -> Agenda {
+        Agenda(flow << 1 | 1)
+    }
+    pub fn flow(self) -> u32 {
+        self.0 >> 1
+    }
+    pub fn is_stop(self) -> bool {
+        self.0 & 1 == 1
+    }
 }
 
 impl Simulation {

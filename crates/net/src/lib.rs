@@ -5,6 +5,7 @@
 
 mod agent;
 mod build;
+mod flows;
 mod host;
 mod paced;
 mod packet;

@@ -11,7 +11,7 @@ impl Simulation {
     /// # Panics
     /// There is no such flow.
     pub fn path_of(&self, flow: u32) -> Vec<(NodeId, NodeId)> {
-        let spec = &self.flow_specs[flow as usize];
+        let spec = self.flows.get(flow);
         let ports = self.path_ports(self.host_of(spec.src), self.host_of(spec.dst), flow);
         ports.into_iter().map(|p| &self.stats[p as usize].row).map(|row| (row.node, row.peer)).collect()
     }

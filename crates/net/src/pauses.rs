@@ -176,7 +176,7 @@ impl Simulation {
     fn note_victim(&mut self, flow: u32) {
         let slot = self.sender_of[flow as usize];
         if slot < GONE {
-            self.senders[slot].row.victim_packets += 1;
+            self.senders[slot].outcome.victim_packets += 1;
         }
     }
 

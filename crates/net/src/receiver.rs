@@ -49,7 +49,6 @@ impl Simulation {
     pub(crate) fn receive_data(&mut self, host: u32, packet_slot: u32) {
         let packet = &self.packets[packet_slot];
         let (flow, seq, wire, marked) = (packet.flow, packet.seq, packet.wire, packet.flags & MARKED != 0);
-        let spec = self.flow_specs[flow as usize];
         if self.receiver_of[flow as usize] == NONE {
             let info = self.flow_info(flow);
             let state = ReceiverState {
@@ -60,14 +59,14 @@ impl Simulation {
                 early: BTreeMap::new(),
                 nacked_at: None,
                 timers: TimerSlots::default(),
-                cc: self.algorithms[spec.algorithm as usize].receiver(&info),
+                cc: self.algorithms[usize::from(self.flows.algorithm(flow))].receiver(&info),
             };
             self.receiver_of[flow as usize] = self.receivers.insert(state);
         }
         let slot = self.receiver_of[flow as usize];
         if slot == DONE {
             // A copy of something delivered long ago: the sender has missed the last ACK.
-            return self.answer(host, packet_slot, PacketKind::Ack, spec.size.get(), marked);
+            return self.answer(host, packet_slot, PacketKind::Ack, self.flows.size(flow).get(), marked);
         }
         let receiver = &mut self.receivers[slot];
         let payload = u64::from(wire - receiver.mss_overhead);
@@ -99,10 +98,12 @@ impl Simulation {
         };
         self.receiver_effects(slot, &mut effects);
         self.effects = effects;
-        if expected >= spec.size.get() {
+        if expected >= self.flows.size(flow).get() {
             self.receivers.remove(slot);
             self.receiver_of[flow as usize] = DONE;
-            self.received.push((flow, self.now));
+            // The sender waits at least for the ACK of the last byte.
+            let sender = self.sender_of[flow as usize];
+            self.senders[sender].outcome.received = self.now;
         }
         self.answer(host, packet_slot, kind, expected, feedback.ecn_echo);
     }
@@ -111,7 +112,7 @@ impl Simulation {
     fn answer(&mut self, host: u32, packet_slot: u32, kind: PacketKind, expected: u64, echo: bool) {
         let flow = self.packets[packet_slot].flow;
         let wire = self.ack_wire(flow);
-        let dst = self.host_of(self.flow_specs[flow as usize].src);
+        let dst = self.host_of(self.flows.source(flow));
         let packet = &mut self.packets[packet_slot];
         packet.kind = kind;
         packet.class = if self.transport.control_priority { CONTROL } else { DATA };

@@ -20,7 +20,7 @@ impl Simulation {
     pub(crate) fn delivered(&self, flow: u32) -> u64 {
         match self.receiver_of[flow as usize] {
             NONE => 0,
-            DONE => self.flow_specs[flow as usize].size.get(),
+            DONE => self.flows.size(flow).get(),
             slot => self.receivers[slot].expected,
         }
     }

@@ -13,8 +13,8 @@
 //! ACK resends the first gap, each partial ACK the next one; duplicate ACKs count as packets that left the network. Both: a
 //! timeout goes back to `snd_una` and doubles until new data is acknowledged (RFC 6298 §5.5).
 
+use crate::flows::Outcome;
 use crate::packet::{CONTROL, DATA, MARKED, Packet, PacketKind};
-use crate::result::FlowRow;
 use crate::sim::Simulation;
 use crate::spec::TransportKind;
 use crate::timers::{RTO, TimerSlots};
@@ -73,16 +73,16 @@ pub(crate) struct SenderState {
     rto: Delta,
     pub timers: TimerSlots,
     pub latest_rtt: Delta,
-    pub row: FlowRow,
+    pub outcome: Outcome,
     pub cc: AnySender,
 }
 
 impl SenderState {
     /// The state of a flow that starts, with `plan.limit` payload bytes to send.
-    pub fn new(plan: Plan, info: &FlowInfo, row: FlowRow, cc: AnySender) -> SenderState {
+    pub fn new(plan: Plan, info: &FlowInfo, flow: u32, cc: AnySender) -> SenderState {
         let control = cc.control();
         let mut sender = SenderState {
-            flow: row.flow,
+            flow,
             host: plan.host,
             dst: plan.dst,
             place: Place::Blocked,
@@ -105,7 +105,7 @@ impl SenderState {
             rto: plan.rto,
             timers: TimerSlots::default(),
             latest_rtt: Delta::ZERO,
-            row,
+            outcome: Outcome::new(flow),
             cc,
         };
         sender.take_control(control);
@@ -199,8 +199,8 @@ impl Simulation {
         sender.snd_max = sender.snd_max.max(seq + payload);
         sender.last_send = now;
         sender.last_wire = wire;
-        sender.row.packets += 1;
-        sender.row.retransmitted += u64::from(again);
+        sender.outcome.packets += 1;
+        sender.outcome.retransmitted += u64::from(again);
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
         packet.seq = seq;
         packet.sent = now;
@@ -235,7 +235,7 @@ impl Simulation {
             return self.packets.remove(packet_slot); // an ACK of a flow that has finished
         }
         let sender = &mut self.senders[slot];
-        sender.row.marked += u64::from(marked);
+        sender.outcome.marked += u64::from(marked);
         sender.latest_rtt = rtt;
         let acked = seq.saturating_sub(sender.snd_una);
         let mut loss = None;
@@ -338,7 +338,7 @@ impl Simulation {
             in_flight: Bytes::new(sender.snd_nxt - sender.snd_una),
             snd_nxt: Bytes::new(sender.snd_nxt),
         };
-        sender.row.timeouts += 1;
+        sender.outcome.timeouts += 1;
         sender.snd_nxt = sender.snd_una;
         sender.duplicates = 0;
         sender.recover = None;
@@ -377,15 +377,14 @@ impl Simulation {
 
     /// Sends a control packet about `flow` from host or switch port `p` to the flow's source.
     pub(crate) fn signal_packet(&self, flow: u32, signal: Signal) -> Packet {
-        let spec = &self.flow_specs[flow as usize];
         let (kind, value, seq) = match signal {
             Signal::Cnp => (PacketKind::Cnp, 0, 0),
             Signal::Quantized { feedback } => (PacketKind::Quantized, u16::from(feedback), 0),
             Signal::ReceiveRate { rate } => (PacketKind::ReceiveRate, 0, rate.as_bps()),
         };
-        let wire = self.formats[spec.algorithm as usize].ack_wire;
+        let wire = self.ack_wire(flow);
         let class = if self.transport.control_priority { CONTROL } else { DATA };
-        let mut packet = Packet::new(kind, class, flow, self.host_of(spec.src), wire);
+        let mut packet = Packet::new(kind, class, flow, self.host_of(self.flows.source(flow)), wire);
         packet.value = value;
         packet.seq = seq;
         packet
@@ -406,11 +405,13 @@ impl Simulation {
     fn retire(&mut self, slot: u32) {
         let sender = self.senders.remove(slot);
         self.sender_of[sender.flow as usize] = crate::sim::DONE;
-        let mut row = sender.row;
+        let mut outcome = sender.outcome;
         // A flow that was stopped has no completion time.
-        row.finish = (sender.limit == self.flow_specs[row.flow as usize].size.get()).then_some(self.now);
-        self.totals.finished += u64::from(row.finish.is_some());
-        self.rows.push(row);
+        if sender.limit == self.flows.size(sender.flow).get() {
+            outcome.finish = self.now;
+            self.totals.finished += 1;
+        }
+        self.outcomes.push(outcome);
         let host = &mut self.hosts[sender.host as usize];
         match sender.place {
             Place::Blocked => {}
@@ -423,6 +424,6 @@ impl Simulation {
 
     /// ACK size of the flow in `slot`.
     pub(crate) fn ack_wire(&self, flow: u32) -> u16 {
-        self.formats[self.flow_specs[flow as usize].algorithm as usize].ack_wire
+        self.formats[usize::from(self.flows.algorithm(flow))].ack_wire
     }
 }

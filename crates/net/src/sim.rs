@@ -4,6 +4,7 @@
 //! arrivals, flow starts and stops, timers, agents' timers, samples, the watch for deadlock. That order depends on the scenario alone.
 
 use crate::agent::Agent;
+use crate::flows::{Flows, Outcome};
 use crate::host::{Agenda, Host};
 use crate::packet::{NIL, PacketKind, Packets};
 use crate::path;
@@ -73,15 +74,13 @@ pub struct Simulation {
     pub(crate) algorithms: Vec<AnyParams>,
     pub(crate) formats: Vec<Format>,
     pub(crate) intra_rtt: Delta,
-    pub(crate) flow_specs: Vec<FlowSpec>,
+    pub(crate) flows: Flows,
     pub(crate) sender_of: Vec<u32>,
     pub(crate) receiver_of: Vec<u32>,
     pub(crate) senders: Slab<SenderState>,
     pub(crate) receivers: Slab<ReceiverState>,
-    /// Finished flows.
-    pub(crate) rows: Vec<FlowRow>,
-    /// When the last byte of each finished flow arrived.
-    pub(crate) received: Vec<(u32, Time)>,
+    /// Of the flows that are over, in that order.
+    pub(crate) outcomes: Vec<Outcome>,
     /// Packets dropped although they entered by a port with PFC, by that port.
     pub(crate) lossless_drops: Vec<u64>,
     pub(crate) pauses: Pauses,
@@ -236,19 +235,26 @@ impl Simulation {
 
     /// The next start or stop on a host's agenda.
     fn next_on_agenda(&mut self, host: u32) {
-        let Some((_, flow, what)) = self.hosts[host as usize].agenda.pop() else { return };
+        let Some(entry) = self.hosts[host as usize].agenda.pop() else { return };
         match self.hosts[host as usize].agenda.last() {
-            Some((time, ..)) => self.calendar.set(self.agenda_base + host, *time),
+            Some(next) => self.calendar.set(self.agenda_base + host, self.agenda_time(*next)),
             None => self.calendar.cancel(self.agenda_base + host),
         }
-        match what {
-            Agenda::Start => self.start_flow(host, flow),
-            Agenda::Stop => self.stop_flow(flow),
+        if entry.is_stop() {
+            self.stop_flow(entry.flow());
+        } else {
+            self.start_flow(host, entry.flow());
         }
     }
 
+    /// When an entry of an agenda is due.
+    pub(crate) fn agenda_time(&self, entry: Agenda) -> Time {
+        let flow = self.flows.get(entry.flow());
+        if entry.is_stop() { flow.stop } else { flow.start }
+    }
+
     fn start_flow(&mut self, host: u32, flow: u32) {
-        let spec = self.flow_specs[flow as usize];
+        let spec = self.flows.get(flow);
         let info = self.flow_info(flow);
         let cc = self.algorithms[spec.algorithm as usize].sender(&info);
         let plan = Plan {
@@ -259,28 +265,10 @@ impl Simulation {
             limit: spec.size.get(),
             rto: if self.crosses(flow) { self.transport.rto_cross } else { self.transport.rto_intra },
         };
-        let row = self.empty_row(flow, info.base_rtt);
-        let slot = self.senders.insert(SenderState::new(plan, &info, row, cc));
+        let slot = self.senders.insert(SenderState::new(plan, &info, flow, cc));
         self.sender_of[flow as usize] = slot;
         self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
         self.reschedule(slot);
-    }
-
-    fn empty_row(&self, flow: u32, base_rtt: Delta) -> FlowRow {
-        FlowRow {
-            flow,
-            start: self.flow_specs[flow as usize].start,
-            finish: None,
-            delivered: Bytes::ZERO,
-            ideal: self.ideal_completion(flow),
-            received: None,
-            base_rtt,
-            retransmitted: 0,
-            timeouts: 0,
-            marked: 0,
-            packets: 0,
-            victim_packets: 0,
-        }
     }
 
     /// The flow's application has no more to send.
@@ -293,7 +281,7 @@ impl Simulation {
 
     /// Whether a flow leaves its datacenter.
     pub(crate) fn crosses(&self, flow: u32) -> bool {
-        let spec = &self.flow_specs[flow as usize];
+        let spec = self.flows.get(flow);
         let datacenter = |node: u32| self.node_specs[node as usize].datacenter;
         datacenter(spec.src).is_none() || datacenter(spec.src) != datacenter(spec.dst)
     }
@@ -324,7 +312,7 @@ impl Simulation {
 
     /// What the flow's algorithm is told.
     pub(crate) fn flow_info(&self, flow: u32) -> FlowInfo {
-        let spec = &self.flow_specs[flow as usize];
+        let spec = self.flows.get(flow);
         let format = self.formats[spec.algorithm as usize];
         let line_rate = self.ports[self.hosts[self.host_of(spec.src) as usize].port as usize].rate;
         FlowInfo {
@@ -340,7 +328,7 @@ impl Simulation {
 
     /// Round-trip time of a full packet and its ACK in the empty network.
     pub(crate) fn base_rtt(&self, flow: u32) -> Delta {
-        let spec = &self.flow_specs[flow as usize];
+        let spec = self.flows.get(flow);
         let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
         let format = self.formats[spec.algorithm as usize];
         path::base_rtt(&self.path(src, dst, flow), &self.path(dst, src, flow), format.packet, format.ack_wire)
@@ -348,7 +336,7 @@ impl Simulation {
 
     /// Completion time of the flow alone in the empty network; zero for unlimited flows.
     fn ideal_completion(&self, flow: u32) -> Delta {
-        let spec = &self.flow_specs[flow as usize];
+        let spec = self.flows.get(flow);
         if spec.size == Bytes::MAX {
             return Delta::ZERO;
         }
@@ -364,19 +352,7 @@ impl Simulation {
     pub fn finish(mut self) -> RunResult {
         let end = if self.end == Time::NEVER { self.now } else { self.end };
         self.now = end;
-        let mut flows: Vec<Option<FlowRow>> = vec![None; self.flow_specs.len()];
-        for row in self.rows.iter().chain(self.senders.iter().map(|s| &s.row)) {
-            flows[row.flow as usize] = Some(*row);
-        }
-        let mut flows: Vec<FlowRow> = (0..self.flow_specs.len() as u32)
-            .map(|f| flows[f as usize].unwrap_or_else(|| self.empty_row(f, self.base_rtt(f))))
-            .collect();
-        for (flow, time) in &self.received {
-            flows[*flow as usize].received = Some(*time);
-        }
-        for row in &mut flows {
-            row.delivered = Bytes::new(self.delivered(row.flow));
-        }
+        let flows = self.flow_rows();
         let mut ports = Vec::with_capacity(self.ports.len());
         for (port, stats) in self.ports.iter().zip(&mut self.stats) {
             stats.integrate(end, port.data_queue);
@@ -405,6 +381,20 @@ impl Simulation {
             totals,
             invariants,
         }
+    }
+
+    /// One row per flow, whether it has begun or not.
+    fn flow_rows(&mut self) -> Vec<FlowRow> {
+        let mut outcomes = std::mem::take(&mut self.outcomes);
+        outcomes.extend(self.senders.iter().map(|s| s.outcome));
+        outcomes.sort_unstable_by_key(|o| o.flow);
+        let mut begun = outcomes.iter().peekable();
+        let row = |(flow, spec): (u32, FlowSpec)| {
+            let outcome = begun.next_if(|o| o.flow == flow).copied().unwrap_or(Outcome::new(flow));
+            let delivered = Bytes::new(self.delivered(flow));
+            outcome.row(spec.start, delivered, self.ideal_completion(flow), self.base_rtt(flow))
+        };
+        (0..).zip(self.flows.iter()).map(row).collect()
     }
 
     fn frames_in_flight(&self) -> u64 {
