@@ -17,7 +17,15 @@ def test_run_writes_everything(command, small):
     assert "report: result/report.html" in done.stdout
     result = command.directory / "result"
     names = {p.name for p in result.iterdir()}
-    assert {"manifest.json", "flows.parquet", "series.parquet", "ports.parquet", "pauses.parquet", "summary.json", "report.html"} <= names
+    assert {
+        "manifest.json",
+        "flows.parquet",
+        "series.parquet",
+        "ports.parquet",
+        "pauses.parquet",
+        "summary.json",
+        "report.html",
+    } <= names
     assert list((result / "figures").glob("*.png"))
     manifest = json.loads((result / "manifest.json").read_text())
     assert manifest["farloop"] == farloop.__version__

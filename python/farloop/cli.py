@@ -150,9 +150,11 @@ def reproduce(
     chosen = reproduction.select(figures or [])
     target = out or Path("out") / output.slug("-".join(["reproduce", *(figures or [])]))
     with output.directory(target) as aside, reporter(quiet=quiet) as progress:
-        claims = reproduction.reproduce(chosen, aside, full=full, threads=threads, reporter=progress)
+        done = reproduction.reproduce(chosen, aside, full=full, threads=threads, reporter=progress)
     if not quiet:
-        show.claims(claims)
+        for figure, comparison in done:
+            show.claims(comparison.claims)
+            show.deadlocks(comparison, figure)
         show.written(target)
 
 

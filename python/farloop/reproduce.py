@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from farloop import _native, output, papers
 from farloop.errors import FarloopError
@@ -61,8 +60,8 @@ def plan(figure: str, *, full: bool) -> Plan:
 
 def reproduce(
     figures: Iterable[str], into: Path, *, full: bool, threads: int | None = None, reporter: Reporter | None = None
-) -> list[dict[str, Any]]:
-    """Runs the figures and writes everything under an existing directory; the claims' entries.
+) -> list[tuple[str, Comparison]]:
+    """Runs the figures and writes everything under an existing directory; each figure with its runs and judged claims.
 
     Raises:
         ScenarioError: a figure's scenario is not valid; all are checked before the first one runs.
@@ -78,7 +77,8 @@ def reproduce(
         where.mkdir(parents=True)
         output.fill_comparison(comparison, where)
         done.append((p.figure, comparison))
-    return write_index(done, into, full=full)
+    write_index(done, into, full=full)
+    return done
 
 
 def run_figure(figure: Plan, *, full: bool, threads: int | None = None, reporter: Reporter | None = None) -> Comparison:
@@ -95,8 +95,8 @@ def run_figure(figure: Plan, *, full: bool, threads: int | None = None, reporter
     return papers.judged(Comparison(f"{figure.figure}: {title}", runs), figure.base, "full" if full else "quick")
 
 
-def write_index(done: list[tuple[str, Comparison]], into: Path, *, full: bool) -> list[dict[str, Any]]:
-    """Writes the claims and the page that leads to every figure; the claims' entries."""
+def write_index(done: list[tuple[str, Comparison]], into: Path, *, full: bool) -> None:
+    """Writes the claims and the page that leads to every figure."""
     claims = [claim for _, comparison in done for claim in comparison.claims]
     scale = "full" if full else "quick"
     output.write_json(into / "claims.json", claims)
@@ -105,7 +105,6 @@ def write_index(done: list[tuple[str, Comparison]], into: Path, *, full: bool) -
         into / output.MANIFEST,
         {"farloop": _native.version(), "kind": "reproduction", "scale": scale, "figures": [f for f, _ in done]},
     )
-    return claims
 
 
 def reload(source: Path) -> tuple[list[tuple[str, Comparison]], bool]:

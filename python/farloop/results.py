@@ -72,8 +72,8 @@ class Run:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Throughput, fairness, queues, pauses and losses; rates in bit/s, times in seconds, sizes in bytes."""
-        return summarise(self.flows, self.ports, self.samples, self.info["totals"], self.scenario)
+        """Throughput, fairness, queues, pauses, losses, completion times; rates in bit/s, times in seconds, sizes in bytes."""
+        return summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
 
     @property
     def duration(self) -> float:

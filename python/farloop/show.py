@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from farloop.report.tables import Cell, claim_rows, number, run_rows
+from farloop.report.tables import Cell, claim_rows, number, run_rows, slowdown_rows
 from farloop.results import Comparison
 
 PIPE_WIDTH = 200
@@ -22,11 +22,20 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red"}
 def comparison(result: Comparison) -> None:
     """The runs side by side, then the claims that they decide."""
     _print_table(*run_rows(result), title=result.title)
-    for run in result:
-        for deadlock in run.info["deadlocks"]:
-            _console().print(f"{run.label}: {deadlock}", markup=False, highlight=False, style="red")
+    header, rows = slowdown_rows(result)
+    if rows:
+        _print_table(header, rows)
+    deadlocks(result)
     if result.claims:
         claims(result.claims)
+
+
+def deadlocks(result: Comparison, name: str = "") -> None:
+    """A line for each PFC deadlock: a finding about the simulated network, not an error."""
+    for run in result:
+        for deadlock in run.info["deadlocks"]:
+            told = f"{name} {run.label}: {deadlock}".lstrip()
+            _console().print(told, markup=False, highlight=False, soft_wrap=True, style="bold red")
 
 
 def claims(rows: list[dict[str, Any]]) -> None:

@@ -8,57 +8,63 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import metrics
-from farloop.tables import Series
-from farloop.units import seconds
+from farloop import completion, metrics, pfc
+from farloop.tables import Floats, Series
 
 MAX_FLOWS_LISTED = 64
 """With more flows than this a summary gives their distribution instead of one entry each."""
 
 
 def summarise(
-    flows: pa.Table, ports: pa.Table, series: Series, totals: dict[str, Any], scenario: dict[str, Any]
+    flows: pa.Table, ports: pa.Table, pauses: pa.Table, series: Series, info: dict[str, Any], scenario: dict[str, Any]
 ) -> dict[str, Any]:
-    """Throughput, fairness, queues, pauses and losses of a run.
+    """Throughput, fairness, queues, pauses, losses and completion times of a run.
 
     Rates in bit/s, times in seconds, sizes in bytes; `None` where a number does not exist.
     """
-    rows = flow_rows(flows, scenario, float(totals["end_s"]))
-    rates = {cross: [r["throughput"] for r in rows if r["cross_datacenter"] == cross] for cross in (False, True)}
+    totals = info["totals"]
+    end = float(totals["end_s"])
+    rates = throughputs(flows, end)
+    of_kind = {kind: rates[completion.is_kind(flows, kind)] for kind in completion.KINDS}
+    means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
+    slowdown, unfinished = completion.summarise(flows, end)
     summary: dict[str, Any] = {
         "title": scenario.get("title", ""),
         "simulated": totals["end_s"],
-        "ratio": metrics.ratio(float(np.mean(rates[False])), float(np.mean(rates[True])))
-        if rates[False] and rates[True]
-        else None,
-        "jain": metrics.jain([r["throughput"] for r in rows]),
-        "throughput": float(sum(r["delivered"] for r in rows)) * 8 / totals["end_s"] if totals["end_s"] else None,
+        "ratio": None
+        if means["intra"] is None or means["cross"] is None
+        else metrics.ratio(means["intra"], means["cross"]),
+        "jain": metrics.jain(rates),
+        "throughput": float(np.sum(flows["delivered_bytes"].to_numpy())) * 8 / end if end else None,
+        "mean_throughput": means,
         "bottleneck": bottleneck(ports, series),
-        "pfc": {
-            "pauses": _total(ports, "pauses"),
-            "paused": _total(ports, "paused_ps") / 1e12,
-            "victims": int(np.count_nonzero(flows["victim_packets"].to_numpy())),
-        },
+        "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
         "dropped": int(totals["dropped_buffer"]) + int(totals["dropped_agent"]),
         "lost": int(totals["lost"]) + int(totals["corrupted"]),
         "packet_hops": totals["packet_hops"],
-        "slowdown": {"intra": _distribution(rows, cross=False), "cross": _distribution(rows, cross=True)},
+        "slowdown": slowdown,
+        "unfinished": unfinished,
     }
-    if len(rows) <= MAX_FLOWS_LISTED:
-        summary["flows"] = rows
+    if flows.num_rows <= MAX_FLOWS_LISTED:
+        summary["flows"] = flow_rows(flows, end)
     cleaned: dict[str, Any] = finite(summary)
     return cleaned
 
 
-def flow_rows(flows: pa.Table, scenario: dict[str, Any], end: float) -> list[dict[str, Any]]:
+def throughputs(flows: pa.Table, end: float) -> Floats:
+    """Delivered payload of each flow over the time that it was active, in bit/s; `end` is the run's, in seconds."""
+    start, received, stop = (completion.column(flows, f"{what}_ps") / 1e12 for what in ("start", "received", "stop"))
+    until = np.where(received >= 0, received, np.minimum(end, np.where(stop >= 0, stop, np.inf)))
+    active = until - start
+    delivered = completion.column(flows, "delivered_bytes") * 8
+    return np.where(active > 0, delivered / np.where(active > 0, active, 1.0), 0.0)
+
+
+def flow_rows(flows: pa.Table, end: float) -> list[dict[str, Any]]:
     """One entry per flow; `throughput` is the delivered payload over the time that the flow was active."""
-    written = {f["name"]: f for f in scenario.get("flow", [])}
+    rates, slowdowns = throughputs(flows, end).tolist(), completion.slowdowns(flows).tolist()
     rows = []
-    for row in flows.to_pylist():
-        start, received = row["start_ps"] / 1e12, row["received_ps"] / 1e12
-        until = received if row["received_ps"] >= 0 else min(end, _stop(row["name"], written))
-        completion = received - start if row["received_ps"] >= 0 else None
-        ideal = row["ideal_fct_ps"] / 1e12
+    for row, rate, slowdown in zip(flows.to_pylist(), rates, slowdowns, strict=True):
         rows.append(
             {
                 "name": row["name"],
@@ -66,11 +72,11 @@ def flow_rows(flows: pa.Table, scenario: dict[str, Any], end: float) -> list[dic
                 "destination": row["destination"],
                 "algorithm": row["algorithm"],
                 "cross_datacenter": bool(row["cross_datacenter"]),
-                "throughput": row["delivered_bytes"] * 8 / (until - start) if until > start else 0.0,
+                "throughput": rate,
                 "delivered": row["delivered_bytes"],
-                "start": start,
-                "completion": completion,
-                "slowdown": completion / ideal if completion is not None and ideal > 0 else None,
+                "start": row["start_ps"] / 1e12,
+                "completion": (row["received_ps"] - row["start_ps"]) / 1e12 if row["received_ps"] >= 0 else None,
+                "slowdown": None if math.isnan(slowdown) else slowdown,
                 "base_rtt": row["base_rtt_ps"] / 1e12,
                 "retransmitted": row["retransmitted"],
                 "timeouts": row["timeouts"],
@@ -79,6 +85,17 @@ def flow_rows(flows: pa.Table, scenario: dict[str, Any], end: float) -> list[dic
             }
         )
     return rows
+
+
+def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
+    """The flows with the largest slowdown, in the order of the table; all of them if they are no more than `most`.
+
+    Flows without a slowdown come last, the earlier ones first.
+    """
+    if flows.num_rows <= most:
+        return flows
+    order = np.argsort(-np.nan_to_num(completion.slowdowns(flows), nan=-1.0), kind="stable")
+    return flows.take(np.sort(order[:most]))
 
 
 def bottleneck(ports: pa.Table, series: Series) -> dict[str, Any] | None:
@@ -110,21 +127,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _stop(name: str, written: dict[str, dict[str, Any]]) -> float:
-    """When a flow's application stops; a flow of several equal ones is called NAME-1, NAME-2, and so on."""
-    stop = written.get(name, written.get(name.rpartition("-")[0], {})).get("stop", "none")
-    return math.inf if stop == "none" else seconds(stop)
-
-
-def _total(table: pa.Table, column: str) -> int:
-    return int(np.sum(table[column].to_numpy())) if table.num_rows else 0
-
-
-def _distribution(rows: list[dict[str, Any]], *, cross: bool) -> dict[str, float] | None:
-    values = [r["slowdown"] for r in rows if r["cross_datacenter"] == cross and r["slowdown"] is not None]
-    if not values:
-        return None
-    p50, p95, p99 = np.percentile(values, [50, 95, 99])
-    return {"flows": len(values), "mean": float(np.mean(values)), "p50": p50, "p95": p95, "p99": p99}

@@ -19,6 +19,10 @@ pub(crate) struct FlowList {
 impl FlowList {
     /// Reads the file that the key at `path` names.
     pub fn read(scenario: &Scenario, path: &[&str], name: &str) -> Result<FlowList, Diagnostic> {
+        if name.ends_with(".parquet") {
+            let expected = format!("expected a CSV file: `farloop import-flows {name} > FLOWS.csv` writes one");
+            return Err(scenario.at(path, format!("\"{name}\" is a Parquet file"), expected));
+        }
         let (file, text) = scenario.read_neighbour(path, name, "expected a CSV file with the columns from and to")?;
         parse(file, &text)
     }

@@ -45,6 +45,8 @@ pub struct Names {
     algorithms: Vec<String>,
     /// (source, destination, algorithm, size, crosses datacenters) of each flow.
     ends: Vec<(u32, u32, u16, Bytes, bool)>,
+    /// When the application of each flow stops.
+    stops: Vec<Time>,
     rates: BTreeMap<(u32, u32), f64>,
     interval: f64,
 }
@@ -60,6 +62,7 @@ impl Names {
             nodes: built.node_names.clone(),
             algorithms: built.algorithm_names.clone(),
             ends: spec.flows.iter().map(|f| (f.src, f.dst, f.algorithm, f.size, crosses(f.src, f.dst))).collect(),
+            stops: spec.flows.iter().map(|f| f.stop).collect(),
             rates: spec
                 .links
                 .iter()
@@ -108,6 +111,7 @@ impl Names {
             ("algorithm", words(&|r| u32::from(end(r).2), &self.algorithms)),
             ("cross_datacenter", Column::U32(rows.iter().map(|r| u32::from(end(r).4)).collect())),
             ("start_ps", ints(&|r| r.start.as_ps() as i64)),
+            ("stop_ps", ints(&|r| moment(Some(self.stops[r.flow as usize]).filter(|t| *t != Time::NEVER)))),
             ("finish_ps", ints(&|r| moment(r.finish))),
             ("received_ps", ints(&|r| moment(r.received))),
             ("delivered_bytes", ints(&|r| r.delivered.get() as i64)),

@@ -7,6 +7,7 @@ from html import escape
 
 from farloop import _native
 from farloop.report.page import document
+from farloop.report.pfc import alert
 from farloop.results import Comparison
 
 
@@ -34,4 +35,5 @@ def index_page(figures: list[tuple[str, Comparison]], scale: str) -> str:
         '<div class="card scroll"><table><thead><tr><th>figure</th><th class="text">verdict</th><th class="text">claim</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-    return document("farloop: papers, reproduced claim by claim", header + table)
+    alerts = "".join(alert(comparison) for _, comparison in figures)
+    return document("farloop: papers, reproduced claim by claim", header + alerts + table)

@@ -11,8 +11,10 @@ from plotly.offline import get_plotlyjs
 
 from farloop import _native
 from farloop.report.charts import Chart, charts
-from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows
+from farloop.report.pfc import alert, has_pauses, section
+from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows
 from farloop.results import Comparison
+from farloop.summary import MAX_FLOWS_LISTED
 
 _CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
 
@@ -24,6 +26,8 @@ def page(comparison: Comparison) -> str:
     links = [("overview", "Overview"), *((c.anchor, c.title) for c in shown), ("parameters", "Parameters")]
     if comparison.claims:
         links.insert(1, ("claims", "Claims"))
+    if has_pauses(comparison):
+        links.insert(-1, ("pfc", "PFC"))
     navigation = "".join(f'<a href="#{a}">{escape(t)}</a>' for a, t in links)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
     return document(title, header + _body(comparison, shown) + _parameters(comparison), script=get_plotlyjs())
@@ -54,7 +58,7 @@ def document(title: str, content: str, *, script: str = "") -> str:
 def fragment(comparison: Comparison) -> str:
     """Tables for a notebook's output cell; the charts are in the saved report."""
     claims = claim_cards(comparison) if comparison.claims else ""
-    return f"<h3>{escape(comparison.title)}</h3>{_overview(comparison)}{claims}"
+    return f"<h3>{escape(comparison.title)}</h3>{alert(comparison)}{_overview(comparison)}{claims}"
 
 
 def _subtitle(comparison: Comparison) -> str:
@@ -68,7 +72,7 @@ def _subtitle(comparison: Comparison) -> str:
 
 
 def _body(comparison: Comparison, shown: list[Chart]) -> str:
-    parts = ['<h2 id="overview">Overview</h2>', _overview(comparison)]
+    parts = [alert(comparison), '<h2 id="overview">Overview</h2>', _overview(comparison)]
     if comparison.claims:
         parts.append('<h2 id="claims">Claims</h2>' + claim_cards(comparison))
     for chart in shown:
@@ -79,16 +83,36 @@ def _body(comparison: Comparison, shown: list[Chart]) -> str:
             f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
             f'<div class="card">{drawn}</div>'
         )
+    if has_pauses(comparison):
+        parts.append(section(comparison, table))
     return "\n".join(parts)
 
 
 def _overview(comparison: Comparison) -> str:
-    parts = [table(*run_rows(comparison))]
-    parts += [f"<p><b>{escape(r.label)}: {escape(d)}</b></p>" for r in comparison.runs for d in r.info["deadlocks"]]
+    parts = [table(*run_rows(comparison)), _slowdowns(comparison)]
     header, rows = flow_rows(comparison)
     if rows:
-        parts.append(f"<details><summary>Every flow</summary>{table(header, rows)}</details>")
+        counts = [run.flows.num_rows for run in comparison.runs]
+        title, note = "Every flow", ""
+        if max(counts) > MAX_FLOWS_LISTED:
+            title = f"The {MAX_FLOWS_LISTED} slowest flows of each run"
+            note = (
+                f'<p class="soft">Of up to {max(counts):,} flows those with the largest slowdown, in the order of the scenario; '
+                "all are in flows.parquet.</p>"
+            )
+        parts.append(f"<details><summary>{title}</summary>{note}{table(header, rows)}</details>")
     return "".join(parts)
+
+
+def _slowdowns(comparison: Comparison) -> str:
+    header, rows = slowdown_rows(comparison)
+    if not rows:
+        return ""
+    note = (
+        "FCT slowdown: the time until a flow's last byte arrived over that of the same flow alone in the empty network. Only finished "
+        "flows count. Small: up to the median size of all flows; large: above it."
+    )
+    return f'{table(header, rows)}<p class="soft">{note}</p>'
 
 
 def claim_cards(comparison: Comparison) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from farloop import completion, summary
 from farloop.results import Comparison, Run
 from farloop.units import bytes_text, rate_text, time_text
 
@@ -13,18 +14,41 @@ RUN_HEADER = [
     "run", "intra", "cross", "intra/cross", "Jain", "mean queue", "p99 queue", "max queue", "paused", "drops", "M hops/s",
 ]  # fmt: skip
 
+SLOWDOWN_HEADER = [
+    "run", "FCT slowdown of", "finished", "unfinished", "mean", "p50", "p95", "p99",
+    "small: mean", "small: p99", "large: mean", "large: p99",
+]  # fmt: skip
+
 
 def run_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per run: mean throughput by kind of flow, fairness, the bottleneck's queue, pauses, drops, speed."""
     return RUN_HEADER, [_run_row(run) for run in comparison.runs]
 
 
+def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """Slowdown of the finished flows by run and kind; no rows if no run has enough of them for a distribution."""
+    return SLOWDOWN_HEADER, [
+        _slowdown_row(run, kind)
+        for run in comparison.runs
+        for kind in completion.KINDS
+        if many_finished(comparison) and (run.summary["slowdown"][kind] or run.summary["unfinished"][kind])
+    ]
+
+
+def many_finished(comparison: Comparison) -> bool:
+    """Whether some run finished enough flows for a distribution of their slowdown."""
+    return any(
+        sum(found["flows"] for found in run.summary["slowdown"].values() if found) > completion.MANY
+        for run in comparison.runs
+    )
+
+
 def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """One row per flow and run; empty for runs with very many flows."""
+    """One row per flow and run; of runs with many flows those with the largest slowdown."""
     header = ["run", "flow", "from", "to", "base RTT", "throughput", "slowdown", "marked", "retransmitted", "timeouts"]
     rows: list[list[Cell]] = []
     for run in comparison.runs:
-        for flow in run.summary.get("flows", []):
+        for flow in summary.flow_rows(summary.slowest(run.flows), run.duration):
             slowdown = flow["slowdown"]
             rows.append(
                 [
@@ -61,27 +85,36 @@ def number(value: Any) -> Cell:
 
 
 def _run_row(run: Run) -> list[Cell]:
-    summary = run.summary
-    bottleneck = summary["bottleneck"] or {}
+    found = run.summary
+    bottleneck = found["bottleneck"] or {}
     wall = float(run.info["wall_s"])
     return [
         run.label,
-        _mean_rate(run, cross=False),
-        _mean_rate(run, cross=True),
-        None if summary["ratio"] is None else f"{summary['ratio']:.2f}",
-        None if summary["jain"] is None else f"{summary['jain']:.3f}",
+        _mean_rate(run, "intra"),
+        _mean_rate(run, "cross"),
+        None if found["ratio"] is None else f"{found['ratio']:.2f}",
+        None if found["jain"] is None else f"{found['jain']:.3f}",
         _size(bottleneck.get("mean_queue")),
         _size(bottleneck.get("p99_queue")),
         _size(bottleneck.get("max_queue")),
-        time_text(summary["pfc"]["paused"]),
-        str(summary["dropped"]),
-        f"{summary['packet_hops'] / wall / 1e6:.1f}" if wall > 0 else None,
+        time_text(found["pfc"]["paused"]),
+        str(found["dropped"]),
+        f"{found['packet_hops'] / wall / 1e6:.1f}" if wall > 0 else None,
     ]
 
 
-def _mean_rate(run: Run, *, cross: bool) -> Cell:
-    rates = [f["throughput"] for f in run.summary.get("flows", []) if f["cross_datacenter"] == cross]
-    return rate_text(sum(rates) / len(rates)) if rates else None
+def _mean_rate(run: Run, kind: str) -> Cell:
+    mean = run.summary["mean_throughput"][kind]
+    return None if mean is None else rate_text(mean)
+
+
+def _slowdown_row(run: Run, kind: str) -> list[Cell]:
+    found = run.summary["slowdown"][kind] or {}
+    small, large = found.get("small") or {}, found.get("large") or {}
+    numbers = [found.get(key) for key in ("mean", "p50", "p95", "p99")]
+    numbers += [part.get(key) for part in (small, large) for key in ("mean", "p99")]
+    counts = [str(found.get("flows", 0)), str(run.summary["unfinished"][kind])]
+    return [run.label, kind, *counts, *(None if n is None else f"{n:.2f}" for n in numbers)]
 
 
 def _size(value: float | None) -> Cell:

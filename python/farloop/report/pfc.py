@@ -1,0 +1,120 @@
+"""The report's section about PFC: who paused whom, how pauses spread, deadlocks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from farloop import pfc
+from farloop.report.tables import Cell
+from farloop.results import Comparison, Run
+from farloop.units import time_text
+
+MOST_ROWS = 50
+"""Rows and branches per run; a large fabric has thousands."""
+
+MOST_VICTIMS = 10
+
+HEADER = ["run", "paused port", "by", "because of", "root", "depth", "pauses", "paused for"]
+
+
+def has_pauses(comparison: Comparison) -> bool:
+    """Whether anything was paused in any of the runs."""
+    return any(run.pauses.num_rows for run in comparison.runs)
+
+
+def pause_rows(run: Run) -> list[list[Cell]]:
+    """Who paused whom, the longest pauses first."""
+    return [
+        [
+            run.label,
+            pause.port,
+            pause.port.partition("->")[2],
+            pause.cause,
+            pause.root,
+            str(pause.depth),
+            str(pause.pauses),
+            time_text(pause.paused),
+        ]
+        for pause in pfc.rows(run.pauses)
+    ]
+
+
+def headline(run: Run) -> str:
+    """One run's totals in words."""
+    total = run.summary["pfc"]
+    told = (
+        f"{total['pauses']} pauses, {time_text(total['paused'])} over all ports; {_plural(total['roots'], 'root')}, "
+        f"spreading up to depth {total['depth']}; {_plural(total['victims'], 'victim flow')}"
+    )
+    return told + (f" ({victims})" if (victims := _victims(run)) else "")
+
+
+def spreading(run: Run) -> str:
+    """The trees of pauses as indented lists."""
+    parts: list[str] = []
+    left = MOST_ROWS
+    found = pfc.trees(run.pauses)
+    for root, branches in found:
+        if left <= 0:
+            break
+        parts.append(f"<li><b>{escape(root)}</b>{_nested(branches[:left])}</li>")
+        left -= len(branches)
+    total = sum(len(branches) for _, branches in found)
+    note = _cut(total) if total > MOST_ROWS else ""
+    return f'<ul class="tree">{"".join(parts)}</ul>{note}'
+
+
+def section(comparison: Comparison, table: Any) -> str:
+    """The section's HTML; `table` makes a table of a header and rows."""
+    parts = [
+        '<h2 id="pfc">PFC</h2><p class="soft">Who told whom to stop, because of which egress port, and the congested port where the '
+        "chain of causes ends. A victim flow waited for a pause whose root is not on its way.</p>"
+    ]
+    for run in comparison.runs:
+        if not run.pauses.num_rows:
+            parts.append(f"<p><b>{escape(run.label)}</b>: no pauses</p>")
+            continue
+        rows = pause_rows(run)
+        note = _cut(len(rows)) if len(rows) > MOST_ROWS else ""
+        parts.append(
+            f"<p><b>{escape(run.label)}</b>: {escape(headline(run))}</p>"
+            f"<details><summary>Who paused whom</summary>{table(HEADER, rows[:MOST_ROWS])}{note}</details>"
+            f"<details><summary>How it spread</summary>{spreading(run)}</details>"
+        )
+    return "".join(parts)
+
+
+def alert(comparison: Comparison) -> str:
+    """The deadlocks, where nobody can overlook them; nothing if there are none."""
+    found = [f"{run.label}: {deadlock}" for run in comparison.runs for deadlock in run.info["deadlocks"]]
+    return "".join(f'<p class="card alert">{escape(text)}</p>' for text in found)
+
+
+def _nested(branches: list[pfc.Branch]) -> str:
+    parts: list[str] = []
+    level = 0
+    for branch in branches:
+        if branch.level > level:
+            parts.append("<ul><li>")
+        else:
+            parts.append("</li></ul>" * (level - branch.level) + "</li><li>")
+        level = branch.level
+        pause = branch.pause
+        because = "" if branch.attached else f" because of {pause.cause}"
+        parts.append(escape(f"{pause.port}: {_plural(pause.pauses, 'pause')}, {time_text(pause.paused)}{because}"))
+    return "".join(parts) + "</li></ul>" * level
+
+
+def _victims(run: Run) -> str:
+    waited = run.flows["victim_packets"].to_numpy()
+    names = [run.flows["name"][int(i)].as_py() for i in waited.nonzero()[0][:MOST_VICTIMS]]
+    return ", ".join(names) + (", …" if (waited > 0).sum() > MOST_VICTIMS else "")
+
+
+def _cut(total: int) -> str:
+    return f'<p class="soft">{MOST_ROWS} of {total}; all are in pauses.parquet.</p>'
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
