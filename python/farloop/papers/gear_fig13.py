@@ -31,7 +31,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         measured |= {f"ratio, {strategy}": mean, f"ratio, {strategy}, least": low, f"ratio, {strategy}, largest": high}
         measured[f"cross share, {strategy}"] = spread(group, _cross_share)[0]
     statements = []
-    if group := runs.get("all"):
+    if "all" in runs:
+        group = runs["all"]
         mean, low, high = spread(group, _settled)
         statements.append(
             Statement(

@@ -105,7 +105,10 @@ def _bars(shared: dict[str, list[Run]]) -> Figure:
     for i, (flow, colour) in enumerate((("intra", INTRA[0]), ("cross", CROSS[0]))):
         rates = [[throughput(run, flow, both_started(run)) / 1e9 for run in group] for group in shared.values()]
         means = [float(np.mean(r)) for r in rates]
-        errors = [[m - min(r) for m, r in zip(means, rates, strict=True)], [max(r) - m for m, r in zip(means, rates, strict=True)]]
+        errors = [
+            [m - min(r) for m, r in zip(means, rates, strict=True)],
+            [max(r) - m for m, r in zip(means, rates, strict=True)],
+        ]
         axes[0].bar(at + (i - 0.5) * 0.4, means, 0.4, yerr=errors, color=colour, label=flow, capsize=2)
     axes[0].set_xticks(at, list(shared))
     axes[0].set_ylabel("throughput (Gbps)", fontsize=8)

@@ -1,0 +1,107 @@
+"""Gear, Fig. 6: throughput of intra- and cross-datacenter traffic, over what was generated, on a loaded fat-tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from farloop.figures.panels import grid
+from farloop.palette import CROSS, INTRA
+from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.traffic import Flows
+from farloop.results import Comparison, Run
+
+BELOW = ("gemini", "hpcc", "dctcp")
+"""Below 1 in the paper: intra-datacenter flows are less competitive."""
+
+ABOVE = ("annulus",)
+
+Table = dict[str, dict[str, float]]
+"""Normalised throughput ratio by point of the x-axis and algorithm."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Which algorithm is nearest to 1, and on which side each is."""
+    table = ratios(comparison)
+    measured: dict[str, Any] = {f"{a}, {p}": r for p, row in table.items() for a, r in row.items()}
+    for run in longest(comparison).values():
+        measured[f"{run.algorithm}, {_point(run)}, flow level"] = Flows.of(run).flow_level_ratio()
+    return [Finding(claims["gear/fig06"].id, order(table, "at every point"), measured, note=scale_note(comparison))]
+
+
+def order(table: Table, where: str) -> list[Statement]:
+    """Gear is nearest to 1, and each of the others on the paper's side; for every point of the table."""
+    statements = []
+    rows = {p: row for p, row in table.items() if "gear" in row and len(row) > 1}
+    if rows:
+        best = {p: min(row, key=lambda a: distance(row[a])) for p, row in rows.items()}
+        said = ", ".join(f"{p}: {a} {rows[p][a]:.3g} (gear {rows[p]['gear']:.3g})" for p, a in best.items())
+        statements.append(Statement(f"Gear is nearest to 1 {where}", set(best.values()) == {"gear"}, f"nearest {said}"))
+    for names, side, holds in ((BELOW, "below", lambda r: r < 1), (ABOVE, "above", lambda r: r > 1)):
+        for name in names:
+            points = {p: row[name] for p, row in table.items() if name in row}
+            if points:
+                said = ", ".join(f"{p}: {r:.3g}" for p, r in points.items())
+                statements.append(Statement(f"{name} is {side} 1 {where}", all(map(holds, points.values())), said))
+    return statements
+
+
+def distance(ratio: float) -> float:
+    """How far a ratio is from 1, the same for a ratio and its inverse."""
+    return abs(math.log(ratio)) if ratio > 0 and math.isfinite(ratio) else math.inf
+
+
+def ratios(comparison: Comparison) -> Table:
+    """The normalised throughput ratio of the longest run of each point and algorithm."""
+    table: Table = {}
+    for run in longest(comparison).values():
+        table.setdefault(_point(run), {})[run.algorithm] = Flows.of(run).normalised_ratio()
+    return table
+
+
+def scale_note(comparison: Comparison) -> str:
+    """How long the runs at hand are."""
+    durations = sorted({run.duration for run in longest(comparison).values()})
+    return "simulated " + ", ".join(f"{1e3 * d:g} ms" for d in durations)
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Bars by generated ratio, as in the paper, with the ideal ratio as a red dotted line."""
+    return {"fig06": bars(ratios(comparison), "generated intra : cross")}
+
+
+def bars(table: Table, label: str) -> Figure:
+    """A group of bars for each point, one bar for each algorithm."""
+    figure, axes = grid(1, "Normalised throughput ratio")
+    figure.set_size_inches(6.5, 3)
+    algorithms = list(dict.fromkeys(a for row in table.values() for a in row))
+    colours = [*INTRA[:3], *CROSS]
+    width = 0.8 / max(1, len(algorithms))
+    for i, algorithm in enumerate(algorithms):
+        at = np.arange(len(table)) + (i - (len(algorithms) - 1) / 2) * width
+        values = [row.get(algorithm, math.nan) for row in table.values()]
+        axes[0].bar(at, values, width, color=colours[i % len(colours)], label=algorithm)
+    axes[0].axhline(1, color="red", linestyle=":", linewidth=1)
+    axes[0].set_xticks(np.arange(len(table)), list(table))
+    axes[0].set_xlabel(label, fontsize=8)
+    axes[0].legend(fontsize=7)
+    return figure
+
+
+def _point(run: Run) -> str:
+    """The point of the x-axis: a case's name without the duration."""
+    return run.case.partition(", ")[0]
+
+
+def longest(comparison: Comparison) -> dict[tuple[str, str], Run]:
+    """The longest run of each point and algorithm: at full scale the quick cases have run, too."""
+    chosen: dict[tuple[str, str], Run] = {}
+    for run in comparison.runs:
+        key = (_point(run), run.algorithm)
+        if key not in chosen or run.duration > chosen[key].duration:
+            chosen[key] = run
+    return chosen
