@@ -73,7 +73,8 @@ pub(crate) fn add(
             })?;
             let position = |(id, _)| {
                 let position = ids.iter().position(|i| *i == id).map(|i| i as u32);
-                position.ok_or_else(|| at("receiver", "it is none of the selected hosts".into(), "expected one of hosts"))
+                position
+                    .ok_or_else(|| at("receiver", "it is none of the selected hosts".into(), "expected one of hosts"))
             };
             let receiver = receiver.map(position).transpose()?;
             Draw::Rounds(Pattern::Incast { senders: incast.senders, receiver }, rounds(keys), "senders")
