@@ -21,3 +21,9 @@ def flow_colours(names: Sequence[str]) -> dict[str, str]:
         colours[name] = shades[counts[kind] % len(shades)]
         counts[kind] += 1
     return colours
+
+
+def run_colours(labels: Sequence[str]) -> dict[str, str]:
+    """A colour per run, from all shades in turn."""
+    shades = [shade for pair in zip(INTRA, CROSS, strict=True) for shade in pair]
+    return {label: shades[i % len(shades)] for i, label in enumerate(labels)}

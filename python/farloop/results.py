@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from farloop.completion import MANY
 from farloop.scenario import Scenario
 from farloop.simulate import Outcome
 from farloop.summary import summarise
@@ -125,6 +126,12 @@ class Comparison:
             if run_.label == label:
                 return run_
         raise KeyError(f"{label}: there is {', '.join(r.label for r in self.runs)}")
+
+    @property
+    def has_many_finished(self) -> bool:
+        """Whether some run finished enough flows for the distribution of their slowdown to say something."""
+        found = [[kind["flows"] for kind in r.summary["slowdown"].values() if kind] for r in self.runs]
+        return any(sum(flows) > MANY for flows in found)
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -60,6 +60,15 @@ class Series:
         names = dict.fromkeys(o.split("/", 1)[1] for o, _ in self._index if o.startswith(f"{kind}/"))
         return list(names)
 
+    def highest(self, kind: str, metric: str, most: int) -> list[str]:
+        """Names of the `most` objects of a kind whose metric reaches the highest values, in the order of the scenario."""
+        names = self.objects(kind)
+        if len(names) <= most:
+            return names
+        peaks = {name: float(np.max(self.get(f"{kind}/{name}", metric)[1], initial=-np.inf)) for name in names}
+        chosen = set(sorted(names, key=lambda name: -peaks[name])[:most])
+        return [name for name in names if name in chosen]
+
     def get(self, obj: str, metric: str) -> tuple[Floats, Floats]:
         """Sampling times in seconds and values of one metric, such as ("flow/intra", "throughput").
 

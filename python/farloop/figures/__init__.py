@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from farloop import papers
-from farloop.figures.panels import queue_panels, throughput_panels
+from farloop.figures.panels import queue_panels, slowdown_panels, throughput_panels
 from farloop.results import Comparison
 
 RESOLUTION = 150
@@ -27,10 +27,12 @@ def draw(comparison: Comparison, into: Path) -> list[Path]:
 
 
 def generic(comparison: Comparison) -> dict[str, Figure]:
-    """Throughput of the recorded flows and queues of the recorded ports over time, a panel per run."""
+    """Throughput of the recorded flows and queues of the recorded ports over time, a panel per run; the slowdown of many flows."""
     pictures = {}
     if any(run.samples.objects("flow") for run in comparison):
         pictures["throughput"] = throughput_panels(comparison.runs, comparison.title)
     if any(run.samples.objects("port") for run in comparison):
         pictures["queue"] = queue_panels(comparison.runs, comparison.title)
+    if comparison.has_many_finished:
+        pictures["slowdown"] = slowdown_panels(comparison.runs, comparison.title)
     return pictures

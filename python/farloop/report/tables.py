@@ -31,16 +31,8 @@ def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
         _slowdown_row(run, kind)
         for run in comparison.runs
         for kind in completion.KINDS
-        if many_finished(comparison) and (run.summary["slowdown"][kind] or run.summary["unfinished"][kind])
+        if comparison.has_many_finished and (run.summary["slowdown"][kind] or run.summary["unfinished"][kind])
     ]
-
-
-def many_finished(comparison: Comparison) -> bool:
-    """Whether some run finished enough flows for a distribution of their slowdown."""
-    return any(
-        sum(found["flows"] for found in run.summary["slowdown"].values() if found) > completion.MANY
-        for run in comparison.runs
-    )
 
 
 def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
