@@ -10,6 +10,8 @@ from farloop import metrics
 from farloop._native import ScenarioError
 from farloop.api import algorithms, compare, run, schema, version, workloads
 from farloop.errors import FarloopError, InvariantError
+from farloop.flow_list import flows_from_parquet
+from farloop.graphml import from_graphml
 from farloop.results import Comparison, Run
 from farloop.scenario import Scenario
 
@@ -25,6 +27,8 @@ __all__ = [
     "__version__",
     "algorithms",
     "compare",
+    "flows_from_parquet",
+    "from_graphml",
     "metrics",
     "run",
     "schema",

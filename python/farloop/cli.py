@@ -179,6 +179,33 @@ def schema() -> None:
     typer.echo(json.dumps(farloop.schema(), indent=2, ensure_ascii=False))
 
 
+@app.command("import-graphml")
+@guarded
+def import_graphml(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An undirected GraphML file.")],
+    kind: Annotated[str | None, typer.Option(help="Kind of nodes that have none: host, switch or router.")] = None,
+    datacenter: Annotated[int | None, typer.Option(min=0, help="Datacenter of nodes that have none.")] = None,
+    rate: Annotated[str | None, typer.Option(help="Rate of edges that have none, such as 100Gbps.")] = None,
+    delay: Annotated[str | None, typer.Option(help="One-way delay of edges that have none, such as 5us.")] = None,
+    loss: Annotated[float | None, typer.Option(help="Loss probability of edges that have none.")] = None,
+    corruption: Annotated[float | None, typer.Option(help="Damage probability of edges that have none.")] = None,
+) -> None:
+    """Print the network of a GraphML file as part of a scenario."""
+    text = farloop.from_graphml(
+        file, kind=kind, datacenter=datacenter, rate=rate, delay=delay, loss=loss, corruption=corruption
+    )
+    typer.echo(text, nl=False)
+
+
+@app.command("import-flows")
+@guarded
+def import_flows(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file with one row per flow.")],
+) -> None:
+    """Print the flows of a Parquet file as the CSV that a scenario's [workload] reads."""
+    typer.echo(farloop.flows_from_parquet(file), nl=False)
+
+
 @app.command()
 @guarded
 def explain(

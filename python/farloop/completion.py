@@ -86,7 +86,7 @@ def by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Float
     sizes, values = column(flows, "size_bytes")[chosen], slowdowns(flows)[chosen]
     if not sizes.size:
         return np.empty(0), np.empty((len(percentiles), 0))
-    edges = np.unique(np.quantile(sizes, np.arange(1, BINS + 1) / BINS, method="higher"))
+    edges = np.unique(np.quantile(sizes, np.arange(1, BINS + 1) / BINS, method="inverted_cdf"))
     bins = np.searchsorted(edges, sizes, side="left")
     known = ~np.isnan(values)
     used = [b for b in range(edges.size) if (known & (bins == b)).any()]

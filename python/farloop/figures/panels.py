@@ -90,6 +90,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             values, share = completion.cumulative(run.flows, kind, POINTS)
             share_axis.step(values, share, color=colours[run.label], linewidth=0.9, where="post", label=run.label)
         for axis in (sizes_axis, share_axis):
+            axis.tick_params(which="both", labelsize=7)
             axis.set_xscale("log")
             axis.set_title(f"{kind}-datacenter flows", fontsize=8)
         sizes_axis.set_yscale("log")

@@ -1,0 +1,106 @@
+"""Flow lists from Parquet files, as the CSV that a `[workload]` with `pattern = "list"` reads."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import math
+from os import PathLike
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from farloop.errors import FarloopError
+
+COLUMNS = (
+    "name", "from", "to", "start", "stop", "size", "initial_rate", "initial_cwnd", "algorithm", "class", "count",
+)  # fmt: skip
+"""The keys of `[[flow]]`."""
+
+_WITH_UNIT = {f"{key}_{unit}": (key, unit) for key in ("start", "stop") for unit in ("ps", "ns", "us", "ms", "s")} | {
+    "size_bytes": ("size", "B"),
+    "initial_cwnd_bytes": ("initial_cwnd", "B"),
+    "initial_rate_bps": ("initial_rate", "bps"),
+}
+"""Columns of plain numbers: the key that they stand for and the unit."""
+
+_COUNTS = ("class", "count")
+
+
+def flows_from_parquet(path: str | PathLike[str]) -> str:
+    """The flows of a Parquet file as CSV text: one row per flow.
+
+    The columns are keys of `[[flow]]`: `from` and `to`, and any others. Quantities are texts with a unit ("10MB"), or plain numbers in
+    a column whose name ends with the unit: `start_ps`, `start_s`, `size_bytes`, `initial_rate_bps`. A null leaves the key at its default.
+
+    Raises:
+        FarloopError: the file is no Parquet file, a column is not known or missing, or a value is not what its column needs; the text names
+            row (from 0) and column.
+    """
+    try:
+        table = pq.ParquetFile(path).read()
+    except OSError as error:
+        raise FarloopError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise FarloopError(f"{path}: is not a Parquet file: {error}") from None
+    keys = [_key(path, name) for name in table.column_names]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise FarloopError(f"{path}: two columns stand for {key}; expected each key once")
+    for required in ("from", "to"):
+        if required not in keys:
+            raise FarloopError(f"{path}: column {required}: missing; {_known()}")
+    columns = [
+        [_cell(path, row, name, value) for row, value in enumerate(table[name].to_pylist())]
+        for name in table.column_names
+    ]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(keys)
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def _key(path: object, name: str) -> str:
+    if name in COLUMNS:
+        return name
+    if name in _WITH_UNIT:
+        return _WITH_UNIT[name][0]
+    close = difflib.get_close_matches(name, [*COLUMNS, *_WITH_UNIT], n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise FarloopError(f"{path}: column {name}: unknown; {_known()}{hint}")
+
+
+def _known() -> str:
+    return f"columns: {', '.join(COLUMNS)}, or with a unit such as start_ps, start_s, size_bytes, initial_rate_bps"
+
+
+def _cell(path: object, row: int, name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    where = f"{path}: row {row}, column {name}: {value!r}"
+    if name in _WITH_UNIT:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise FarloopError(f"{where} is no number; expected one, or null for the default")
+        return f"{_plain(value)}{_WITH_UNIT[name][1]}"
+    if name in _COUNTS:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise FarloopError(f"{where} is no whole number; expected one, or null for the default")
+        return str(value)
+    if not isinstance(value, str):
+        expected = "a text"
+        if any(key == name for key, _ in _WITH_UNIT.values()):
+            other = next(column for column, (key, _) in _WITH_UNIT.items() if key == name)
+            expected = f"a text with a unit, or numbers in a column such as {other}"
+        raise FarloopError(f"{where} is no text; expected {expected}")
+    # Quoting is not part of the scenario's CSV, and no name or quantity has these.
+    if any(mark in value for mark in ',"\n\r') or value.lstrip().startswith("#"):
+        raise FarloopError(f"{where} has a comma, quote, line break or leading #; expected a plain text")
+    return value
+
+
+def _plain(value: float) -> str:
+    """A number without exponent; 15 decimals make a second exact to far less than a picosecond."""
+    return str(value) if isinstance(value, int) else f"{value:.15f}".rstrip("0").rstrip(".")

@@ -1,0 +1,195 @@
+"""Networks from GraphML files, as the text of a scenario with `topology = "links"`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
+
+from farloop import _native, units
+from farloop.errors import FarloopError
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+KINDS = ("host", "switch", "router")
+
+NODE_ATTRIBUTES = ("kind", "datacenter")
+EDGE_ATTRIBUTES = ("rate", "delay", "loss", "corruption")
+
+_QUANTITIES: dict[str, tuple[Callable[[str], float], str]] = {
+    "rate": (units.rate, 'a rate with its unit, such as "100Gbps"'),
+    "delay": (units.seconds, 'a time with its unit, such as "25ms"'),
+}
+
+
+def from_graphml(
+    path: str | PathLike[str],
+    *,
+    kind: str | None = None,
+    datacenter: int | None = None,
+    rate: str | None = None,
+    delay: str | None = None,
+    loss: float | None = None,
+    corruption: float | None = None,
+) -> str:
+    """The network of an undirected GraphML file as scenario text (TOML).
+
+    There are `[network]`, a `[[node]]` for each node, a `[[link]]` for each edge. Add `[run]` and traffic to make it a scenario that
+    runs. The names of the nodes are their ids. Attributes that farloop does not know are left out, and named in a comment at the top.
+
+    Args:
+        path: A GraphML file. Nodes may have the attributes kind ("host", "switch" or "router") and datacenter (a number); edges rate
+            ("100Gbps"), delay ("5us"), loss and corruption (probabilities).
+        kind: Kind of the nodes that have none; without it they are hosts.
+        datacenter: Datacenter of the hosts and switches that have none.
+        rate: Rate of the edges that have none; without it the scenario format's default holds, and so for the next three.
+        delay: One-way propagation delay of the edges that have none.
+        loss: Probability that a packet is lost on an edge that has none.
+        corruption: Probability that a packet is damaged on an edge that has none.
+
+    Raises:
+        FarloopError: the file is no GraphML, or a node or edge is not what a network needs; the text names it and its attribute.
+    """
+    graph = _read(path)
+    nodes = {"kind": kind, "datacenter": datacenter}
+    edges = {"rate": rate, "delay": delay, "loss": loss, "corruption": corruption}
+    lines = [f"# Network of {json.dumps(str(path), ensure_ascii=False)}; add [run] and traffic."]
+    lines += _left_out(graph)
+    lines += ["", "[network]", 'topology = "links"']
+    for name, attributes in graph.nodes(data=True):
+        lines += ["", "[[node]]", *_node(path, graph, name, _with_defaults(attributes, nodes))]
+    for a, b, attributes in graph.edges(data=True):
+        lines += ["", "[[link]]", *_link(path, a, b, _with_defaults(attributes, edges))]
+    text = "\n".join(lines) + "\n"
+    _check_network(path, graph)
+    _check_scenario(path, graph, text, kind or "host")
+    return text
+
+
+def _read(path: str | PathLike[str]) -> nx.Graph:
+    # Loading it takes longer than all the rest of farloop, and few need it.
+    import networkx as nx
+
+    try:
+        graph = nx.read_graphml(path)
+    except OSError as error:
+        raise FarloopError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ParseError, nx.NetworkXException, KeyError, ValueError) as error:
+        raise FarloopError(f"{path}: is not valid GraphML: {error}") from None
+    if graph.is_directed():
+        raise FarloopError(
+            f'{path}: the graph is directed; links carry both directions: expected an undirected graph (edgedefault="undirected")'
+        )
+    if graph.is_multigraph():
+        twice = next((e for e in graph.edges() if graph.number_of_edges(*e) > 1), None)
+        if twice:
+            raise FarloopError(f"{path}: edge {_edge(*twice)}: the nodes are linked twice; expected at most one edge")
+        graph = nx.Graph(graph)
+    return graph
+
+
+def _with_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The attributes that farloop knows; an empty one counts as missing."""
+    written = {name: value for name, value in attributes.items() if value not in (None, "")}
+    return {name: written.get(name, default) for name, default in defaults.items()}
+
+
+def _node(path: object, graph: nx.Graph, name: str, attributes: dict[str, Any]) -> list[str]:
+    where = f"{path}: node {name}"
+    if not re.fullmatch(r"[\w-]+", name):
+        raise FarloopError(f'{where}: the id cannot be a name; expected letters, digits, "_" and "-"')
+    kind = "host" if attributes["kind"] is None else str(attributes["kind"])
+    if kind not in KINDS:
+        close = difflib.get_close_matches(kind, KINDS, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise FarloopError(f"{where}: kind: {kind!r} is not accepted; expected one of {', '.join(KINDS)}{hint}")
+    lines = [f'name = "{name}"', f'kind = "{kind}"']
+    datacenter = attributes["datacenter"]
+    if datacenter is None:
+        if kind != "router":
+            raise FarloopError(
+                f"{where}: datacenter: missing; expected its number on the node, or for all nodes without one (--datacenter); "
+                "only a router can be outside of all"
+            )
+        return lines
+    if not re.fullmatch(r"\d+", str(datacenter)):
+        raise FarloopError(f"{where}: datacenter: {datacenter!r} is no whole number; expected 0, 1, …")
+    if kind == "host" and graph.degree(name) != 1:
+        raise FarloopError(f"{where}: a host with {graph.degree(name)} links; expected exactly one, or another kind")
+    return [*lines, f"datacenter = {int(datacenter)}"]
+
+
+def _link(path: object, a: str, b: str, attributes: dict[str, Any]) -> list[str]:
+    where = f"{path}: edge {_edge(a, b)}"
+    if a == b:
+        raise FarloopError(f"{where}: connects a node with itself; expected another node")
+    lines = [f'a = "{a}"', f'b = "{b}"']
+    for name, value in attributes.items():
+        if value is None:
+            continue
+        if name in _QUANTITIES:
+            parse, expected = _QUANTITIES[name]
+            try:
+                parse(str(value))
+            except ValueError:
+                raise FarloopError(f"{where}: {name}: {value!r} is not accepted; expected {expected}") from None
+            lines.append(f"{name} = {json.dumps(str(value), ensure_ascii=False)}")
+        else:
+            lines.append(f"{name} = {_probability(where, name, value)!r}")
+    return lines
+
+
+def _probability(where: str, name: str, value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise FarloopError(f"{where}: {name}: {value!r} is no probability; expected a number from 0 to 1")
+    return number
+
+
+def _left_out(graph: nx.Graph) -> list[str]:
+    """A comment about the attributes that are not used."""
+    unknown = {f"node {k}" for _, d in graph.nodes(data=True) for k in d if k not in NODE_ATTRIBUTES}
+    unknown |= {f"edge {k}" for _, _, d in graph.edges(data=True) for k in d if k not in (*EDGE_ATTRIBUTES, "id")}
+    # A name is anything in GraphML; in a comment it must stay on its line.
+    return [f"# Attributes left out: {', '.join(json.dumps(u)[1:-1] for u in sorted(unknown))}."] if unknown else []
+
+
+def _check_network(path: object, graph: nx.Graph) -> None:
+    if not graph.nodes:
+        raise FarloopError(f"{path}: the graph has no nodes")
+    first = next(iter(graph))
+    reached, ahead = {first}, [first]
+    while ahead:
+        found = [n for n in graph.neighbors(ahead.pop()) if n not in reached]
+        reached.update(found)
+        ahead += found
+    for name in graph:
+        if name not in reached:
+            raise FarloopError(f"{path}: no path leads from node {first} to node {name}; expected a connected graph")
+
+
+def _check_scenario(path: object, graph: nx.Graph, text: str, default: str) -> None:
+    """What only the simulator knows, such as ranges: the network must load with a flow between two of its hosts."""
+    hosts = [name for name, attributes in graph.nodes(data=True) if (attributes.get("kind") or default) == "host"]
+    if len(hosts) < 2:
+        raise FarloopError(
+            f'{path}: the graph has {len(hosts)} hosts; flows need two: add nodes of kind "host", each with one edge to a switch'
+        )
+    traffic = f'[run]\nduration = "1s"\n[algorithm]\nname = "fixed"\n[[flow]]\nfrom = "{hosts[0]}"\nto = "{hosts[1]}"\n'
+    try:
+        _native.resolve(text + traffic, str(path), [])
+    except _native.ScenarioError as error:
+        # The line is one of the text above, not of the user's file.
+        raise FarloopError(re.sub(rf"^{re.escape(str(path))}:\d+(:\d+)?: ", f"{path}: ", str(error))) from None
+
+
+def _edge(a: str, b: str) -> str:
+    return f"{a}–{b}"

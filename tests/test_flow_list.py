@@ -1,0 +1,92 @@
+"""Flow lists from Parquet: the CSV that comes out is read by a scenario; what is wrong is named."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import SMALL
+
+import farloop
+
+GOOD = {"from": ["s1", "s2"], "to": ["d1", "r1"]}
+
+
+@pytest.fixture
+def convert(tmp_path):
+    path = tmp_path / "flows.parquet"
+
+    def written(columns):
+        pq.write_table(pa.table(columns), path)
+        return farloop.flows_from_parquet(path)
+
+    return written
+
+
+def test_numbers_get_the_unit_of_their_column(convert):
+    text = convert(
+        GOOD
+        | {
+            "start_s": [0.1, 1e-6],
+            "stop_ps": [None, 10**15],
+            "size_bytes": [10**12, None],
+            "initial_rate_bps": [1e9, 2.5],
+        }
+    )
+    assert text == (
+        "from,to,start,stop,size,initial_rate\n"
+        "s1,d1,0.1s,,1000000000000B,1000000000bps\n"
+        "s2,r1,0.000001s,1000000000000000ps,,2.5bps\n"
+    )
+
+
+def test_the_flows_run(convert, tmp_path):
+    columns = {"name": ["a", None], "size": ["100kB", None], "start_ps": [0, 2_000_000], "count": [1, 2]}
+    (tmp_path / "flows.csv").write_text(convert(GOOD | columns), encoding="utf-8")
+    scenario = tmp_path / "list.toml"
+    scenario.write_text(SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.csv"\n', encoding="utf-8")
+    flows = farloop.run(scenario).flows
+    assert flows["name"].to_pylist() == ["a", "f2-1", "f2-2"]
+    assert flows["size_bytes"].to_pylist() == [100_000, -1, -1]
+    assert flows["start_ps"].to_pylist() == [0, 2_000_000, 2_000_000]
+
+
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ({"from": ["s1"]}, ["column to", "missing", "columns: name"]),
+        (GOOD | {"sise": ["1kB", "1kB"]}, ["column sise", "unknown", "did you mean size?"]),
+        (GOOD | {"size": [1000, 2000]}, ["row 0", "column size", "1000", "size_bytes"]),
+        (GOOD | {"start": [0.5, 1.0]}, ["row 0", "column start", "start_ps"]),
+        (GOOD | {"size_bytes": ["1", "2"]}, ["row 0", "column size_bytes", "no number"]),
+        (GOOD | {"start_s": [0.0, float("nan")]}, ["row 1", "column start_s", "nan"]),
+        (GOOD | {"count": [1, 2.5]}, ["row 0", "column count", "whole number"]),
+        (GOOD | {"start_s": [0.0, 1.0], "start": ["0s", "1s"]}, ["two columns", "start"]),
+        ({"from": ["s1", 'a"b'], "to": ["d1", "d1"]}, ["row 1", "column from", "plain text"]),
+        ({"from": ["s1", "a,b"], "to": ["d1", "d1"]}, ["row 1", "column from", "comma"]),
+        ({"from": ["#1", "s1"], "to": ["d1", "d1"]}, ["row 0", "column from", "#"]),
+        ({"from": [1, 2], "to": ["d1", "d1"]}, ["row 0", "column from", "no text"]),
+    ],
+)
+def test_what_is_wrong_is_named(columns, named, convert):
+    with pytest.raises(farloop.FarloopError) as caught:
+        convert(columns)
+    for text in ["flows.parquet", *named]:
+        assert text in str(caught.value)
+
+
+def test_the_command(command):
+    pq.write_table(pa.table(GOOD), command.directory / "flows.parquet")
+    done = command("import-flows", "flows.parquet")
+    assert (done.returncode, done.stdout) == (0, "from,to\ns1,d1\ns2,r1\n")
+    (command.directory / "other.parquet").write_text("from,to\n")
+    for name, named in [("other.parquet", "is not a Parquet file"), ("absent.parquet", "cannot be read")]:
+        done = command("import-flows", name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{name}: {named}" in done.stderr
+
+
+def test_a_scenario_that_names_a_parquet_file_is_told_the_way(command, small):
+    small.write_text(SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.parquet"\n', encoding="utf-8")
+    done = command("run", str(small))
+    assert done.returncode == 2
+    for text in ("small.toml:", "workload.flows", "farloop import-flows flows.parquet"):
+        assert text in done.stderr
