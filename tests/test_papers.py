@@ -88,6 +88,9 @@ def test_judges_decide_from_runs(tmp_path):
         "gear/fig10": "3.2s",
         "gear/fig11": "7s",
         "gear/fig12": "100ms",
+        "gear/fig13": "100ms",
+        "gear/fig06": "60ms",
+        "gear/fabric": "60ms",
         "gemini/theorem1": "200ms",
     }
     slow = {"network.rate": "1Gbps", "network.bottleneck_rate": "1Gbps", "record.interval": "10ms"}
@@ -95,6 +98,11 @@ def test_judges_decide_from_runs(tmp_path):
     slow_settings = {
         "gear/fig10": slow | {"flow.intra1.initial_rate": "500Mbps", "flow.cross.initial_rate": "500Mbps"},
         "gear/fig12": {},
+        "gear/fig16": {},
+        "gear/fig13": {"network.rate": "10Gbps"},
+        "gear/fig17": {"network.rate": "1Gbps"},
+        "gear/fig06": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
+        "gear/fabric": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
     }
     for figure in figure_names():
         settings = slow_settings.get(figure, slow) | {"run.duration": duration.get(figure, "300ms")}

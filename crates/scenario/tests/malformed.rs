@@ -386,6 +386,12 @@ fn workloads() {
             "sizes = \"websearh\"\n",
             &["workload.sizes: there is no size distribution \"websearh\"; did you mean \"websearch\"?"],
         ),
+        ("hosts = \"dc0-*\"\n", &["workload.hosts: no host is called \"dc0-*\"; hosts: \"s1\""]),
+        ("hosts = \"s1\"\n", &["workload.between: traffic needs a sender and a receiver"]),
+        (
+            "pattern = \"incast\"\nreceiver = \"d1\"\nhosts = \"s?\"\n",
+            &["bad.toml:10: workload.receiver: it is none of the selected hosts; expected one of hosts"],
+        ),
         ("sizes = \"0B\"\n", &["workload.sizes: \"0B\" is outside the accepted range; expected 1B to"]),
         ("name = \"a b\"\n", &["workload.name: \"a b\" cannot be a name"]),
         ("algorithm = \"fixd\"\n", &["workload.algorithm: there is no algorithm \"fixd\"; did you mean \"fixed\"?"]),

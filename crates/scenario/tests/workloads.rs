@@ -50,6 +50,17 @@ fn every_table_of_several_adds_its_flows() {
 }
 
 #[test]
+fn hosts_are_selected_by_name() {
+    let b = built(WORKLOADS, &[("workload.background.hosts", "dc0-h?"), ("workload.background.cross_share", "0")]);
+    let background = (0..b.flow_names.len()).filter(|i| b.flow_names[*i].starts_with("background-"));
+    let flows: Vec<_> = background.map(|i| b.spec.flows[i]).collect();
+    // 8 hosts × 0.2 × 100 Gbps × 1 ms = 20 MB in flows of 120 kB on average.
+    assert!((100..250).contains(&flows.len()), "{} flows", flows.len());
+    let ends = |f: &farloop_net::spec::FlowSpec| [f.src, f.dst].map(|n| b.node_names[n as usize].clone());
+    assert!(flows.iter().flat_map(ends).all(|name| name.starts_with("dc0-h")));
+}
+
+#[test]
 fn a_name_stands_for_all_flows_of_a_workload() {
     let b = built(WORKLOADS, &[("record.flows", "[\"query\", \"background-2\"]")]);
     assert_eq!(b.spec.record.flows.len(), 21);
