@@ -1,6 +1,7 @@
 """A small scenario, and the command as users start it."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,8 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
             env=os.environ | {"NO_COLOR": "1"},
+            # A shell starts its background jobs with interrupts ignored, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
     def __call__(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
