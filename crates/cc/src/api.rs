@@ -70,8 +70,35 @@ pub struct Ack<'a> {
     pub in_recovery: bool,
     /// The sender has less to send than its window and rate allow.
     pub app_limited: bool,
+    /// How fast data is being delivered, from an endpoint that measures it ([`Needs::delivery_rate`]).
+    pub delivery: Option<Delivery>,
     /// In-band telemetry stamped on the data packet, in path order.
     pub int: &'a [IntRecord],
+}
+
+/// A delivery-rate sample: payload delivered between two ACKs, over the time that it took
+/// (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// Payload delivered in the flow's life, this ACK's included, in order or not.
+    pub delivered: Bytes,
+    /// Of the packets that this ACK newly acknowledges, the one sent last left when this much had been delivered.
+    pub prior_delivered: Bytes,
+    /// The longer of the times that sending and acknowledging the difference took; zero where there is no valid sample.
+    pub interval: Delta,
+    /// That packet was sent while the sender had less to send than it might.
+    pub app_limited: bool,
+    /// Payload that this ACK shows to be lost.
+    pub lost: Bytes,
+}
+
+impl Delivery {
+    /// The rate of the sample, in bits of payload per second; `None` without a valid one.
+    pub fn rate(&self) -> Option<Rate> {
+        let bits = u128::from((self.delivered - self.prior_delivered).get()) * 8;
+        let ps = u128::from(self.interval.as_ps());
+        (ps > 0).then(|| Rate::from_bps((bits * 1_000_000_000_000 / ps).min(u128::from(u64::MAX)) as u64))
+    }
 }
 
 /// A packet that was just sent.
@@ -303,6 +330,16 @@ pub struct Needs {
     pub header_bytes: u16,
     /// It has a half in the switches.
     pub port_agent: bool,
+    /// The receiver echoes every mark as it came (RFC 8257 §3.2) instead of until the sender has confirmed it (RFC 3168 §6.1).
+    pub accurate_ecn: bool,
+    /// The endpoint measures [`Ack::delivery`]; only TCP does.
+    pub delivery_rate: bool,
+}
+
+impl Needs {
+    /// Nothing.
+    pub const NONE: Needs =
+        Needs { ecn: false, int: false, header_bytes: 0, port_agent: false, accurate_ecn: false, delivery_rate: false };
 }
 
 /// A named variant of an algorithm: some parameters set differently from their defaults.

@@ -122,6 +122,7 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                     ecn_echo: s.flag,
                     in_recovery: s.a.is_multiple_of(5),
                     app_limited: s.a.is_multiple_of(7),
+                    delivery: None,
                     int: &int[..(s.gap % 3) as usize],
                 };
                 sender.on_ack(&mut ctx, &ack);

@@ -301,6 +301,7 @@ impl Simulation {
                 ecn_echo: marked,
                 in_recovery: sender.recover.is_some(),
                 app_limited: sender.snd_nxt >= sender.limit,
+                delivery: None,
                 int: self.packets.int(packet_slot, &mut self.scratch),
             };
             sender.cc.on_ack(&mut ctx, &ack);

@@ -40,7 +40,7 @@ impl Algorithm for Cubic {
     const NAME: &'static str = "cubic";
     const SUMMARY: &'static str = "CUBIC: windows cubic in the time since the last loss";
     const SOURCE: &'static str = "RFC 9438";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs::NONE;
     type Params = CubicParams;
     type Sender = CubicSender;
     type Receiver = EchoReceiver;

@@ -51,7 +51,7 @@ impl Algorithm for Dctcp {
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP: windows cut in proportion to the fraction of ECN-marked bytes";
     const SOURCE: &'static str = "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010; RFC 8257";
-    const NEEDS: Needs = Needs { ecn: true, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, ..Needs::NONE };
     const PRESETS: &'static [Preset] = &[Preset {
         name: "dctcp-scaled",
         summary: "DCTCP with the additive increase of cross-datacenter flows scaled by their RTT, as Gear compares with",

@@ -22,7 +22,7 @@ impl Algorithm for Fixed {
     const NAME: &'static str = "fixed";
     const SUMMARY: &'static str = "constant window and rate, no reaction to congestion";
     const SOURCE: &'static str = "none: a tool for experiments";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs::NONE;
     type Params = FixedParams;
     type Sender = FixedSender;
     type Receiver = EchoReceiver;

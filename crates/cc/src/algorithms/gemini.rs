@@ -61,7 +61,7 @@ impl Algorithm for Gemini {
     const SUMMARY: &'static str =
         "GEMINI: ECN for datacenter congestion, delay for WAN congestion, cuts modulated by RTT";
     const SOURCE: &'static str = "Zeng et al., Congestion Control for Cross-Datacenter Networks, IEEE/ACM ToN 2022";
-    const NEEDS: Needs = Needs { ecn: true, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, ..Needs::NONE };
     const PRESETS: &'static [Preset] = &[Preset {
         name: "gemini-gear",
         summary: "GEMINI as Gear compares with at 100 Gbps: F at least 0.05, H = 3e-7, h unbounded",

@@ -46,7 +46,7 @@ impl Algorithm for Hpcc {
     const NAME: &'static str = "hpcc";
     const SUMMARY: &'static str = "HPCC: windows from the load of each hop, reported by in-band telemetry";
     const SOURCE: &'static str = "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019";
-    const NEEDS: Needs = Needs { ecn: false, int: true, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
     type Params = HpccParams;
     type Sender = HpccSender;
     type Receiver = EchoReceiver;

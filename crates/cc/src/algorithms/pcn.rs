@@ -44,7 +44,7 @@ impl Algorithm for Pcn {
     const NAME: &'static str = "pcn";
     const SUMMARY: &'static str = "marks that spare victims of pauses, and rates from what the receiver gets";
     const SOURCE: &'static str = "Cheng et al., NSDI 2020";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: true };
+    const NEEDS: Needs = Needs { port_agent: true, ..Needs::NONE };
     type Params = PcnParams;
     type Sender = PcnSender;
     type Receiver = PcnReceiver;

@@ -66,7 +66,7 @@ impl Algorithm for Poseidon {
     const NAME: &'static str = "poseidon";
     const SUMMARY: &'static str = "the largest per-hop delay against a target that falls with the rate";
     const SOURCE: &'static str = "Wang et al., NSDI 2023; hops without telemetry: Gear, IEEE ToN 2025, §V-A";
-    const NEEDS: Needs = Needs { ecn: false, int: true, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
     const PRESETS: &'static [Preset] = &[Preset {
         name: "poseidon-partial",
         summary: "Poseidon where some switches have no telemetry: congestion there is inferred from RTT - MPD (Gear §V-A)",

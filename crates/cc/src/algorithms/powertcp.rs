@@ -42,7 +42,7 @@ impl Algorithm for PowerTcp {
     const NAME: &'static str = "powertcp";
     const SUMMARY: &'static str = "windows from current times voltage at the bottleneck, by in-band telemetry";
     const SOURCE: &'static str = "Addanki et al., NSDI 2022, Algorithm 1";
-    const NEEDS: Needs = Needs { ecn: false, int: true, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
     type Params = PowerTcpParams;
     type Sender = PowerTcpSender;
     type Receiver = EchoReceiver;
@@ -63,7 +63,7 @@ impl Algorithm for ThetaPowerTcp {
     const NAME: &'static str = "theta-powertcp";
     const SUMMARY: &'static str = "PowerTCP without telemetry: power from the round-trip time and its gradient";
     const SOURCE: &'static str = "Addanki et al., NSDI 2022, Algorithm 2";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs::NONE;
     type Params = PowerTcpParams;
     type Sender = ThetaPowerTcpSender;
     type Receiver = EchoReceiver;

@@ -32,7 +32,7 @@ impl Algorithm for Reno {
     const NAME: &'static str = "reno";
     const SUMMARY: &'static str = "TCP Reno: additive increase, halved at a loss";
     const SOURCE: &'static str = "RFC 5681";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs::NONE;
     type Params = RenoParams;
     type Sender = RenoSender;
     type Receiver = EchoReceiver;

@@ -59,7 +59,7 @@ impl Algorithm for Swift {
     const NAME: &'static str = "swift";
     const SUMMARY: &'static str = "a window that keeps the round-trip time at a target, with pacing below one packet";
     const SOURCE: &'static str = "Kumar et al., SIGCOMM 2020, Algorithm 1 and §3.5";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs::NONE;
     type Params = SwiftParams;
     type Sender = SwiftSender;
     type Receiver = EchoReceiver;

@@ -87,7 +87,7 @@ impl Algorithm for Timely {
     const NAME: &'static str = "timely";
     const SUMMARY: &'static str = "rate control by the gradient of the round-trip time";
     const SOURCE: &'static str = "Mittal et al., SIGCOMM 2015, Algorithm 1; patched: Zhu et al., CoNEXT 2016";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs::NONE;
     const PRESETS: &'static [Preset] = &[Preset {
         name: "timely-patched",
         summary: "TIMELY with a unique fixed point: decrease by the distance from T_low (Zhu et al., CoNEXT 2016)",
@@ -256,6 +256,7 @@ mod tests {
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,
+            delivery: None,
             int: &[],
         };
         bench.ack(&ack).pacing.as_f64() / 1e6

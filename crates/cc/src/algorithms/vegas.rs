@@ -47,7 +47,7 @@ impl Algorithm for Vegas {
     const NAME: &'static str = "vegas";
     const SUMMARY: &'static str = "window control that keeps a few packets queued, measured by the round-trip time";
     const SOURCE: &'static str = "Brakmo, O'Malley, Peterson, SIGCOMM 1994; Brakmo, Peterson, JSAC 1995";
-    const NEEDS: Needs = Needs { ecn: false, int: false, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs::NONE;
     type Params = VegasParams;
     type Sender = VegasSender;
     type Receiver = EchoReceiver;
@@ -232,6 +232,7 @@ mod tests {
                 ecn_echo: false,
                 in_recovery,
                 app_limited: false,
+                delivery: None,
                 int: &[],
             });
         }

@@ -166,6 +166,7 @@ pub(crate) mod tests {
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,
+            delivery: None,
             int: &[],
         }
     }

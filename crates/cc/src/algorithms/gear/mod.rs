@@ -125,7 +125,7 @@ impl Algorithm for Gear {
     const SUMMARY: &'static str = "telemetry; intra-DC flows hold the target, cross-DC flows restore fairness";
     const SOURCE: &'static str =
         "Han et al., In-Band Network Telemetry-Based Congestion Control for Cross-Datacenter Networks, IEEE ToN 2025";
-    const NEEDS: Needs = Needs { ecn: false, int: true, header_bytes: 0, port_agent: false };
+    const NEEDS: Needs = Needs { int: true, ..Needs::NONE };
     type Params = GearParams;
     type Sender = GearSender;
     type Receiver = EchoReceiver;

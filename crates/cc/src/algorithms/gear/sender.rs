@@ -364,6 +364,7 @@ mod tests {
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,
+            delivery: None,
             int,
         }
     }

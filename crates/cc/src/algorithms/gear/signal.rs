@@ -140,6 +140,7 @@ mod tests {
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,
+            delivery: None,
             int,
         }
     }
