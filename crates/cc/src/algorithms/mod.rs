@@ -108,7 +108,7 @@ fn preset_value(text: &str) -> Value {
 
 impl AnyParams {
     fn info(&self, name: &'static str) -> AlgorithmInfo {
-        let (base, summary, source, needs) = self.about();
+        let (base, summary, source) = self.about();
         let preset = bases().into_iter().flat_map(|(_, presets)| presets).find(|p| p.name == name);
         let mut params = self.specs();
         for spec in &mut params {
@@ -119,7 +119,7 @@ impl AnyParams {
             preset_of: preset.map(|_| base),
             summary: preset.map_or(summary, |p| p.summary),
             source,
-            needs,
+            needs: self.needs(),
             params,
         }
     }
