@@ -7,6 +7,7 @@
 mod registry;
 
 pub mod annulus;
+pub mod bbr;
 pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
@@ -14,6 +15,7 @@ pub mod fixed;
 pub mod gear;
 pub mod gemini;
 pub mod hpcc;
+pub mod hystart;
 pub mod pcn;
 pub mod poseidon;
 pub mod powertcp;
@@ -33,6 +35,7 @@ registry! {
     Fixed = fixed::Fixed,
     Reno = reno::Reno,
     Cubic = cubic::Cubic,
+    Bbr = bbr::Bbr,
     Dctcp = dctcp::Dctcp,
     Gemini = gemini::Gemini,
     Hpcc = hpcc::Hpcc,

@@ -100,8 +100,13 @@ impl Window {
     /// Grows the window by one ACK in slow start: by what it acknowledges (RFC 3465, §2.2), at most [`SLOW_START_LIMIT`]
     /// segments, or one after a timeout.
     pub fn grow_slow_start(&mut self, ack: &Ack<'_>) {
+        self.grow_slow_start_by(ack, 1.0);
+    }
+
+    /// [`Window::grow_slow_start`] by a fraction of its growth.
+    pub fn grow_slow_start_by(&mut self, ack: &Ack<'_>, fraction: f64) {
         let limit = if self.in_initial_slow_start() { SLOW_START_LIMIT } else { 1.0 };
-        self.cwnd += ack.acked.as_f64().min(limit * self.mss);
+        self.cwnd += fraction * ack.acked.as_f64().min(limit * self.mss);
     }
 
     /// Ends slow start at the present window.

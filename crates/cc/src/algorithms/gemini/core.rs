@@ -340,7 +340,9 @@ mod tests {
 
     #[test]
     fn scale_is_a_product_and_a_shift() {
-        for (a, b, bits) in [(MAX_WINDOW, ONE, 30), (MAX_WINDOW, ONE / 3, 30), (MAX_WINDOW, 2 * MAX_GAIN, 16), (7, 5, 1)] {
+        for (a, b, bits) in
+            [(MAX_WINDOW, ONE, 30), (MAX_WINDOW, ONE / 3, 30), (MAX_WINDOW, 2 * MAX_GAIN, 16), (7, 5, 1)]
+        {
             assert_eq!(u128::from(scale(a, b, bits)), (u128::from(a) * u128::from(b)) >> bits);
         }
     }

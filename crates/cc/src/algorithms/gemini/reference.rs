@@ -153,7 +153,6 @@ impl Sender for Reference {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::super::GeminiSender;
