@@ -36,7 +36,7 @@ const SPARE_QUANTA: u64 = 3;
 farloop_units::params! {
     /// Parameters of [`Bbr`].
     pub struct BbrParams {
-        /// Pacing and window gain of STARTUP: 2/ln 2 is the least that doubles the rate each round trip (draft §4.2.1). DRAIN paces at its inverse.
+        /// Pacing and window gain of STARTUP: 2/ln 2 is the least that doubles the rate each round trip (draft §4.3.2.1). DRAIN paces at its inverse.
         high_gain: f64 = 2.885, in 1.0 => 10.0;
         /// Window in bandwidth-delay products outside STARTUP: 2, for ACKs that come late and together (draft §4.2.3).
         cwnd_gain: f64 = 2.0, in 1.0 => 10.0;
@@ -269,7 +269,7 @@ impl BbrSender {
         }
     }
 
-    /// Whether STARTUP has filled the pipe (draft §4.3.2.1).
+    /// Whether STARTUP has filled the pipe (draft §4.3.2.2).
     fn check_full(&mut self, limited: bool) {
         if self.pipe_full || !self.round_start || limited {
             return;

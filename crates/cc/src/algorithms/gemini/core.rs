@@ -278,7 +278,7 @@ impl State {
     fn set_base_rtt(&mut self, constants: &Constants, rtt: u64) {
         self.base_rtt = rtt;
         let pipe = constants.capacity * rtt / 1_000_000; // bytes
-        self.f = ((4 * constants.threshold << 30) / (pipe + constants.threshold)).max(constants.f_min);
+        self.f = (((4 * constants.threshold) << 30) / (pipe + constants.threshold)).max(constants.f_min);
         let h = scale(pipe, constants.h_per_byte, H_PER_BYTE_BITS - H_BITS);
         let h = h.max(constants.h_min).min(constants.h_max);
         self.increase = (h * constants.mss) >> (H_BITS - WINDOW_BITS);
@@ -312,7 +312,7 @@ impl State {
 
     /// Cuts by a fraction in Q30; two segments remain, or what there was of less.
     fn cut(&mut self, constants: &Constants, fraction: u64) {
-        let two = 2 * constants.mss << WINDOW_BITS;
+        let two = (2 * constants.mss) << WINDOW_BITS;
         let floor = self.cwnd.min(two);
         self.cwnd = (self.cwnd - scale(self.cwnd, fraction, 30)).max(floor);
         self.ssthresh = self.cwnd.max(two);
