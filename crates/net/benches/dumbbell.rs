@@ -12,6 +12,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
     let switch = SwitchSpec {
         buffer: Bytes::new(32_000_000),
         alpha: 1.0,
+        queue_limit: QueueLimit::NONE,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.125), hysteresis: Bytes::new(3_000), headroom: None }),
         ecn: None,
         ecmp: Ecmp::Flow,

@@ -384,6 +384,8 @@ fn buffers(
             shared: (s.buffer - reserved[n]).get(),
             used: 0,
             alpha: in_65536ths(s.alpha),
+            limit_bytes: s.queue_limit.bytes.map_or(u64::MAX, Bytes::get),
+            limit_packets: s.queue_limit.packets.unwrap_or(u32::MAX),
             pfc: s.pfc.as_ref().map(|p| PfcState { xoff: Xoff::new(p.xoff), hysteresis: p.hysteresis.get() }),
             ecn: s.ecn,
             random: RandomStream::new(spec.seed, "switch", switches.len() as u64),

@@ -194,8 +194,20 @@ impl Simulation {
             stats.row.corrupted += 1;
             self.totals.corrupted += 1;
         }
-        self.packets.remove(slot);
+        self.discard(slot);
         true
+    }
+
+    /// Forgets a packet that will not arrive.
+    pub(crate) fn discard(&mut self, slot: u32) {
+        let packet = &self.packets[slot];
+        if packet.kind == PacketKind::Data {
+            let sender = self.sender_of[packet.flow as usize];
+            if sender < GONE {
+                self.senders[sender].outcome.dropped += 1;
+            }
+        }
+        self.packets.remove(slot);
     }
 
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
@@ -412,7 +424,7 @@ impl Simulation {
     }
 
     fn invariants(&self, totals: &Totals, ports: &[crate::result::PortRow]) -> Vec<Invariant> {
-        let dropped = totals.dropped_buffer + totals.dropped_agent + totals.lost + totals.corrupted;
+        let dropped = totals.dropped_buffer + totals.dropped_limit + totals.dropped_agent + totals.lost + totals.corrupted;
         let accounted = totals.delivered + dropped + totals.in_flight;
         let conservation = Invariant {
             name: "conservation",

@@ -17,6 +17,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
     let spec = SwitchSpec {
         buffer: Bytes::new(1_000_000),
         alpha: 1.0,
+        queue_limit: QueueLimit::NONE,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), kmax: Bytes::new(80_000), pmax: 0.2 }),
         ecmp: Ecmp::Flow,

@@ -51,6 +51,7 @@ fn cell(name: &str, column: &Column) -> String {
         buffer: Bytes::new(column.buffer),
         // Two flows never have more than one busy port: a queue may take nearly all of the buffer.
         alpha: 64.0,
+        queue_limit: QueueLimit::NONE,
         pfc: lossless.then(|| PfcSpec { xoff: XoffSpec::Dynamic(0.5), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: step, kmax: step, pmax: 1.0 }),
         ecmp: Ecmp::Flow,

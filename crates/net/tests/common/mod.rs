@@ -35,6 +35,7 @@ pub fn plain_switch() -> SwitchSpec {
     SwitchSpec {
         buffer: Bytes::new(1 << 40),
         alpha: 1.0,
+        queue_limit: QueueLimit::NONE,
         pfc: None,
         ecn: None,
         ecmp: Ecmp::Flow,
