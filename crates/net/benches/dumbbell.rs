@@ -52,7 +52,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
             int_bytes: Bytes::ZERO,
             rto_intra: Delta::from_ms(1),
             rto_cross: Delta::from_ms(200),
-            dup_ack_threshold: 3,
+            tcp: TcpSpec::default(),
             control_priority: true,
         },
         algorithms: vec![lookup(algorithm).expect("a registered algorithm")],

@@ -405,6 +405,9 @@ impl Simulation {
             self.totals.finished += 1;
         }
         self.outcomes.push(outcome);
+        if matches!(sender.endpoint, Endpoint::Tcp(_)) && outcome.finish != Time::NEVER {
+            self.retire_receiver(sender.flow);
+        }
         let host = &mut self.hosts[sender.host as usize];
         match sender.place {
             Place::Blocked => {}

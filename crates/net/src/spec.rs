@@ -3,6 +3,7 @@
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
 use farloop_cc::{AnyParams, Needs};
+pub use farloop_tcp::Recovery;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// Index of a node in [`NetworkSpec::nodes`].
@@ -256,8 +257,8 @@ pub struct TcpSpec {
     pub max_retries: u32,
     /// Window to start with, in packets, of flows that set neither a window nor a rate; `None` for the algorithm's own.
     pub initial_cwnd: Option<u32>,
-    /// How far a sender may be ahead of what is acknowledged; `None` for no limit.
-    pub receive_window: Option<Bytes>,
+    /// How far a sender may be ahead of what is acknowledged; at most 1 GiB.
+    pub receive_window: Bytes,
     /// Send new packets for the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Duplicate ACKs that mean a loss.
@@ -266,6 +267,27 @@ pub struct TcpSpec {
     pub pacing: Option<LinuxPacing>,
     /// A uniform random time up to this is added to each round-trip time sample.
     pub rtt_noise: Delta,
+}
+
+impl Default for TcpSpec {
+    /// SACK on open connections, an ACK for every packet, the timeouts of a Linux host.
+    fn default() -> TcpSpec {
+        TcpSpec {
+            recovery: Recovery::Sack,
+            handshake: false,
+            delayed_ack: None,
+            ack_every: 2,
+            min_rto: Delta::from_ms(200),
+            initial_rto: Delta::from_secs(1),
+            max_retries: 15,
+            initial_cwnd: None,
+            receive_window: Bytes::new(1 << 30),
+            limited_transmit: true,
+            dup_ack_threshold: 3,
+            pacing: None,
+            rtt_noise: Delta::ZERO,
+        }
+    }
 }
 
 /// Pacing at the window over the smoothed round-trip time, times a gain (Linux, `tcp_update_pacing_rate`).

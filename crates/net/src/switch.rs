@@ -11,7 +11,7 @@
 //!
 //! Control packets have their own small reserve in real switches; here they are always admitted and not counted.
 
-use crate::packet::{DATA, DATA_CLASSES, LINK, LOSSY, MARKED, NIL, Packet, PacketKind};
+use crate::packet::{DATA, DATA_CLASSES, LINK, LOSSY, MARKED, NIL, NOT_ECT, Packet, PacketKind};
 use crate::port::NodeRef;
 use crate::sim::Simulation;
 use crate::spec::{EcnSpec, LinkSpec, XoffSpec};
@@ -121,7 +121,8 @@ impl Simulation {
         }
         let out = self.routes.forward(s, packet.dst, packet.flow, packet.sent);
         let out = out.expect("paths are checked when the network is built");
-        if kind != PacketKind::Data && self.ports[ingress as usize].agent != NIL {
+        let is_forward = matches!(kind, PacketKind::Data | PacketKind::Bare);
+        if !is_forward && self.ports[ingress as usize].agent != NIL {
             self.agent_reverse(ingress, slot);
         }
         if class < DATA {
@@ -172,7 +173,8 @@ impl Simulation {
         } else {
             false
         };
-        if marked && self.packets[slot].kind == PacketKind::Data {
+        let packet = &self.packets[slot];
+        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
             self.packets[slot].flags |= MARKED;
             self.stats[out as usize].row.marked += 1;
         }

@@ -24,7 +24,7 @@ fn fabric(ecmp: Ecmp, kind: TransportKind, dup_ack_threshold: u32) -> RunResult 
     links.extend((0..4).map(|i| link(first + i, i % 2, Rate::from_gbps(40), us(1))));
     let flows = [0, 2].map(|i| flow(first + i, first + i + 1, Time::ZERO, Bytes::new(SIZE))).to_vec();
     let mut spec = network(nodes, links, algorithm("reno", &[]), flows);
-    spec.transport = TransportSpec { dup_ack_threshold, ..transport(kind) };
+    spec.transport = TransportSpec { tcp: TcpSpec { dup_ack_threshold, ..tcp() }, ..transport(kind) };
     let result = simulate(spec).expect("valid");
     sound(&result);
     for row in &result.flows {

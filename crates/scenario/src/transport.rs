@@ -102,3 +102,13 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         rtt_noise: keys.rtt_noise,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_network_model() {
+        assert_eq!(tcp_spec(&TcpKeys::default()), TcpSpec::default());
+    }
+}
