@@ -281,7 +281,7 @@ impl Default for TcpSpec {
             initial_rto: Delta::from_secs(1),
             max_retries: 15,
             initial_cwnd: None,
-            receive_window: Bytes::new(1 << 30),
+            receive_window: Bytes::new(1_000_000_000),
             limited_transmit: true,
             dup_ack_threshold: 3,
             pacing: None,

@@ -17,7 +17,7 @@
 
 use super::window::Window;
 use crate::api::*;
-use farloop_units::{Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Rate, Time};
 
 farloop_units::params! {
     /// Parameters of [`Cubic`].
@@ -168,6 +168,9 @@ impl CubicSender {
 impl Sender for CubicSender {
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.window.ssthresh())
     }
 
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {

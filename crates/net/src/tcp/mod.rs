@@ -33,7 +33,11 @@ pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Confi
     } = transport.tcp;
     Config {
         recovery,
-        ecn: if needs.accurate_ecn { Ecn::Accurate } else { Ecn::Classic },
+        ecn: match needs {
+            Needs { accurate_ecn: true, .. } => Ecn::Accurate,
+            Needs { ecn: true, .. } => Ecn::Classic,
+            _ => Ecn::Off,
+        },
         delayed_ack,
         ack_every,
         initial_rto,

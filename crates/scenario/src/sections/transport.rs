@@ -108,8 +108,8 @@ params! {
         max_retries: u32 = 15, in 1 => 255;
         /// Window to start with, in packets, of flows that set neither initial_cwnd nor initial_rate; "none" for the algorithm's own (10 for those of TCP; RFC 6928).
         initial_cwnd: Option<u32> = None, in Some(1) => Some(1_000_000);
-        /// Receive window: how far the sender may be ahead of what is acknowledged. The default is the largest (RFC 7323, §2.3).
-        receive_window: Bytes = Bytes::new(1 << 30), in Bytes::new(1000) => Bytes::new(1 << 30);
+        /// Receive window: how far the sender may be ahead of what is acknowledged. The default is about the largest (RFC 7323, §2.3).
+        receive_window: Bytes = Bytes::new(1_000_000_000), in Bytes::new(1000) => Bytes::new(1_000_000_000);
         /// Send a new packet for each of the first two duplicate ACKs (RFC 3042).
         limited_transmit: bool = true;
         /// Duplicate ACKs, or packets beyond a gap, that mean a loss (RFC 5681, §3.2; RFC 6675).
