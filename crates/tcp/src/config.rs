@@ -68,6 +68,8 @@ pub struct Config {
     pub dsack: bool,
     /// Tail-loss probes (RFC 8985 §7); only with [`Recovery::Rack`].
     pub tail_loss_probe: bool,
+    /// Longest delay of an ACK that a tail-loss probe of a lone segment allows for (RFC 8985 §7.2: 200 ms unless known better).
+    pub max_ack_delay: Delta,
     /// Detect spurious timeouts by forward RTO recovery (RFC 5682).
     pub frto: bool,
     /// A timeout forgets all selective acknowledgements (RFC 2018 §8). Otherwise, as in Linux, only if the first unacknowledged
@@ -99,6 +101,7 @@ impl Config {
             timestamps: true,
             dsack: true,
             tail_loss_probe: true,
+            max_ack_delay: Delta::from_ms(200),
             frto: true,
             forget_sack: false,
             max_retries: 15,
@@ -137,7 +140,8 @@ mod tests {
     fn check_names_the_wrong_setting() {
         let good = Config::new(Bytes::new(1460));
         assert_eq!(good.check(), Ok(()));
-        let cases: [(fn(&mut Config), &str); 7] = [
+        type Spoil = fn(&mut Config);
+        let cases: [(Spoil, &str); 7] = [
             (|c| c.mss = Bytes::ZERO, "mss"),
             (|c| c.mss = Bytes::new(70_000), "mss"),
             (|c| c.ack_every = 0, "ack_every"),

@@ -16,9 +16,17 @@
 //! segment take no number of their own. Which RFCs are followed, and where not: `docs/decisions/tcp.md`.
 
 pub mod config;
+mod delivery;
+mod ecn;
+mod rack;
+mod reassembly;
 pub mod receiver;
+mod recovery;
+mod rto;
+mod scoreboard;
 pub mod segment;
 pub mod sender;
+mod transmit;
 
 pub use config::{Config, Ecn, Recovery, RtoFloor};
 pub use receiver::{Acks, Receiver};

@@ -56,6 +56,12 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[Range] {
         &self.blocks[..usize::from(self.len)]
     }
+    /// The blocks in order of sequence.
+    pub(crate) fn ascending(mut self) -> impl Iterator<Item = Range> {
+        let len = usize::from(self.len);
+        self.blocks[..len].sort_unstable();
+        self.blocks.into_iter().take(len)
+    }
     /// No block is there.
     pub fn is_empty(&self) -> bool {
         self.len == 0
