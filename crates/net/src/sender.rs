@@ -384,7 +384,7 @@ impl Simulation {
         let sender = &mut self.senders[slot];
         let (sent, done) = match &mut sender.endpoint {
             Endpoint::Rdma(state) => (state.snd_max, state.snd_una >= sender.limit.min(state.snd_max)),
-            Endpoint::Tcp(tcp) => tcp.stop(),
+            Endpoint::Tcp(tcp) => tcp.stop(self.now),
         };
         sender.limit = sender.limit.min(sent);
         if done {

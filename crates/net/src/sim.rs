@@ -281,7 +281,7 @@ impl Simulation {
             TransportKind::Tcp => {
                 let config = self.tcp_configs[spec.algorithm as usize].clone();
                 let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
-                let tcp = TcpSender::new(config, limit, self.transport.tcp.pacing, wire_per_payload);
+                let tcp = TcpSender::new(config, self.transport.tcp.pacing, wire_per_payload);
                 Endpoint::Tcp(Box::new(tcp))
             }
         };
@@ -289,7 +289,7 @@ impl Simulation {
         let slot = self.senders.insert(SenderState::new(plan, &info, flow, cc));
         self.sender_of[flow as usize] = slot;
         if self.transport.kind == TransportKind::Tcp {
-            return self.tcp_open(slot);
+            return self.tcp_open(slot, info.base_rtt);
         }
         self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
         self.reschedule(slot);

@@ -200,6 +200,11 @@ impl Sender {
         self.settle(now);
     }
 
+    /// A connection that was open before: `rtt` is what its handshake has measured. For use before [`Sender::open`].
+    pub fn assume_rtt(&mut self, rtt: Delta) {
+        self.rtt.sample(rtt);
+    }
+
     /// The application has `bytes` more to send ([`Bytes::MAX`]: without end).
     pub fn write(&mut self, now: Time, bytes: Bytes) {
         self.mark_app_limited();

@@ -8,7 +8,7 @@ use crate::spec::LinuxPacing;
 use crate::timers::TRANSPORT;
 use farloop_cc::{Ack, Control, Ctx, Loss, LossKind, Sender, Sent};
 use farloop_tcp::{Config, Outcome};
-use farloop_units::{Bytes, Delta, Rate};
+use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
 /// A TCP sender, and what it needs of its flow.
@@ -22,15 +22,10 @@ pub(crate) struct TcpSender {
 }
 
 impl TcpSender {
-    /// A connection with `limit` bytes to send ([`u64::MAX`]: without end). `base_rtt` is the round-trip time of a connection that
-    /// needs no handshake.
-    pub fn new(config: Arc<Config>, limit: u64, pacing: Option<LinuxPacing>, wire_per_payload: f64) -> TcpSender {
+    /// A connection that is not open yet.
+    pub fn new(config: Arc<Config>, pacing: Option<LinuxPacing>, wire_per_payload: f64) -> TcpSender {
         let window = config.receive_window.get();
-        let mut inner = farloop_tcp::Sender::new(config);
-        inner.write(Bytes::new(limit));
-        if limit != u64::MAX {
-            inner.close();
-        }
+        let inner = farloop_tcp::Sender::new(config);
         TcpSender { inner, window, pacing, wire_per_payload }
     }
 
@@ -62,20 +57,30 @@ impl TcpSender {
     }
 
     /// The application stops: what it has sent, and whether all of that is acknowledged.
-    pub fn stop(&mut self) -> (u64, bool) {
-        let done = self.inner.stop();
+    pub fn stop(&mut self, now: Time) -> (u64, bool) {
+        let done = self.inner.stop(now);
         (self.inner.snd_nxt(), done)
     }
 }
 
 impl Simulation {
-    /// The flow in `slot` starts. With a handshake the algorithm starts when that is over.
-    pub(crate) fn tcp_open(&mut self, slot: u32) {
+    /// The flow in `slot` starts, on a path with a round-trip time of `base_rtt`. With a handshake the algorithm starts when that is
+    /// over.
+    pub(crate) fn tcp_open(&mut self, slot: u32, base_rtt: Delta) {
         let now = self.now;
-        if !self.transport.tcp.handshake {
+        let handshake = self.transport.tcp.handshake;
+        if !handshake {
             self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
         }
+        let limit = self.senders[slot].limit;
         let Some(tcp) = self.tcp(slot) else { return };
+        if !handshake {
+            tcp.inner.assume_rtt(base_rtt);
+        }
+        tcp.inner.write(now, Bytes::new(limit));
+        if limit != u64::MAX {
+            tcp.inner.close();
+        }
         tcp.inner.open(now);
         self.tcp_timer_moved(slot);
         self.reschedule(slot);
