@@ -11,7 +11,7 @@
 //! so that neither bunched sending nor compressed ACKs make the path look faster than it is. Records keep the two times before the
 //! segment's sending in units of 1024 ps and at most 4.4 s: a rate over a millisecond is right to 10⁻⁶.
 
-use crate::scoreboard::{Snapshot, Tally};
+use crate::tally::{Snapshot, Tally};
 use farloop_cc::Delivery;
 use farloop_units::{Bytes, Delta, Time};
 

@@ -26,6 +26,7 @@ mod rto;
 mod scoreboard;
 pub mod segment;
 pub mod sender;
+mod tally;
 mod transmit;
 
 pub use config::{Config, Ecn, Recovery, RtoFloor};

@@ -17,7 +17,7 @@
 
 use crate::config::Config;
 use crate::rto::RttEstimator;
-use crate::scoreboard::Tally;
+use crate::tally::Tally;
 use farloop_units::{Delta, Time};
 
 /// Recoveries without D-SACK after which the reordering window is as at first (§6.2 step 4).

@@ -118,11 +118,11 @@ impl Reassembly {
             blocks.push(range);
         }
         let first = blocks.as_slice().len();
-        for &byte in &self.recent[..self.recents] {
-            if let Some(range) = self.range_at(byte)
-                && !blocks.as_slice()[first..].contains(&range)
-                && !blocks.push(range)
-            {
+        // Older ones fill up where few are recent: as many as there is room for (RFC 2018 §4).
+        let recent = self.recent[..self.recents].iter().filter_map(|byte| self.range_at(*byte));
+        let older = self.early.iter().rev().take(SackBlocks::MAX).map(|(begin, end)| Range::new(*begin, *end));
+        for range in recent.chain(older) {
+            if !blocks.as_slice()[first..].contains(&range) && !blocks.push(range) {
                 break;
             }
         }
@@ -190,14 +190,14 @@ mod tests {
                 (range.begin..range.end).for_each(|i| seen[i as usize] = true);
                 let prefix = seen.iter().take_while(|s| **s).count() as u64;
                 prop_assert_eq!(q.expected(), prefix);
-                let gap = seen[prefix as usize..].iter().any(|s| *s);
+                let beyond = seen[prefix as usize..].iter().any(|s| *s);
                 let blocks = q.blocks(None);
                 for b in blocks.as_slice() {
                     prop_assert!(b.begin > prefix);
                     prop_assert!((b.begin..b.end).all(|i| seen[i as usize]));
                     prop_assert!(!seen[b.begin as usize - 1] && !seen[b.end as usize]);
                 }
-                prop_assert_eq!(blocks.is_empty(), !gap);
+                prop_assert_eq!(blocks.is_empty(), !beyond);
                 if arrival == Arrival::OutOfOrder {
                     prop_assert!(blocks.as_slice()[0].contains(range));
                 }

@@ -19,9 +19,9 @@
 
 use crate::config::Recovery;
 use crate::rack::{Probe, ProbeEnd};
-use crate::scoreboard::Tally;
 use crate::segment::Range;
 use crate::sender::{GiveUp, Outcome, Sender, State};
+use crate::tally::Tally;
 use farloop_cc::{Loss, LossKind};
 use farloop_units::{Bytes, Time};
 

@@ -20,6 +20,7 @@
 //! sequence, and a queue of retransmissions. [`Scoreboard::touched`] counts the records looked at.
 
 use crate::segment::Range;
+use crate::tally::{Snapshot, Tally};
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -33,19 +34,6 @@ const COPY: u8 = 4;
 const AGAIN: u8 = 8;
 /// It was sent while there was less to send than the window allowed.
 const APP_LIMITED: u8 = 16;
-
-/// State of the delivery-rate estimator when a segment is sent; times before the sending, in units of 1024 ps.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Snapshot {
-    /// Payload delivered so far.
-    pub delivered: u64,
-    /// How long ago that was.
-    pub since_delivered: u32,
-    /// How long ago the first segment of the sampling interval was sent.
-    pub since_first: u32,
-    /// Less to send than allowed.
-    pub app_limited: bool,
-}
 
 /// One outstanding segment. The sequence number's low 32 bits suffice: a window is at most 1 GiB.
 #[derive(Clone, Copy, Debug)]
@@ -66,97 +54,23 @@ impl Record {
     fn bytes(&self) -> u64 {
         u64::from(self.len)
     }
+    /// Tells `tally` that the segment, which ends at `end`, is newly delivered.
+    fn report(&self, end: u64, cumulative: bool, tally: &mut Tally) {
+        let snapshot = Snapshot {
+            delivered: self.delivered,
+            since_delivered: self.since_delivered,
+            since_first: self.since_first,
+            app_limited: self.is(APP_LIMITED),
+        };
+        tally.bytes += self.bytes();
+        tally.note(self.sent, end, snapshot, self.is(AGAIN), cumulative);
+    }
     fn stamp(&mut self, now: Time, snapshot: Snapshot) {
         self.sent = now;
         self.delivered = snapshot.delivered;
         self.since_delivered = snapshot.since_delivered;
         self.since_first = snapshot.since_first;
         self.flags = self.flags & !APP_LIMITED | if snapshot.app_limited { APP_LIMITED } else { 0 };
-    }
-}
-
-/// What an ACK says for the first time, gathered while its records are visited.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tally {
-    /// Echoed timestamp of the ACK.
-    pub echo: Option<Time>,
-    /// Time of arrival of the ACK.
-    pub now: Time,
-    /// Smallest round trip so far: a retransmission that seems faster was not what the ACK answers (RFC 8985 §6.2 step 2).
-    pub min_rtt: Delta,
-    /// First transmissions that end here or below count for `original` (F-RTO).
-    pub recover: u64,
-    /// Highest end delivered so far (RACK.fack).
-    pub fack: u64,
-    /// Payload newly delivered.
-    pub bytes: u64,
-    /// Segments newly acknowledged cumulatively.
-    pub acked_segments: u64,
-    /// Segments newly sacked.
-    pub sacked_segments: u64,
-    /// Oldest and newest sending times of segments sent once that the cumulative acknowledgement newly covers.
-    pub acked_once: Option<(Time, Time)>,
-    /// The same for newly sacked ones.
-    pub sacked_once: Option<(Time, Time)>,
-    /// The cumulative acknowledgement covers something sent more than once.
-    pub again: bool,
-    /// Something sent once, below `recover`, is newly delivered.
-    pub original: bool,
-    /// Something sent once is newly delivered after something behind it (RFC 8985 §6.2 step 3).
-    pub reordered: bool,
-    /// Of what RACK may believe, the segment sent last: time and end.
-    pub rack: Option<(Time, u64)>,
-    /// Of everything newly delivered, the segment sent last: time, end and its snapshot.
-    pub newest: Option<(Time, u64, Snapshot)>,
-}
-
-impl Tally {
-    /// An empty tally for an ACK.
-    pub fn new(now: Time, echo: Option<Time>, min_rtt: Delta, recover: u64, fack: u64) -> Tally {
-        Tally {
-            echo,
-            now,
-            min_rtt,
-            recover,
-            fack,
-            bytes: 0,
-            acked_segments: 0,
-            sacked_segments: 0,
-            acked_once: None,
-            sacked_once: None,
-            again: false,
-            original: false,
-            reordered: false,
-            rack: None,
-            newest: None,
-        }
-    }
-
-    fn note(&mut self, record: &Record, end: u64, cumulative: bool) {
-        self.bytes += record.bytes();
-        let again = record.is(AGAIN);
-        if !again {
-            let span = if cumulative { &mut self.acked_once } else { &mut self.sacked_once };
-            *span = Some(span.map_or((record.sent, record.sent), |(a, b)| (a.min(record.sent), b.max(record.sent))));
-            self.original |= end <= self.recover;
-            self.reordered |= end < self.fack;
-        }
-        self.fack = self.fack.max(end);
-        let key = (record.sent, end);
-        if self.newest.is_none_or(|(sent, last, _)| (sent, last) < key) {
-            let snapshot = Snapshot {
-                delivered: record.delivered,
-                since_delivered: record.since_delivered,
-                since_first: record.since_first,
-                app_limited: record.is(APP_LIMITED),
-            };
-            self.newest = Some((record.sent, end, snapshot));
-        }
-        let doubtful =
-            again && (self.echo.is_some_and(|echo| echo < record.sent) || self.now.since(record.sent) < self.min_rtt);
-        if !doubtful && self.rack.is_none_or(|best| best < key) {
-            self.rack = Some(key);
-        }
     }
 }
 
@@ -336,7 +250,7 @@ impl Scoreboard {
             tally.again |= record.is(AGAIN);
             tally.acked_segments += 1;
             if !record.is(SACKED) {
-                tally.note(&record, end, true);
+                record.report(end, true, tally);
             }
             self.records.pop_front();
             self.una = end;
@@ -421,7 +335,9 @@ impl Scoreboard {
             }
         }
         let mut gaps = std::mem::take(&mut self.gaps);
-        while let Some((&b, &e)) = self.ranges.range(from..=high).next() {
+        while from < high
+            && let Some((&b, &e)) = self.ranges.range(from..=high).next()
+        {
             if b > from {
                 gaps.push(Range::new(from, b));
             }
@@ -443,7 +359,7 @@ impl Scoreboard {
                     break;
                 }
                 if seq >= begin && !record.is(SACKED) {
-                    tally.note(record, last, false);
+                    record.report(last, false, tally);
                     tally.sacked_segments += 1;
                     let bytes = record.bytes();
                     if record.is(COPY) {
@@ -705,3 +621,6 @@ impl Scoreboard {
         self.records.partition_point(|r| u64::from(r.seq.wrapping_sub(self.una as u32)) + r.bytes() <= distance)
     }
 }
+
+#[cfg(test)]
+mod tests;

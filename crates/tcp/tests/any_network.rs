@@ -196,7 +196,7 @@ fn config() -> impl Strategy<Value = Config> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn every_byte_arrives_once_and_in_order(
@@ -283,7 +283,8 @@ fn work_is_linear_in_the_segments() {
                 let segment = sender.next_segment(now).expect("it said that it was ready");
                 free = now + gap;
                 sent += 1;
-                if lose_every.is_none_or(|n| sent % n != 0) {
+                // In the middle of the flow, and never a repair: those cost SACK a timeout, which may look at everything.
+                if segment.retransmission || lose_every.is_none_or(|n| sent % n != n / 2) {
                     events.push_back((now + delay, Event::Data(segment, false)));
                 }
             } else {
