@@ -451,7 +451,8 @@ impl Simulation {
     }
 
     fn invariants(&self, totals: &Totals, ports: &[crate::result::PortRow]) -> Vec<Invariant> {
-        let dropped = totals.dropped_buffer + totals.dropped_limit + totals.dropped_agent + totals.lost + totals.corrupted;
+        let dropped =
+            totals.dropped_buffer + totals.dropped_limit + totals.dropped_agent + totals.lost + totals.corrupted;
         let accounted = totals.delivered + dropped + totals.in_flight;
         let conservation = Invariant {
             name: "conservation",
