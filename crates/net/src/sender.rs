@@ -213,7 +213,7 @@ impl Simulation {
     }
 
     /// Puts a packet of the flow in `slot` on the wire; `again` if it was sent before.
-    #[inline]
+    #[inline(always)] // a call would copy the packet once more
     pub(crate) fn launch_data(&mut self, slot: u32, packet: Packet, again: bool) {
         let sender = &mut self.senders[slot];
         sender.last_send = self.now;

@@ -8,7 +8,7 @@ use crate::sections::{SELECTION_WORDS, Selection};
 use crate::switch_override::{self, setting_path};
 use crate::topology::{Plan, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
 use crate::traffic::{self, Host};
-use crate::transport;
+use crate::transport::{self, Endpoint};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, Needs, PortInfo};
 use farloop_net::required_headroom;
@@ -277,6 +277,17 @@ fn check_mtu(scenario: &Scenario, name: &str, needs: Needs) -> Result<(), Diagno
             scenario.transport.mtu
         );
         return Err(scenario.at(&["transport", "mtu"], problem, "expected a larger mtu or a smaller header"));
+    }
+    if let Endpoint::Tcp(tcp) = &scenario.endpoint {
+        let payload = (scenario.transport.mtu - headers).get();
+        if tcp.receive_window.get() < payload {
+            let problem = format!("{} hold no packet of {payload} bytes", tcp.receive_window);
+            return Err(scenario.at(
+                &["transport", "receive_window"],
+                problem,
+                "expected at least one packet's payload",
+            ));
+        }
     }
     Ok(())
 }
