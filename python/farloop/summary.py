@@ -39,11 +39,12 @@ def summarise(
         "mean_throughput": means,
         "bottleneck": bottleneck(ports, series),
         "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
-        "dropped": int(totals["dropped_buffer"]) + int(totals["dropped_agent"]),
+        "dropped": sum(int(totals[f"dropped_{cause}"]) for cause in ("buffer", "limit", "agent")),
         "lost": int(totals["lost"]) + int(totals["corrupted"]),
         "packet_hops": totals["packet_hops"],
         "slowdown": slowdown,
         "unfinished": unfinished,
+        "gave_up": totals["gave_up"],
     }
     if flows.num_rows <= MAX_FLOWS_LISTED:
         summary["flows"] = flow_rows(flows, end)
@@ -82,6 +83,9 @@ def flow_rows(flows: pa.Table, end: float) -> list[dict[str, Any]]:
                 "timeouts": row["timeouts"],
                 "marked": row["marked"],
                 "packets": row["packets"],
+                "loss_rate": row["dropped"] / row["packets"] if row["packets"] else 0.0,
+                "spurious": row["spurious"],
+                "outcome": row["outcome"],
             }
         )
     return rows

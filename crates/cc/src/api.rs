@@ -211,6 +211,11 @@ impl<'a> Ctx<'a> {
 pub trait Sender: Send {
     /// The window and rate that hold now; read after every other call.
     fn control(&self) -> Control;
+    /// The slow start threshold in payload bytes, where the algorithm has one ([`Bytes::MAX`] as long as nothing has set it): TCP
+    /// paces faster below it.
+    fn ssthresh(&self) -> Option<Bytes> {
+        None
+    }
     /// The flow starts.
     fn on_start(&mut self, _ctx: &mut Ctx<'_>) {}
     /// A data packet was handed to the wire.

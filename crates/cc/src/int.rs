@@ -82,6 +82,16 @@ impl RateCode {
 }
 
 impl IntRecord {
+    /// The record of these bits.
+    pub const fn from_bits(bits: u128) -> IntRecord {
+        IntRecord(bits)
+    }
+
+    /// Its bits, for who carries records, or something else in their place.
+    pub const fn to_bits(self) -> u128 {
+        self.0
+    }
+
     /// Packs a hop's telemetry in the ideal format. A queue above 268 MB is stamped as 268 MB.
     #[inline]
     pub fn new(ts: Time, tx: Bytes, qlen: Bytes, rate: RateCode, hop: u8) -> IntRecord {

@@ -12,6 +12,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
     let switch = SwitchSpec {
         buffer: Bytes::new(32_000_000),
         alpha: 1.0,
+        queue_limit: QueueLimit::NONE,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.125), hysteresis: Bytes::new(3_000), headroom: None }),
         ecn: None,
         ecmp: Ecmp::Flow,
@@ -51,7 +52,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
             int_bytes: Bytes::ZERO,
             rto_intra: Delta::from_ms(1),
             rto_cross: Delta::from_ms(200),
-            dup_ack_threshold: 3,
+            tcp: TcpSpec::default(),
             control_priority: true,
         },
         algorithms: vec![lookup(algorithm).expect("a registered algorithm")],

@@ -12,13 +12,15 @@ use crate::routing::Routes;
 use crate::sample::Recorder;
 use crate::sim::{Format, NONE, Simulation};
 use crate::slab::Slab;
-use crate::spec::{Ecmp, FlowSpec, NetworkSpec, NodeKind, SwitchSpec};
+use crate::spec::{Ecmp, FlowSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::switch::{Ingress, PfcState, Switch, Xoff, in_65536ths, required_headroom};
-use farloop_cc::PortInfo;
 use farloop_cc::int::RateCode;
+use farloop_cc::{AnyParams, PortInfo};
 use farloop_engine::{Calendar, RandomStream};
+use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a specification cannot be simulated. Nodes and flows are given by index and, where known, name.
 #[derive(Clone, PartialEq, Debug)]
@@ -116,6 +118,7 @@ impl Simulation {
     /// Builds a network from its specification.
     pub fn new(spec: NetworkSpec) -> Result<Simulation, BuildError> {
         let formats = formats(&spec)?;
+        let tcp_configs = tcp_configs(&spec, &formats)?;
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
         let (mut hosts, mut switches) = (0, 0);
         let nodes: Vec<NodeRef> = spec
@@ -195,6 +198,7 @@ impl Simulation {
             routes,
             transport: spec.transport,
             algorithms: spec.algorithms,
+            tcp_configs,
             formats,
             intra_rtt: spec.intra_rtt.unwrap_or(Delta::ZERO),
             flows,
@@ -347,6 +351,19 @@ fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
         .collect()
 }
 
+/// What TCP endpoints are set to, by algorithm.
+fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Result<Vec<Arc<Config>>, BuildError> {
+    let one = |(algorithm, format): (&AnyParams, &Format)| {
+        let config = crate::tcp::config(&spec.transport, algorithm.needs(), format.mss);
+        config.check().map_err(|problem| BuildError::Format { problem })?;
+        Ok(Arc::new(config))
+    };
+    match spec.transport.kind {
+        TransportKind::Rdma => Ok(Vec::new()),
+        TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(one).collect(),
+    }
+}
+
 /// Ingress accounting of all ports, and the switches' buffers.
 fn buffers(
     spec: &NetworkSpec,
@@ -384,6 +401,8 @@ fn buffers(
             shared: (s.buffer - reserved[n]).get(),
             used: 0,
             alpha: in_65536ths(s.alpha),
+            limit_bytes: s.queue_limit.bytes.map_or(u64::MAX, Bytes::get),
+            limit_packets: s.queue_limit.packets.unwrap_or(u32::MAX),
             pfc: s.pfc.as_ref().map(|p| PfcState { xoff: Xoff::new(p.xoff), hysteresis: p.hysteresis.get() }),
             ecn: s.ecn,
             random: RandomStream::new(spec.seed, "switch", switches.len() as u64),

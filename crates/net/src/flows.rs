@@ -95,6 +95,9 @@ pub(crate) struct Outcome {
     pub marked: u64,
     pub packets: u64,
     pub victim_packets: u64,
+    pub dropped: u64,
+    pub spurious: u32,
+    pub gave_up: bool,
 }
 
 impl Outcome {
@@ -109,6 +112,9 @@ impl Outcome {
             marked: 0,
             packets: 0,
             victim_packets: 0,
+            dropped: 0,
+            spurious: 0,
+            gave_up: false,
         }
     }
 
@@ -128,6 +134,9 @@ impl Outcome {
             marked: self.marked,
             packets: self.packets,
             victim_packets: self.victim_packets,
+            dropped: self.dropped,
+            spurious: u64::from(self.spurious),
+            gave_up: self.gave_up,
         }
     }
 }
@@ -143,7 +152,7 @@ mod tests {
         // The flow, its places in the tables of senders and receivers, its start on the agenda.
         let waiting = size_of::<Flow>() + 2 * size_of::<u32>() + size_of::<Agenda>();
         assert_eq!((size_of::<Flow>(), waiting), (32, 44));
-        assert_eq!(size_of::<Outcome>(), 56);
+        assert_eq!(size_of::<Outcome>(), 72);
     }
 
     #[test]

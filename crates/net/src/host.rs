@@ -60,7 +60,7 @@ impl Simulation {
         debug_assert_eq!(packet.dst, host, "misrouted packet");
         self.totals.delivered += 1;
         match packet.kind {
-            PacketKind::Data => self.receive_data(host, slot),
+            PacketKind::Data | PacketKind::Bare => self.receive_data(host, slot),
             PacketKind::Ack | PacketKind::Nack => self.sender_ack(slot),
             _ => self.sender_signal(slot),
         }

@@ -21,6 +21,7 @@ mod sim;
 mod slab;
 pub mod spec;
 mod switch;
+mod tcp;
 mod timers;
 
 pub use build::BuildError;

@@ -3,6 +3,7 @@
 use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
 use farloop_engine::RandomStream;
+use farloop_tcp::{Range, SackBlocks};
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
 
@@ -24,6 +25,8 @@ pub(crate) const CLASSES: usize = DATA as usize + DATA_CLASSES;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacketKind {
     Data,
+    /// TCP: a segment without payload from the source, such as a SYN. Travels with the data.
+    Bare,
     Ack,
     /// A go-back-N negative acknowledgement.
     Nack,
@@ -43,6 +46,18 @@ pub(crate) enum PacketKind {
 pub(crate) const MARKED: u8 = 1;
 /// The packet occupies shared buffer of a lossy ingress (set while it waits in a switch).
 pub(crate) const LOSSY: u8 = 2;
+/// TCP: the packet is not ECN-capable.
+pub(crate) const NOT_ECT: u8 = 4;
+/// TCP: the sender has reduced its window.
+pub(crate) const CWR: u8 = 8;
+/// TCP: the last byte of the flow is in the packet.
+pub(crate) const FIN: u8 = 16;
+/// TCP: opens the connection.
+pub(crate) const SYN: u8 = 32;
+/// TCP: asks for the window.
+pub(crate) const PROBE: u8 = 64;
+/// TCP: a segment from the source that answers one (the ACK flag; of ACKs it goes without saying).
+pub(crate) const ANSWERS: u8 = 128;
 
 /// Telemetry records that travel inside the packet; longer paths use a side table.
 const INLINE_HOPS: usize = 5;
@@ -70,7 +85,8 @@ pub(crate) struct Packet {
     spill: u32,
     /// Size on the wire.
     pub wire: u16,
-    /// Data: how many hops stamped telemetry, kept or not. Others: see [`PacketKind`].
+    /// Data: how many hops stamped telemetry, kept or not. ACK: how many blocks of selective acknowledgement it carries. Others: see
+    /// [`PacketKind`].
     pub value: u16,
     pub kind: PacketKind,
     pub class: u8,
@@ -114,7 +130,8 @@ impl Packet {
     }
 }
 
-type Spill = [IntRecord; MAX_HOPS - INLINE_HOPS];
+/// What does not fit a packet: telemetry of long paths, and blocks of selective acknowledgement behind it.
+type Spill = [IntRecord; MAX_HOPS + SackBlocks::MAX - INLINE_HOPS];
 
 /// All packets of a simulation.
 #[derive(Default)]
@@ -181,18 +198,54 @@ impl Packets {
         if hop < INLINE_HOPS {
             packet.int[hop] = record(hop as u8);
         } else if hop < MAX_HOPS {
-            if packet.spill == NIL {
-                packet.spill = self.spill_free.pop().unwrap_or_else(|| {
-                    self.spill.push(Spill::default());
-                    self.spill.len() as u32 - 1
-                });
-            }
-            self.spill[packet.spill as usize][hop - INLINE_HOPS] = record(hop as u8);
+            self.put(slot, hop, record(hop as u8));
         } else {
             return false;
         }
-        packet.hops += 1;
+        self.slots[slot as usize].hops += 1;
         true
+    }
+
+    /// Writes entry `at` of a packet, in the side table where it does not fit the packet.
+    fn put(&mut self, slot: u32, at: usize, entry: IntRecord) {
+        let packet = &mut self.slots[slot as usize];
+        if at < INLINE_HOPS {
+            packet.int[at] = entry;
+            return;
+        }
+        if packet.spill == NIL {
+            packet.spill = self.spill_free.pop().unwrap_or_else(|| {
+                self.spill.push(Spill::default());
+                self.spill.len() as u32 - 1
+            });
+        }
+        self.spill[packet.spill as usize][at - INLINE_HOPS] = entry;
+    }
+
+    /// Has an ACK carry blocks of selective acknowledgement, behind its telemetry.
+    #[inline]
+    pub fn set_blocks(&mut self, slot: u32, blocks: &[Range]) {
+        self.slots[slot as usize].value = blocks.len() as u16;
+        let hops = usize::from(self.slots[slot as usize].hops);
+        for (i, block) in blocks.iter().enumerate() {
+            self.put(slot, hops + i, IntRecord::from_bits(u128::from(block.begin) << 64 | u128::from(block.end)));
+        }
+    }
+
+    /// The blocks that an ACK carries.
+    #[inline]
+    pub fn blocks(&self, slot: u32) -> SackBlocks {
+        let packet = &self.slots[slot as usize];
+        if packet.value == 0 {
+            return SackBlocks::NONE;
+        }
+        let entry = |at: usize| match at.checked_sub(INLINE_HOPS) {
+            None => packet.int[at],
+            Some(at) => self.spill[packet.spill as usize][at],
+        };
+        let first = usize::from(packet.hops);
+        let bits = (first..first + usize::from(packet.value)).map(|at| entry(at).to_bits());
+        bits.map(|bits| Range::new((bits >> 64) as u64, bits as u64)).collect()
     }
 
     /// Offers a hop's telemetry to a header with room for some entries only. Entries stay in path order, into which the wire's

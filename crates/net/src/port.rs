@@ -30,6 +30,8 @@ pub(crate) struct Port {
     pub pipe: Fifo,
     /// Bytes that wait in data classes.
     pub data_queue: u64,
+    /// Packets that wait in data classes.
+    pub data_packets: u32,
     /// Classes with waiting packets, as bits.
     pub waiting: u8,
     /// Classes that the neighbour paused, as bits.
@@ -62,6 +64,7 @@ impl Port {
             delay,
             pipe: Fifo::default(),
             data_queue: 0,
+            data_packets: 0,
             waiting: 0,
             paused: 0,
             unreliable: false,
@@ -100,6 +103,7 @@ impl Port {
         self.waiting |= 1 << class;
         if class >= DATA {
             self.data_queue += u64::from(packets[slot].wire);
+            self.data_packets += 1;
         }
     }
 
@@ -113,6 +117,7 @@ impl Port {
         }
         if class >= DATA {
             self.data_queue -= u64::from(packets[slot].wire);
+            self.data_packets -= 1;
         }
         slot
     }
@@ -194,6 +199,7 @@ impl PortStats {
             tx: Bytes::ZERO,
             packets: 0,
             dropped_buffer: 0,
+            dropped_limit: 0,
             dropped_agent: 0,
             lost: 0,
             corrupted: 0,

@@ -1,79 +1,65 @@
-//! The receiving endpoint of a flow: what to keep, what to acknowledge.
+//! The receiving endpoint of a flow: what the network must know of it, and the go-back-N of RDMA. TCP is in [`crate::tcp`].
 //!
-//! Every data packet is answered by one ACK that carries the next byte expected, the packet's ECN mark as the algorithm's
-//! receiver half sees it, its telemetry and its sending time. RDMA takes packets in order only, answers the first one after
-//! a gap with a NACK and the others behind it not at all. TCP keeps what arrives out of order.
+//! RDMA answers every data packet by one ACK that carries the next byte expected, the packet's ECN mark as the algorithm's receiver
+//! half sees it, its telemetry and its sending time. It takes packets in order only, answers the first one after a gap with a
+//! NACK and the others behind it not at all.
 
-use crate::packet::{CONTROL, DATA, MARKED, PacketKind};
+use crate::packet::{CONTROL, DATA, MARKED, NIL, PacketKind};
 use crate::sim::{DONE, NONE, Simulation};
 use crate::spec::TransportKind;
+use crate::tcp::TcpReceiver;
 use crate::timers::TimerSlots;
 use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Receiver};
 use farloop_units::{Bytes, Time};
-use std::collections::BTreeMap;
 
 /// State of an active flow at its destination.
 pub(crate) struct ReceiverState {
     pub flow: u32,
     pub host: u32,
-    mss_overhead: u16,
+    pub mss_overhead: u16,
     /// Next byte expected: everything before has been delivered.
     pub expected: u64,
-    /// TCP: what arrived beyond `expected`, as begin → end.
-    early: BTreeMap<u64, u64>,
     /// RDMA: the offset behind a gap that the last NACK was sent for; a lower one means that the sender went back.
     nacked_at: Option<u64>,
+    pub tcp: Option<Box<TcpReceiver>>,
     pub timers: TimerSlots,
-    cc: AnyReceiver,
-}
-
-impl ReceiverState {
-    /// Takes in `begin..end`, in any order.
-    fn keep(&mut self, begin: u64, end: u64) {
-        if end <= self.expected {
-            return;
-        }
-        let longest = self.early.entry(begin).or_insert(end);
-        *longest = end.max(*longest);
-        while let Some(first) = self.early.first_entry() {
-            if *first.key() > self.expected {
-                break;
-            }
-            self.expected = self.expected.max(first.remove());
-        }
-    }
+    pub cc: AnyReceiver,
 }
 
 impl Simulation {
-    /// A data packet reached its destination `host`; it leaves again as the ACK.
+    /// A data packet (or, of TCP, a bare one) reached its destination `host`; it leaves again as the ACK.
     pub(crate) fn receive_data(&mut self, host: u32, packet_slot: u32) {
         let packet = &self.packets[packet_slot];
         let (flow, seq, wire, marked) = (packet.flow, packet.seq, packet.wire, packet.flags & MARKED != 0);
         if self.receiver_of[flow as usize] == NONE {
             let info = self.flow_info(flow);
+            let algorithm = usize::from(self.flows.algorithm(flow));
+            let tcp = (self.transport.kind == TransportKind::Tcp)
+                .then(|| Box::new(TcpReceiver::new(self.tcp_configs[algorithm].clone())));
             let state = ReceiverState {
                 flow,
                 host,
                 mss_overhead: (info.packet - info.mss).get() as u16,
                 expected: 0,
-                early: BTreeMap::new(),
                 nacked_at: None,
+                tcp,
                 timers: TimerSlots::default(),
-                cc: self.algorithms[usize::from(self.flows.algorithm(flow))].receiver(&info),
+                cc: self.algorithms[algorithm].receiver(&info),
             };
             self.receiver_of[flow as usize] = self.receivers.insert(state);
         }
         let slot = self.receiver_of[flow as usize];
         if slot == DONE {
-            // A copy of something delivered long ago: the sender has missed the last ACK.
+            // A copy of something delivered long ago: an RDMA sender has missed the last ACK.
             return self.answer(host, packet_slot, PacketKind::Ack, self.flows.size(flow).get(), marked);
         }
         let receiver = &mut self.receivers[slot];
+        if receiver.tcp.is_some() {
+            return self.tcp_receive(host, slot, packet_slot);
+        }
         let payload = u64::from(wire - receiver.mss_overhead);
         let mut kind = PacketKind::Ack;
-        if self.transport.kind == TransportKind::Tcp {
-            receiver.keep(seq, seq + payload);
-        } else if seq <= receiver.expected {
+        if seq <= receiver.expected {
             receiver.expected = receiver.expected.max(seq + payload);
             receiver.nacked_at = None;
         } else {
@@ -124,6 +110,18 @@ impl Simulation {
         self.host_send(host, packet_slot);
     }
 
+    /// The sender of a TCP flow knows that everything has arrived: nothing that its receiver remembers is needed any more.
+    pub(crate) fn retire_receiver(&mut self, flow: u32) {
+        let slot = self.receiver_of[flow as usize];
+        if slot < DONE {
+            let receiver = self.receivers.remove(slot);
+            if let Some(tcp) = receiver.tcp.filter(|tcp| tcp.held() != NIL) {
+                self.packets.remove(tcp.held());
+            }
+        }
+        self.receiver_of[flow as usize] = DONE;
+    }
+
     /// Calls the algorithm's receiver half outside a data packet.
     pub(crate) fn with_receiver(&mut self, slot: u32, f: impl FnOnce(&mut AnyReceiver, &mut Ctx<'_>)) {
         let mut effects = std::mem::take(&mut self.effects);
@@ -134,11 +132,11 @@ impl Simulation {
         self.effects = effects;
     }
 
-    fn receiver_effects(&mut self, slot: u32, effects: &mut Vec<Effect>) {
+    pub(crate) fn receiver_effects(&mut self, slot: u32, effects: &mut Vec<Effect>) {
         for effect in effects.drain(..) {
             match effect {
-                Effect::Arm(timer, at) => self.arm_receiver_timer(slot, timer, at.max(self.now)),
-                Effect::Cancel(timer) => self.arm_receiver_timer(slot, timer, Time::NEVER),
+                Effect::Arm(timer, at) => self.arm_receiver_timer(slot, 1 + timer.0 as usize, at.max(self.now)),
+                Effect::Cancel(timer) => self.arm_receiver_timer(slot, 1 + timer.0 as usize, Time::NEVER),
                 Effect::Emit(signal) => {
                     let (flow, host) = (self.receivers[slot].flow, self.receivers[slot].host);
                     let packet = self.signal_packet(flow, signal);
@@ -147,43 +145,6 @@ impl Simulation {
                     self.host_send(host, index);
                 }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use farloop_cc::{AnyReceiver, EchoReceiver};
-    use proptest::prelude::*;
-
-    fn receiver() -> ReceiverState {
-        ReceiverState {
-            flow: 0,
-            host: 0,
-            mss_overhead: 78,
-            expected: 0,
-            early: BTreeMap::new(),
-            nacked_at: None,
-            timers: TimerSlots::default(),
-            cc: AnyReceiver::Dyn(Box::new(EchoReceiver)),
-        }
-    }
-
-    proptest! {
-        /// Segments in any order, some twice: all bytes are delivered once the last gap is filled, and never before.
-        #[test]
-        fn any_arrival_order_delivers_everything(order in Just((0u64..40).collect::<Vec<_>>()).prop_shuffle(), twice in 0usize..40) {
-            let mut r = receiver();
-            let mut seen = [false; 40];
-            for (i, &k) in order.iter().enumerate() {
-                r.keep(k * 100, k * 100 + 100);
-                seen[k as usize] = true;
-                if i == twice { r.keep(order[0] * 100, order[0] * 100 + 100); }
-                let prefix = seen.iter().take_while(|s| **s).count() as u64;
-                prop_assert_eq!(r.expected, prefix * 100);
-            }
-            prop_assert!(r.early.is_empty());
         }
     }
 }

@@ -52,6 +52,12 @@ pub struct FlowRow {
     /// How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept
     /// the flow from sending). A flow with any is a victim of congestion elsewhere.
     pub victim_packets: u64,
+    /// Data packets that were dropped, lost or damaged on their way before the flow was over.
+    pub dropped: u64,
+    /// How often TCP found out that a repair had been unnecessary.
+    pub spurious: u64,
+    /// TCP gave up after too many timeouts in a row.
+    pub gave_up: bool,
 }
 
 /// PFC pauses of one egress port for one reason.
@@ -99,6 +105,8 @@ pub struct PortRow {
     pub packets: u64,
     /// Data packets dropped for lack of buffer on their way to this port.
     pub dropped_buffer: u64,
+    /// Data packets dropped because this port's queue had reached its limit.
+    pub dropped_limit: u64,
     /// Data packets dropped by a port agent.
     pub dropped_agent: u64,
     /// Packets lost on this port's link.
@@ -170,6 +178,8 @@ pub struct Totals {
     pub delivered: u64,
     /// Dropped for lack of buffer.
     pub dropped_buffer: u64,
+    /// Dropped because a port's queue had reached its limit.
+    pub dropped_limit: u64,
     /// Dropped by port agents.
     pub dropped_agent: u64,
     /// Lost on links.
@@ -184,6 +194,8 @@ pub struct Totals {
     pub bytes_per_packet: u64,
     /// Flows that delivered all of their size.
     pub finished: u64,
+    /// Flows that gave up.
+    pub gave_up: u64,
 }
 
 /// A check of a run's own consistency.

@@ -1,7 +1,7 @@
-//! The sending endpoint of a flow: what to send next, what an ACK means, how a loss is repaired.
+//! The sending endpoint of a flow: what the NIC must know of it, and the go-back-N of RDMA. TCP is in [`crate::tcp`].
 //!
 //! ```text
-//!            duplicate ACKs (TCP) or NACK (RDMA)
+//!                          NACK
 //!   Open ───────────────────────────────────────► Recovery
 //!     ▲        ACK of everything sent before           │
 //!     └────────────────────────────────────────────────┤
@@ -9,15 +9,14 @@
 //!     └───────────── go back to snd_una ◄───────── (either)
 //! ```
 //!
-//! RDMA: a NACK moves `snd_nxt` back to the gap (go-back-N), as RoCE NICs do. TCP: NewReno (RFC 6582) — the third duplicate
-//! ACK resends the first gap, each partial ACK the next one; duplicate ACKs count as packets that left the network. Both: a
-//! timeout goes back to `snd_una` and doubles until new data is acknowledged (RFC 6298 §5.5).
+//! A NACK moves `snd_nxt` back to the gap (go-back-N), as RoCE NICs do. A timeout goes back to `snd_una` and doubles until new
+//! data is acknowledged (RFC 6298 §5.5).
 
 use crate::flows::Outcome;
 use crate::packet::{CONTROL, DATA, MARKED, Packet, PacketKind};
 use crate::sim::Simulation;
-use crate::spec::TransportKind;
-use crate::timers::{RTO, TimerSlots};
+use crate::tcp::TcpSender;
+use crate::timers::{TRANSPORT, TimerSlots};
 use farloop_cc::{Ack, AnySender, Control, Ctx, Effect, FlowInfo, Loss, LossKind, Sender, Sent, Signal};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -37,9 +36,47 @@ pub(crate) struct Plan {
     pub host: u32,
     pub dst: u32,
     pub class: u8,
-    pub kind: TransportKind,
+    /// Payload to send in all; [`u64::MAX`] for unlimited flows.
     pub limit: u64,
-    pub rto: Delta,
+    pub endpoint: Endpoint,
+}
+
+/// How losses are repaired.
+pub(crate) enum Endpoint {
+    Rdma(GoBackN),
+    Tcp(Box<TcpSender>),
+}
+
+/// What an RDMA sender remembers.
+pub(crate) struct GoBackN {
+    snd_una: u64,
+    snd_nxt: u64,
+    /// Highest byte ever sent.
+    snd_max: u64,
+    /// Data up to here was sent when recovery began; `None` outside recovery.
+    recover: Option<u64>,
+    rto: Delta,
+    backoff: u8,
+}
+
+impl GoBackN {
+    /// Before the first packet, with a retransmission timeout of `rto`.
+    pub fn new(rto: Delta) -> GoBackN {
+        GoBackN { snd_una: 0, snd_nxt: 0, snd_max: 0, recover: None, rto, backoff: 0 }
+    }
+
+    #[inline]
+    fn in_flight(&self) -> u64 {
+        self.snd_nxt - self.snd_una
+    }
+
+    /// When the retransmission timer should fire.
+    fn deadline(&self, now: Time, limit: u64) -> Time {
+        if self.snd_una >= self.snd_max || self.snd_una >= limit {
+            return Time::NEVER;
+        }
+        now.saturating_add(self.rto * (1 << self.backoff))
+    }
 }
 
 /// State of an active flow at its source.
@@ -49,28 +86,17 @@ pub(crate) struct SenderState {
     pub dst: u32,
     pub place: Place,
     pub class: u8,
-    tcp: bool,
-    /// The gap at `snd_una` goes out next, whatever the window says.
-    resend_first: bool,
-    /// Data up to here was sent when recovery began; `None` outside recovery.
-    recover: Option<u64>,
-    duplicates: u32,
-    mss: u16,
+    pub mss: u16,
     /// Headers and framing of a data packet.
-    overhead: u16,
-    /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to `snd_nxt` when stopped.
+    pub overhead: u16,
+    /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
     pub limit: u64,
-    pub snd_una: u64,
-    pub snd_nxt: u64,
-    /// Highest byte ever sent.
-    snd_max: u64,
+    pub endpoint: Endpoint,
     control: Control,
     /// Pacing gap after a full packet at the current rate.
     gap: Delta,
-    last_send: Time,
-    last_wire: u16,
-    backoff: u8,
-    rto: Delta,
+    pub last_send: Time,
+    pub last_wire: u16,
     pub timers: TimerSlots,
     pub latest_rtt: Delta,
     pub outcome: Outcome,
@@ -78,7 +104,7 @@ pub(crate) struct SenderState {
 }
 
 impl SenderState {
-    /// The state of a flow that starts, with `plan.limit` payload bytes to send.
+    /// The state of a flow that starts.
     pub fn new(plan: Plan, info: &FlowInfo, flow: u32, cc: AnySender) -> SenderState {
         let control = cc.control();
         let mut sender = SenderState {
@@ -87,22 +113,14 @@ impl SenderState {
             dst: plan.dst,
             place: Place::Blocked,
             class: DATA + plan.class,
-            tcp: plan.kind == TransportKind::Tcp,
-            resend_first: false,
-            recover: None,
-            duplicates: 0,
             mss: info.mss.get() as u16,
             overhead: (info.packet - info.mss).get() as u16,
             limit: plan.limit,
-            snd_una: 0,
-            snd_nxt: 0,
-            snd_max: 0,
+            endpoint: plan.endpoint,
             control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
             gap: Delta::ZERO,
             last_send: Time::ZERO,
             last_wire: 0,
-            backoff: 0,
-            rto: plan.rto,
             timers: TimerSlots::default(),
             latest_rtt: Delta::ZERO,
             outcome: Outcome::new(flow),
@@ -113,7 +131,11 @@ impl SenderState {
     }
 
     #[inline]
-    fn take_control(&mut self, control: Control) {
+    pub fn take_control(&mut self, control: Control) {
+        let control = match &mut self.endpoint {
+            Endpoint::Rdma(_) => control,
+            Endpoint::Tcp(tcp) => tcp.take_control(control, self.cc.ssthresh()),
+        };
         if control.pacing != self.control.pacing {
             let full = Bytes::new(u64::from(self.mss) + u64::from(self.overhead));
             self.gap = if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
@@ -126,32 +148,18 @@ impl SenderState {
         self.control
     }
 
-    /// Payload in flight; TCP's duplicate ACKs each stand for a packet that left the network.
-    #[inline]
-    fn in_flight(&self) -> u64 {
-        let left = u64::from(self.duplicates) * u64::from(self.mss);
-        (self.snd_nxt - self.snd_una).saturating_sub(left)
-    }
-
-    #[inline]
-    fn next_payload(&self) -> u64 {
-        (self.limit - self.snd_nxt).min(u64::from(self.mss))
-    }
-
     /// Whether there is a packet that the window allows. TCP sends what fits into the window; an RDMA NIC that paces by rate sends while
     /// there is less than the window in flight, as the window counts bytes: a window of 6.8 packets must not become one of 6, which at
     /// 10 Gbps and 20 µs would take an eighth from its flow.
     #[inline]
     pub fn sendable(&self) -> bool {
-        if self.resend_first {
-            return true;
+        match &self.endpoint {
+            Endpoint::Rdma(state) => {
+                let in_flight = state.in_flight();
+                state.snd_nxt < self.limit && (in_flight == 0 || in_flight < self.control.cwnd.get())
+            }
+            Endpoint::Tcp(tcp) => tcp.ready(),
         }
-        if self.snd_nxt >= self.limit {
-            return false;
-        }
-        let in_flight = self.in_flight();
-        let first = if self.tcp { self.next_payload() } else { 1 };
-        in_flight == 0 || in_flight + first <= self.control.cwnd.get()
     }
 
     /// When pacing allows the next packet: re-timed from the last one whenever the rate changes.
@@ -168,64 +176,55 @@ impl SenderState {
         let gap = if self.control.pacing == Rate::MAX { Delta::ZERO } else { self.control.pacing.time_to_send(wire) };
         self.last_send.saturating_add(gap)
     }
-
-    /// Everything sent is acknowledged, and there is nothing more.
-    fn done(&self) -> bool {
-        self.snd_una >= self.limit
-    }
-
-    /// When the retransmission timer should fire.
-    fn rto_deadline(&self, now: Time) -> Time {
-        if self.snd_una >= self.snd_max || self.done() {
-            return Time::NEVER;
-        }
-        now.saturating_add(self.rto * (1 << self.backoff))
-    }
 }
 
 impl Simulation {
     /// Sends the next packet of the flow in `slot`, whose host's transmitter is free.
+    #[inline]
     pub(crate) fn send_data(&mut self, slot: u32) {
         let now = self.now;
         let sender = &mut self.senders[slot];
-        let (seq, again) = if sender.resend_first {
-            sender.resend_first = false;
-            (sender.snd_una, true)
-        } else {
-            (sender.snd_nxt, sender.snd_nxt < sender.snd_max)
-        };
+        let Endpoint::Rdma(state) = &mut sender.endpoint else { return self.tcp_send(slot) };
+        let (seq, again) = (state.snd_nxt, state.snd_nxt < state.snd_max);
         let payload = (sender.limit - seq).min(u64::from(sender.mss));
-        let wire = payload as u16 + sender.overhead;
-        if seq == sender.snd_nxt {
-            sender.snd_nxt += payload;
-        }
-        sender.snd_max = sender.snd_max.max(seq + payload);
-        sender.last_send = now;
-        sender.last_wire = wire;
-        sender.outcome.packets += 1;
-        sender.outcome.retransmitted += u64::from(again);
-        let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
-        packet.seq = seq;
-        packet.sent = now;
-        let (host, flow) = (sender.host, sender.flow);
-        if sender.timers.deadline[RTO] == Time::NEVER {
-            let deadline = sender.rto_deadline(now);
-            self.arm_sender_timer(slot, RTO, deadline);
-        }
-        let p = self.hosts[host as usize].port;
-        let index = self.packets.insert(packet);
-        self.totals.injected += 1;
-        let port = &mut self.ports[p as usize];
-        port.launch(&mut self.packets, &mut self.calendar, self.arrival_base + p, index, now);
-        let sender = &self.senders[slot];
+        state.snd_nxt += payload;
+        state.snd_max = state.snd_max.max(state.snd_nxt);
         let sent = Sent {
             seq: Bytes::new(seq),
             payload: Bytes::new(payload),
-            in_flight: Bytes::new(sender.in_flight()),
+            in_flight: Bytes::new(state.in_flight()),
             retransmission: again,
         };
+        let deadline = match sender.timers.deadline[TRANSPORT] {
+            Time::NEVER => Some(state.deadline(now, sender.limit)),
+            _ => None,
+        };
+        let wire = payload as u16 + sender.overhead;
+        let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
+        packet.seq = seq;
+        packet.sent = now;
+        if let Some(deadline) = deadline {
+            self.arm_sender_timer(slot, TRANSPORT, deadline);
+        }
+        self.launch_data(slot, packet, again);
         self.with_sender(slot, |cc, ctx| cc.on_send(ctx, &sent));
-        debug_assert_eq!(self.senders[slot].flow, flow);
+    }
+
+    /// Puts a packet of the flow in `slot` on the wire; `again` if it was sent before.
+    #[inline(always)] // a call would copy the packet once more
+    pub(crate) fn launch_data(&mut self, slot: u32, packet: Packet, again: bool) {
+        let sender = &mut self.senders[slot];
+        sender.last_send = self.now;
+        sender.last_wire = packet.wire;
+        if packet.kind == PacketKind::Data {
+            sender.outcome.packets += 1;
+            sender.outcome.retransmitted += u64::from(again);
+        }
+        let p = self.hosts[sender.host as usize].port;
+        let index = self.packets.insert(packet);
+        self.totals.injected += 1;
+        let port = &mut self.ports[p as usize];
+        port.launch(&mut self.packets, &mut self.calendar, self.arrival_base + p, index, self.now);
     }
 
     /// An ACK or NACK reached the source of its flow.
@@ -238,57 +237,42 @@ impl Simulation {
             return self.packets.remove(packet_slot); // an ACK of a flow that has finished
         }
         let sender = &mut self.senders[slot];
+        let Endpoint::Rdma(state) = &mut sender.endpoint else { return self.tcp_ack(slot, packet_slot) };
         sender.outcome.marked += u64::from(marked);
         sender.latest_rtt = rtt;
-        let acked = seq.saturating_sub(sender.snd_una);
+        let acked = seq.saturating_sub(state.snd_una);
         let mut loss = None;
         if acked > 0 {
-            sender.snd_una = seq;
-            sender.snd_nxt = sender.snd_nxt.max(seq);
-            sender.backoff = 0;
-            // What was to be sent again has arrived.
-            sender.resend_first = false;
-            let duplicates = std::mem::take(&mut sender.duplicates);
-            match sender.recover {
-                Some(recover) if seq >= recover => sender.recover = None,
-                // A partial ACK: the next gap is lost too. The acknowledged packets left the network as duplicates, all but
-                // the one that was sent again (RFC 6582 §3.2 step 3).
-                Some(_) if sender.tcp => {
-                    sender.resend_first = true;
-                    let packets = acked.div_ceil(u64::from(sender.mss)) as u32;
-                    sender.duplicates = duplicates.saturating_sub(packets - 1);
-                }
-                _ => {}
-            }
-        } else if sender.tcp && kind == PacketKind::Ack && sender.snd_nxt > sender.snd_una {
-            sender.duplicates += 1;
-            if sender.duplicates == self.transport.dup_ack_threshold && sender.recover.is_none() {
-                loss = Some(LossKind::FastRetransmit);
-                sender.recover = Some(sender.snd_max);
-                sender.resend_first = true;
+            state.snd_una = seq;
+            state.snd_nxt = state.snd_nxt.max(seq);
+            state.backoff = 0;
+            if state.recover.is_some_and(|recover| seq >= recover) {
+                state.recover = None;
             }
         }
-        if kind == PacketKind::Nack && seq < sender.snd_nxt {
-            loss = sender.recover.is_none().then_some(LossKind::FastRetransmit);
-            sender.recover = Some(sender.snd_max);
+        if kind == PacketKind::Nack && seq < state.snd_nxt {
+            loss = state.recover.is_none().then_some(LossKind::FastRetransmit);
+            state.recover = Some(state.snd_max);
         }
         let loss = loss.map(|kind| Loss {
             kind,
-            in_flight: Bytes::new(sender.snd_nxt - sender.snd_una),
-            snd_nxt: Bytes::new(sender.snd_nxt),
+            in_flight: Bytes::new(state.in_flight()),
+            snd_nxt: Bytes::new(state.snd_nxt),
         });
         if kind == PacketKind::Nack {
-            sender.snd_nxt = sender.snd_una;
+            state.snd_nxt = state.snd_una;
         }
+        let done = state.snd_una >= sender.limit;
+        let (una, nxt, in_recovery) = (state.snd_una, state.snd_nxt, state.recover.is_some());
         if acked > 0 {
-            let deadline = sender.rto_deadline(self.now);
-            self.arm_sender_timer(slot, RTO, deadline);
+            let deadline = state.deadline(self.now, sender.limit);
+            self.arm_sender_timer(slot, TRANSPORT, deadline);
+            if done {
+                self.packets.remove(packet_slot);
+                return self.retire(slot, true);
+            }
         }
         let sender = &mut self.senders[slot];
-        if acked > 0 && sender.done() {
-            self.packets.remove(packet_slot);
-            return self.retire(slot);
-        }
         let mut effects = std::mem::take(&mut self.effects);
         {
             let mut ctx = Ctx::new(self.now, &mut self.hosts[sender.host as usize].random, &mut effects);
@@ -297,13 +281,13 @@ impl Simulation {
             }
             let ack = Ack {
                 acked: Bytes::new(acked),
-                ack_seq: Bytes::new(sender.snd_una),
-                snd_nxt: Bytes::new(sender.snd_nxt),
-                in_flight: Bytes::new(sender.in_flight()),
+                ack_seq: Bytes::new(una),
+                snd_nxt: Bytes::new(nxt),
+                in_flight: Bytes::new(nxt - una),
                 rtt,
                 ecn_echo: marked,
-                in_recovery: sender.recover.is_some(),
-                app_limited: sender.snd_nxt >= sender.limit,
+                in_recovery,
+                app_limited: nxt >= sender.limit,
                 delivery: None,
                 int: self.packets.int(packet_slot, &mut self.scratch),
             };
@@ -334,22 +318,21 @@ impl Simulation {
         self.reschedule(slot);
     }
 
-    /// The retransmission timer of the flow in `slot` fired.
+    /// The transport's timer of the flow in `slot` fired.
     pub(crate) fn sender_timeout(&mut self, slot: u32) {
         let sender = &mut self.senders[slot];
+        let Endpoint::Rdma(state) = &mut sender.endpoint else { return self.tcp_timer(slot) };
         let loss = Loss {
             kind: LossKind::Timeout,
-            in_flight: Bytes::new(sender.snd_nxt - sender.snd_una),
-            snd_nxt: Bytes::new(sender.snd_nxt),
+            in_flight: Bytes::new(state.in_flight()),
+            snd_nxt: Bytes::new(state.snd_nxt),
         };
         sender.outcome.timeouts += 1;
-        sender.snd_nxt = sender.snd_una;
-        sender.duplicates = 0;
-        sender.recover = None;
-        sender.resend_first = false;
-        sender.backoff = (sender.backoff + 1).min(6); // RFC 6298 §5.5; 64 times the RTO is far beyond any path here
-        let deadline = sender.rto_deadline(self.now);
-        self.arm_sender_timer(slot, RTO, deadline);
+        state.snd_nxt = state.snd_una;
+        state.recover = None;
+        state.backoff = (state.backoff + 1).min(6); // RFC 6298 §5.5; 64 times the RTO is far beyond any path here
+        let deadline = state.deadline(self.now, sender.limit);
+        self.arm_sender_timer(slot, TRANSPORT, deadline);
         self.with_sender(slot, |cc, ctx| cc.on_loss(ctx, &loss));
         self.reschedule(slot);
     }
@@ -368,7 +351,7 @@ impl Simulation {
     }
 
     #[inline]
-    fn sender_effects(&mut self, slot: u32, effects: &mut Vec<Effect>) {
+    pub(crate) fn sender_effects(&mut self, slot: u32, effects: &mut Vec<Effect>) {
         for effect in effects.drain(..) {
             match effect {
                 Effect::Arm(timer, at) => self.arm_sender_timer(slot, 1 + timer.0 as usize, at.max(self.now)),
@@ -397,25 +380,32 @@ impl Simulation {
     /// The application of the flow in `slot` has no more to send than what was sent.
     pub(crate) fn stop_sender(&mut self, slot: u32) {
         let sender = &mut self.senders[slot];
-        sender.limit = sender.limit.min(sender.snd_max);
-        if sender.done() {
-            self.retire(slot);
+        let (sent, done) = match &mut sender.endpoint {
+            Endpoint::Rdma(state) => (state.snd_max, state.snd_una >= sender.limit.min(state.snd_max)),
+            Endpoint::Tcp(tcp) => tcp.stop(self.now),
+        };
+        sender.limit = sender.limit.min(sent);
+        if done {
+            self.retire(slot, true);
         } else {
             self.reschedule(slot);
         }
     }
 
-    /// The last byte is acknowledged: keep the row, free the state.
-    fn retire(&mut self, slot: u32) {
+    /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keep the row, free the state.
+    pub(crate) fn retire(&mut self, slot: u32, delivered: bool) {
         let sender = self.senders.remove(slot);
         self.sender_of[sender.flow as usize] = crate::sim::DONE;
         let mut outcome = sender.outcome;
         // A flow that was stopped has no completion time.
-        if sender.limit == self.flows.size(sender.flow).get() {
+        if delivered && sender.limit == self.flows.size(sender.flow).get() {
             outcome.finish = self.now;
             self.totals.finished += 1;
         }
         self.outcomes.push(outcome);
+        if matches!(sender.endpoint, Endpoint::Tcp(_)) && outcome.finish != Time::NEVER {
+            self.retire_receiver(sender.flow);
+        }
         let host = &mut self.hosts[sender.host as usize];
         match sender.place {
             Place::Blocked => {}

@@ -14,13 +14,16 @@ use crate::receiver::ReceiverState;
 use crate::result::{FlowRow, Invariant, RunResult, Totals};
 use crate::routing::Routes;
 use crate::sample::Recorder;
-use crate::sender::{Plan, SenderState};
+use crate::sender::{Endpoint, GoBackN, Plan, SenderState};
 use crate::slab::Slab;
-use crate::spec::{FlowSpec, NetworkSpec, NodeSpec, TransportSpec};
+use crate::spec::{FlowSpec, NetworkSpec, NodeSpec, TransportKind, TransportSpec};
 use crate::switch::{Ingress, Switch};
+use crate::tcp::TcpSender;
 use farloop_cc::{AnyParams, Effect, FlowInfo, IntRecord, Sender};
 use farloop_engine::{Calendar, LogicalProcess};
+use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Time};
+use std::sync::Arc;
 
 /// A flow has no state yet.
 pub(crate) const NONE: u32 = NIL;
@@ -73,6 +76,8 @@ pub struct Simulation {
     pub(crate) transport: TransportSpec,
     pub(crate) algorithms: Vec<AnyParams>,
     pub(crate) formats: Vec<Format>,
+    /// What the endpoints of each algorithm's flows are set to, where they are TCP.
+    pub(crate) tcp_configs: Vec<Arc<Config>>,
     pub(crate) intra_rtt: Delta,
     pub(crate) flows: Flows,
     pub(crate) sender_of: Vec<u32>,
@@ -194,8 +199,20 @@ impl Simulation {
             stats.row.corrupted += 1;
             self.totals.corrupted += 1;
         }
-        self.packets.remove(slot);
+        self.discard(slot);
         true
+    }
+
+    /// Forgets a packet that will not arrive.
+    pub(crate) fn discard(&mut self, slot: u32) {
+        let packet = &self.packets[slot];
+        if packet.kind == PacketKind::Data {
+            let sender = self.sender_of[packet.flow as usize];
+            if sender < GONE {
+                self.senders[sender].outcome.dropped += 1;
+            }
+        }
+        self.packets.remove(slot);
     }
 
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
@@ -257,16 +274,23 @@ impl Simulation {
         let spec = self.flows.get(flow);
         let info = self.flow_info(flow);
         let cc = self.algorithms[spec.algorithm as usize].sender(&info);
-        let plan = Plan {
-            host,
-            dst: self.host_of(spec.dst),
-            class: spec.class,
-            kind: self.transport.kind,
-            limit: spec.size.get(),
-            rto: if self.crosses(flow) { self.transport.rto_cross } else { self.transport.rto_intra },
+        let limit = spec.size.get();
+        let endpoint = match self.transport.kind {
+            TransportKind::Rdma if self.crosses(flow) => Endpoint::Rdma(GoBackN::new(self.transport.rto_cross)),
+            TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(self.transport.rto_intra)),
+            TransportKind::Tcp => {
+                let config = self.tcp_configs[spec.algorithm as usize].clone();
+                let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
+                let tcp = TcpSender::new(config, self.transport.tcp.pacing, wire_per_payload);
+                Endpoint::Tcp(Box::new(tcp))
+            }
         };
+        let plan = Plan { host, dst: self.host_of(spec.dst), class: spec.class, limit, endpoint };
         let slot = self.senders.insert(SenderState::new(plan, &info, flow, cc));
         self.sender_of[flow as usize] = slot;
+        if self.transport.kind == TransportKind::Tcp {
+            return self.tcp_open(slot, info.base_rtt);
+        }
         self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
         self.reschedule(slot);
     }
@@ -314,13 +338,17 @@ impl Simulation {
     pub(crate) fn flow_info(&self, flow: u32) -> FlowInfo {
         let spec = self.flows.get(flow);
         let format = self.formats[spec.algorithm as usize];
+        let packets = self.transport.tcp.initial_cwnd.filter(|_| self.transport.kind == TransportKind::Tcp);
+        let default_cwnd = packets
+            .filter(|_| spec.initial_rate.is_none())
+            .map(|packets| Bytes::new(u64::from(packets) * u64::from(format.mss)));
         let line_rate = self.ports[self.hosts[self.host_of(spec.src) as usize].port as usize].rate;
         FlowInfo {
             base_rtt: self.base_rtt(flow),
             intra_rtt: self.intra_rtt,
             line_rate,
             initial_rate: spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)),
-            initial_cwnd: spec.initial_cwnd,
+            initial_cwnd: spec.initial_cwnd.or(default_cwnd),
             mss: Bytes::new(u64::from(format.mss)),
             packet: Bytes::new(u64::from(format.packet)),
         }
@@ -334,7 +362,7 @@ impl Simulation {
         path::base_rtt(&self.path(src, dst, flow), &self.path(dst, src, flow), format.packet, format.ack_wire)
     }
 
-    /// Completion time of the flow alone in the empty network; zero for unlimited flows.
+    /// Completion time of the flow alone in the empty network, a handshake included; zero for unlimited flows.
     fn ideal_completion(&self, flow: u32) -> Delta {
         let spec = self.flows.get(flow);
         if spec.size == Bytes::MAX {
@@ -343,8 +371,14 @@ impl Simulation {
         let format = self.formats[spec.algorithm as usize];
         let (full, rest) = path::split(spec.size, format.mss);
         let last = if rest > 0 { rest + format.packet - format.mss } else { 0 };
-        let path = self.path(self.host_of(spec.src), self.host_of(spec.dst), flow);
-        path::ideal_time(&path, full, format.packet, last)
+        let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
+        let path = self.path(src, dst, flow);
+        let handshake = if self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake {
+            path::base_rtt(&path, &self.path(dst, src, flow), format.ack_wire, format.ack_wire)
+        } else {
+            Delta::ZERO
+        };
+        handshake + path::ideal_time(&path, full, format.packet, last)
     }
 
     /// What the simulation gives back, as of the end of its specification, and the checks of its invariants. For who moves
@@ -352,6 +386,11 @@ impl Simulation {
     pub fn finish(mut self) -> RunResult {
         let end = if self.end == Time::NEVER { self.now } else { self.end };
         self.now = end;
+        // What receivers keep for an ACK has been delivered.
+        let held: Vec<u32> = self.receivers.iter().filter_map(|r| r.tcp.as_ref()).map(|tcp| tcp.held()).collect();
+        for slot in held.into_iter().filter(|slot| *slot != NIL) {
+            self.packets.remove(slot);
+        }
         let flows = self.flow_rows();
         let mut ports = Vec::with_capacity(self.ports.len());
         for (port, stats) in self.ports.iter().zip(&mut self.stats) {
@@ -412,7 +451,8 @@ impl Simulation {
     }
 
     fn invariants(&self, totals: &Totals, ports: &[crate::result::PortRow]) -> Vec<Invariant> {
-        let dropped = totals.dropped_buffer + totals.dropped_agent + totals.lost + totals.corrupted;
+        let dropped =
+            totals.dropped_buffer + totals.dropped_limit + totals.dropped_agent + totals.lost + totals.corrupted;
         let accounted = totals.delivered + dropped + totals.in_flight;
         let conservation = Invariant {
             name: "conservation",

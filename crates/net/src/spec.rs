@@ -3,6 +3,7 @@
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
 use farloop_cc::{AnyParams, Needs};
+pub use farloop_tcp::Recovery;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// Index of a node in [`NetworkSpec::nodes`].
@@ -79,6 +80,8 @@ pub struct SwitchSpec {
     pub buffer: Bytes,
     /// Dynamic threshold α of lossy classes: a queue may hold α times the free shared buffer.
     pub alpha: f64,
+    /// How long the data queue of a port may grow, whatever its share of the buffer.
+    pub queue_limit: QueueLimit,
     /// Priority flow control for data; `None` makes data lossy.
     pub pfc: Option<PfcSpec>,
     /// ECN marking of data.
@@ -89,6 +92,21 @@ pub struct SwitchSpec {
     pub int: bool,
     /// Give the ports the algorithms' port agents.
     pub agents: bool,
+}
+
+/// The longest data queue of a port: a lossy packet that would make it longer is dropped (drop-tail). Packets that came by a link with
+/// PFC are not subject to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueLimit {
+    /// In bytes on the wire; `None` for no such limit.
+    pub bytes: Option<Bytes>,
+    /// In packets; `None` for no such limit.
+    pub packets: Option<u32>,
+}
+
+impl QueueLimit {
+    /// None but the buffer.
+    pub const NONE: QueueLimit = QueueLimit { bytes: None, packets: None };
 }
 
 /// What chooses among egress ports on equally short paths (equal-cost multi-path).
@@ -168,12 +186,12 @@ pub struct TransportSpec {
     /// Header bytes that carry them, in every data packet, ACK and signal of an algorithm that reads telemetry;
     /// [`IntCarriage::header_bytes`] unless a scenario says otherwise.
     pub int_bytes: Bytes,
-    /// Retransmission timeout of flows inside a datacenter.
+    /// Retransmission timeout of RDMA flows inside a datacenter.
     pub rto_intra: Delta,
-    /// Retransmission timeout of flows across datacenters.
+    /// Retransmission timeout of RDMA flows across datacenters.
     pub rto_cross: Delta,
-    /// Duplicate ACKs that trigger a fast retransmit (TCP).
-    pub dup_ack_threshold: u32,
+    /// What TCP endpoints do.
+    pub tcp: TcpSpec,
     /// ACKs and signals travel in a class of strict priority that is never paused nor dropped for lack of buffer;
     /// otherwise with the data.
     pub control_priority: bool,
@@ -216,8 +234,69 @@ impl IntCarriage {
 pub enum TransportKind {
     /// RoCE-like: the receiver takes packets in order only and sends a NACK at a gap; the sender goes back to it.
     Rdma,
-    /// TCP-like: the receiver keeps what arrives, duplicate ACKs trigger a fast retransmit of the first gap (NewReno).
+    /// TCP, as `farloop-tcp` implements it.
     Tcp,
+}
+
+/// What a TCP endpoint does, beside its congestion control.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TcpSpec {
+    /// How losses are found.
+    pub recovery: Recovery,
+    /// Flows begin with SYN and SYN-ACK; otherwise connections are open, and their round-trip time is known, when they start.
+    pub handshake: bool,
+    /// How long an ACK may be kept back; `None` to acknowledge every packet at once.
+    pub delayed_ack: Option<Delta>,
+    /// With `delayed_ack`: every so many packets are acknowledged at the latest.
+    pub ack_every: u32,
+    /// Lower bound of the retransmission timeout.
+    pub min_rto: Delta,
+    /// Retransmission timeout before the first round-trip time sample.
+    pub initial_rto: Delta,
+    /// Timeouts in a row after which a flow gives up.
+    pub max_retries: u32,
+    /// Window to start with, in packets, of flows that set neither a window nor a rate; `None` for the algorithm's own.
+    pub initial_cwnd: Option<u32>,
+    /// How far a sender may be ahead of what is acknowledged; at most 1 GiB.
+    pub receive_window: Bytes,
+    /// Send new packets for the first duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Duplicate ACKs that mean a loss.
+    pub dup_ack_threshold: u32,
+    /// Pacing of algorithms that give no rate; `None` for none.
+    pub pacing: Option<LinuxPacing>,
+    /// A uniform random time up to this is added to each round-trip time sample.
+    pub rtt_noise: Delta,
+}
+
+impl Default for TcpSpec {
+    /// SACK on open connections, an ACK for every packet, the timeouts of a Linux host.
+    fn default() -> TcpSpec {
+        TcpSpec {
+            recovery: Recovery::Sack,
+            handshake: false,
+            delayed_ack: None,
+            ack_every: 2,
+            min_rto: Delta::from_ms(200),
+            initial_rto: Delta::from_secs(1),
+            max_retries: 15,
+            initial_cwnd: None,
+            receive_window: Bytes::new(1_000_000_000),
+            limited_transmit: true,
+            dup_ack_threshold: 3,
+            pacing: None,
+            rtt_noise: Delta::ZERO,
+        }
+    }
+}
+
+/// Pacing at the window over the smoothed round-trip time, times a gain (Linux, `tcp_update_pacing_rate`).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LinuxPacing {
+    /// The gain below half the slow start threshold.
+    pub slow_start: f64,
+    /// The gain otherwise.
+    pub otherwise: f64,
 }
 
 /// A flow.

@@ -7,11 +7,11 @@
 //!   threshold it takes shared buffer; the packet that would exceed it and those after it take headroom, and the first of them sends
 //!   Xoff. Xon goes out when the headroom is empty again and the shared part has fallen below the threshold by the hysteresis.
 //! - from any other ingress it is lossy: its egress queue may hold α times the free shared buffer (Choudhury and Hahne,
-//!   1998), or the packet is dropped.
+//!   1998), and no more than the port's limit, or the packet is dropped.
 //!
 //! Control packets have their own small reserve in real switches; here they are always admitted and not counted.
 
-use crate::packet::{DATA, DATA_CLASSES, LINK, LOSSY, MARKED, NIL, Packet, PacketKind};
+use crate::packet::{DATA, DATA_CLASSES, LINK, LOSSY, MARKED, NIL, NOT_ECT, Packet, PacketKind};
 use crate::port::NodeRef;
 use crate::sim::Simulation;
 use crate::spec::{EcnSpec, LinkSpec, XoffSpec};
@@ -29,9 +29,20 @@ pub(crate) struct Switch {
     pub used: u64,
     /// α of lossy queues in 1/65536.
     pub alpha: u64,
+    /// Longest data queue of a port that a lossy packet may make, in bytes and in packets.
+    pub limit_bytes: u64,
+    pub limit_packets: u32,
     pub pfc: Option<PfcState>,
     pub ecn: Option<EcnSpec>,
     pub random: RandomStream,
+}
+
+/// Why a packet found no place.
+enum Refused {
+    /// The queue of its egress port is as long as it may be.
+    Limit,
+    /// No buffer is left for it.
+    Buffer,
 }
 
 /// PFC settings of a switch.
@@ -110,7 +121,8 @@ impl Simulation {
         }
         let out = self.routes.forward(s, packet.dst, packet.flow, packet.sent);
         let out = out.expect("paths are checked when the network is built");
-        if kind != PacketKind::Data && self.ports[ingress as usize].agent != NIL {
+        let is_forward = matches!(kind, PacketKind::Data | PacketKind::Bare);
+        if !is_forward && self.ports[ingress as usize].agent != NIL {
             self.agent_reverse(ingress, slot);
         }
         if class < DATA {
@@ -130,11 +142,16 @@ impl Simulation {
             return;
         }
         self.mark(s, out, slot);
-        if !self.admit(s, ingress, out, slot) {
-            self.stats[out as usize].row.dropped_buffer += 1;
+        if let Err(refused) = self.admit(s, ingress, out, slot) {
+            let row = &mut self.stats[out as usize].row;
+            let (at_port, in_all) = match refused {
+                Refused::Limit => (&mut row.dropped_limit, &mut self.totals.dropped_limit),
+                Refused::Buffer => (&mut row.dropped_buffer, &mut self.totals.dropped_buffer),
+            };
+            *at_port += 1;
+            *in_all += 1;
             self.lossless_drops[ingress as usize] += u64::from(self.ingress[ingress as usize].pfc);
-            self.totals.dropped_buffer += 1;
-            self.packets.remove(slot);
+            self.discard(slot);
             return;
         }
         self.packets[slot].set_ingress(ingress);
@@ -156,26 +173,30 @@ impl Simulation {
         } else {
             false
         };
-        if marked && self.packets[slot].kind == PacketKind::Data {
+        let packet = &self.packets[slot];
+        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
             self.packets[slot].flags |= MARKED;
             self.stats[out as usize].row.marked += 1;
         }
     }
 
-    /// Finds buffer for a packet that must wait; `false` to drop it.
-    fn admit(&mut self, s: u32, ingress: u32, out: u32, slot: u32) -> bool {
+    /// Finds buffer for a packet that must wait.
+    fn admit(&mut self, s: u32, ingress: u32, out: u32, slot: u32) -> Result<(), Refused> {
         let size = u64::from(self.packets[slot].wire);
         let class = (self.packets[slot].class - DATA) as usize;
         let switch = &mut self.switches[s as usize];
         let state = &mut self.ingress[ingress as usize];
         let Some(pfc) = switch.pfc.as_ref().filter(|_| state.pfc) else {
-            let queue = self.ports[out as usize].data_queue;
-            let fits = queue + size <= switch.threshold(switch.alpha) && size <= switch.free();
-            if fits {
-                switch.used += size;
-                self.packets[slot].flags |= LOSSY;
+            let (queue, packets) = (self.ports[out as usize].data_queue, self.ports[out as usize].data_packets);
+            if queue + size > switch.limit_bytes || packets >= switch.limit_packets {
+                return Err(Refused::Limit);
             }
-            return fits;
+            if queue + size > switch.threshold(switch.alpha) || size > switch.free() {
+                return Err(Refused::Buffer);
+            }
+            switch.used += size;
+            self.packets[slot].flags |= LOSSY;
+            return Ok(());
         };
         if state.headroom[class] == 0
             && size <= switch.free()
@@ -183,10 +204,10 @@ impl Simulation {
         {
             switch.used += size;
             state.shared[class] += size;
-            return true;
+            return Ok(());
         }
         if state.headroom[class] + size > state.capacity {
-            return false;
+            return Err(Refused::Buffer);
         }
         state.headroom[class] += size;
         let row = &mut self.stats[ingress as usize].row;
@@ -195,7 +216,7 @@ impl Simulation {
             state.stopped[class] = true;
             self.send_pfc(ingress, PacketKind::Xoff, class, out);
         }
-        true
+        Ok(())
     }
 
     /// Frees the buffer of a packet that leaves, and lets the neighbour go on where that is due.
@@ -319,7 +340,7 @@ impl Simulation {
         if admit == Admit::Drop {
             self.stats[p as usize].row.dropped_agent += 1;
             self.totals.dropped_agent += 1;
-            self.packets.remove(slot);
+            self.discard(slot);
         }
         admit == Admit::Enqueue
     }

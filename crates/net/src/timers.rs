@@ -9,9 +9,9 @@ use farloop_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The retransmission timer; the algorithm's own timers follow.
-pub(crate) const RTO: usize = 0;
-/// Timers of a sender: the retransmission timer and the algorithm's.
+/// The transport's timer: of a sender retransmission, of a TCP receiver delayed ACKs. The algorithm's own timers follow.
+pub(crate) const TRANSPORT: usize = 0;
+/// Timers of a half: the transport's and the algorithm's.
 const TIMERS: usize = 1 + TimerId::COUNT;
 /// Timer numbers of receivers start here.
 const RECEIVER: u8 = 16;
@@ -70,10 +70,9 @@ impl Simulation {
         }
     }
 
-    /// Arms the algorithm's timer `timer` of the receiver in `slot`.
-    pub(crate) fn arm_receiver_timer(&mut self, slot: u32, timer: TimerId, at: Time) {
+    /// Arms timer `which` of the receiver in `slot` ([`Time::NEVER`] disarms).
+    pub(crate) fn arm_receiver_timer(&mut self, slot: u32, which: usize, at: Time) {
         let receiver = &mut self.receivers[slot];
-        let which = 1 + timer.0 as usize;
         if receiver.timers.set(which, at) {
             let (host, flow) = (receiver.host, receiver.flow);
             self.push_timer(host, flow, RECEIVER + which as u8, at);
@@ -113,7 +112,7 @@ impl Simulation {
             return;
         }
         match self.senders[slot].timers.due(which, at) {
-            Some(true) if which == RTO => self.sender_timeout(slot),
+            Some(true) if which == TRANSPORT => self.sender_timeout(slot),
             Some(true) => {
                 self.with_sender(slot, |cc, ctx| cc.on_timer(ctx, TimerId(which as u8 - 1)));
                 self.reschedule(slot);
@@ -131,12 +130,12 @@ impl Simulation {
         if slot >= crate::sim::GONE {
             return;
         }
-        let timer = TimerId(which as u8 - 1);
         match self.receivers[slot].timers.due(which, at) {
-            Some(true) => self.with_receiver(slot, |cc, ctx| cc.on_timer(ctx, timer)),
+            Some(true) if which == TRANSPORT => self.delayed_ack(slot),
+            Some(true) => self.with_receiver(slot, |cc, ctx| cc.on_timer(ctx, TimerId(which as u8 - 1))),
             Some(false) => {
                 let deadline = self.receivers[slot].timers.deadline[which];
-                self.arm_receiver_timer(slot, timer, deadline);
+                self.arm_receiver_timer(slot, which, deadline);
             }
             None => {}
         }
@@ -151,13 +150,13 @@ mod tests {
     fn a_timer_that_is_put_off_needs_no_new_entry_and_fires_at_its_deadline() {
         let at = Time::from_ps;
         let mut t = TimerSlots::default();
-        assert!(t.set(RTO, at(10)));
-        assert!(!t.set(RTO, at(20)), "the entry at 10 will look again");
-        assert_eq!(t.due(RTO, at(10)), Some(false));
-        assert!(t.set(RTO, at(20)));
-        assert!(t.set(RTO, at(15)), "an earlier deadline needs its own entry");
-        assert_eq!(t.due(RTO, at(15)), Some(true));
-        assert_eq!(t.due(RTO, at(20)), None);
-        assert_eq!(t.deadline[RTO], Time::NEVER);
+        assert!(t.set(TRANSPORT, at(10)));
+        assert!(!t.set(TRANSPORT, at(20)), "the entry at 10 will look again");
+        assert_eq!(t.due(TRANSPORT, at(10)), Some(false));
+        assert!(t.set(TRANSPORT, at(20)));
+        assert!(t.set(TRANSPORT, at(15)), "an earlier deadline needs its own entry");
+        assert_eq!(t.due(TRANSPORT, at(15)), Some(true));
+        assert_eq!(t.due(TRANSPORT, at(20)), None);
+        assert_eq!(t.deadline[TRANSPORT], Time::NEVER);
     }
 }

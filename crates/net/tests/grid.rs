@@ -15,13 +15,13 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 const EXPECTED: &str = "
         |  lossless 1MB 20us |   lossless 4MB 1ms |   lossy 200kB 20us |      lossy 2MB 1ms
   fixed |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |     100 / 1.00 / 5 |       2 / 1.00 / 0
-   reno |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |   100 / 1.00 / 198 |      34 / 1.00 / 3
-  cubic |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |    95 / 1.00 / 198 |   100 / 1.00 / 511
-  vegas |     100 / 1.00 / 9 |   100 / 0.56 / 967 |     100 / 1.00 / 9 |    100 / 0.51 / 29
+   reno |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |   100 / 1.00 / 198 |   100 / 1.00 / 740
+  cubic |   100 / 1.00 / 489 |  100 / 1.00 / 1377 |   100 / 0.96 / 198 |  100 / 0.96 / 1573
+  vegas |     100 / 1.00 / 9 |   100 / 0.56 / 967 |     100 / 1.00 / 9 |   100 / 0.57 / 494
   dctcp |    100 / 1.00 / 85 |     96 / 1.00 / 85 |    100 / 1.00 / 85 |      39 / 1.00 / 3
  gemini |    100 / 1.00 / 83 |     99 / 1.00 / 95 |    100 / 1.00 / 85 |     99 / 1.00 / 95
    hpcc |      95 / 1.00 / 2 |      95 / 1.00 / 2 |      94 / 1.00 / 2 |      95 / 1.00 / 2
- timely |     93 / 0.96 / 46 |       2 / 1.00 / 0 |     94 / 0.89 / 46 |       2 / 0.98 / 0
+ timely |     93 / 0.96 / 46 |       2 / 1.00 / 0 |     95 / 1.00 / 46 |       2 / 0.98 / 0
   dcqcn |    81 / 1.00 / 112 |   69 / 1.00 / 1363 |    81 / 1.00 / 112 |   69 / 0.98 / 1621
 annulus |     93 / 1.00 / 71 |    100 / 1.00 / 29 |     95 / 1.00 / 66 |    100 / 1.00 / 29
    gear |      95 / 1.00 / 2 |      95 / 0.97 / 2 |      94 / 1.00 / 2 |      96 / 0.98 / 2
@@ -51,6 +51,7 @@ fn cell(name: &str, column: &Column) -> String {
         buffer: Bytes::new(column.buffer),
         // Two flows never have more than one busy port: a queue may take nearly all of the buffer.
         alpha: 64.0,
+        queue_limit: QueueLimit::NONE,
         pfc: lossless.then(|| PfcSpec { xoff: XoffSpec::Dynamic(0.5), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: step, kmax: step, pmax: 1.0 }),
         ecmp: Ecmp::Flow,
@@ -65,6 +66,7 @@ fn cell(name: &str, column: &Column) -> String {
     let mut spec = network(nodes, links, algorithm(name, &[]), flows);
     spec.transport.kind = column.kind;
     spec.transport.rto_intra = Delta::from_ms(10);
+    spec.transport.tcp.min_rto = Delta::from_ms(10);
     let half = (column.rtt * 100).max(Delta::from_ms(10));
     spec.end = Time::ZERO + half * 2;
     spec.record = RecordSpec { interval: Some(half / 1000), flows: vec![0, 1], ports: vec![(0, 3)] };

@@ -126,9 +126,11 @@ impl RunOutput {
             "wall_s": self.wall_s,
             "totals": {
                 "packet_hops": t.packet_hops, "events": t.events, "end_s": t.end.as_secs_f64(), "injected": t.injected,
-                "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_agent": t.dropped_agent,
+                "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_limit": t.dropped_limit,
+                "dropped_agent": t.dropped_agent,
                 "lost": t.lost, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
                 "bytes_per_packet": t.bytes_per_packet, "finished": t.finished,
+                "gave_up": t.gave_up,
             },
             "invariants": invariants,
             "deadlocks": self.outcome.deadlocks,

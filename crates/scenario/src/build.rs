@@ -4,10 +4,11 @@ use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::network::Network;
 use crate::reader::Section;
 use crate::scenario::Scenario;
-use crate::sections::{IntCarriageChoice, SELECTION_WORDS, Selection, TransportChoice};
+use crate::sections::{SELECTION_WORDS, Selection};
 use crate::switch_override::{self, setting_path};
 use crate::topology::{Plan, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
 use crate::traffic::{self, Host};
+use crate::transport::{self, Endpoint};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, Needs, PortInfo};
 use farloop_net::required_headroom;
@@ -246,6 +247,10 @@ fn algorithms(scenario: &Scenario, plan: &Plan, names: &[String]) -> Result<Vec<
                 );
                 return Err(scenario.at(&["switch", "ecmp"], problem, "expected ecmp = \"flow\" at all switches"));
             }
+            if needs.delivery_rate && !scenario.endpoint.is_tcp() {
+                let problem = format!("the algorithm \"{name}\" needs the delivery rate, which only TCP measures");
+                return Err(scenario.at(&["transport", "kind"], problem, "expected transport.kind = \"tcp\""));
+            }
             check_mtu(scenario, name, needs)?;
             Ok(params)
         })
@@ -273,32 +278,22 @@ fn check_mtu(scenario: &Scenario, name: &str, needs: Needs) -> Result<(), Diagno
         );
         return Err(scenario.at(&["transport", "mtu"], problem, "expected a larger mtu or a smaller header"));
     }
+    if let Endpoint::Tcp(tcp) = &scenario.endpoint {
+        let payload = (scenario.transport.mtu - headers).get();
+        if tcp.receive_window.get() < payload {
+            let problem = format!("{} hold no packet of {payload} bytes", tcp.receive_window);
+            return Err(scenario.at(
+                &["transport", "receive_window"],
+                problem,
+                "expected at least one packet's payload",
+            ));
+        }
+    }
     Ok(())
 }
 
 fn transport(scenario: &Scenario) -> TransportSpec {
-    let keys = &scenario.transport;
-    let int_carriage = match keys.int_carriage {
-        IntCarriageChoice::All => IntCarriage::All,
-        IntCarriageChoice::Three => IntCarriage::Three,
-        IntCarriageChoice::MaxQueue => IntCarriage::MaxQueue,
-    };
-    TransportSpec {
-        kind: match keys.kind {
-            TransportChoice::Rdma => TransportKind::Rdma,
-            TransportChoice::Tcp => TransportKind::Tcp,
-        },
-        mtu: keys.mtu,
-        header: keys.header,
-        framing: keys.framing,
-        ack: keys.ack,
-        int_carriage,
-        int_bytes: keys.int_bytes.unwrap_or_else(|| int_carriage.header_bytes()),
-        rto_intra: keys.rto_intra,
-        rto_cross: keys.rto_cross,
-        dup_ack_threshold: keys.dup_ack_threshold,
-        control_priority: keys.control_priority,
-    }
+    transport::spec(&scenario.transport, &scenario.endpoint)
 }
 
 fn record(scenario: &Scenario, plan: &Plan, traffic: &traffic::Traffic) -> Result<RecordSpec, Diagnostic> {

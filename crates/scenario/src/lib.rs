@@ -26,6 +26,7 @@ mod schema;
 mod switch_override;
 mod topology;
 mod traffic;
+mod transport;
 mod workload;
 
 pub use build::Built;
@@ -36,6 +37,7 @@ pub use run::{Outcome, RunError, run};
 pub use scenario::{Overrides, Scenario, parse, read};
 pub use schema::schema;
 pub use switch_override::SwitchOverride;
+pub use transport::Endpoint;
 pub use workload::{Traffic, Workload};
 
 use farloop_cc::AlgorithmInfo;

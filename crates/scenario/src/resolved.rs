@@ -3,9 +3,12 @@
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
 use crate::network::{FabricKeys, Network};
 use crate::scenario::Scenario;
-use crate::sections::{Arrivals, ArrivalsKey, Dumbbell, FatTree, RandomFlows, SpineLeaf, ThreeRacks};
+use crate::sections::{
+    Arrivals, ArrivalsKey, Dumbbell, FatTree, RandomFlows, SpineLeaf, ThreeRacks, TransportChoice, TransportKey,
+};
 use crate::switch_override::SwitchOverride;
 use crate::topology::datacenters;
+use crate::transport::Endpoint;
 use crate::workload::{Traffic, Workload};
 use farloop_units::{Params, Value};
 use serde_json::{Map, Value as Json};
@@ -53,7 +56,7 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
     if !scenario.switch_overrides.is_empty() {
         put("switch_override", list(&scenario.switch_overrides, switch_override));
     }
-    put("transport", section(&scenario.transport).into());
+    put("transport", transport(scenario).into());
     put("algorithm", algorithms(scenario).into());
     put("flow", list(&scenario.flows, section));
     if let [one @ Workload { element: None, .. }] = &scenario.workloads[..] {
@@ -72,6 +75,15 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
         put("claim", list(&scenario.claims, claim));
     }
     Json::Object(root)
+}
+
+/// `[transport]`: the kind and its keys.
+fn transport(scenario: &Scenario) -> Map<String, Json> {
+    let (kind, own) = match &scenario.endpoint {
+        Endpoint::Rdma(keys) => (TransportChoice::Rdma, section(keys)),
+        Endpoint::Tcp(keys) => (TransportChoice::Tcp, section(keys)),
+    };
+    section(&TransportKey { kind }).into_iter().chain(section(&scenario.transport)).chain(own).collect()
 }
 
 /// `[network]`: the topology and its keys.

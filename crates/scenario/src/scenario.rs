@@ -9,6 +9,7 @@ use crate::network::{self, Network};
 use crate::reader::Section;
 use crate::sections::*;
 use crate::switch_override::{self, SwitchOverride};
+use crate::transport::{self, Endpoint};
 use crate::workload::{self, Workload};
 use farloop_units::Params;
 use std::path::Path;
@@ -69,6 +70,8 @@ pub struct Scenario {
     pub switch_overrides: Vec<SwitchOverride>,
     /// `[transport]`.
     pub transport: Transport,
+    /// The keys of `[transport]` that its `kind` decides about.
+    pub endpoint: Endpoint,
     /// `[algorithm]`.
     pub algorithm: AlgorithmKey,
     /// Every `[[flow]]`, with its name filled in.
@@ -159,7 +162,7 @@ impl Scenario {
         let switch = read_switch::<Switch>(&root, "switch", |s| (s.kmin, s.kmax))?;
         let wan_switch = read_switch::<WanSwitch>(&root, "wan_switch", |s| (s.kmin, s.kmax))?;
         let switch_overrides = switch_override::read(&root)?;
-        let transport = root.section("transport")?.read::<Transport>(&[], &[])?;
+        let (transport, endpoint) = transport::read(&root)?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root)?;
         let algorithm_section = root.section("algorithm")?;
         let place =
@@ -189,6 +192,7 @@ impl Scenario {
             wan_switch,
             switch_overrides,
             transport,
+            endpoint,
             algorithm,
             flows,
             workloads,

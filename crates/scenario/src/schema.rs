@@ -23,7 +23,7 @@ pub fn schema() -> Json {
     put("wan_switch", section::<WanSwitch>("The routers of the wide-area network.", &[]));
     let overrides = table(&switch_override_specs(), &["match"]);
     put("switch_override", list("Other settings for some of the switches.", overrides));
-    put("transport", section::<Transport>("Packet format and loss recovery of all flows.", &[]));
+    put("transport", transport());
     put("algorithm", algorithm());
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));
     put("workload", workload());
@@ -97,6 +97,20 @@ fn network() -> Json {
     };
     let alternatives: Vec<Json> = network_alternatives().into_iter().map(alternative).collect();
     object!({ "type": "object", "description": "The network.", "oneOf": alternatives })
+}
+
+/// One alternative per kind, told apart by the key `kind`.
+fn transport() -> Json {
+    let key = TransportKey::specs().remove(0);
+    let alternative = |(word, specs): (&str, Vec<ParamSpec>)| {
+        let is_default = key.default.as_ref().and_then(json) == Some(word.into());
+        let mut schema = table(&specs, if is_default { &[] } else { &["kind"] });
+        schema["properties"]["kind"] = object!({ "const": word, "description": key.doc });
+        schema["title"] = word.into();
+        schema
+    };
+    let alternatives: Vec<Json> = transport_alternatives().into_iter().map(alternative).collect();
+    object!({ "type": "object", "description": "Packet format and loss recovery of all flows.", "oneOf": alternatives })
 }
 
 /// One table, or several; one alternative per pattern, told apart by the key `pattern`.

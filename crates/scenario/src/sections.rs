@@ -2,12 +2,14 @@
 //! `resolved()` and the editor schema come.
 
 mod network;
+mod transport;
 mod workload;
 
 pub use network::*;
+pub use transport::*;
 pub use workload::*;
 
-use farloop_net::spec::{Ecmp, EcnSpec, FlowSpec, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_net::spec::{Ecmp, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
@@ -58,6 +60,10 @@ macro_rules! switch_section {
                 buffer: Bytes = $buffer, in Bytes::new(1000) => LARGEST;
                 /// Dynamic threshold of lossy classes: a queue may hold alpha times the free shared buffer.
                 alpha: f64 = 1.0, in 0.001 => 1024.0;
+                /// Longest data queue of each port, in bytes on the wire: lossy packets beyond it are dropped. "none" for the share of the buffer alone.
+                queue_limit: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+                /// The same in packets; "none" for the share of the buffer alone.
+                queue_limit_packets: Option<u32> = None, in Some(1) => Some(1_000_000_000);
                 /// Priority flow control for data (IEEE 802.1Qbb): pause the neighbour instead of dropping.
                 pfc: bool = $pfc;
                 /// Xoff threshold of an ingress port as a fraction of the free shared buffer (0.11: HPCC, SIGCOMM 2019,
@@ -93,6 +99,7 @@ macro_rules! switch_section {
                 SwitchSpec {
                     buffer: self.buffer,
                     alpha: self.alpha,
+                    queue_limit: QueueLimit { bytes: self.queue_limit, packets: self.queue_limit_packets },
                     pfc: self.pfc.then_some(PfcSpec { xoff, hysteresis: self.hysteresis, headroom: self.headroom }),
                     ecn: self.ecn.then_some(EcnSpec { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax }),
                     ecmp: match self.ecmp {
@@ -128,58 +135,6 @@ pub fn switch_override_specs() -> Vec<ParamSpec> {
     };
     let unset = |spec| ParamSpec { default: None, ..spec };
     [pattern].into_iter().chain(Switch::specs().into_iter().map(unset)).collect()
-}
-
-choice! {
-    /// How endpoints repair losses.
-    pub enum TransportChoice {
-        /// RoCE-like: in order only, NACK, go-back-N.
-        Rdma = "rdma",
-        /// TCP-like: duplicate ACKs, fast retransmit of the gap.
-        Tcp = "tcp",
-    }
-}
-
-choice! {
-    /// Which telemetry records packets carry.
-    pub enum IntCarriageChoice {
-        /// Every hop's, at no cost on the wire.
-        All = "all",
-        /// Gear's TCP option with three entries; queues that drain late displace those that drain soon.
-        Three = "three",
-        /// One entry: the hop with the longest queue.
-        MaxQueue = "max_queue",
-    }
-}
-
-params! {
-    /// `[transport]`: packet format and loss recovery of all flows.
-    pub struct Transport {
-        /// "rdma": in order only, NACK, go-back-N. "tcp": duplicate ACKs, fast retransmit of the first gap.
-        kind: TransportChoice = TransportChoice::Rdma;
-        /// Largest IP packet: payload, header and what the algorithm adds.
-        mtu: Bytes = Bytes::new(1500), in Bytes::new(64) => Bytes::new(65_535);
-        /// IP and transport headers inside the MTU.
-        header: Bytes = Bytes::new(40), in Bytes::ZERO => Bytes::new(1000);
-        /// What a packet costs on the wire beyond the IP packet: preamble 8, Ethernet header 14, FCS 4, gap 12.
-        framing: Bytes = Bytes::new(38), in Bytes::ZERO => Bytes::new(1000);
-        /// An ACK or signal as an IP packet, without what the algorithm adds.
-        ack: Bytes = Bytes::new(64), in Bytes::new(1) => Bytes::new(9000);
-        /// Which telemetry (INT) records a packet carries. "all": every hop's, with wide counters. "three": the TCP option of Gear (ToN 2025, §IV-A), three entries; when full, a queue that drains later replaces the one that drains soonest. "max_queue": only the hop with the longest queue (Gear, §IV-B4).
-        int_carriage: IntCarriageChoice = IntCarriageChoice::All;
-        /// Header bytes of the telemetry, in every packet and ACK of algorithms that read it; "none" for the carriage's own: 0 for "all", 40 B for "three", 16 B for "max_queue".
-        int_bytes: Option<Bytes> = None, in Some(Bytes::ZERO) => Some(Bytes::new(1000));
-        /// Retransmission timeout of flows inside a datacenter (Gear, §IV-A).
-        rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => Delta::from_secs(60);
-        /// Retransmission timeout of flows across datacenters (Gear, §IV-A).
-        rto_cross: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(60);
-        /// Duplicate ACKs that trigger a fast retransmit (RFC 5681, §3.2); for kind = "tcp".
-        dup_ack_threshold: u32 = 3, in 1 => 1000;
-        /// ACKs and signals travel in a class of strict priority that is never paused; otherwise with the data.
-        control_priority: bool = true;
-        /// The round-trip time inside a datacenter as algorithms see it; "none" for the largest one among the flows' paths.
-        intra_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST_DELAY);
-    }
 }
 
 params! {

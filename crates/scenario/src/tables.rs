@@ -4,9 +4,13 @@
 
 use crate::build::Built;
 use farloop_net::RunResult;
-use farloop_net::result::{Deadlock, PauseRow, PortRow};
+use farloop_net::result::{Deadlock, FlowRow, PauseRow, PortRow};
 use farloop_units::{Bytes, Time};
 use std::collections::BTreeMap;
+
+/// What became of a flow: its last byte was acknowledged; its application stopped before; it was going on at the end (or had not
+/// begun); TCP gave up.
+const OUTCOMES: [&str; 4] = ["finished", "stopped", "unfinished", "gave-up"];
 
 /// A column of values.
 #[derive(Clone, PartialEq, Debug)]
@@ -97,10 +101,10 @@ impl Names {
     }
 
     fn flows(&self, result: &RunResult) -> Table {
-        let end = |f: &farloop_net::result::FlowRow| self.ends[f.flow as usize];
+        let end = |f: &FlowRow| self.ends[f.flow as usize];
         let rows = &result.flows;
-        let ints = |f: &dyn Fn(&farloop_net::result::FlowRow) -> i64| Column::I64(rows.iter().map(f).collect());
-        let words = |f: &dyn Fn(&farloop_net::result::FlowRow) -> u32, names: &[String]| {
+        let ints = |f: &dyn Fn(&FlowRow) -> i64| Column::I64(rows.iter().map(f).collect());
+        let words = |f: &dyn Fn(&FlowRow) -> u32, names: &[String]| {
             Column::Dictionary(rows.iter().map(f).collect(), names.to_vec())
         };
         let moment = |t: Option<Time>| t.map_or(-1, |t| t.as_ps() as i64);
@@ -123,7 +127,20 @@ impl Names {
             ("marked", ints(&|r| r.marked as i64)),
             ("packets", ints(&|r| r.packets as i64)),
             ("victim_packets", ints(&|r| r.victim_packets as i64)),
+            ("dropped", ints(&|r| r.dropped as i64)),
+            ("spurious", ints(&|r| r.spurious as i64)),
+            ("outcome", words(&|r| self.outcome(r, result.totals.end), &OUTCOMES.map(String::from))),
         ]
+    }
+
+    /// Index into [`OUTCOMES`].
+    fn outcome(&self, row: &FlowRow, end: Time) -> u32 {
+        match row {
+            FlowRow { finish: Some(_), .. } => 0,
+            FlowRow { gave_up: true, .. } => 3,
+            _ if self.stops[row.flow as usize] <= end => 1,
+            _ => 2,
+        }
     }
 
     fn series(&self, result: &RunResult) -> Table {
@@ -183,6 +200,7 @@ impl Names {
             ("tx_bytes", ints(&|r| r.tx.get())),
             ("packets", ints(&|r| r.packets)),
             ("dropped_buffer", ints(&|r| r.dropped_buffer)),
+            ("dropped_limit", ints(&|r| r.dropped_limit)),
             ("dropped_agent", ints(&|r| r.dropped_agent)),
             ("lost", ints(&|r| r.lost)),
             ("corrupted", ints(&|r| r.corrupted)),

@@ -37,7 +37,10 @@ fn every_key_is_in_its_table() {
     check("[[link]]", LinkKeys::specs(), &["a", "b"]);
     check("[switch]", Switch::specs(), &[]);
     check("[[switch_override]]", switch_override_specs().into_iter().take(1).collect(), &["match"]);
+    check("[transport]", TransportKey::specs(), &[]);
     check("[transport]", Transport::specs(), &[]);
+    check("rdma", RdmaKeys::specs(), &[]);
+    check("tcp", TcpKeys::specs(), &[]);
     check("[algorithm]", AlgorithmKey::specs(), &[]);
     check("[[flow]]", Flow::specs(), &["from", "to"]);
     check("[workload]", ArrivalsKey::specs(), &[]);

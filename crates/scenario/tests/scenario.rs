@@ -1,7 +1,7 @@
 //! What well-formed scenarios mean.
 
 use farloop_cc::AnyParams;
-use farloop_net::spec::{NodeId, NodeKind};
+use farloop_net::spec::{LinuxPacing, NodeId, NodeKind, QueueLimit, TcpSpec, TransportKind};
 use farloop_scenario::{Built, Scenario, parse, schema};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use serde_json::Value as Json;
@@ -27,6 +27,50 @@ fn links(built: &Built) -> Vec<String> {
 }
 fn datacenter(built: &Built, name: &str) -> Option<u16> {
     built.spec.nodes.iter().find(|n| n.name == name).expect("a node").datacenter
+}
+
+#[test]
+fn the_transport_has_the_keys_of_its_kind() {
+    let rdma = load(MINIMAL, &[("transport.rto_intra", "2ms")]).resolved();
+    assert_eq!((&rdma["transport"]["kind"], &rdma["transport"]["rto_intra"]), (&"rdma".into(), &"2ms".into()));
+    assert!(rdma["transport"].get("recovery").is_none());
+    let kind = ("transport.kind", "tcp");
+    let tcp = load(MINIMAL, &[kind, ("transport.delayed_ack", "40ms"), ("transport.pacing", "linux")]);
+    let resolved = tcp.resolved();
+    let text = |key: &str| resolved["transport"][key].as_str().expect("a text").to_string();
+    assert_eq!(
+        (text("recovery"), text("delayed_ack"), text("min_rto")),
+        ("sack".into(), "40ms".into(), "200ms".into())
+    );
+    assert!(resolved["transport"].get("rto_intra").is_none());
+    let spec = tcp.build().expect("valid").spec.transport;
+    assert_eq!(spec.kind, TransportKind::Tcp);
+    let pacing = Some(LinuxPacing { slow_start: 2.0, otherwise: 1.2 });
+    assert_eq!(spec.tcp, TcpSpec { delayed_ack: Some(Delta::from_ms(40)), pacing, ..TcpSpec::default() });
+    // Editors tell the kinds apart.
+    let kinds = schema()["properties"]["transport"]["oneOf"].clone();
+    let titles: Vec<&str> = kinds.as_array().expect("kinds").iter().filter_map(|k| k["title"].as_str()).collect();
+    assert_eq!(titles, ["rdma", "tcp"]);
+    assert_eq!((&kinds[0]["required"], &kinds[1]["required"]), (&Json::from(Vec::<Json>::new()), &vec!["kind"].into()));
+}
+
+/// The testbeds of GEMINI: 4 MB shared by 48 ports, and a router with 10,000 packets behind each port.
+#[test]
+fn ports_have_limits_in_packets_and_bytes() {
+    let overrides = [
+        ("switch.buffer", "4MB"),
+        ("switch.pfc", "false"),
+        ("switch.queue_limit", "500kB"),
+        ("wan_switch.queue_limit_packets", "10000"),
+        ("wan_switch.alpha", "1024"),
+    ];
+    let built = build(MINIMAL, &overrides);
+    let limit = |name: &str| match &built.spec.nodes.iter().find(|n| n.name == name).expect("a node").kind {
+        NodeKind::Switch(switch) => switch.queue_limit,
+        NodeKind::Host => panic!("{name} is a host"),
+    };
+    assert_eq!(limit("left"), QueueLimit { bytes: Some(Bytes::new(500_000)), packets: None });
+    assert_eq!(limit("wan1"), QueueLimit { bytes: None, packets: Some(10_000) });
 }
 
 #[test]
@@ -297,7 +341,8 @@ fn toml(json: &Json) -> String {
 #[test]
 fn what_is_resolved_reads_back_as_the_same_scenario() {
     let racks = format!("{}[network]\ntopology = \"three-racks\"\n", MINIMAL.replace("s1", "a1").replace("d1", "c1"));
-    for text in [&[MINIMAL, &racks], SAMPLES].concat() {
+    let tcp = format!("{MINIMAL}[transport]\nkind = \"tcp\"\nhandshake = true\n");
+    for text in [&[MINIMAL, &racks, &tcp], SAMPLES].concat() {
         let scenario = load(text, &[]);
         let resolved = scenario.resolved();
         let again: String =

@@ -102,7 +102,7 @@ impl Algorithm for Annulus {
     const NAME: &'static str = "annulus";
     const SUMMARY: &'static str = "QCN feedback from nearby switches beside DCQCN, and Vegas for the WAN";
     const SOURCE: &'static str = "Saeed et al., SIGCOMM 2020; set-up: Gear, IEEE ToN 2025, §IV-A; QCN: IEEE 802.1Qau";
-    const NEEDS: Needs = Needs { ecn: true, port_agent: true, ..Needs::NONE };
+    const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, port_agent: true, ..Needs::NONE };
     type Params = AnnulusParams;
     type Sender = AnnulusSender;
     type Receiver = DcqcnReceiver;

@@ -212,6 +212,9 @@ impl Sender for CubicSender {
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
     }
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.window.ssthresh())
+    }
 
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         // RFC 6298, §2: seven parts old, one part new, without intermediate overflow.

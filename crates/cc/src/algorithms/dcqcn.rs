@@ -67,7 +67,8 @@ impl Algorithm for Dcqcn {
     const NAME: &'static str = "dcqcn";
     const SUMMARY: &'static str = "rate control by congestion notification packets, as tuned in the HPCC paper";
     const SOURCE: &'static str = "Zhu et al., SIGCOMM 2015; tuning: Li et al. (HPCC), SIGCOMM 2019";
-    const NEEDS: Needs = Needs { ecn: true, ..Needs::NONE };
+    // RoCEv2 packets are all ECN-capable, those that are sent again too.
+    const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, ..Needs::NONE };
     const PRESETS: &'static [Preset] = &[Preset {
         name: "dcqcn-2015",
         summary: "DCQCN with the timers and counters of the SIGCOMM 2015 paper",

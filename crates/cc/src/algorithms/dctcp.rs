@@ -138,6 +138,9 @@ impl Sender for DctcpSender {
         let pacing = self.pacing_gain.map_or(Rate::MAX, |gain| self.window.pacing(self.base_rtt, gain));
         Control { cwnd: self.window.bytes(), pacing }
     }
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.window.ssthresh())
+    }
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         self.marks.on_ack(ack);

@@ -71,6 +71,9 @@ macro_rules! registry {
             fn control(&self) -> Control {
                 match self { $(AnySender::$variant(s) => s.control(),)+ AnySender::Dyn(s) => s.control() }
             }
+            fn ssthresh(&self) -> Option<Bytes> {
+                match self { $(AnySender::$variant(s) => s.ssthresh(),)+ AnySender::Dyn(s) => s.ssthresh() }
+            }
             fn on_start(&mut self, ctx: &mut Ctx<'_>) {
                 match self { $(AnySender::$variant(s) => s.on_start(ctx),)+ AnySender::Dyn(s) => s.on_start(ctx) }
             }

@@ -13,7 +13,7 @@
 
 use super::window::Window;
 use crate::api::*;
-use farloop_units::Rate;
+use farloop_units::{Bytes, Rate};
 
 farloop_units::params! {
     /// Parameters of [`Reno`].
@@ -61,6 +61,9 @@ pub struct RenoSender {
 impl Sender for RenoSender {
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        Some(self.window.ssthresh())
     }
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {

@@ -167,6 +167,10 @@ impl Sender for VegasSender {
     fn control(&self) -> Control {
         Control { cwnd: Bytes::from_f64(self.cwnd), pacing: Rate::MAX }
     }
+    fn ssthresh(&self) -> Option<Bytes> {
+        // Leaving slow start sets no threshold; the window stands in for it.
+        Some(Bytes::from_f64(if self.slow_start { self.ssthresh } else { self.ssthresh.min(self.cwnd) }))
+    }
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         if ack.in_recovery {
             return;

@@ -79,6 +79,11 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// The slow start threshold; [`Bytes::MAX`] as long as nothing has set it.
+    pub fn ssthresh(&self) -> Bytes {
+        if self.ssthresh.is_finite() { Bytes::from_f64(self.ssthresh) } else { Bytes::MAX }
+    }
+
     /// The rate on the wire, headers and framing included, that sends `gain` windows per `rtt`; at least 1 bit/s.
     pub fn pacing(&self, rtt: Delta, gain: f64) -> Rate {
         let bits = gain * self.cwnd * self.wire_per_payload * 8.0;

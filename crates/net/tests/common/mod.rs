@@ -35,6 +35,7 @@ pub fn plain_switch() -> SwitchSpec {
     SwitchSpec {
         buffer: Bytes::new(1 << 40),
         alpha: 1.0,
+        queue_limit: QueueLimit::NONE,
         pfc: None,
         ecn: None,
         ecmp: Ecmp::Flow,
@@ -58,9 +59,14 @@ pub fn transport(kind: TransportKind) -> TransportSpec {
         int_bytes: Bytes::ZERO,
         rto_intra: Delta::from_ms(1),
         rto_cross: Delta::from_ms(200),
-        dup_ack_threshold: 3,
+        tcp: tcp(),
         control_priority: true,
     }
+}
+
+/// TCP with timeouts of at least a millisecond.
+pub fn tcp() -> TcpSpec {
+    TcpSpec { min_rto: Delta::from_ms(1), initial_rto: Delta::from_ms(100), ..TcpSpec::default() }
 }
 
 pub fn flow(src: u32, dst: u32, start: Time, size: Bytes) -> FlowSpec {

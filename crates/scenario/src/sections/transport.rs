@@ -1,0 +1,132 @@
+//! The keys of `[transport]`: those of both kinds of endpoints, and those of each.
+
+use super::LONGEST_DELAY;
+use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
+
+const LONGEST_TIMEOUT: Delta = Delta::from_secs(60);
+
+choice! {
+    /// What the endpoints are.
+    pub enum TransportChoice {
+        /// RoCE-like: in order only, NACK, go-back-N.
+        Rdma = "rdma",
+        /// TCP.
+        Tcp = "tcp",
+    }
+}
+
+choice! {
+    /// Which telemetry records packets carry.
+    pub enum IntCarriageChoice {
+        /// Every hop's, at no cost on the wire.
+        All = "all",
+        /// Gear's TCP option with three entries; queues that drain late displace those that drain soon.
+        Three = "three",
+        /// One entry: the hop with the longest queue.
+        MaxQueue = "max_queue",
+    }
+}
+
+params! {
+    /// The key of `[transport]` that decides about some of the others.
+    pub struct TransportKey {
+        /// "rdma": RoCE-like, in order only, NACK, go-back-N. "tcp": TCP as the RFCs have it. It decides which other keys there are.
+        kind: TransportChoice = TransportChoice::Rdma;
+    }
+}
+
+params! {
+    /// `[transport]`: packet format of all flows.
+    pub struct Transport {
+        /// Largest IP packet: payload, header and what the algorithm adds.
+        mtu: Bytes = Bytes::new(1500), in Bytes::new(64) => Bytes::new(65_535);
+        /// IP and transport headers inside the MTU.
+        header: Bytes = Bytes::new(40), in Bytes::ZERO => Bytes::new(1000);
+        /// What a packet costs on the wire beyond the IP packet: preamble 8, Ethernet header 14, FCS 4, gap 12.
+        framing: Bytes = Bytes::new(38), in Bytes::ZERO => Bytes::new(1000);
+        /// An ACK or signal as an IP packet, without what the algorithm adds.
+        ack: Bytes = Bytes::new(64), in Bytes::new(1) => Bytes::new(9000);
+        /// Which telemetry (INT) records a packet carries. "all": every hop's, with wide counters. "three": the TCP option of Gear (ToN 2025, §IV-A), three entries; when full, a queue that drains later replaces the one that drains soonest. "max_queue": only the hop with the longest queue (Gear, §IV-B4).
+        int_carriage: IntCarriageChoice = IntCarriageChoice::All;
+        /// Header bytes of the telemetry, in every packet and ACK of algorithms that read it; "none" for the carriage's own: 0 for "all", 40 B for "three", 16 B for "max_queue".
+        int_bytes: Option<Bytes> = None, in Some(Bytes::ZERO) => Some(Bytes::new(1000));
+        /// ACKs and signals travel in a class of strict priority that is never paused; otherwise with the data.
+        control_priority: bool = true;
+        /// The round-trip time inside a datacenter as algorithms see it; "none" for the largest one among the flows' paths.
+        intra_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST_DELAY);
+    }
+}
+
+params! {
+    /// `[transport]` with `kind = "rdma"`.
+    pub struct RdmaKeys {
+        /// Retransmission timeout of flows inside a datacenter (Gear, §IV-A).
+        rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        /// Retransmission timeout of flows across datacenters (Gear, §IV-A).
+        rto_cross: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
+    }
+}
+
+choice! {
+    /// How TCP finds losses.
+    pub enum RecoveryChoice {
+        /// Duplicate ACKs alone.
+        NewReno = "newreno",
+        /// Selective acknowledgements.
+        Sack = "sack",
+        /// Selective acknowledgements and time.
+        Rack = "rack",
+    }
+}
+
+choice! {
+    /// Whether TCP paces algorithms that give no rate.
+    pub enum PacingChoice {
+        /// No: bursts as the window allows.
+        None = "none",
+        /// As Linux does.
+        Linux = "linux",
+    }
+}
+
+params! {
+    /// `[transport]` with `kind = "tcp"`.
+    pub struct TcpKeys {
+        /// How losses are found and repaired. "newreno": duplicate ACKs and partial ACKs (RFC 6582). "sack": selective acknowledgements (RFC 6675). "rack": by time, with tail loss probes (RFC 8985).
+        recovery: RecoveryChoice = RecoveryChoice::Sack;
+        /// Flows begin with SYN and SYN-ACK; otherwise connections are open, and their round-trip time is known, when flows start.
+        handshake: bool = false;
+        /// How long the receiver may keep back an ACK (RFC 5681, §4.2; Linux: 40ms); "none" to acknowledge every packet.
+        delayed_ack: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_ms(500));
+        /// With delayed_ack: the receiver acknowledges at the latest every so many packets.
+        ack_every: u32 = 2, in 1 => 64;
+        /// Lower bound of the retransmission timeout (Linux: 200ms; RFC 6298, §2.4: 1s).
+        min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        /// Retransmission timeout before the first round-trip time sample (RFC 6298, §2.1).
+        initial_rto: Delta = Delta::from_secs(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        /// Retransmission timeouts in a row after which a flow gives up (Linux: 15).
+        max_retries: u32 = 15, in 1 => 255;
+        /// Window to start with, in packets, of flows that set neither initial_cwnd nor initial_rate; "none" for the algorithm's own (10 for those of TCP; RFC 6928).
+        initial_cwnd: Option<u32> = None, in Some(1) => Some(1_000_000);
+        /// Receive window: how far the sender may be ahead of what is acknowledged. The default is about the largest (RFC 7323, §2.3).
+        receive_window: Bytes = Bytes::new(1_000_000_000), in Bytes::new(1000) => Bytes::new(1_000_000_000);
+        /// Send a new packet for each of the first two duplicate ACKs (RFC 3042).
+        limited_transmit: bool = true;
+        /// Duplicate ACKs, or packets beyond a gap, that mean a loss (RFC 5681, §3.2; RFC 6675).
+        dup_ack_threshold: u32 = 3, in 1 => 1000;
+        /// Pacing where the algorithm gives no rate. "none": packets leave as the window allows. "linux": at the window over the smoothed round-trip time, times the gains below.
+        pacing: PacingChoice = PacingChoice::None;
+        /// With pacing = "linux": the gain below half the slow start threshold.
+        pacing_gain_slow_start: f64 = 2.0, in 0.1 => 10.0;
+        /// With pacing = "linux": the gain otherwise.
+        pacing_gain: f64 = 1.2, in 0.1 => 10.0;
+        /// Noise of the end hosts: a uniform random time up to this is added to each round-trip time sample (GEMINI, ToN 2022, Table V).
+        rtt_noise: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+    }
+}
+
+/// The word of each kind, and all keys but `kind`.
+pub fn transport_alternatives() -> Vec<(&'static str, Vec<ParamSpec>)> {
+    let with = |own: Vec<ParamSpec>| Transport::specs().into_iter().chain(own).collect();
+    vec![("rdma", with(RdmaKeys::specs())), ("tcp", with(TcpKeys::specs()))]
+}

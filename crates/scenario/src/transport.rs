@@ -1,0 +1,114 @@
+//! `[transport]`: which kind of endpoints, and its keys.
+
+use crate::diagnostic::Diagnostic;
+use crate::network::{names, read_one, word};
+use crate::reader::Section;
+use crate::sections::*;
+use farloop_net::spec::{self, IntCarriage, LinuxPacing, TcpSpec, TransportKind, TransportSpec};
+
+/// The keys of one kind.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Endpoint {
+    /// `kind = "rdma"`.
+    Rdma(RdmaKeys),
+    /// `kind = "tcp"`.
+    Tcp(TcpKeys),
+}
+
+impl Endpoint {
+    /// Whether it is TCP.
+    pub fn is_tcp(&self) -> bool {
+        matches!(self, Endpoint::Tcp(_))
+    }
+}
+
+/// Reads `[transport]`.
+pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, Endpoint), Diagnostic> {
+    let section = root.section("transport")?;
+    let kind = read_one::<TransportKey>(&section, "kind")?.kind;
+    refuse_others(&section, &word(&kind))?;
+    let alternatives = transport_alternatives();
+    let specs = alternatives.iter().find(|(w, _)| *w == word(&kind)).map(|(_, specs)| names(specs));
+    // Both parts of the table are read on their own, the other's keys being known.
+    let others = [vec!["kind"], specs.unwrap_or_default()].concat();
+    section.check_keys(others.iter().copied())?;
+    let common = section.read(&[], &others)?;
+    Ok(match kind {
+        TransportChoice::Rdma => (common, Endpoint::Rdma(section.read(&[], &others)?)),
+        TransportChoice::Tcp => (common, Endpoint::Tcp(section.read(&[], &others)?)),
+    })
+}
+
+/// A key of the other kind deserves a better answer than "unknown".
+fn refuse_others(section: &Section<'_>, kind: &str) -> Result<(), Diagnostic> {
+    let alternatives = transport_alternatives();
+    let keys = alternatives.iter().find(|(word, _)| *word == kind).map(|(_, specs)| names(specs)).unwrap_or_default();
+    for entry in section.table.iter().flat_map(|t| &t.0) {
+        let of_other = alternatives.iter().any(|(_, specs)| specs.iter().any(|s| s.name == entry.key));
+        if of_other && !keys.contains(&&*entry.key) {
+            let problem = format!("is no key of kind \"{kind}\"");
+            let expected = format!("accepted keys: kind, {}", keys.join(", "));
+            return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
+        }
+    }
+    Ok(())
+}
+
+/// What the network model builds from it.
+pub(crate) fn spec(keys: &Transport, endpoint: &Endpoint) -> TransportSpec {
+    let int_carriage = match keys.int_carriage {
+        IntCarriageChoice::All => IntCarriage::All,
+        IntCarriageChoice::Three => IntCarriage::Three,
+        IntCarriageChoice::MaxQueue => IntCarriage::MaxQueue,
+    };
+    let (kind, rdma, tcp) = match endpoint {
+        Endpoint::Rdma(rdma) => (TransportKind::Rdma, rdma.clone(), TcpKeys::default()),
+        Endpoint::Tcp(tcp) => (TransportKind::Tcp, RdmaKeys::default(), tcp.clone()),
+    };
+    TransportSpec {
+        kind,
+        mtu: keys.mtu,
+        header: keys.header,
+        framing: keys.framing,
+        ack: keys.ack,
+        int_carriage,
+        int_bytes: keys.int_bytes.unwrap_or_else(|| int_carriage.header_bytes()),
+        rto_intra: rdma.rto_intra,
+        rto_cross: rdma.rto_cross,
+        tcp: tcp_spec(&tcp),
+        control_priority: keys.control_priority,
+    }
+}
+
+fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
+    let linux = LinuxPacing { slow_start: keys.pacing_gain_slow_start, otherwise: keys.pacing_gain };
+    TcpSpec {
+        recovery: match keys.recovery {
+            RecoveryChoice::NewReno => spec::Recovery::NewReno,
+            RecoveryChoice::Sack => spec::Recovery::Sack,
+            RecoveryChoice::Rack => spec::Recovery::Rack,
+        },
+        handshake: keys.handshake,
+        delayed_ack: keys.delayed_ack,
+        ack_every: keys.ack_every,
+        min_rto: keys.min_rto,
+        initial_rto: keys.initial_rto,
+        max_retries: keys.max_retries,
+        initial_cwnd: keys.initial_cwnd,
+        receive_window: keys.receive_window,
+        limited_transmit: keys.limited_transmit,
+        dup_ack_threshold: keys.dup_ack_threshold,
+        pacing: (keys.pacing == PacingChoice::Linux).then_some(linux),
+        rtt_noise: keys.rtt_noise,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_the_network_model() {
+        assert_eq!(tcp_spec(&TcpKeys::default()), TcpSpec::default());
+    }
+}

@@ -1,0 +1,160 @@
+//! What an endpoint is set to; both ends of a flow share one [`Config`].
+
+use farloop_units::{Bytes, Delta};
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// Duplicate ACKs only (RFC 5681, RFC 6582): one repair per round trip.
+    NewReno,
+    /// Selective acknowledgements and their scoreboard (RFC 2018, RFC 6675).
+    Sack,
+    /// Selective acknowledgements, losses by time of sending, tail-loss probes (RFC 8985).
+    Rack,
+}
+
+/// How congestion marks travel back to the sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ecn {
+    /// Segments are not ECN-capable.
+    Off,
+    /// RFC 3168 §6.1: the receiver echoes a mark in all ACKs until the sender confirms that it has reacted.
+    Classic,
+    /// RFC 8257 §3.2: each ACK echoes the mark of the segments that it acknowledges.
+    Accurate,
+}
+
+/// What `min_rto` bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RtoFloor {
+    /// The timeout (RFC 6298 §2.4).
+    Total,
+    /// Its variance term: timeout = SRTT + max(4·RTTVAR, min_rto), as Linux computes it.
+    Variance,
+}
+
+/// Settings of an endpoint. [`Config::new`] gives those of a current Linux host, with SACK.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
+    /// Payload of a full segment in bytes: 1 to 65535.
+    pub mss: Bytes,
+    /// How long an ACK may wait for more data; `None` acknowledges every segment at once. Linux: 40 ms; RFC 9293: at most 0.5 s.
+    pub delayed_ack: Option<Delta>,
+    /// Full segments of data that one ACK may cover before it goes out at once (RFC 5681 §4.2: 2).
+    pub ack_every: u32,
+    /// Timeout before there is a round-trip sample (RFC 6298 §2.1: 1 s).
+    pub initial_rto: Delta,
+    /// Smallest timeout (RFC 6298 §2.4: 1 s; Linux: 200 ms).
+    pub min_rto: Delta,
+    /// What `min_rto` bounds.
+    pub rto_floor: RtoFloor,
+    /// Largest timeout, back-off included (RFC 6298 §2.5: at least 60 s; Linux: 120 s).
+    pub max_rto: Delta,
+    /// Duplicate ACKs that mean a loss (RFC 5681 §3.2: 3).
+    pub dup_ack_threshold: u32,
+    /// Receive buffer in bytes, and so the largest advertised window; at most 1 GiB (RFC 7323 §2.3). Window scaling is implied.
+    pub receive_window: Bytes,
+    /// Open with SYN, SYN-ACK, ACK; otherwise data flows at once.
+    pub handshake: bool,
+    /// Send new data on the first duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Segments carry timestamps (RFC 7323), used for round-trip samples of retransmissions and Eifel detection (RFC 3522).
+    pub timestamps: bool,
+    /// The receiver reports duplicates (RFC 2883); needs SACK.
+    pub dsack: bool,
+    /// Tail-loss probes (RFC 8985 §7); only with [`Recovery::Rack`].
+    pub tail_loss_probe: bool,
+    /// Longest delay of an ACK that a tail-loss probe of a lone segment allows for (RFC 8985 §7.2: 200 ms unless known better).
+    pub max_ack_delay: Delta,
+    /// Detect spurious timeouts by forward RTO recovery (RFC 5682).
+    pub frto: bool,
+    /// A timeout forgets all selective acknowledgements (RFC 2018 §8). Otherwise, as in Linux, only if the first unacknowledged
+    /// segment is among them, which proves that the receiver has dropped what it reported.
+    pub forget_sack: bool,
+    /// Timeouts in a row after which the sender gives up (Linux `tcp_retries2`: 15).
+    pub max_retries: u32,
+    /// Repetitions of a SYN after which the sender gives up (Linux `tcp_syn_retries`: 6).
+    pub syn_retries: u32,
+}
+
+impl Config {
+    /// Settings of a current Linux host for segments of `mss` bytes, with SACK recovery.
+    pub fn new(mss: Bytes) -> Config {
+        Config {
+            recovery: Recovery::Sack,
+            ecn: Ecn::Off,
+            mss,
+            delayed_ack: Some(Delta::from_ms(40)),
+            ack_every: 2,
+            initial_rto: Delta::from_secs(1),
+            min_rto: Delta::from_ms(200),
+            rto_floor: RtoFloor::Total,
+            max_rto: Delta::from_secs(120),
+            dup_ack_threshold: 3,
+            receive_window: Bytes::new(1 << 30),
+            handshake: true,
+            limited_transmit: true,
+            timestamps: true,
+            dsack: true,
+            tail_loss_probe: true,
+            max_ack_delay: Delta::from_ms(200),
+            frto: true,
+            forget_sack: false,
+            max_retries: 15,
+            syn_retries: 6,
+        }
+    }
+
+    /// Checks the settings against each other; the message names the first one that is wrong, and what is accepted.
+    pub fn check(&self) -> Result<(), String> {
+        let need = |ok: bool, text: &str| if ok { Ok(()) } else { Err(text.to_string()) };
+        need((1..=65535).contains(&self.mss.get()), "mss must be 1 B to 65535 B")?;
+        need(self.ack_every >= 1, "ack_every must be at least 1")?;
+        need(self.dup_ack_threshold >= 1, "dup_ack_threshold must be at least 1")?;
+        need(self.initial_rto > Delta::ZERO, "initial_rto must be above zero")?;
+        need(self.min_rto > Delta::ZERO, "min_rto must be above zero")?;
+        need(
+            self.max_rto >= self.min_rto && self.max_rto >= self.initial_rto,
+            "max_rto must be at least min_rto and initial_rto",
+        )?;
+        need(self.max_rto <= Delta::from_secs(86_400), "max_rto must be at most a day")?;
+        need(self.receive_window >= self.mss, "receive_window must be at least one mss")?;
+        need(self.receive_window.get() <= 1 << 30, "receive_window must be at most 1 GiB (RFC 7323 §2.3)")
+    }
+
+    /// Whether the ends exchange selective acknowledgements.
+    pub fn sack(&self) -> bool {
+        self.recovery != Recovery::NewReno
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_names_the_wrong_setting() {
+        let good = Config::new(Bytes::new(1460));
+        assert_eq!(good.check(), Ok(()));
+        type Spoil = fn(&mut Config);
+        let cases: [(Spoil, &str); 7] = [
+            (|c| c.mss = Bytes::ZERO, "mss"),
+            (|c| c.mss = Bytes::new(70_000), "mss"),
+            (|c| c.ack_every = 0, "ack_every"),
+            (|c| c.dup_ack_threshold = 0, "dup_ack_threshold"),
+            (|c| c.min_rto = Delta::ZERO, "min_rto"),
+            (|c| c.max_rto = Delta::from_ms(1), "max_rto"),
+            (|c| c.receive_window = Bytes::new(2 << 30), "receive_window"),
+        ];
+        for (spoil, name) in cases {
+            let mut bad = good.clone();
+            spoil(&mut bad);
+            let message = bad.check().unwrap_err();
+            assert!(message.starts_with(name), "{message}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! TCP as a state machine: loss recovery, timers, acknowledgements, without a network, a clock or input and output.
+//!
+//! A [`Sender`] is told of segments that arrive and of timers that fire, and says what happened ([`Outcome`]), what may be sent now
+//! ([`Sender::next_segment`]) and when it wants to be called ([`Sender::timer`]). A [`Receiver`] turns data segments into ACKs.
+//! The congestion window belongs to the algorithm (`farloop-cc`): the sender is given a number of bytes and reports the
+//! events that the algorithm must hear. Pacing is the caller's.
+//!
+//! ```text
+//!             cwnd                          now, data segment, CE mark
+//!   algorithm ────► Sender ─── data ──────────────────► Receiver
+//!       ▲            │  ▲                                  │
+//!       └─ Outcome ──┘  └──────────── ACKs ────────────────┘
+//! ```
+//!
+//! Sequence numbers are byte offsets in 64 bits: the first byte of data is 0, and nothing wraps. SYN and the mark of the last
+//! segment take no number of their own. Which RFCs are followed, and where not: `docs/decisions/tcp.md`.
+
+pub mod config;
+mod delivery;
+mod ecn;
+mod rack;
+mod reassembly;
+pub mod receiver;
+mod recovery;
+mod rto;
+mod scoreboard;
+pub mod segment;
+pub mod sender;
+mod tally;
+mod transmit;
+
+pub use config::{Config, Ecn, Recovery, RtoFloor};
+pub use receiver::{Acks, Receiver};
+pub use segment::{Range, SackBlocks, Segment, Timestamps};
+pub use sender::{Counters, GiveUp, Outcome, Sender, State};

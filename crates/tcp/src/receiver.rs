@@ -1,0 +1,195 @@
+//! The receiving endpoint: what to keep, when to acknowledge, what the ACK says.
+//!
+//! Source: RFC 9293 §3.8.6.2.2 (window updates), §3.8.6.3 (delayed ACKs), RFC 5681 §4.2 (which segments are acknowledged at
+//! once), RFC 7323 §4.3 (timestamp to echo).
+//!
+//! ```text
+//!                 in order, little waits                      timer, or `ack_every` segments wait
+//!   (all acked) ───────────────────────► (an ACK is delayed) ────────────────────────────────────► ACK
+//!        out of order, gap filled, duplicate, last segment, beyond the window, probe ────────────► ACK at once
+//! ```
+//!
+//! The right edge of the advertised window never moves left (RFC 9293 §3.8.6), and moves right in steps of a segment or half the
+//! buffer. What lies beyond it is not taken.
+
+use crate::config::Config;
+use crate::ecn::Echo;
+use crate::reassembly::{Arrival, Reassembly};
+use crate::segment::{Range, SackBlocks, Segment, Timestamps};
+use farloop_units::{Bytes, Time};
+use std::sync::Arc;
+
+/// The ACKs that one segment causes, in order: at most two, and two only where a change of the congestion mark closes a
+/// delayed ACK (RFC 8257 §3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Acks {
+    first: Option<Segment>,
+    second: Option<Segment>,
+}
+
+impl IntoIterator for Acks {
+    type Item = Segment;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Segment>, std::option::IntoIter<Segment>>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.second)
+    }
+}
+
+/// The receiving endpoint of a flow.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: Arc<Config>,
+    queue: Reassembly,
+    echo: Echo,
+    /// Payload that arrived in order since the last ACK.
+    unacked: u64,
+    /// When a delayed ACK goes out.
+    deadline: Time,
+    /// What the application has read.
+    read: u64,
+    auto_read: bool,
+    /// Right edge of the window as advertised.
+    edge: u64,
+    /// Next byte expected in the last ACK.
+    last_ack: u64,
+    /// Timestamp to echo.
+    recent: Time,
+}
+
+impl Receiver {
+    /// A receiver that waits for the first byte. By default the application reads everything at once.
+    pub fn new(config: Arc<Config>) -> Receiver {
+        let edge = config.receive_window.get();
+        Receiver {
+            config,
+            queue: Reassembly::default(),
+            echo: Echo::default(),
+            unacked: 0,
+            deadline: Time::NEVER,
+            read: 0,
+            auto_read: true,
+            edge,
+            last_ack: 0,
+            recent: Time::ZERO,
+        }
+    }
+
+    /// A segment arrived, with its congestion mark; the answer is what to send back now.
+    pub fn on_segment(&mut self, now: Time, segment: &Segment, ce_marked: bool) -> Acks {
+        if let Some(timestamps) = segment.timestamps
+            && segment.seq <= self.last_ack
+        {
+            self.recent = self.recent.max(timestamps.value);
+        }
+        if segment.syn || segment.window_probe {
+            let answer = Segment { syn: segment.syn, ..self.ack(now, None) };
+            return Acks { first: Some(answer), second: None };
+        }
+        if segment.payload == 0 {
+            return Acks::default();
+        }
+        let mut acks = Acks::default();
+        if self.echo.closes_delayed_ack(self.config.ecn, ce_marked) && self.unacked > 0 {
+            acks.first = Some(self.ack(now, None));
+        }
+        self.echo.take(self.config.ecn, ce_marked, segment.cwr);
+        let whole = segment.range();
+        let fits = Range::new(whole.begin, whole.end.min(self.edge));
+        let before = self.queue.expected();
+        let at_once = if fits.begin >= fits.end {
+            Some(None)
+        } else {
+            let (arrival, duplicate) = self.queue.take(fits);
+            let delay = arrival == Arrival::InOrder && fits == whole && !segment.fin && duplicate.is_none();
+            (!delay).then_some(duplicate)
+        };
+        self.unacked += self.queue.expected() - before;
+        if self.auto_read {
+            self.read = self.queue.expected();
+        }
+        let answer = match (at_once, self.config.delayed_ack) {
+            (Some(duplicate), _) => Some(self.ack(now, duplicate)),
+            (None, None) => Some(self.ack(now, None)),
+            (None, Some(delay)) => {
+                let full = u64::from(self.config.ack_every - 1) * self.config.mss.get();
+                if self.unacked > full {
+                    Some(self.ack(now, None))
+                } else {
+                    if self.deadline == Time::NEVER {
+                        self.deadline = now.saturating_add(delay);
+                    }
+                    None
+                }
+            }
+        };
+        if acks.first.is_some() {
+            acks.second = answer;
+        } else {
+            acks.first = answer;
+        }
+        acks
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called; [`Time::NEVER`] for never. Valid until the next call of any other method.
+    pub fn timer(&self) -> Time {
+        self.deadline
+    }
+
+    /// The time that [`Receiver::timer`] named has come (calls before it do nothing); the answer is what to send now.
+    pub fn on_timer(&mut self, now: Time) -> Option<Segment> {
+        (now >= self.deadline).then(|| self.ack(now, None))
+    }
+
+    /// Whether the application reads everything at once (as from the start), or only what [`Receiver::read`] takes. Switching it on
+    /// reads what is there; the answer is an update of the window, if that opens enough.
+    pub fn set_auto_read(&mut self, now: Time, auto: bool) -> Option<Segment> {
+        self.auto_read = auto;
+        if auto { self.read(now, Bytes::MAX) } else { None }
+    }
+
+    /// The application takes up to `bytes` of what has arrived in order. The answer is an update of the window, if that opens enough.
+    pub fn read(&mut self, now: Time, bytes: Bytes) -> Option<Segment> {
+        self.read = self.read.saturating_add(bytes.get()).min(self.queue.expected());
+        // Silly window avoidance (RFC 9293 §3.8.6.2.2). An update is due where the sender may be stopped: less than that was open.
+        let step = self.step();
+        let open = self.edge - self.queue.expected();
+        (open < step && self.next_edge() >= self.edge + step).then(|| self.ack(now, None))
+    }
+
+    /// Bytes that have arrived in order.
+    pub fn delivered(&self) -> Bytes {
+        Bytes::new(self.queue.expected())
+    }
+
+    fn step(&self) -> u64 {
+        self.config.mss.get().min(self.config.receive_window.get() / 2)
+    }
+
+    /// Right edge that the buffer allows.
+    fn next_edge(&self) -> u64 {
+        self.read + self.config.receive_window.get()
+    }
+
+    fn ack(&mut self, now: Time, duplicate: Option<Range>) -> Segment {
+        if self.next_edge() >= self.edge + self.step() {
+            self.edge = self.next_edge();
+        }
+        self.unacked = 0;
+        self.deadline = Time::NEVER;
+        self.last_ack = self.queue.expected();
+        let sack = if self.config.sack() {
+            self.queue.blocks(duplicate.filter(|_| self.config.dsack))
+        } else {
+            SackBlocks::NONE
+        };
+        Segment {
+            ack: true,
+            ece: self.echo.on(),
+            ack_seq: self.last_ack,
+            window: self.edge - self.last_ack,
+            sack,
+            timestamps: self.config.timestamps.then_some(Timestamps { value: now, echo: self.recent }),
+            ..Segment::default()
+        }
+    }
+}

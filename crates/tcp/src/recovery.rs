@@ -1,0 +1,334 @@
+//! When something is lost, when that is over, and when it was a mistake.
+//!
+//! Source: RFC 6582 (NewReno, its careful variant and the ACK heuristic of §4.1), RFC 6675 §5 (SACK), RFC 8985 (RACK-TLP), RFC 5682 (F-RTO),
+//! RFC 3522 (Eifel detection), RFC 3708 (D-SACK as a sign of spurious retransmissions), RFC 6298 §5 (timeout).
+//!
+//! ```text
+//!                  duplicate ACKs, scoreboard or RACK
+//!         ┌──────────────────────────────────────────────► Recovery
+//!         │      ◄─────────────────────────────────────────   │
+//!       Open       ACK of what was sent before; or spurious   │ timeout
+//!         │      ◄───────────────────────────────────────     ▼
+//!         └──────────────────────────────────────────────► Loss
+//!                                timeout
+//! ```
+//!
+//! What a reduction turns out to be is found by three signs, whatever comes first: an ACK that echoes a timestamp older than the first
+//! retransmission (or comes before it), data acknowledged after a timeout that was never sent again (F-RTO), and D-SACKs for all
+//! retransmissions.
+
+use crate::config::Recovery;
+use crate::rack::{Probe, ProbeEnd};
+use crate::segment::Range;
+use crate::sender::{GiveUp, Outcome, Sender, State};
+use crate::tally::Tally;
+use farloop_cc::{Loss, LossKind};
+use farloop_units::{Bytes, Time};
+
+/// Forward RTO recovery (RFC 5682).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Frto {
+    /// Conventional recovery.
+    Off,
+    /// The first segment was sent again; its ACK decides (step 2).
+    Wait,
+    /// New data goes out, up to this many segments; their ACKs decide (step 3).
+    New(u8),
+}
+
+/// What is kept to find out whether a reduction was a mistake.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undo {
+    /// `snd_una` at the reduction: D-SACKs below belong to something else.
+    from: u64,
+    /// First retransmission since.
+    first_again: Option<Time>,
+    /// Retransmissions since, less those reported as duplicates.
+    copies: u32,
+    in_flight: u64,
+}
+
+/// State of loss recovery of one sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repair {
+    /// The phase ends when this is acknowledged.
+    pub recover: u64,
+    /// NewReno: duplicate ACKs up to here may be of the last phase (RFC 6582 §3.2).
+    guard: Option<u64>,
+    dup_acks: u32,
+    /// `snd_una` before its last advance.
+    previous_una: u64,
+    /// One retransmission goes out regardless of the window.
+    pub force: bool,
+    /// NewReno: a partial ACK has restarted the timer in this phase.
+    timer_restarted: bool,
+    /// `RescueRxt` of RFC 6675.
+    pub rescue: u64,
+    undo: Option<Undo>,
+    pub frto: Frto,
+    /// The outstanding tail-loss probe.
+    pub probe: Option<Probe>,
+}
+
+impl Repair {
+    /// Nothing lost yet.
+    pub fn new() -> Repair {
+        Repair {
+            recover: 0,
+            guard: None,
+            dup_acks: 0,
+            previous_una: 0,
+            force: false,
+            timer_restarted: false,
+            rescue: 0,
+            undo: None,
+            frto: Frto::Off,
+            probe: None,
+        }
+    }
+
+    /// A retransmission is sent.
+    pub fn on_again(&mut self, now: Time) {
+        if let Some(undo) = &mut self.undo {
+            undo.first_again.get_or_insert(now);
+            undo.copies += 1;
+        }
+    }
+}
+
+/// An ACK, as recovery sees it, once the scoreboard has taken it in.
+pub(crate) struct AckFacts {
+    /// `snd_una` before it.
+    pub before: u64,
+    /// What it newly delivers.
+    pub tally: Tally,
+    /// The duplicate that it reports.
+    pub dsack: Option<Range>,
+    /// It says nothing new at all (RFC 5681 §2: a duplicate ACK), and carries no SACK block.
+    pub duplicate: bool,
+}
+
+impl Sender {
+    /// Draws the conclusions from an ACK.
+    pub(crate) fn conclude(&mut self, ack: &AckFacts, out: &mut Outcome) {
+        let (now, una) = (ack.tally.now, self.board.una());
+        let advanced = una > ack.before;
+        if advanced {
+            self.repair.dup_acks = 0;
+        }
+        if let (Some(range), Some(undo)) = (ack.dsack, &mut self.repair.undo)
+            && range.begin >= undo.from
+        {
+            undo.copies = undo.copies.saturating_sub(1);
+        }
+        self.judge_probe(ack, out);
+        let spurious = self.is_spurious(ack, advanced);
+        if spurious {
+            self.undo(out);
+        }
+        if matches!(self.state, State::Recovery | State::Loss) && una >= self.repair.recover {
+            self.end_phase();
+        }
+        self.advance_frto(advanced, ack);
+        if !spurious {
+            match self.config.recovery {
+                Recovery::NewReno => self.detect_by_duplicates(ack, advanced, out),
+                Recovery::Sack => self.detect_by_sack(ack, out),
+                Recovery::Rack => {
+                    self.rack.on_dsack(una, self.board.nxt(), ack.dsack.is_some());
+                    self.detect_by_time(now, out);
+                }
+            }
+        }
+        if advanced {
+            self.repair.previous_una = ack.before;
+        }
+    }
+
+    fn is_spurious(&self, ack: &AckFacts, advanced: bool) -> bool {
+        let tally = &ack.tally;
+        if self.state == State::Loss && self.repair.frto != Frto::Off && tally.original {
+            // Without SACK an advance may be due to the retransmission that it covers.
+            if self.config.sack() || !tally.again {
+                return true;
+            }
+        }
+        let Some(undo) = &self.repair.undo else { return false };
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        match undo.first_again {
+            None => repairing && advanced,
+            Some(_) if undo.copies == 0 && ack.dsack.is_some() => true,
+            Some(first) => repairing && advanced && tally.echo.is_some_and(|echo| echo < first),
+        }
+    }
+
+    fn undo(&mut self, out: &mut Outcome) {
+        let in_flight = self.repair.undo.take().map_or(self.board.outstanding(), |undo| undo.in_flight);
+        out.spurious = Some(self.loss(LossKind::Spurious, in_flight));
+        self.counters.spurious += 1;
+        if matches!(self.state, State::Recovery | State::Loss) {
+            self.board.unlose();
+            self.end_phase();
+        }
+    }
+
+    fn end_phase(&mut self) {
+        self.state = State::Open;
+        self.repair.force = false;
+        self.repair.frto = Frto::Off;
+        self.repair.dup_acks = 0;
+        self.board.estimate_delivered(0);
+        self.rack.on_recovery_end();
+    }
+
+    fn advance_frto(&mut self, advanced: bool, ack: &AckFacts) {
+        let frto = match self.repair.frto {
+            Frto::Wait if advanced && self.has_new() => Frto::New(2),
+            // RFC 5682 §2.1 step 2a: without SACK a duplicate says that something was lost. With SACK the wait goes on.
+            Frto::Wait if advanced || (ack.duplicate && !self.config.sack()) => Frto::Off,
+            // Step 3a: what was sent after the timeout arrived before the old data, or nothing more did.
+            Frto::New(_) if ack.duplicate || advanced || ack.tally.sacked_segments > 0 => Frto::Off,
+            other => other,
+        };
+        self.repair.frto = frto;
+    }
+
+    fn detect_by_duplicates(&mut self, ack: &AckFacts, advanced: bool, out: &mut Outcome) {
+        let mss = self.config.mss.get();
+        match self.state {
+            State::Recovery if advanced => {
+                // A partial ACK (RFC 6582 §3.2 step 3): the next gap is lost, too. Of the segments that it covers, one was the
+                // repaired gap; the others left the network as duplicates.
+                self.board.lose_head();
+                self.repair.force = true;
+                let covered = ack.tally.acked_segments.saturating_sub(1) * mss;
+                self.board.estimate_delivered(self.board.estimated().saturating_sub(covered));
+            }
+            State::Recovery if ack.duplicate => self.board.estimate_delivered(self.board.estimated() + mss),
+            State::Open if advanced => self.board.estimate_delivered(0),
+            State::Open if ack.duplicate => {
+                self.repair.dup_acks += 1;
+                self.board.estimate_delivered(u64::from(self.repair.dup_acks) * mss);
+                if self.repair.dup_acks >= self.config.dup_ack_threshold && self.is_fresh() {
+                    self.board.lose_head();
+                    self.enter_recovery(out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Duplicate ACKs mean a loss, not what was sent needlessly in the last phase (RFC 6582 §3.2 step 2 and §4.1).
+    fn is_fresh(&self) -> bool {
+        let una = self.board.una();
+        let step = una - self.repair.previous_una;
+        let mss = self.config.mss.get();
+        self.repair.guard.is_none_or(|guard| una > guard) || (self.cwnd > mss && step <= 4 * mss)
+    }
+
+    fn detect_by_sack(&mut self, ack: &AckFacts, out: &mut Outcome) {
+        if ack.tally.sacked_segments > 0 {
+            self.repair.dup_acks += 1;
+            self.board.lose_by_sack(self.config.dup_ack_threshold);
+        }
+        if self.state == State::Open {
+            if self.repair.dup_acks >= self.config.dup_ack_threshold {
+                self.board.lose_head();
+            }
+            if self.board.waits() {
+                self.enter_recovery(out);
+            }
+        }
+    }
+
+    /// RFC 8985 §6.2 step 5; also when the reordering timer fires.
+    pub(crate) fn detect_by_time(&mut self, now: Time, out: &mut Outcome) {
+        let in_recovery = matches!(self.state, State::Recovery | State::Loss);
+        let window = self.rack.window(&self.rtt, in_recovery, self.board.sacked_segments(), &self.config);
+        self.reorder_at = self.board.lose_by_time(now, self.rack.newest(), self.rack.patience(window));
+        if self.state == State::Open && self.board.waits() {
+            self.enter_recovery(out);
+        }
+    }
+
+    fn enter_recovery(&mut self, out: &mut Outcome) {
+        let in_flight = self.board.outstanding();
+        self.state = State::Recovery;
+        self.board.begin_recovery();
+        let head_end = self.board.head().map_or(self.board.una(), |head| head.end);
+        let repair = &mut self.repair;
+        repair.recover = self.board.nxt();
+        repair.guard = Some(self.board.nxt());
+        repair.force = true;
+        repair.timer_restarted = false;
+        repair.rescue = head_end;
+        repair.probe = None;
+        repair.undo = Some(Undo { from: self.board.una(), first_again: None, copies: 0, in_flight });
+        self.probe_due = false;
+        self.counters.fast_recoveries += 1;
+        self.reaction.on_reduction(self.board.nxt());
+        out.loss = Some(self.loss(LossKind::FastRetransmit, in_flight));
+    }
+
+    fn judge_probe(&mut self, ack: &AckFacts, out: &mut Outcome) {
+        let Some(probe) = self.repair.probe else { return };
+        match probe.judge(self.board.una(), ack.dsack.is_some(), ack.duplicate) {
+            ProbeEnd::Open => {}
+            ProbeEnd::Done => self.repair.probe = None,
+            ProbeEnd::Repaired => {
+                self.repair.probe = None;
+                self.reaction.on_reduction(self.board.nxt());
+                out.loss = Some(self.loss(LossKind::FastRetransmit, self.board.outstanding()));
+            }
+        }
+    }
+
+    /// An advance of the cumulative acknowledgement restarts the retransmission timer, but in NewReno's recovery only the first
+    /// one does (RFC 6582 §3.2 step 3): with many losses in a window the timeout is the faster way out.
+    pub(crate) fn restarts_timer(&mut self) -> bool {
+        if self.config.recovery != Recovery::NewReno || self.state != State::Recovery {
+            return true;
+        }
+        !std::mem::replace(&mut self.repair.timer_restarted, true)
+    }
+
+    /// The retransmission timer fired (RFC 6298 §5.4-5.6).
+    pub(crate) fn on_timeout(&mut self, now: Time, out: &mut Outcome) {
+        if self.retries >= self.config.max_retries {
+            return self.give_up(GiveUp::Retransmissions, out);
+        }
+        self.retries += 1;
+        self.counters.timeouts += 1;
+        let in_flight = self.board.outstanding();
+        let reneged = self.board.head_sacked();
+        let first = self.state == State::Open;
+        let patience = (self.config.recovery == Recovery::Rack).then(|| {
+            let window = self.rack.window(&self.rtt, !first, self.board.sacked_segments(), &self.config);
+            self.rack.patience(window)
+        });
+        let forget = self.config.forget_sack || reneged;
+        self.board.lose_at_timeout(now, patience.filter(|_| !forget), forget);
+        if first {
+            self.repair.undo = Some(Undo { from: self.board.una(), first_again: None, copies: 0, in_flight });
+        }
+        self.state = State::Loss;
+        let repair = &mut self.repair;
+        // After renegeing, an ACK of the old data proves nothing; in a phase that goes on, neither (RFC 5682 §2.1 step 1).
+        repair.frto = if self.config.frto && first && !reneged { Frto::Wait } else { Frto::Off };
+        repair.recover = self.board.nxt();
+        repair.guard = Some(self.board.nxt());
+        repair.force = true;
+        repair.dup_acks = 0;
+        repair.probe = None;
+        self.probe_due = false;
+        self.reorder_at = Time::NEVER;
+        self.rtt.back_off();
+        self.restart_timer(now);
+        self.reaction.on_reduction(self.board.nxt());
+        out.loss = Some(self.loss(LossKind::Timeout, in_flight));
+    }
+
+    fn loss(&self, kind: LossKind, in_flight: u64) -> Loss {
+        Loss { kind, in_flight: Bytes::new(in_flight), snd_nxt: Bytes::new(self.board.nxt()) }
+    }
+}

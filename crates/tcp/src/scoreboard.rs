@@ -1,0 +1,626 @@
+//! What is outstanding, and what is known of it: sacked, lost, sent again.
+//!
+//! Source: RFC 6675 §3-§4 (scoreboard, `IsLost`, `SetPipe`, `NextSeg`), RFC 8985 §6.2 (losses by time).
+//!
+//! Each outstanding segment has a record of 32 bytes, in order of sequence. A record is
+//!
+//! ```text
+//!              lost                    send again
+//!   in flight ──────► lost (waiting) ─────────────► lost, copy in flight
+//!       │                 ▲                              │        │
+//!       │                 └──────── copy lost (RACK) ────┘        │
+//!       └────────────► sacked ◄──────────────────────────────────-┘
+//! ```
+//!
+//! and `pipe` = outstanding − sacked − lost + copies in flight, which is what `SetPipe` counts octet by octet.
+//!
+//! No operation looks at the whole window except those of a timeout. What is sacked is kept as merged ranges, so that a block seen
+//! before costs a look-up. `IsLost` is monotone: everything unsacked below some offset is lost, and only the way from the old
+//! to the new one is walked. RACK's list in order of sending is in two parts: first transmissions, which are in order of
+//! sequence, and a queue of retransmissions. [`Scoreboard::touched`] counts the records looked at.
+
+use crate::segment::Range;
+use crate::tally::{Snapshot, Tally};
+use farloop_units::{Delta, Time};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The record's segment has arrived, out of order.
+const SACKED: u8 = 1;
+/// It is taken for lost.
+const LOST: u8 = 2;
+/// A retransmission of it is in flight.
+const COPY: u8 = 4;
+/// It was sent more than once.
+const AGAIN: u8 = 8;
+/// It was sent while there was less to send than the window allowed.
+const APP_LIMITED: u8 = 16;
+
+/// One outstanding segment. The sequence number's low 32 bits suffice: a window is at most 1 GiB.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    sent: Time,
+    delivered: u64,
+    seq: u32,
+    since_delivered: u32,
+    since_first: u32,
+    len: u16,
+    flags: u8,
+}
+
+impl Record {
+    fn is(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+    fn bytes(&self) -> u64 {
+        u64::from(self.len)
+    }
+    /// Tells `tally` that the segment, which ends at `end`, is newly delivered.
+    fn report(&self, end: u64, cumulative: bool, tally: &mut Tally) {
+        let snapshot = Snapshot {
+            delivered: self.delivered,
+            since_delivered: self.since_delivered,
+            since_first: self.since_first,
+            app_limited: self.is(APP_LIMITED),
+        };
+        tally.bytes += self.bytes();
+        tally.note(self.sent, end, snapshot, self.is(AGAIN), cumulative);
+    }
+    fn stamp(&mut self, now: Time, snapshot: Snapshot) {
+        self.sent = now;
+        self.delivered = snapshot.delivered;
+        self.since_delivered = snapshot.since_delivered;
+        self.since_first = snapshot.since_first;
+        self.flags = self.flags & !APP_LIMITED | if snapshot.app_limited { APP_LIMITED } else { 0 };
+    }
+}
+
+/// The outstanding segments of a sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    mss: u64,
+    una: u64,
+    nxt: u64,
+    records: VecDeque<Record>,
+    /// What is sacked beyond `una`, merged: begin → end.
+    ranges: BTreeMap<u64, u64>,
+    /// Gaps that a block closes; kept to save the allocation.
+    gaps: Vec<Range>,
+    sacked: u64,
+    lost: u64,
+    copies: u64,
+    sacked_segments: u64,
+    /// Payload that duplicate ACKs without SACK stand for (NewReno).
+    estimated: u64,
+    /// Records that are lost and have no copy in flight.
+    waiting: u64,
+    /// First transmissions below were judged already.
+    frontier: u64,
+    /// No record below waits, except those in `lost_again`.
+    cursor: u64,
+    /// Lost retransmissions below `cursor`.
+    lost_again: BTreeSet<u64>,
+    /// No candidate for rule 3 of `NextSeg` lies below.
+    extra: u64,
+    /// Retransmissions in order of sending; entries are checked against their records when used.
+    resent: VecDeque<(Time, u64)>,
+    total_lost: u64,
+    lost_retransmissions: u64,
+    touched: u64,
+}
+
+impl Scoreboard {
+    /// Nothing outstanding; segments of at most `mss` bytes.
+    pub fn new(mss: u64) -> Scoreboard {
+        Scoreboard {
+            mss,
+            una: 0,
+            nxt: 0,
+            records: VecDeque::new(),
+            ranges: BTreeMap::new(),
+            gaps: Vec::new(),
+            sacked: 0,
+            lost: 0,
+            copies: 0,
+            sacked_segments: 0,
+            estimated: 0,
+            waiting: 0,
+            frontier: 0,
+            cursor: 0,
+            lost_again: BTreeSet::new(),
+            extra: 0,
+            resent: VecDeque::new(),
+            total_lost: 0,
+            lost_retransmissions: 0,
+            touched: 0,
+        }
+    }
+
+    /// First byte not acknowledged.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+    /// Next new byte.
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+    /// Payload sent and not acknowledged cumulatively: FlightSize of RFC 5681.
+    pub fn outstanding(&self) -> u64 {
+        self.nxt - self.una
+    }
+    /// Outstanding segments.
+    pub fn segments(&self) -> usize {
+        self.records.len()
+    }
+    /// `SetPipe` of RFC 6675.
+    pub fn pipe(&self) -> u64 {
+        let present = self.outstanding() + self.copies - self.lost - self.sacked;
+        present.saturating_sub(self.estimated)
+    }
+    /// Payload known to have arrived out of order.
+    pub fn sacked(&self) -> u64 {
+        self.sacked
+    }
+    /// Segments known to have arrived out of order.
+    pub fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+    /// Payload taken for lost.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+    /// Payload of retransmissions in flight.
+    pub fn copies(&self) -> u64 {
+        self.copies
+    }
+    /// Something lost waits to be sent again.
+    pub fn waits(&self) -> bool {
+        self.waiting > 0
+    }
+    /// Payload ever found lost, retransmissions included.
+    pub fn total_lost(&self) -> u64 {
+        self.total_lost
+    }
+    /// Retransmissions found lost.
+    pub fn lost_retransmissions(&self) -> u64 {
+        self.lost_retransmissions
+    }
+    /// Records looked at so far: the work done.
+    pub fn touched(&self) -> u64 {
+        self.touched
+    }
+    /// The first outstanding segment is sacked: its receiver has dropped what it reported (RFC 2018 §8).
+    pub fn head_sacked(&self) -> bool {
+        self.records.front().is_some_and(|r| r.is(SACKED))
+    }
+    /// `segments` outstanding is taken to have left the network though nothing says which (NewReno).
+    pub fn estimate_delivered(&mut self, bytes: u64) {
+        self.estimated = bytes.min(self.outstanding() - self.lost);
+    }
+    /// What [`Scoreboard::estimate_delivered`] holds.
+    pub fn estimated(&self) -> u64 {
+        self.estimated
+    }
+
+    /// A new segment of `len` bytes is sent.
+    pub fn send_new(&mut self, now: Time, len: u64, snapshot: Snapshot) {
+        let mut record = Record {
+            sent: now,
+            delivered: 0,
+            seq: self.nxt as u32,
+            since_delivered: 0,
+            since_first: 0,
+            len: len as u16,
+            flags: 0,
+        };
+        record.stamp(now, snapshot);
+        self.records.push_back(record);
+        self.nxt += len;
+    }
+
+    /// The segment that begins at `seq` is sent again. `time_ordered` keeps it for [`Scoreboard::lose_by_time`].
+    pub fn send_again(&mut self, now: Time, seq: u64, snapshot: Snapshot, time_ordered: bool) {
+        let index = self.index_of(seq);
+        let record = &mut self.records[index];
+        if record.is(LOST) && !record.is(COPY) {
+            self.waiting -= 1;
+            if !self.lost_again.remove(&seq) {
+                self.cursor = seq + record.bytes();
+            }
+        }
+        if !record.is(COPY) {
+            self.copies += record.bytes();
+        }
+        record.flags |= COPY | AGAIN;
+        record.stamp(now, snapshot);
+        if time_ordered {
+            self.resent.push_back((now, seq));
+        }
+    }
+
+    /// The cumulative acknowledgement advances to `ack`, which lies in `una..=nxt`.
+    pub fn acknowledge(&mut self, ack: u64, tally: &mut Tally) {
+        while let Some(&record) = self.records.front() {
+            let begin = self.una;
+            let end = begin + record.bytes();
+            if end > ack {
+                break;
+            }
+            self.touched += 1;
+            self.forget(&record, begin);
+            tally.again |= record.is(AGAIN);
+            tally.acked_segments += 1;
+            if !record.is(SACKED) {
+                record.report(end, true, tally);
+            }
+            self.records.pop_front();
+            self.una = end;
+        }
+        if self.una < ack {
+            self.trim(ack, tally);
+        }
+        while let Some(first) = self.ranges.first_entry() {
+            let (begin, end) = (*first.key(), *first.get());
+            if begin >= ack {
+                break;
+            }
+            first.remove();
+            if end > ack {
+                self.ranges.insert(ack, end);
+            }
+        }
+        self.frontier = self.frontier.max(ack);
+        self.cursor = self.cursor.max(ack);
+        self.extra = self.extra.max(ack);
+        self.estimated = self.estimated.min(self.outstanding() - self.lost);
+        if self.una == self.nxt {
+            self.resent.clear();
+        }
+    }
+
+    /// Takes a record that leaves the board out of the counts.
+    fn forget(&mut self, record: &Record, seq: u64) {
+        let bytes = record.bytes();
+        if record.is(SACKED) {
+            self.sacked -= bytes;
+            self.sacked_segments -= 1;
+        }
+        if record.is(COPY) {
+            self.copies -= bytes;
+        }
+        if record.is(LOST) {
+            self.lost -= bytes;
+            if !record.is(COPY) {
+                self.waiting -= 1;
+                self.lost_again.remove(&seq);
+            }
+        }
+    }
+
+    /// `ack` ends within the first segment: its acknowledged part goes.
+    fn trim(&mut self, ack: u64, tally: &mut Tally) {
+        let cut = ack - self.una;
+        let Some(record) = self.records.front_mut() else { return };
+        if record.is(LOST | COPY) && !record.is(SACKED) && self.lost_again.remove(&self.una) {
+            self.lost_again.insert(ack);
+        }
+        record.len -= cut as u16;
+        record.seq = ack as u32;
+        self.touched += 1;
+        for (flag, count) in [(SACKED, &mut self.sacked), (LOST, &mut self.lost), (COPY, &mut self.copies)] {
+            if record.flags & flag != 0 {
+                *count -= cut;
+            }
+        }
+        if !record.is(SACKED) {
+            tally.bytes += cut;
+        }
+        tally.again |= record.is(AGAIN);
+        self.una = ack;
+    }
+
+    /// A block of selective acknowledgement. What lies outside `una..nxt`, and what is known already, is passed over.
+    pub fn sack(&mut self, block: Range, tally: &mut Tally) {
+        let (low, high) = (block.begin.max(self.una), block.end.min(self.nxt));
+        if low >= high {
+            return;
+        }
+        let (mut begin, mut end, mut from) = (low, high, low);
+        if let Some((&b, &e)) = self.ranges.range(..=low).next_back() {
+            if e >= high {
+                return;
+            }
+            if e >= low {
+                begin = b;
+                from = e;
+            }
+        }
+        let mut gaps = std::mem::take(&mut self.gaps);
+        while from < high
+            && let Some((&b, &e)) = self.ranges.range(from..=high).next()
+        {
+            if b > from {
+                gaps.push(Range::new(from, b));
+            }
+            self.ranges.remove(&b);
+            from = e;
+            end = end.max(e);
+        }
+        if from < high {
+            gaps.push(Range::new(from, high));
+        }
+        self.ranges.insert(begin, end);
+        for gap in gaps.drain(..) {
+            let mut index = self.index_of(gap.begin);
+            while let Some(record) = self.records.get_mut(index) {
+                self.touched += 1;
+                let seq = self.una + u64::from(record.seq.wrapping_sub(self.una as u32));
+                let last = seq + record.bytes();
+                if seq >= gap.end || last > end {
+                    break;
+                }
+                if seq >= begin && !record.is(SACKED) {
+                    record.report(last, false, tally);
+                    tally.sacked_segments += 1;
+                    let bytes = record.bytes();
+                    if record.is(COPY) {
+                        self.copies -= bytes;
+                    }
+                    if record.is(LOST) {
+                        self.lost -= bytes;
+                        if !record.is(COPY) {
+                            self.waiting -= 1;
+                            self.lost_again.remove(&seq);
+                        }
+                    }
+                    record.flags = record.flags & !(LOST | COPY) | SACKED;
+                    self.sacked += bytes;
+                    self.sacked_segments += 1;
+                }
+                index += 1;
+            }
+        }
+        self.gaps = gaps;
+    }
+
+    /// `IsLost` of RFC 6675 §4, for all segments not judged yet: lost is what has `threshold` separate sacked ranges above it, or more than
+    /// `threshold − 1` full segments of sacked bytes.
+    pub fn lose_by_sack(&mut self, threshold: u32) {
+        let (mut count, mut bytes, mut limit) = (0, 0, None);
+        for (&begin, &end) in self.ranges.iter().rev() {
+            count += 1;
+            bytes += end - begin;
+            if count >= threshold || bytes > u64::from(threshold - 1) * self.mss {
+                limit = Some(begin);
+                break;
+            }
+        }
+        let Some(limit) = limit else { return };
+        if limit <= self.frontier {
+            return;
+        }
+        let mut index = self.index_of(self.frontier);
+        while index < self.records.len() && self.seq_of(index) < limit {
+            self.lose(index);
+            index += 1;
+        }
+        self.frontier = limit;
+    }
+
+    /// RFC 8985 §6.2 step 5: lost is what was sent before the segment that `newest` names (time and end) and more than `patience` ago.
+    /// The answer is when the next segment sent before `newest` runs out of patience.
+    pub fn lose_by_time(&mut self, now: Time, newest: (Time, u64), patience: Delta) -> Time {
+        let mut next = Time::NEVER;
+        let mut index = self.index_of(self.frontier);
+        while let Some(record) = self.records.get(index) {
+            let (begin, sent) = (self.seq_of(index), record.sent);
+            if !record.is(SACKED | LOST | AGAIN) {
+                if (sent, begin + record.bytes()) >= newest {
+                    break;
+                }
+                let deadline = sent.saturating_add(patience);
+                if deadline > now {
+                    next = deadline;
+                    break;
+                }
+                self.lose(index);
+            } else {
+                self.touched += 1;
+            }
+            self.frontier = begin + self.records[index].bytes();
+            index += 1;
+        }
+        while let Some(&(sent, seq)) = self.resent.front() {
+            self.touched += 1;
+            if seq >= self.una {
+                let index = self.index_of(seq);
+                let record = self.records[index];
+                let valid = record.sent == sent && record.is(COPY);
+                if valid {
+                    if (sent, seq + record.bytes()) >= newest {
+                        break;
+                    }
+                    let deadline = sent.saturating_add(patience);
+                    if deadline > now {
+                        next = next.min(deadline);
+                        break;
+                    }
+                    self.lose_copy(index, seq);
+                }
+            }
+            self.resent.pop_front();
+        }
+        next
+    }
+
+    /// The first outstanding segment is lost, as far as duplicate ACKs can tell. True if it was not yet known to be.
+    pub fn lose_head(&mut self) -> bool {
+        match self.records.front() {
+            Some(head) if !head.is(SACKED | LOST) => {
+                self.lose(0);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn lose(&mut self, index: usize) {
+        self.touched += 1;
+        let seq = self.seq_of(index);
+        let record = &mut self.records[index];
+        if record.is(SACKED | LOST) {
+            return;
+        }
+        record.flags |= LOST;
+        self.lost += record.bytes();
+        self.total_lost += record.bytes();
+        if !record.is(COPY) {
+            self.waiting += 1;
+            self.cursor = self.cursor.min(seq);
+        }
+    }
+
+    fn lose_copy(&mut self, index: usize, seq: u64) {
+        let record = &mut self.records[index];
+        record.flags &= !COPY;
+        self.copies -= record.bytes();
+        self.total_lost += record.bytes();
+        self.lost_retransmissions += 1;
+        if !record.is(LOST) {
+            record.flags |= LOST;
+            self.lost += record.bytes();
+        }
+        self.waiting += 1;
+        if seq < self.cursor {
+            self.lost_again.insert(seq);
+        }
+    }
+
+    /// A timeout: copies in flight are given up, and what is not sacked is lost, if it was sent `patience` ago or is the first
+    /// segment; without `patience` all of it. `forget` drops what was sacked, too (RFC 2018 §8).
+    pub fn lose_at_timeout(&mut self, now: Time, patience: Option<Delta>, forget: bool) {
+        if forget {
+            self.ranges.clear();
+        }
+        (self.sacked, self.sacked_segments, self.copies, self.lost, self.waiting) = (0, 0, 0, 0, 0);
+        self.estimated = 0;
+        self.resent.clear();
+        self.lost_again.clear();
+        for (index, record) in self.records.iter_mut().enumerate() {
+            self.touched += 1;
+            if forget {
+                record.flags &= !SACKED;
+            }
+            if record.is(SACKED) {
+                self.sacked += record.bytes();
+                self.sacked_segments += 1;
+                continue;
+            }
+            let due = patience.is_none_or(|p| record.sent.saturating_add(p) <= now);
+            if index == 0 || due || record.is(LOST | COPY) {
+                if !record.is(LOST) || record.is(COPY) {
+                    self.total_lost += record.bytes();
+                }
+                record.flags = record.flags & !COPY | LOST;
+                self.lost += record.bytes();
+                self.waiting += 1;
+            }
+        }
+        self.cursor = self.una;
+        self.extra = self.una;
+        self.frontier = if patience.is_some() { self.una } else { self.nxt };
+    }
+
+    /// Nothing is lost after all; losses are judged anew.
+    pub fn unlose(&mut self) {
+        for record in &mut self.records {
+            self.touched += 1;
+            record.flags &= !LOST;
+        }
+        (self.lost, self.waiting) = (0, 0);
+        self.lost_again.clear();
+        self.frontier = self.una;
+        self.cursor = self.nxt;
+    }
+
+    /// A phase of recovery begins: rule 3 of `NextSeg` starts at the first segment.
+    pub fn begin_recovery(&mut self) {
+        self.extra = self.una;
+    }
+
+    /// `NextSeg` rule 1: the lowest segment that is lost and has no copy in flight.
+    pub fn next_lost(&mut self) -> Option<Range> {
+        if self.waiting == 0 {
+            return None;
+        }
+        if let Some(&seq) = self.lost_again.first() {
+            let index = self.index_of(seq);
+            return Some(self.range_of(index));
+        }
+        let mut index = self.index_of(self.cursor);
+        while let Some(record) = self.records.get(index) {
+            self.touched += 1;
+            if record.is(LOST) && !record.is(COPY) {
+                self.cursor = self.seq_of(index);
+                return Some(self.range_of(index));
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// `NextSeg` rule 3: the lowest segment below the highest sacked one that is neither sacked nor sent again.
+    pub fn next_unsacked(&mut self) -> Option<Range> {
+        let &highest = self.ranges.last_key_value()?.0;
+        let mut index = self.index_of(self.extra);
+        while index < self.records.len() && self.seq_of(index) < highest {
+            self.touched += 1;
+            self.extra = self.seq_of(index);
+            if !self.records[index].is(SACKED | COPY) {
+                return Some(self.range_of(index));
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// `NextSeg` rule 4 and the tail-loss probe: the last segment that is not sacked.
+    pub fn last_unsacked(&self) -> Option<Range> {
+        // Only the topmost range can hide it: ranges that touch are one.
+        let top =
+            self.ranges.last_key_value().filter(|(_, end)| **end == self.nxt).map_or(self.nxt, |(begin, _)| *begin);
+        let index = self.index_of(top.checked_sub(1).filter(|last| *last >= self.una)?);
+        (!self.records[index].is(SACKED)).then(|| self.range_of(index))
+    }
+
+    /// The first outstanding segment.
+    pub fn head(&self) -> Option<Range> {
+        (!self.records.is_empty()).then(|| self.range_of(0))
+    }
+
+    fn seq_of(&self, index: usize) -> u64 {
+        self.una + u64::from(self.records[index].seq.wrapping_sub(self.una as u32))
+    }
+
+    fn range_of(&self, index: usize) -> Range {
+        let seq = self.seq_of(index);
+        Range::new(seq, seq + self.records[index].bytes())
+    }
+
+    /// Index of the record that holds the byte at `offset`, or the number of records if none does.
+    fn index_of(&self, offset: u64) -> usize {
+        let offset = offset.max(self.una);
+        // No segment is longer than the MSS: nothing lies before the guess, and where all are full it is right.
+        let guess = ((offset - self.una) / self.mss) as usize;
+        if guess < self.records.len() {
+            let range = self.range_of(guess);
+            if range.begin <= offset && offset < range.end {
+                return guess;
+            }
+        }
+        let distance = offset - self.una;
+        self.records.partition_point(|r| u64::from(r.seq.wrapping_sub(self.una as u32)) + r.bytes() <= distance)
+    }
+}
+
+#[cfg(test)]
+mod tests;

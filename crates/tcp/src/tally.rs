@@ -1,0 +1,95 @@
+//! What one ACK says for the first time, as round-trip times, delivery rate, RACK and F-RTO want to know it.
+//!
+//! Source: RFC 8985 §6.2 steps 2-3, RFC 5682 §3, RFC 6298 §3 (Karn), draft-cheng-iccrg-delivery-rate-estimation §3.3.
+
+use farloop_units::{Delta, Time};
+
+/// State of the delivery-rate estimator when a segment is sent; times before the sending, in units of 1024 ps.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Snapshot {
+    /// Payload delivered so far.
+    pub delivered: u64,
+    /// How long ago that was.
+    pub since_delivered: u32,
+    /// How long ago the first segment of the sampling interval was sent.
+    pub since_first: u32,
+    /// Less to send than allowed.
+    pub app_limited: bool,
+}
+
+/// What an ACK says for the first time, gathered while its records are visited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tally {
+    /// Echoed timestamp of the ACK.
+    pub echo: Option<Time>,
+    /// Time of arrival of the ACK.
+    pub now: Time,
+    /// Smallest round trip so far: a retransmission that seems faster was not what the ACK answers (RFC 8985 §6.2 step 2).
+    pub min_rtt: Delta,
+    /// First transmissions that end here or below count for `original` (F-RTO).
+    pub recover: u64,
+    /// Highest end delivered so far (RACK.fack).
+    pub fack: u64,
+    /// Payload newly delivered.
+    pub bytes: u64,
+    /// Segments newly acknowledged cumulatively.
+    pub acked_segments: u64,
+    /// Segments newly sacked.
+    pub sacked_segments: u64,
+    /// Oldest and newest sending times of segments sent once that the cumulative acknowledgement newly covers.
+    pub acked_once: Option<(Time, Time)>,
+    /// The same for newly sacked ones.
+    pub sacked_once: Option<(Time, Time)>,
+    /// The cumulative acknowledgement covers something sent more than once.
+    pub again: bool,
+    /// Something sent once, below `recover`, is newly delivered.
+    pub original: bool,
+    /// Something sent once is newly delivered after something behind it (RFC 8985 §6.2 step 3).
+    pub reordered: bool,
+    /// Of what RACK may believe, the segment sent last: time and end.
+    pub rack: Option<(Time, u64)>,
+    /// Of everything newly delivered, the segment sent last: time, end and its snapshot.
+    pub newest: Option<(Time, u64, Snapshot)>,
+}
+
+impl Tally {
+    /// An empty tally for an ACK.
+    pub fn new(now: Time, echo: Option<Time>, min_rtt: Delta, recover: u64, fack: u64) -> Tally {
+        Tally {
+            echo,
+            now,
+            min_rtt,
+            recover,
+            fack,
+            bytes: 0,
+            acked_segments: 0,
+            sacked_segments: 0,
+            acked_once: None,
+            sacked_once: None,
+            again: false,
+            original: false,
+            reordered: false,
+            rack: None,
+            newest: None,
+        }
+    }
+
+    /// A segment that ends at `end` is newly delivered; `again` says that it was sent more than once, `cumulative` how it was acknowledged.
+    pub fn note(&mut self, sent: Time, end: u64, snapshot: Snapshot, again: bool, cumulative: bool) {
+        if !again {
+            let span = if cumulative { &mut self.acked_once } else { &mut self.sacked_once };
+            *span = Some(span.map_or((sent, sent), |(a, b)| (a.min(sent), b.max(sent))));
+            self.original |= end <= self.recover;
+            self.reordered |= end < self.fack;
+        }
+        self.fack = self.fack.max(end);
+        let key = (sent, end);
+        if self.newest.is_none_or(|(time, last, _)| (time, last) < key) {
+            self.newest = Some((sent, end, snapshot));
+        }
+        let doubtful = again && (self.echo.is_some_and(|echo| echo < sent) || self.now.since(sent) < self.min_rtt);
+        if !doubtful && self.rack.is_none_or(|best| best < key) {
+            self.rack = Some(key);
+        }
+    }
+}

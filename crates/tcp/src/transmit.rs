@@ -1,0 +1,223 @@
+//! What goes out next, and when the sender asks for attention by itself.
+//!
+//! Source: RFC 6675 §4 `NextSeg`, RFC 9293 §3.8.6.1 (persist timer) and §3.8.6.2.1 (silly window avoidance), RFC 8985 §7.2-§7.3
+//! (tail-loss probe), RFC 5682 §3 (new data after a timeout), RFC 3168 §6.1 (which segments are ECN-capable).
+//!
+//! What goes out next is chosen after every event and kept: first what was asked for regardless of the window (SYN, probes, the first
+//! retransmission), then what is lost, lowest first, then new data, then what might be lost (`NextSeg` rules 3 and 4). The congestion
+//! window is looked at when the segment is about to be sent.
+
+use crate::config::{Ecn, Recovery};
+use crate::rack::{Probe, probe_timeout};
+use crate::recovery::Frto;
+use crate::segment::{Range, Segment};
+use crate::sender::{GiveUp, Outcome, Sender, State};
+use farloop_units::Time;
+
+/// What goes out next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    Nothing,
+    Syn,
+    WindowProbe,
+    /// A retransmission.
+    Again {
+        what: Range,
+        /// Regardless of the window.
+        free: bool,
+        /// By rule 4 of `NextSeg`.
+        rescue: bool,
+    },
+    /// New data.
+    New {
+        payload: u64,
+        /// Regardless of the window.
+        free: bool,
+    },
+}
+
+impl Sender {
+    /// Takes over the receiver's window; true if its edge moved. An ACK overtaken by a later one says nothing (RFC 9293 §3.10.7.4), and
+    /// of two with the same number the larger window is the later one, since a receiver does not take back what it offered.
+    pub(crate) fn take_window(&mut self, segment: &Segment) -> bool {
+        let edge = segment.ack_seq.saturating_add(segment.window);
+        let newer = segment.ack_seq > self.edge_ack || (segment.ack_seq == self.edge_ack && edge > self.edge);
+        if segment.ack_seq >= self.edge_ack && self.board.outstanding() == 0 {
+            // An answer to a probe: the path is alive, however long the window stays closed.
+            self.retries = 0;
+        }
+        if !newer {
+            return false;
+        }
+        let moved = edge != self.edge;
+        self.edge = edge;
+        self.edge_ack = segment.ack_seq;
+        self.widest = self.widest.max(segment.window);
+        moved
+    }
+
+    /// The persist timer (RFC 9293 §3.8.6.1): asks for the window, or sends what little fits.
+    pub(crate) fn on_persist(&mut self, now: Time, out: &mut Outcome) {
+        self.persist_at = Time::NEVER;
+        if self.edge > self.board.nxt() {
+            self.small_due = true;
+            return;
+        }
+        if self.retries >= self.config.max_retries {
+            return self.give_up(GiveUp::WindowProbes, out);
+        }
+        self.retries += 1;
+        self.window_probe_due = true;
+        self.rtt.back_off();
+        self.persist_at = now.saturating_add(self.rto());
+    }
+
+    /// Arms the tail-loss probe where RFC 8985 §7.2 has one; `progress` for new data sent or acknowledged.
+    pub(crate) fn schedule_probe(&mut self, now: Time, progress: bool) {
+        let useful = self.config.recovery == Recovery::Rack
+            && self.config.tail_loss_probe
+            && self.state == State::Open
+            && self.board.sacked() == 0
+            && self.repair.probe.is_none()
+            && self.board.outstanding() > 0;
+        if !useful {
+            self.probe_at = Time::NEVER;
+        } else if progress {
+            let timeout = probe_timeout(&self.rtt, self.board.segments(), &self.config);
+            self.probe_at = now.saturating_add(timeout).min(self.timer_at);
+        }
+    }
+
+    pub(crate) fn send_again(&mut self, now: Time, what: Range, rescue: bool, segment: &mut Segment) {
+        let snapshot = self.rate.on_send(now, false);
+        self.board.send_again(now, what.begin, snapshot, self.config.recovery == Recovery::Rack);
+        self.repair.on_again(now);
+        segment.seq = what.begin;
+        segment.payload = what.bytes() as u32;
+        segment.retransmission = true;
+        // RFC 3168 §6.1.5: retransmissions are not ECN-capable. DCTCP's are, as Linux sends them.
+        segment.ect = self.config.ecn == Ecn::Accurate;
+        self.counters.sent += 1;
+        self.counters.retransmitted += 1;
+        if self.probe_due {
+            self.probe_sent(now, true);
+        } else if what.begin == self.board.una() || self.timer_at == Time::NEVER {
+            self.restart_timer(now);
+        }
+        if rescue {
+            self.repair.rescue = self.repair.recover;
+        }
+        self.repair.force = false;
+    }
+
+    pub(crate) fn send_new(&mut self, now: Time, payload: u64, segment: &mut Segment) {
+        let snapshot = self.rate.on_send(now, self.board.outstanding() == 0);
+        self.board.send_new(now, payload, snapshot);
+        segment.payload = payload as u32;
+        segment.ect = self.config.ecn != Ecn::Off;
+        segment.cwr = self.config.ecn == Ecn::Classic && self.reaction.confirm();
+        self.counters.sent += 1;
+        self.small_due = false;
+        if let Frto::New(left) = self.repair.frto {
+            self.repair.frto = Frto::New(left.saturating_sub(1));
+        }
+        if self.timer_at == Time::NEVER {
+            self.restart_timer(now);
+        }
+        if self.probe_due {
+            self.probe_sent(now, false);
+        } else {
+            self.schedule_probe(now, true);
+        }
+    }
+
+    pub(crate) fn probe_sent(&mut self, now: Time, again: bool) {
+        self.probe_due = false;
+        self.repair.probe = Some(Probe { end: self.board.nxt(), again });
+        self.counters.tail_loss_probes += 1;
+        self.restart_timer(now);
+    }
+
+    /// The window has room for a full segment.
+    pub(crate) fn has_room(&self) -> bool {
+        self.board.pipe() + self.config.mss.get() <= self.cwnd
+    }
+
+    pub(crate) fn fits(&self, payload: u64, free: bool, flight: u64) -> Option<u32> {
+        (free || flight == 0 || flight + payload <= self.cwnd).then_some(payload as u32)
+    }
+
+    /// Payload of the next new segment, as far as the receiver allows (RFC 9293 §3.8.6.2.1; no Nagle).
+    pub(crate) fn new_payload(&self) -> Option<u64> {
+        let nxt = self.board.nxt();
+        let wanted = self.limit.saturating_sub(nxt).min(self.config.mss.get());
+        let open = self.edge.saturating_sub(nxt);
+        let payload = wanted.min(open);
+        let sensible = payload == wanted || payload >= self.widest / 2 || self.small_due;
+        (payload > 0 && sensible).then_some(payload)
+    }
+
+    /// There is new data that the receiver takes.
+    pub(crate) fn has_new(&self) -> bool {
+        self.new_payload().is_some()
+    }
+
+    /// Chooses what goes out next, and sees to the persist timer.
+    pub(crate) fn settle(&mut self, now: Time) {
+        self.next = self.choose();
+        let stuck = self.is_established()
+            && self.board.outstanding() == 0
+            && self.limit > self.board.nxt()
+            && !matches!(self.next, Next::New { .. });
+        if !stuck {
+            self.persist_at = Time::NEVER;
+            self.window_probe_due = false;
+        } else if self.persist_at == Time::NEVER {
+            self.rtt.end_back_off();
+            self.persist_at = now.saturating_add(self.rto());
+        }
+    }
+
+    pub(crate) fn choose(&mut self) -> Next {
+        if self.state == State::SynSent && self.syn_due {
+            return Next::Syn;
+        }
+        if !self.is_established() {
+            return Next::Nothing;
+        }
+        if self.window_probe_due && self.edge <= self.board.nxt() {
+            return Next::WindowProbe;
+        }
+        let new = self.new_payload();
+        if self.probe_due {
+            match (new, self.board.last_unsacked()) {
+                (Some(payload), _) => return Next::New { payload, free: true },
+                (None, Some(what)) => return Next::Again { what, free: true, rescue: false },
+                (None, None) => self.probe_due = false,
+            }
+        }
+        match (self.repair.frto, new) {
+            (Frto::Wait, _) if !self.repair.force => return Next::Nothing,
+            (Frto::New(0), _) => return Next::Nothing,
+            (Frto::New(_), Some(payload)) => return Next::New { payload, free: false },
+            _ => {}
+        }
+        if let Some(what) = self.board.next_lost() {
+            return Next::Again { what, free: self.repair.force, rescue: false };
+        }
+        if let Some(payload) = new {
+            return Next::New { payload, free: false };
+        }
+        if self.state == State::Recovery && self.config.recovery == Recovery::Sack {
+            if let Some(what) = self.board.next_unsacked() {
+                return Next::Again { what, free: false, rescue: false };
+            }
+            if self.board.una() > self.repair.rescue
+                && let Some(what) = self.board.last_unsacked()
+            {
+                return Next::Again { what, free: false, rescue: true };
+            }
+        }
+        Next::Nothing
+    }
+}
