@@ -192,7 +192,7 @@ impl Scoreboard {
     pub fn head_sacked(&self) -> bool {
         self.records.front().is_some_and(|r| r.is(SACKED))
     }
-    /// `segments` outstanding is taken to have left the network though nothing says which (NewReno).
+    /// So many bytes are taken to have left the network though nothing says which (NewReno).
     pub fn estimate_delivered(&mut self, bytes: u64) {
         self.estimated = bytes.min(self.outstanding() - self.lost);
     }
@@ -271,7 +271,6 @@ impl Scoreboard {
         self.frontier = self.frontier.max(ack);
         self.cursor = self.cursor.max(ack);
         self.extra = self.extra.max(ack);
-        self.estimated = self.estimated.min(self.outstanding() - self.lost);
         if self.una == self.nxt {
             self.resent.clear();
         }
@@ -583,7 +582,13 @@ impl Scoreboard {
         None
     }
 
-    /// `NextSeg` rule 4 and the tail-loss probe: the last segment that is not sacked.
+    /// `NextSeg` rule 4: the last segment that is neither sacked nor sent again already.
+    pub fn rescue(&self) -> Option<Range> {
+        let last = self.last_unsacked()?;
+        (!self.records[self.index_of(last.begin)].is(COPY)).then_some(last)
+    }
+
+    /// The tail-loss probe: the last segment that is not sacked.
     pub fn last_unsacked(&self) -> Option<Range> {
         // Only the topmost range can hide it: ranges that touch are one.
         let top =
