@@ -83,7 +83,7 @@ pub fn parse(name: &str, text: &str) -> Result<Script, String> {
         let fail = |problem: String| format!("{name}:{}: {problem}", i + 1);
         let line = raw.split('#').next().unwrap_or_default().trim();
         for (n, word) in [(0, "rfc"), (1, "shows")] {
-            if i == n && !line.strip_prefix(word).is_some_and(|rest| rest.trim().len() > 3) {
+            if i == n && line.strip_prefix(word).is_none_or(|rest| rest.trim().len() <= 3) {
                 let which = if n == 0 { "first" } else { "second" };
                 return Err(fail(format!("the {which} line must be \"{word} ...\"")));
             }
