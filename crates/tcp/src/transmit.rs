@@ -101,8 +101,7 @@ impl Sender {
         self.counters.retransmitted += 1;
         if self.probe_due {
             self.probe_sent(now, true);
-        } else if self.timer_at == Time::NEVER || (self.config.sack() && what.begin == self.board.una()) {
-            // The careful variant of RFC 6675 §6, for the first segment, as Linux has it. NewReno's timer: `restarts_timer`.
+        } else if self.timer_at == Time::NEVER || (what.begin == self.board.una() && self.repair_restarts_timer()) {
             self.restart_timer(now);
         }
         if rescue {
