@@ -21,6 +21,7 @@ mod ecn;
 mod rack;
 mod reassembly;
 pub mod receiver;
+mod record;
 mod recovery;
 mod rto;
 mod scoreboard;

@@ -292,6 +292,12 @@ impl Sender {
         !std::mem::replace(&mut self.repair.timer_restarted, true)
     }
 
+    /// Sending the first segment again restarts the timer, as in Linux (RFC 6675 §6, careful variant): the ACK takes a whole round
+    /// trip from now, and a timeout close to that would fire before it. In NewReno's recovery not after a partial ACK.
+    pub(crate) fn repair_restarts_timer(&self) -> bool {
+        self.config.sack() || self.state != State::Recovery || !self.repair.timer_restarted
+    }
+
     /// The retransmission timer fired (RFC 6298 §5.4-5.6).
     pub(crate) fn on_timeout(&mut self, now: Time, out: &mut Outcome) {
         if self.retries >= self.config.max_retries {

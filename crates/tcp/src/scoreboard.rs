@@ -19,60 +19,11 @@
 //! to the new one is walked. RACK's list in order of sending is in two parts: first transmissions, which are in order of
 //! sequence, and a queue of retransmissions. [`Scoreboard::touched`] counts the records looked at.
 
+use crate::record::{AGAIN, COPY, LOST, Record, SACKED};
 use crate::segment::Range;
 use crate::tally::{Snapshot, Tally};
 use farloop_units::{Delta, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// The record's segment has arrived, out of order.
-const SACKED: u8 = 1;
-/// It is taken for lost.
-const LOST: u8 = 2;
-/// A retransmission of it is in flight.
-const COPY: u8 = 4;
-/// It was sent more than once.
-const AGAIN: u8 = 8;
-/// It was sent while there was less to send than the window allowed.
-const APP_LIMITED: u8 = 16;
-
-/// One outstanding segment. The sequence number's low 32 bits suffice: a window is at most 1 GiB.
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    sent: Time,
-    delivered: u64,
-    seq: u32,
-    since_delivered: u32,
-    since_first: u32,
-    len: u16,
-    flags: u8,
-}
-
-impl Record {
-    fn is(&self, flags: u8) -> bool {
-        self.flags & flags != 0
-    }
-    fn bytes(&self) -> u64 {
-        u64::from(self.len)
-    }
-    /// Tells `tally` that the segment, which ends at `end`, is newly delivered.
-    fn report(&self, end: u64, cumulative: bool, tally: &mut Tally) {
-        let snapshot = Snapshot {
-            delivered: self.delivered,
-            since_delivered: self.since_delivered,
-            since_first: self.since_first,
-            app_limited: self.is(APP_LIMITED),
-        };
-        tally.bytes += self.bytes();
-        tally.note(self.sent, end, snapshot, self.is(AGAIN), cumulative);
-    }
-    fn stamp(&mut self, now: Time, snapshot: Snapshot) {
-        self.sent = now;
-        self.delivered = snapshot.delivered;
-        self.since_delivered = snapshot.since_delivered;
-        self.since_first = snapshot.since_first;
-        self.flags = self.flags & !APP_LIMITED | if snapshot.app_limited { APP_LIMITED } else { 0 };
-    }
-}
 
 /// The outstanding segments of a sender.
 #[derive(Clone, Debug)]
@@ -192,7 +143,7 @@ impl Scoreboard {
     pub fn head_sacked(&self) -> bool {
         self.records.front().is_some_and(|r| r.is(SACKED))
     }
-    /// `segments` outstanding is taken to have left the network though nothing says which (NewReno).
+    /// So many bytes are taken to have left the network though nothing says which (NewReno).
     pub fn estimate_delivered(&mut self, bytes: u64) {
         self.estimated = bytes.min(self.outstanding() - self.lost);
     }
@@ -203,17 +154,7 @@ impl Scoreboard {
 
     /// A new segment of `len` bytes is sent.
     pub fn send_new(&mut self, now: Time, len: u64, snapshot: Snapshot) {
-        let mut record = Record {
-            sent: now,
-            delivered: 0,
-            seq: self.nxt as u32,
-            since_delivered: 0,
-            since_first: 0,
-            len: len as u16,
-            flags: 0,
-        };
-        record.stamp(now, snapshot);
-        self.records.push_back(record);
+        self.records.push_back(Record::new(self.nxt, len, now, snapshot));
         self.nxt += len;
     }
 
@@ -271,7 +212,6 @@ impl Scoreboard {
         self.frontier = self.frontier.max(ack);
         self.cursor = self.cursor.max(ack);
         self.extra = self.extra.max(ack);
-        self.estimated = self.estimated.min(self.outstanding() - self.lost);
         if self.una == self.nxt {
             self.resent.clear();
         }
@@ -413,7 +353,7 @@ impl Scoreboard {
         let mut index = self.index_of(self.frontier);
         while let Some(record) = self.records.get(index) {
             let (begin, sent) = (self.seq_of(index), record.sent);
-            if !record.is(SACKED | LOST | AGAIN) {
+            if !record.is(SACKED | LOST | COPY) {
                 if (sent, begin + record.bytes()) >= newest {
                     break;
                 }
@@ -583,7 +523,13 @@ impl Scoreboard {
         None
     }
 
-    /// `NextSeg` rule 4 and the tail-loss probe: the last segment that is not sacked.
+    /// `NextSeg` rule 4: the last segment that is neither sacked nor sent again already.
+    pub fn rescue(&self) -> Option<Range> {
+        let last = self.last_unsacked()?;
+        (!self.records[self.index_of(last.begin)].is(COPY)).then_some(last)
+    }
+
+    /// The tail-loss probe: the last segment that is not sacked.
     pub fn last_unsacked(&self) -> Option<Range> {
         // Only the topmost range can hide it: ranges that touch are one.
         let top =

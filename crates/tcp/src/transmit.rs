@@ -101,7 +101,7 @@ impl Sender {
         self.counters.retransmitted += 1;
         if self.probe_due {
             self.probe_sent(now, true);
-        } else if what.begin == self.board.una() || self.timer_at == Time::NEVER {
+        } else if self.timer_at == Time::NEVER || (what.begin == self.board.una() && self.repair_restarts_timer()) {
             self.restart_timer(now);
         }
         if rescue {
@@ -213,7 +213,7 @@ impl Sender {
                 return Next::Again { what, free: false, rescue: false };
             }
             if self.board.una() > self.repair.rescue
-                && let Some(what) = self.board.last_unsacked()
+                && let Some(what) = self.board.rescue()
             {
                 return Next::Again { what, free: false, rescue: true };
             }

@@ -28,6 +28,8 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 enum Event {
+    /// The slow application reads.
+    Read,
     Data(Segment, bool),
     Ack(Segment),
 }
@@ -46,7 +48,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(config: Config, bytes: u64) -> Flow {
+    fn new(config: Config, bytes: u64, slow_reader: bool) -> Flow {
         config.check().expect("the test's settings are valid");
         let config = Arc::new(config);
         let mut sender = Sender::new(config.clone());
@@ -54,11 +56,17 @@ impl Flow {
         sender.write(Time::ZERO, Bytes::new(bytes));
         sender.close();
         sender.open(Time::ZERO);
+        let mut receiver = Receiver::new(config);
+        let mut events = BTreeMap::new();
+        if slow_reader {
+            receiver.set_auto_read(Time::ZERO, false);
+            events.insert((Time::ZERO, u64::MAX), Event::Read);
+        }
         Flow {
             now: Time::ZERO,
             sender,
-            receiver: Receiver::new(config),
-            events: BTreeMap::new(),
+            receiver,
+            events,
             number: 0,
             cwnd: 10 * MSS,
             arrived: vec![false; bytes as usize],
@@ -112,6 +120,12 @@ impl Flow {
 
     fn take(&mut self, event: Event, fates: &mut impl Iterator<Item = Fate>, forever: Fate) {
         match event {
+            Event::Read => {
+                if let Some(update) = self.receiver.read(self.now, Bytes::new(1700)) {
+                    self.post(fates.next().unwrap_or(forever), || Event::Ack(update));
+                }
+                self.events.insert((self.now + Delta::from_ms(7), u64::MAX), Event::Read);
+            }
             Event::Data(segment, marked) => {
                 for byte in segment.range().begin..segment.range().end {
                     self.arrived[byte as usize] = true;
@@ -202,9 +216,10 @@ proptest! {
     fn every_byte_arrives_once_and_in_order(
         config in config(),
         bytes in prop_oneof![1u64..60_000, 1u64..3_000],
+        slow_reader in any::<bool>(),
         fates in proptest::collection::vec(fate(), 0..200),
     ) {
-        let mut flow = Flow::new(config, bytes);
+        let mut flow = Flow::new(config, bytes, slow_reader);
         flow.run(&fates, SMOOTH);
         prop_assert_eq!(flow.failed, None);
         prop_assert!(flow.finished);
@@ -223,7 +238,7 @@ proptest! {
     ) {
         config.max_retries = retries;
         config.syn_retries = retries;
-        let mut flow = Flow::new(config, bytes);
+        let mut flow = Flow::new(config, bytes, false);
         flow.run(&fates, Fate { lost: true, ..SMOOTH });
         if flow.finished {
             prop_assert_eq!(flow.receiver.delivered(), Bytes::new(bytes));

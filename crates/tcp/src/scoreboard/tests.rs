@@ -97,6 +97,7 @@ fn agree(board: &mut Scoreboard, naive: &Naive) -> Result<(), TestCaseError> {
     prop_assert_eq!(board.next_lost(), naive.rule_1().map(segment));
     prop_assert_eq!(board.next_unsacked(), naive.rule_3().map(segment));
     prop_assert_eq!(board.last_unsacked(), naive.rule_4().map(segment));
+    prop_assert_eq!(board.rescue(), naive.rule_4().filter(|k| !naive.again[*k]).map(segment));
     Ok(())
 }
 
