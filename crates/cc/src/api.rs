@@ -366,7 +366,7 @@ pub trait Algorithm: 'static {
     const SUMMARY: &'static str;
     /// Where it is specified.
     const SOURCE: &'static str;
-    /// What the network must offer.
+    /// What the network must offer, with the default parameters.
     const NEEDS: Needs;
     /// Its parameters.
     type Params: Params;
@@ -380,6 +380,10 @@ pub trait Algorithm: 'static {
     /// Named variants of the algorithm: the same code with other parameters.
     const PRESETS: &'static [Preset] = &[];
 
+    /// What the network must offer with these parameters; other than [`Algorithm::NEEDS`] where one of them uses more.
+    fn needs(_params: &Self::Params) -> Needs {
+        Self::NEEDS
+    }
     /// A sender for a flow that starts now.
     fn sender(params: &Self::Params, flow: &FlowInfo) -> Self::Sender;
     /// The receiver of a flow.

@@ -112,6 +112,14 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                 una += acked;
                 tx += u64::from(s.a);
                 let since = now.since(Time::ZERO);
+                let prior = una - (u64::from(s.a) * mss / 16).min(una);
+                let delivery = (s.gap % 4 > 0).then(|| Delivery {
+                    delivered: Bytes::new(una),
+                    prior_delivered: Bytes::new(prior),
+                    interval: Delta::from_ps(u64::from(s.gap / 4) * 1000),
+                    app_limited: s.a.is_multiple_of(3),
+                    lost: Bytes::new(mss * u64::from(s.b % 5)),
+                });
                 let int = [hop(since, tx, u64::from(s.b)), hop_at(1 + (s.a % 31) as u8, since, tx / 2, 0)];
                 let ack = Ack {
                     acked: Bytes::new(acked),
@@ -122,7 +130,7 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                     ecn_echo: s.flag,
                     in_recovery: s.a.is_multiple_of(5),
                     app_limited: s.a.is_multiple_of(7),
-                    delivery: None,
+                    delivery,
                     int: &int[..(s.gap % 3) as usize],
                 };
                 sender.on_ack(&mut ctx, &ack);

@@ -57,9 +57,10 @@ fn poseidons_queue_is_the_target_of_the_fair_share() {
 
 #[test]
 fn powertcps_queue_is_the_sum_of_the_additive_increases() {
-    let params = algorithm("powertcp", &[("beta", text("2kB"))]);
+    // An RDMA flow's last packet may exceed its window, by half a packet on average: small beside β.
+    let params = algorithm("powertcp", &[("beta", text("8kB"))]);
     let s = steady(params, SwitchSpec { int: true, ..plain_switch() }, None);
-    assert!((s.queue / 8000.0 - 1.0).abs() < 0.25, "queue {}", s.queue);
+    assert!((s.queue / 32_000.0 - 1.0).abs() < 0.15, "queue {}", s.queue);
     assert!(s.used > 0.99 && s.spread < 1.05, "used {}, spread {}", s.used, s.spread);
 }
 

@@ -39,7 +39,16 @@ pub(crate) fn add(
         return Err(at("between", "some hosts cannot reach each other".into(), "expected a connected network"));
     }
     let datacenter = |id: &NodeId| network.plan.nodes[*id as usize].datacenter.unwrap_or_default();
-    let population = Population::new(&ids.iter().map(datacenter).collect::<Vec<_>>());
+    let from = match &workload.traffic {
+        workload::Traffic::Poisson(_, keys) => keys.from.as_str(),
+        _ => "*",
+    };
+    let sends = |host: u32| glob::matches(from, name(ids[host as usize]));
+    if !(0..ids.len() as u32).any(sends) {
+        let known = format!("hosts of this workload: {}", listing(ids.iter().map(|id| name(*id))));
+        return Err(at("from", format!("no host of this workload is called \"{from}\""), &known));
+    }
+    let population = Population::with_senders(&ids.iter().map(datacenter).collect::<Vec<_>>(), sends);
     let between = match flows.between {
         Pairs::All => Between::All,
         Pairs::Intra => Between::Intra,

@@ -408,7 +408,7 @@ fn workloads() {
             "pattern = \"incast\"\nload = 0.3\n",
             &["bad.toml:10: workload.load: is no key of pattern \"incast\"", "senders, receiver"],
         ),
-        ("senders = 4\n", &["workload.senders: is no key of pattern \"poisson\"", "load, cross_share"]),
+        ("senders = 4\n", &["workload.senders: is no key of pattern \"poisson\"", "load, from, cross_share"]),
         ("lod = 0.3\n", &["workload.lod: unknown key; did you mean \"load\"?", "accepted keys: pattern, name, sizes"]),
         ("load = 1.5\n", &["workload.load: 1.5 is outside the accepted range"]),
         ("between = \"inter\"\n", &["workload.between: \"inter\" is not accepted"]),
@@ -426,6 +426,14 @@ fn workloads() {
             &["workload.sizes: there is no size distribution \"websearh\"; did you mean \"websearch\"?"],
         ),
         ("hosts = \"dc0-*\"\n", &["workload.hosts: no host is called \"dc0-*\"; hosts: \"s1\""]),
+        (
+            "from = \"dc0-*\"\n",
+            &["workload.from: no host of this workload is called \"dc0-*\"; hosts of this workload: \"s1\""],
+        ),
+        (
+            "from = \"r1\"\nbetween = \"intra\"\n",
+            &["workload.between: none of the sending hosts has another one to send to"],
+        ),
         ("hosts = \"s1\"\n", &["workload.between: traffic needs a sender and a receiver"]),
         (
             "pattern = \"incast\"\nreceiver = \"d1\"\nhosts = \"s?\"\n",

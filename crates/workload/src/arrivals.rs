@@ -36,7 +36,7 @@ impl std::error::Error for WorkloadError {}
 /// Poisson arrivals between random pairs of hosts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Poisson {
-    /// Mean load of the host links in each direction, as payload bits over the link's rate; headers and ACKs come on top.
+    /// Mean load of the sending hosts' links, as payload bits over the link's rate; headers and ACKs come on top.
     pub load: f64,
     /// Rate of a host's link.
     pub link_rate: Rate,
@@ -58,7 +58,7 @@ impl Poisson {
 
     /// Arrivals per second.
     fn per_second(&self, population: &Population, sizes: &SizeDistribution) -> f64 {
-        f64::from(population.hosts()) * self.load * self.link_rate.as_f64() / (8.0 * sizes.mean())
+        f64::from(population.sending()) * self.load * self.link_rate.as_f64() / (8.0 * sizes.mean())
     }
 
     /// Share of the flows that go across datacenters; `None` where all pairs are equally likely.
@@ -73,9 +73,9 @@ impl Poisson {
 
 /// Flows of a Poisson process, in order of their start.
 ///
-/// Flows arrive at `hosts · load · link_rate / (8 · mean size)` per second over all hosts. The pair of each is uniformly random: among
-/// all pairs; or, with a share, with that probability among those across datacenters, otherwise among those inside one. Between
-/// datacenters of equal size the mean payload load of each host link is `load`, in both directions; otherwise that is the mean over
+/// Flows arrive at `senders · load · link_rate / (8 · mean size)` per second over all hosts that send. The pair of each is uniformly random: among
+/// all pairs; or, with a share, with that probability among those across datacenters, otherwise among those inside one. Where
+/// all hosts of datacenters of equal size send, the mean payload load of each host link is `load`, in both directions; otherwise that is the mean over
 /// the links, and hosts of small datacenters carry more of what goes across.
 ///
 /// # Errors

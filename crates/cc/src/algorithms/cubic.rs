@@ -1,6 +1,6 @@
 //! `cubic`: windows that grow as a cubic function of the time since the last loss.
 //!
-//! Source: RFC 9438. Specification: `spec/cubic.md`.
+//! Source: RFC 9438; HyStart++ (an option): RFC 9406. Specification: `spec/cubic.md`.
 //!
 //! The model:
 //! 1. At a loss the window that overflowed the path is remembered as W_max, and 0.7 of the flight remains.
@@ -12,9 +12,10 @@
 //! ```text
 //!   slow start --cwnd >= ssthresh--> epoch: concave (below W_max) -> convex (above) <--+
 //!       ^                                 |          or Reno-friendly                  |
-//!       +------------ Timeout ------------+---------- FastRetransmit: a new epoch -----+
+//!       +------------ Timeout ------------+---- FastRetransmit, mark: a new epoch -----+
 //! ```
 
+use super::hystart::{HyStart, Verdict};
 use super::window::Window;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -30,6 +31,10 @@ farloop_units::params! {
         reno_friendly: bool = true;
         /// Give up more of W_max when a loss comes below the last one (RFC 9438, §4.7).
         fast_convergence: bool = true;
+        /// Answer an ECN mark as a loss, once per window of data (RFC 9438, §4.6). Without it packets are not ECN-capable.
+        ecn: bool = false;
+        /// Leave the first slow start when the round-trip time grows (HyStart++, RFC 9406), not only at a loss.
+        hystart: bool = false;
     }
 }
 
@@ -41,11 +46,19 @@ impl Algorithm for Cubic {
     const SUMMARY: &'static str = "CUBIC: windows cubic in the time since the last loss";
     const SOURCE: &'static str = "RFC 9438";
     const NEEDS: Needs = Needs::NONE;
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "cubic-ecn",
+        summary: "CUBIC that answers ECN marks as losses, as GEMINI compares with",
+        settings: &[("ecn", "true")],
+    }];
     type Params = CubicParams;
     type Sender = CubicSender;
     type Receiver = EchoReceiver;
     type Port = NoPortAgent;
 
+    fn needs(params: &CubicParams) -> Needs {
+        Needs { ecn: params.ecn, ..Self::NEEDS }
+    }
     fn sender(params: &CubicParams, flow: &FlowInfo) -> CubicSender {
         CubicSender::new(params, flow)
     }
@@ -87,12 +100,17 @@ pub struct CubicSender {
     /// Since when the window has been unable to grow.
     stalled_since: Option<Time>,
     srtt: Delta,
+    /// Boxed: used in the first slow start only, and by few.
+    hystart: Option<Box<HyStart>>,
+    /// Marks are old news until an ACK goes beyond this offset.
+    reduced_until: Bytes,
     c: f64,
     beta: f64,
     /// α_cubic.
     alpha: f64,
     reno_friendly: bool,
     fast_convergence: bool,
+    ecn: bool,
 }
 
 impl CubicSender {
@@ -106,11 +124,14 @@ impl CubicSender {
             before: None,
             stalled_since: None,
             srtt: flow.base_rtt,
+            hystart: params.hystart.then(Box::default),
+            reduced_until: Bytes::ZERO,
             c: params.c,
             beta: params.beta,
             alpha,
             reno_friendly: params.reno_friendly,
             fast_convergence: params.fast_convergence,
+            ecn: params.ecn,
         }
     }
 
@@ -153,6 +174,28 @@ impl CubicSender {
         self.stage.epoch = Some(epoch);
     }
 
+    fn grow_slow_start(&mut self, ack: &Ack<'_>) {
+        let verdict = match &mut self.hystart {
+            Some(hystart) if self.window.in_initial_slow_start() => hystart.on_ack(ack),
+            _ => Verdict::Grow(1.0),
+        };
+        match verdict {
+            Verdict::Grow(fraction) => self.window.grow_slow_start_by(ack, fraction),
+            Verdict::Exit => self.window.end_slow_start(),
+        }
+    }
+
+    /// §4.6: a mark is answered as a loss, but for the data in flight, which all arrived, and once per window of data.
+    fn mark(&mut self, ack: &Ack<'_>) {
+        if ack.ack_seq > self.reduced_until && !ack.in_recovery {
+            self.remember();
+            // Congestion is certain: neither this nor an earlier cut is undone.
+            self.before = None;
+            self.window.cut(1.0 - self.beta);
+            self.reduced_until = ack.snd_nxt;
+        }
+    }
+
     /// §4.6 and §4.7: what a loss leaves behind beside the window.
     fn remember(&mut self) {
         self.before = Some(Box::new(self.stage));
@@ -176,10 +219,12 @@ impl Sender for CubicSender {
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         // RFC 6298, §2: seven parts old, one part new, without intermediate overflow.
         self.srtt = self.srtt - self.srtt / 8 + ack.rtt / 8;
-        if !self.window.may_grow(ack) {
+        if self.ecn && ack.ecn_echo {
+            self.mark(ack);
+        } else if !self.window.may_grow(ack) {
             self.stalled_since.get_or_insert(ctx.now());
         } else if self.window.in_slow_start() {
-            self.window.grow_slow_start(ack);
+            self.grow_slow_start(ack);
             self.stalled_since = None;
         } else {
             self.grow(ctx.now(), ack);
@@ -205,8 +250,10 @@ impl Sender for CubicSender {
                 if let (true, Some(before)) = (self.window.undo(), self.before.take()) {
                     self.stage = *before;
                 }
+                return;
             }
         }
+        self.reduced_until = loss.snd_nxt;
     }
 }
 
@@ -215,7 +262,6 @@ mod tests {
     use super::super::window::tests::ack;
     use super::*;
     use crate::testing::{Bench, flow};
-    use farloop_units::Bytes;
 
     /// A sender that lost a packet at a window of `segments`, with the given RTT.
     fn after_loss(segments: u64, rtt: Delta) -> Bench<CubicSender> {
@@ -339,5 +385,62 @@ mod tests {
         b.loss(LossKind::Spurious, Bytes::new(0), Bytes::new(1460 * 3000));
         assert_eq!(b.sender.window.segments(), cwnd);
         assert_eq!(b.sender.stage.epoch.expect("restored").k, k);
+    }
+
+    #[test]
+    fn marks_count_as_losses_once_per_window_if_asked_to() {
+        let info = FlowInfo { initial_cwnd: Some(Bytes::new(146_000)), ..flow(true) };
+        let marked = |end| Ack { ecn_echo: true, ..ack(end, 1, 99) };
+        let mut b = Bench::new(CubicSender::new(&CubicParams::default(), &info));
+        b.ack(&marked(1));
+        assert_eq!(b.sender.window.segments(), 101.0, "not asked to");
+        let mut b = Bench::new(CubicSender::new(&CubicParams { ecn: true, ..CubicParams::default() }, &info));
+        b.ack(&marked(1));
+        assert!((b.sender.window.segments() - 70.0).abs() < 1e-9);
+        assert_eq!((b.sender.stage.w_max, b.sender.window.in_slow_start()), (100.0, false));
+        b.ack(&marked(100));
+        assert!((b.sender.window.segments() - 70.0).abs() < 1e-9);
+        b.ack(&marked(101));
+        assert!((b.sender.window.segments() - 49.0).abs() < 1e-9);
+        assert!((b.sender.stage.w_max - 70.0 * 0.85).abs() < 1e-9, "fast convergence");
+        // A loss in the same window of data cuts, marks beside it do not.
+        b.loss(LossKind::FastRetransmit, Bytes::new(1460 * 49), Bytes::new(1460 * 400));
+        let after = b.sender.window.segments();
+        b.ack(&marked(399));
+        assert_eq!(b.sender.window.segments(), after);
+    }
+
+    #[test]
+    fn only_cubic_with_ecn_needs_marks() {
+        assert!(!Cubic::needs(&CubicParams::default()).ecn);
+        let needs = Cubic::needs(&CubicParams { ecn: true, ..CubicParams::default() });
+        assert!(needs.ecn && !needs.accurate_ecn);
+    }
+
+    #[test]
+    fn hystart_ends_the_first_slow_start_without_a_loss() {
+        let params = CubicParams { hystart: true, ..CubicParams::default() };
+        let mut b = Bench::new(CubicSender::new(&params, &flow(true)));
+        let mut end = 0;
+        let mut trace = Vec::new();
+        // Eight rounds; from the fourth on the round trip is 10 ms longer, an eighth of 50 being 6.25.
+        for i in 0..12 {
+            let window = b.sender.window.segments() as u64;
+            let rtt = Delta::from_ms(if i < 3 { 50 } else { 60 });
+            for _ in 0..window {
+                end += 1;
+                b.ack(&Ack { rtt, ..ack(end, 1, window - 1) });
+            }
+            b.now += rtt;
+            trace.push(b.sender.window.segments() as u64);
+        }
+        // Doubling, then a quarter of it for five rounds, then congestion avoidance.
+        assert_eq!(trace[..3], [20, 40, 80]);
+        for i in 4..7 {
+            let growth = trace[i] as f64 / trace[i - 1] as f64;
+            assert!((1.2..1.3).contains(&growth), "{trace:?}");
+        }
+        assert!(!b.sender.window.in_slow_start());
+        assert!(trace[11] < trace[9] + 20, "{trace:?}");
     }
 }

@@ -7,6 +7,7 @@
 mod registry;
 
 pub mod annulus;
+pub mod bbr;
 pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
@@ -14,6 +15,7 @@ pub mod fixed;
 pub mod gear;
 pub mod gemini;
 pub mod hpcc;
+pub mod hystart;
 pub mod pcn;
 pub mod poseidon;
 pub mod powertcp;
@@ -33,6 +35,7 @@ registry! {
     Fixed = fixed::Fixed,
     Reno = reno::Reno,
     Cubic = cubic::Cubic,
+    Bbr = bbr::Bbr,
     Dctcp = dctcp::Dctcp,
     Gemini = gemini::Gemini,
     Hpcc = hpcc::Hpcc,
@@ -108,7 +111,7 @@ fn preset_value(text: &str) -> Value {
 
 impl AnyParams {
     fn info(&self, name: &'static str) -> AlgorithmInfo {
-        let (base, summary, source, needs) = self.about();
+        let (base, summary, source) = self.about();
         let preset = bases().into_iter().flat_map(|(_, presets)| presets).find(|p| p.name == name);
         let mut params = self.specs();
         for spec in &mut params {
@@ -119,7 +122,7 @@ impl AnyParams {
             preset_of: preset.map(|_| base),
             summary: preset.map_or(summary, |p| p.summary),
             source,
-            needs,
+            needs: self.needs(),
             params,
         }
     }

@@ -31,10 +31,10 @@ macro_rules! registry {
                 $(if base == <$module::$ty as Algorithm>::NAME { return Some(AnyParams::$variant(Default::default())); })+
                 None
             }
-            fn about(&self) -> (&'static str, &'static str, &'static str, Needs) {
+            fn about(&self) -> (&'static str, &'static str, &'static str) {
                 match self { $(AnyParams::$variant(_) => {
                     type A = $module::$ty;
-                    (A::NAME, A::SUMMARY, A::SOURCE, A::NEEDS)
+                    (A::NAME, A::SUMMARY, A::SOURCE)
                 }),+ }
             }
             fn specs(&self) -> Vec<ParamSpec> {
@@ -42,7 +42,7 @@ macro_rules! registry {
             }
             /// What the algorithm needs of the network.
             pub fn needs(&self) -> Needs {
-                self.about().3
+                match self { $(AnyParams::$variant(p) => $module::$ty::needs(p)),+ }
             }
             /// Sets a parameter by name.
             pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {

@@ -1,6 +1,6 @@
 //! `reno`: additive increase, multiplicative decrease, driven by losses.
 //!
-//! Source: RFC 5681; initial window of RFC 6928. Specification: `spec/reno.md`.
+//! Source: RFC 5681; byte counting of RFC 3465; initial window of RFC 6928. Specification: `spec/reno.md`.
 //!
 //! The model:
 //! 1. Slow start adds what each ACK acknowledges, until the window reaches the threshold.
@@ -31,8 +31,13 @@ pub struct Reno;
 impl Algorithm for Reno {
     const NAME: &'static str = "reno";
     const SUMMARY: &'static str = "TCP Reno: additive increase, halved at a loss";
-    const SOURCE: &'static str = "RFC 5681";
+    const SOURCE: &'static str = "RFC 5681; RFC 3465";
     const NEEDS: Needs = Needs::NONE;
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "newreno",
+        summary: "Reno by the other name; what NewReno adds (RFC 6582) is recovery, which the endpoint does for all",
+        settings: &[],
+    }];
     type Params = RenoParams;
     type Sender = RenoSender;
     type Receiver = EchoReceiver;
@@ -62,7 +67,7 @@ impl Sender for RenoSender {
     }
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
-        // RFC 5681, Eqs. 2 and 3.
+        // RFC 5681, Eqs. 2 and 3, in bytes as RFC 3465.
         self.window.grow(ack, self.increase);
     }
 

@@ -8,7 +8,7 @@
 //! - their difference times BaseRTT is the number of own packets that wait in queues;
 //! - fewer than α of them: one packet more; more than β: one packet less; between: nothing;
 //! - slow start doubles the window every other round trip, and ends when more than γ packets wait;
-//! - a loss takes a quarter of the window, a timeout goes back to slow start.
+//! - a loss takes a quarter of the window, a timeout goes back to slow start; rounds with two samples or fewer grow as Reno.
 //!
 //! ```text
 //!   +------------+   diff > γ, or a loss   +----------------------+
@@ -19,6 +19,7 @@
 //!   +------------+
 //! ```
 
+use super::window::SLOW_START_LIMIT;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -29,16 +30,21 @@ farloop_units::params! {
         alpha: f64 = 2.0, in 0.0 => 1e6;
         /// More own packets than this in queues: shrink (Vegas: 4). At least `alpha` is used.
         beta: f64 = 4.0, in 0.0 => 1e6;
+        /// Multiplies `alpha` and `beta` (N in GEMINI, Fig. 6).
+        scale: f64 = 1.0, in 0.001 => 1e6;
         /// More own packets than this in queues end slow start (Vegas: 1).
         gamma: f64 = 1.0, in 0.0 => 1e6;
-        /// Window to start with in packets, unless the flow sets one (Vegas: 2).
-        initial_window: u32 = 2, in 1 => 1_000_000;
+        /// Window to start with in packets, unless the flow sets one (RFC 6928; Vegas itself: 2).
+        initial_window: u32 = 10, in 1 => 1_000_000;
         /// Fraction of the window that is left after a fast retransmit (3/4 in Vegas's code).
         loss_factor: f64 = 0.75, in 0.01 => 1.0;
         /// Least window in packets (Vegas: 2).
         min_window: u32 = 2, in 1 => 1_000_000;
     }
 }
+
+/// A round with no more samples than this says nothing, for the least of so few may be that of a delayed ACK (Linux).
+const TOO_FEW_SAMPLES: u32 = 2;
 
 /// Vegas: see the header of this file.
 pub struct Vegas;
@@ -48,6 +54,11 @@ impl Algorithm for Vegas {
     const SUMMARY: &'static str = "window control that keeps a few packets queued, measured by the round-trip time";
     const SOURCE: &'static str = "Brakmo, O'Malley, Peterson, SIGCOMM 1994; Brakmo, Peterson, JSAC 1995";
     const NEEDS: Needs = Needs::NONE;
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "vegas-10",
+        summary: "Vegas with thresholds of 20 and 40 packets, as GEMINI compares with",
+        settings: &[("scale", "10.0")],
+    }];
     type Params = VegasParams;
     type Sender = VegasSender;
     type Receiver = EchoReceiver;
@@ -69,12 +80,13 @@ pub struct VegasSender {
     ssthresh: f64,
     min_cwnd: f64,
     mss: f64,
-    /// The window before the last loss, to undo it.
-    before_loss: f64,
-    ssthresh_before_loss: f64,
+    /// Window and threshold before the last loss, to undo it.
+    before_loss: Option<(f64, f64)>,
     base_rtt: Delta,
     /// Least RTT of this round.
     round_rtt: Delta,
+    /// RTT samples of this round.
+    samples: u32,
     /// Most bytes in flight in this round: what was really used of the window.
     round_used: Bytes,
     round_end: Bytes,
@@ -97,14 +109,14 @@ impl VegasSender {
             ssthresh: f64::MAX,
             min_cwnd: f64::from(p.min_window) * mss,
             mss,
-            before_loss: cwnd,
-            ssthresh_before_loss: f64::MAX,
+            before_loss: None,
             base_rtt: flow.base_rtt.max(Delta::from_ps(1)),
             round_rtt: Delta::MAX,
+            samples: 0,
             round_used: Bytes::ZERO,
             round_end: Bytes::ZERO,
-            alpha: p.alpha,
-            beta: p.beta.max(p.alpha),
+            alpha: p.scale * p.alpha,
+            beta: p.scale * p.beta.max(p.alpha),
             gamma: p.gamma,
             loss_factor: p.loss_factor,
             slow_start: true,
@@ -115,6 +127,19 @@ impl VegasSender {
     /// Own bytes in queues: Diff·BaseRTT = W·(RTT - BaseRTT)/RTT (1).
     fn queued(&self, window: f64) -> f64 {
         window * (1.0 - self.base_rtt.ratio(self.round_rtt))
+    }
+
+    fn begin_round(&mut self, end: Bytes) {
+        self.round_end = end;
+        (self.round_rtt, self.samples, self.round_used) = (Delta::MAX, 0, Bytes::ZERO);
+    }
+
+    /// One ACK's worth of Reno, if the window is in use: (7). Slow start has its own growth.
+    fn grow_as_reno(&mut self, ack: &Ack<'_>) {
+        let used = ack.in_flight.as_f64() + ack.acked.as_f64();
+        if !self.slow_start && !ack.app_limited && 2.0 * used >= self.cwnd {
+            self.cwnd += self.mss * (ack.acked.as_f64() / self.cwnd).min(1.0);
+        }
     }
 
     /// A round trip is over: compare expected and actual rate.
@@ -153,42 +178,45 @@ impl Sender for VegasSender {
         if self.round_end == Bytes::ZERO {
             self.round_end = ack.snd_nxt; // The first round is what was sent before its first ACK.
         } else if ack.ack_seq > self.round_end {
-            // This ACK's packet was sent after the ACK that began the round. After a recovery there may be no sample.
-            if self.round_rtt < Delta::MAX {
+            // This ACK's packet was sent after the ACK that began the round.
+            if self.samples > TOO_FEW_SAMPLES {
                 self.end_round();
+            } else {
+                self.grow_as_reno(ack);
             }
-            self.round_end = ack.snd_nxt;
-            (self.round_rtt, self.round_used) = (Delta::MAX, Bytes::ZERO);
+            self.begin_round(ack.snd_nxt);
         }
         self.base_rtt = self.base_rtt.min(ack.rtt).max(Delta::from_ps(1));
         self.round_rtt = self.round_rtt.min(ack.rtt).max(self.base_rtt);
+        self.samples += 1;
         self.round_used = self.round_used.max(ack.in_flight + ack.acked);
         // In flight lags a growing window, so slow start only asks that half of it is used.
-        if self.slow_start && self.growing && self.cwnd < 2.0 * self.round_used.as_f64() {
-            self.cwnd += ack.acked.as_f64(); // doubles within the round
+        if self.slow_start && self.growing && !ack.app_limited && self.cwnd < 2.0 * self.round_used.as_f64() {
+            // Doubles within the round, also with delayed ACKs (RFC 3465, §2.2).
+            self.cwnd += ack.acked.as_f64().min(SLOW_START_LIMIT * self.mss);
             self.slow_start = self.cwnd < self.ssthresh;
         }
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
         match loss.kind {
             LossKind::FastRetransmit => {
-                (self.before_loss, self.ssthresh_before_loss) = (self.cwnd, self.ssthresh);
+                self.before_loss = Some((self.cwnd, self.ssthresh));
                 self.cwnd = (self.cwnd * self.loss_factor).max(self.min_cwnd.min(self.cwnd)); // (5)
                 self.slow_start = false;
             }
             LossKind::Timeout => {
-                (self.before_loss, self.ssthresh_before_loss) = (self.cwnd, self.ssthresh);
+                self.before_loss = Some((self.cwnd, self.ssthresh));
                 self.ssthresh = (self.cwnd / 2.0).max(self.min_cwnd); // (6)
                 self.cwnd = self.min_cwnd.min(self.cwnd);
                 (self.slow_start, self.growing) = (true, true);
             }
             LossKind::Spurious => {
-                self.cwnd = self.cwnd.max(self.before_loss);
-                self.ssthresh = self.ssthresh_before_loss;
+                if let Some((cwnd, ssthresh)) = self.before_loss.take() {
+                    (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), ssthresh);
+                }
             }
         }
-        self.round_end = loss.snd_nxt;
-        (self.round_rtt, self.round_used) = (Delta::MAX, Bytes::ZERO);
+        self.begin_round(loss.snd_nxt);
     }
 }
 
@@ -270,10 +298,10 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_every_other_round_and_ends_at_gamma() {
-        let mut path = Path::new(&VegasParams::default(), None, 20.0);
+        let mut path = Path::new(&VegasParams::default(), Some(4), 20.0);
         let trace: Vec<f64> = (0..9).map(|_| path.round()).collect();
         // In the window of 32, 12 packets wait: back to what the path carries, plus one.
-        assert_eq!(&trace[..6], &[4.0, 4.0, 8.0, 8.0, 16.0, 16.0]);
+        assert_eq!(&trace[..4], &[8.0, 8.0, 16.0, 16.0]);
         assert!(!path.bench.sender.slow_start);
         assert!((20.0..=24.0).contains(&trace[8]), "{trace:?}");
     }
@@ -307,5 +335,51 @@ mod tests {
         path.bench.loss(LossKind::Timeout, Bytes::ZERO, Bytes::new(path.seq));
         assert_eq!(path.packets(), 2.0); // (6)
         assert_eq!(path.bench.sender.ssthresh, cwnd * MSS as f64 / 2.0);
+    }
+
+    #[test]
+    fn scaled_thresholds_queue_ten_times_as_much() {
+        for (scale, low, high) in [(1.0, 22.0, 24.0), (5.0, 30.0, 40.0), (10.0, 40.0, 60.0)] {
+            let mut path = Path::new(&VegasParams { scale, ..VegasParams::default() }, Some(4), 20.0);
+            path.bench.sender.slow_start = false;
+            let trace: Vec<f64> = (0..80).map(|_| path.round()).collect();
+            assert!((low..=high).contains(&trace[79]) && trace[79] == trace[78], "{scale}: {trace:?}");
+        }
+    }
+
+    #[test]
+    fn rounds_of_two_samples_grow_as_reno() {
+        let mut path = in_avoidance(4, 1e9);
+        path.bench.sender.cwnd = 4.0 * MSS as f64;
+        path.seq += 100 * MSS; // past the round at hand
+        path.ack(Delta::from_us(32), 3, false);
+        let mut windows = vec![path.packets()];
+        for _ in 0..2 {
+            // Two ACKs of two packets each make a round; the third begins the next.
+            for _ in 0..2 {
+                path.seq += 2 * MSS;
+                path.ack(Delta::from_us(64), 3, false);
+            }
+            windows.push(path.packets());
+        }
+        // Twice the base RTT: by Vegas' rule half the window waits, and it would grow by a packet.
+        assert!(windows.windows(2).all(|w| w[1] > w[0] && w[1] - w[0] <= 0.25), "{windows:?}");
+    }
+
+    #[test]
+    fn who_has_little_to_send_does_not_grow() {
+        let grown = |app_limited| {
+            let mut path = Path::new(&VegasParams::default(), None, 1e9);
+            for i in 1..40 {
+                path.bench.ack(&Ack { app_limited, ..window_ack(i) });
+            }
+            path.packets() - 10.0
+        };
+        assert_eq!(grown(true), 0.0);
+        assert!(grown(false) >= 10.0);
+    }
+
+    fn window_ack(end: u64) -> Ack<'static> {
+        super::super::window::tests::ack(end, 1, 9)
     }
 }

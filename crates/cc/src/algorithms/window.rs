@@ -1,4 +1,4 @@
-//! The congestion window of RFC 5681, which Reno, CUBIC, DCTCP and GEMINI share: slow start, growth, response to losses.
+//! The congestion window of RFC 5681 with the byte counting of RFC 3465, which Reno, CUBIC and DCTCP share.
 //!
 //! ```text
 //!                 cwnd >= ssthresh
@@ -18,6 +18,10 @@ pub const INITIAL_SEGMENTS: f64 = 10.0;
 
 /// Smallest threshold, and smallest window after a cut that is not a timeout, in segments (RFC 5681, Eq. 4).
 pub const MIN_SEGMENTS: f64 = 2.0;
+
+/// Segments by which one ACK may grow the window in the initial slow start: with delayed ACKs each covers two (L of RFC 3465,
+/// §2.2). After a timeout it is one, because an ACK then may cover what had arrived long before (§2.3).
+pub const SLOW_START_LIMIT: f64 = 2.0;
 
 /// A congestion window and a slow start threshold.
 #[derive(Clone, Debug)]
@@ -93,13 +97,30 @@ impl Window {
         ack.acked > Bytes::ZERO && !ack.in_recovery && !ack.app_limited && 2.0 * used >= self.cwnd
     }
 
-    /// Grows the window by one ACK in slow start (RFC 5681, Eq. 2): by what it acknowledges, at most one segment.
-    pub fn grow_slow_start(&mut self, ack: &Ack<'_>) {
-        self.cwnd += ack.acked.as_f64().min(self.mss);
+    /// Whether no loss or mark has set a threshold yet.
+    pub fn in_initial_slow_start(&self) -> bool {
+        self.ssthresh == f64::INFINITY
     }
 
-    /// Grows the window by one ACK where [`Window::may_grow`] allows it: in slow start as RFC 5681, Eq. 2, else by
-    /// `segments` per window's worth of acknowledged bytes (Eq. 3, with byte counting, where `segments` is 1).
+    /// Grows the window by one ACK in slow start: by what it acknowledges (RFC 3465, §2.2), at most [`SLOW_START_LIMIT`]
+    /// segments, or one after a timeout.
+    pub fn grow_slow_start(&mut self, ack: &Ack<'_>) {
+        self.grow_slow_start_by(ack, 1.0);
+    }
+
+    /// [`Window::grow_slow_start`] by a fraction of its growth.
+    pub fn grow_slow_start_by(&mut self, ack: &Ack<'_>, fraction: f64) {
+        let limit = if self.in_initial_slow_start() { SLOW_START_LIMIT } else { 1.0 };
+        self.cwnd += fraction * ack.acked.as_f64().min(limit * self.mss);
+    }
+
+    /// Ends slow start at the present window.
+    pub fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Grows the window by one ACK where [`Window::may_grow`] allows it: in slow start as [`Window::grow_slow_start`], else
+    /// by `segments` per window's worth of acknowledged bytes (RFC 3465, §2.1, where `segments` is 1).
     pub fn grow(&mut self, ack: &Ack<'_>, segments: f64) {
         if !self.may_grow(ack) {
             return;
@@ -113,8 +134,9 @@ impl Window {
     }
 
     /// Cuts the window by `fraction`, not below [`MIN_SEGMENTS`], and stays in congestion avoidance: the answer to ECN or
-    /// delay. A window that is smaller already stays.
+    /// delay. A window that is smaller already stays. A loss before it is no longer undone: congestion is certain now.
     pub fn cut(&mut self, fraction: f64) {
+        self.undo = None;
         let floor = self.cwnd.min(MIN_SEGMENTS * self.mss);
         self.cwnd = (self.cwnd * (1.0 - fraction)).max(floor);
         self.ssthresh = self.cwnd.max(MIN_SEGMENTS * self.mss);
@@ -207,6 +229,26 @@ pub(crate) mod tests {
             w.grow(&ack, 1.0);
             assert_eq!(w.segments(), 11.0, "{ack:?}");
         }
+    }
+
+    #[test]
+    fn delayed_acks_double_the_window_too_but_not_after_a_timeout() {
+        let mut w = Window::slow_start(&flow(false));
+        w.grow(&ack(2, 2, 8), 1.0);
+        w.grow(&ack(12, 10, 8), 1.0); // an ACK that covers more counts as two segments
+        assert_eq!(w.segments(), 14.0);
+        w.timeout(&loss(LossKind::Timeout, 14), 0.5);
+        w.grow(&ack(14, 2, 1), 1.0);
+        assert_eq!(w.segments(), 2.0);
+    }
+
+    #[test]
+    fn a_cut_after_a_loss_forbids_to_undo_it() {
+        let mut w = Window::slow_start(&flow(false));
+        w.fast_retransmit(&loss(LossKind::FastRetransmit, 10), 0.5);
+        w.cut(0.1);
+        assert!(!w.undo());
+        assert_eq!(w.segments(), 4.5);
     }
 
     #[test]

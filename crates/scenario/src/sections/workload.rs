@@ -66,8 +66,10 @@ params! {
 params! {
     /// `[workload]` with `pattern = "poisson"`.
     pub struct PoissonKeys {
-        /// Mean load of the hosts' links by payload, as a fraction of their rate.
+        /// Mean load of the sending hosts' links by payload, as a fraction of their rate.
         load: f64 = 0.3, in 0.0001 => 1.0;
+        /// Those of the hosts that send; the others only receive.
+        from: String = "*".to_string();
         /// Share of the flows, and on average of their bytes, that goes across datacenters: intra : cross = 5 : 1 is 0.1667. "none" for
         /// what comes of it when all pairs are equally likely.
         cross_share: Option<f64> = None, in Some(0.0) => Some(1.0);
