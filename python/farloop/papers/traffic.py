@@ -10,6 +10,9 @@ import numpy.typing as npt
 from farloop import metrics
 from farloop.results import Run
 
+COLUMNS = ("cross_datacenter", "start_ps", "received_ps", "ideal_fct_ps", "size_bytes", "delivered_bytes")
+"""Those of a run's flows that are measured here."""
+
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
@@ -39,7 +42,7 @@ class Flows:
     @classmethod
     def of(cls, run: Run) -> Flows:
         """Those of a run."""
-        column = {name: run.flows[name].to_numpy().astype(np.float64) for name in run.flows.column_names[4:]}
+        column = {name: run.flows[name].to_numpy().astype(np.float64) for name in COLUMNS}
         start, received = column["start_ps"] / 1e12, column["received_ps"] / 1e12
         return cls(
             cross=column["cross_datacenter"] > 0,
