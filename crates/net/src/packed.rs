@@ -1,4 +1,5 @@
-//! Packets on long links, packed: 40 bytes each and 16 per telemetry record, in the order in which they arrive.
+//! Packets on long links, packed: 40 bytes each and 16 per telemetry record or block of selective acknowledgement, in the order in
+//! which they arrive.
 //!
 //! A link of 400 Gbps and 25 ms holds 800,000 packets that nobody looks at before they arrive. In the arena each would take two
 //! cache lines anywhere in memory; here they lie one behind the other and are written and read once.
@@ -88,26 +89,25 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Appends a packet with its telemetry, which lies in two pieces.
+    /// Appends a packet with its entries ([`Packet::entries`]), which lie in two pieces.
     #[inline]
-    pub fn push(&mut self, packet: &Packet, int: [&[IntRecord]; 2]) {
-        let &Packet { next_arrival, sent, seq, flow, dst, wire, value, kind, class, flags, .. } = packet;
-        let hops = (int[0].len() + int[1].len()) as u8;
+    pub fn push(&mut self, packet: &Packet, entries: [&[IntRecord]; 2]) {
+        let &Packet { next_arrival, sent, seq, flow, dst, wire, value, kind, class, flags, hops, .. } = packet;
         self.entries.push(Entry { next_arrival, sent, seq, flow, dst, wire, value, kind, class, flags, hops });
-        for record in int[0].iter().chain(int[1]) {
+        for record in entries[0].iter().chain(entries[1]) {
             self.records.push(*record);
         }
     }
 
-    /// Removes the first packet; `int` receives its telemetry.
+    /// Removes the first packet; `entries` receives its entries.
     #[inline]
-    pub fn pop(&mut self, int: &mut Vec<IntRecord>) -> Option<Packet> {
+    pub fn pop(&mut self, entries: &mut Vec<IntRecord>) -> Option<Packet> {
         let Entry { next_arrival, sent, seq, flow, dst, wire, value, kind, class, flags, hops } = self.entries.pop()?;
-        int.clear();
-        int.extend((0..hops).map_while(|_| self.records.pop()));
         let mut packet = Packet::new(kind, class, flow, dst, wire);
-        (packet.next_arrival, packet.sent, packet.seq, packet.value, packet.flags) =
-            (next_arrival, sent, seq, value, flags);
+        (packet.next_arrival, packet.sent, packet.seq, packet.value, packet.flags, packet.hops) =
+            (next_arrival, sent, seq, value, flags, hops);
+        entries.clear();
+        entries.extend((0..packet.entries()).map_while(|_| self.records.pop()));
         Some(packet)
     }
 
@@ -120,30 +120,36 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{DATA, NIL, Packets};
+    use crate::packet::{DATA, MAX_HOPS, NIL, Packets};
     use farloop_cc::int::RateCode;
+    use farloop_tcp::{Range, SackBlocks};
     use farloop_units::{Bytes, Rate};
     use proptest::prelude::*;
 
     proptest! {
-        /// Any number of packets with any number of hops, in bursts: each comes back as it was, telemetry included, and in order.
+        /// Any number of packets, in bursts, with any number of hops and of blocks: each comes back as it was, and in order.
         #[test]
-        fn packets_come_back_as_they_were(bursts in proptest::collection::vec((0usize..1500, 0usize..1500, 0usize..14), 1..6)) {
+        fn packets_come_back_as_they_were(
+            bursts in proptest::collection::vec((0usize..1500, 0usize..1500, 0..=MAX_HOPS, 0..=SackBlocks::MAX), 1..6)
+        ) {
             let mut packets = Packets::default();
             let link = packets.add_long_link();
             let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
             let record = |seq: u64, hop: u8| IntRecord::new(Time::from_ps(seq), Bytes::ZERO, Bytes::new(seq), code, hop);
-            let (mut sent, mut received, mut scratch) = (0, 0, Vec::new());
-            for (push, pop, hops) in bursts {
+            let blocks_of = |seq: u64, n: usize| -> Vec<Range> { (0..n as u64).map(|i| Range::new(seq + 2 * i, seq + 2 * i + 1)).collect() };
+            let (mut sent, mut received, mut scratch, mut expected) = (0, 0, Vec::new(), VecDeque::new());
+            for (push, pop, hops, blocks) in bursts {
                 for _ in 0..push {
                     let mut packet = Packet::new(PacketKind::Ack, DATA, 7, 9, 1538);
                     (packet.next_arrival, packet.sent, packet.seq) = (Time::from_ps(sent + 2), Time::from_ps(sent + 1), sent);
-                    (packet.value, packet.flags) = (hops as u16, sent as u8);
+                    packet.flags = sent as u8;
                     let slot = packets.insert(packet);
                     for _ in 0..hops {
                         packets.stamp(slot, |hop| record(sent, hop));
                     }
+                    packets.set_blocks(slot, &blocks_of(sent, blocks));
                     packets.pack(link, slot);
+                    expected.push_back((hops, blocks));
                     sent += 1;
                 }
                 for _ in 0..pop.min((sent - received) as usize) {
@@ -152,8 +158,11 @@ mod tests {
                     prop_assert_eq!((packet.seq, packet.sent, packet.next_arrival), (received, Time::from_ps(received + 1), Time::from_ps(received + 2)));
                     prop_assert_eq!((packet.kind, packet.class, packet.flags), (PacketKind::Ack, DATA, received as u8));
                     prop_assert_eq!((packet.flow, packet.dst, packet.wire, packet.next), (7, 9, 1538, NIL));
-                    let stamped: Vec<IntRecord> = (0..packet.value as u8).map(|hop| record(received, hop)).collect();
+                    let (hops, blocks) = expected.pop_front().expect("one was sent");
+                    let stamped: Vec<IntRecord> = (0..hops as u8).map(|hop| record(received, hop)).collect();
                     prop_assert_eq!(packets.int(slot, &mut scratch), stamped);
+                    let carried = packets.blocks(slot);
+                    prop_assert_eq!(carried.as_slice(), blocks_of(received, blocks));
                     packets.remove(slot);
                     received += 1;
                 }

@@ -92,7 +92,8 @@ pub(crate) struct Packet {
     pub kind: PacketKind,
     pub class: u8,
     pub flags: u8,
-    hops: u8,
+    /// Telemetry records.
+    pub hops: u8,
     int: [IntRecord; INLINE_HOPS],
 }
 
@@ -119,6 +120,13 @@ impl Packet {
 }
 
 impl Packet {
+    /// Telemetry records and blocks of selective acknowledgement.
+    #[inline]
+    pub fn entries(&self) -> usize {
+        let blocks = if self.kind == PacketKind::Ack { self.value } else { 0 };
+        usize::from(self.hops) + usize::from(blocks)
+    }
+
     /// The port by which a waiting packet entered its switch (the switch's own egress port of that link); [`NIL`] for what
     /// the switch itself sent.
     #[inline]
@@ -144,7 +152,7 @@ pub(crate) struct Packets {
     spill_free: Vec<u32>,
     /// On long links.
     packed: Vec<Packed>,
-    /// Telemetry on its way out of `packed`.
+    /// Entries on their way out of `packed`.
     unpacked: Vec<IntRecord>,
     live: usize,
     max_live: usize,
@@ -207,27 +215,27 @@ impl Packets {
     #[inline]
     pub fn pack(&mut self, link: u32, slot: u32) {
         let packet = &self.slots[slot as usize];
-        let hops = packet.hops as usize;
-        let spilled = match packet.spill {
-            NIL => &[][..],
-            row => &self.spill[row as usize][..hops - INLINE_HOPS],
+        let entries = packet.entries();
+        let spilled = match entries.saturating_sub(INLINE_HOPS) {
+            0 => &[][..],
+            more => &self.spill[packet.spill as usize][..more],
         };
-        self.packed[link as usize].push(packet, [&packet.int[..hops.min(INLINE_HOPS)], spilled]);
+        self.packed[link as usize].push(packet, [&packet.int[..entries.min(INLINE_HOPS)], spilled]);
         self.vacate(slot);
     }
 
     /// Unpacks the first packet of a long link, if there is one.
     #[inline]
     pub fn unpack(&mut self, link: u32) -> Option<u32> {
-        let mut int = std::mem::take(&mut self.unpacked);
-        let packet = self.packed[link as usize].pop(&mut int);
+        let mut entries = std::mem::take(&mut self.unpacked);
+        let packet = self.packed[link as usize].pop(&mut entries);
         let slot = packet.map(|packet| self.place(packet));
         if let Some(slot) = slot {
-            for record in &int {
-                self.stamp(slot, |_| *record);
+            for (at, entry) in entries.iter().enumerate() {
+                self.put(slot, at, *entry);
             }
         }
-        self.unpacked = int;
+        self.unpacked = entries;
         slot
     }
 
@@ -259,6 +267,7 @@ impl Packets {
     }
 
     /// Writes entry `at` of a packet, in the side table where it does not fit the packet.
+    #[inline]
     fn put(&mut self, slot: u32, at: usize, entry: IntRecord) {
         let packet = &mut self.slots[slot as usize];
         if at < INLINE_HOPS {
