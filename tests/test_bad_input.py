@@ -2,8 +2,11 @@
 
 import os
 
+import pyarrow.parquet as pq
 import pytest
 from conftest import SMALL
+
+from farloop.output import TABLES
 
 EDITS = {
     # what: (text to replace, replacement, what the message must name)
@@ -158,6 +161,15 @@ def test_report_of_a_damaged_output(command, small):
     assert command("run", str(small), "--out", "r", "--quiet").returncode == 0
     (command.directory / "r" / "flows.parquet").write_bytes(b"no parquet")
     refused(command("report", "r"), "damaged")
+
+
+def test_report_of_another_versions_output(command, small):
+    assert command("run", str(small), "--out", "r", "--quiet").returncode == 0
+    for name, columns in TABLES.items():
+        assert pq.read_table(command.directory / "r" / f"{name}.parquet").column_names == columns.split()
+    flows = command.directory / "r" / "flows.parquet"
+    pq.write_table(pq.read_table(flows).drop_columns(["stop_ps"]), flows)
+    refused(command("report", "r"), "r/flows.parquet", "no column stop_ps", "another version", "run it again")
 
 
 def test_new_algorithm_outside_a_checkout(command):

@@ -95,6 +95,7 @@ def changed(where, **attributes):
         (lambda g: g.add_edge("wan", "wan"), ["edge wan–wan", "itself"]),
         (lambda g: g.remove_edge("leaf0", "wan"), ["no path", "h0", "h1"]),
         (lambda g: g.remove_node("h1"), ["1 hosts"]),
+        (lambda g: g.remove_nodes_from(["h0", "h1"]), ["0 hosts", "flows need two", 'kind "host"']),
         (lambda g: g.clear(), ["no nodes"]),
         (lambda g: g.add_node("New York", kind="router"), ["node New York", "name"]),
     ],

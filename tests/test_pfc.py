@@ -1,6 +1,7 @@
 """Pauses and deadlocks in every output."""
 
 import json
+import re
 
 import pyarrow as pa
 import pytest
@@ -9,6 +10,7 @@ from test_report import parsed
 import farloop
 from farloop import pfc, report
 from farloop.report.index import index_page
+from farloop.results import Verdicts
 
 HEAD = """\
 [run]
@@ -171,4 +173,18 @@ def test_a_deadlock_stands_above_all_tables(ring):
     page = report.page(compared(ring))
     assert page.index('<p class="card alert">fixed: PFC deadlock') < page.index('id="overview"')
     assert "PFC deadlock" in ring._repr_html_()
-    assert "PFC deadlock" in index_page([("paper/figure", compared(ring))], "quick")
+    assert "PFC deadlock" in index_page([Verdicts.of("paper/figure", compared(ring))], "quick")
+
+
+def test_too_little_headroom_names_ports_and_packets(command):
+    text = network("Incast", ["h0 s0", "h1 s0", "d s0"], ["h0 d", "h1 d"]).replace(
+        "[switch]\n", '[switch]\nheadroom = "4kB"\n'
+    )
+    (command.directory / "incast.toml").write_text(text, encoding="utf-8")
+    result = command("run", "incast.toml", "--out", "r")
+    assert result.returncode == 1
+    lost = re.findall(r"(\d+) packets that entered s0 from (h\d)", result.stderr)
+    assert [host for _, host in lost] == ["h0", "h1"]
+    assert all(int(packets) > 0 for packets, _ in lost)
+    assert "lossless: dropped for lack of headroom" in result.stderr
+    assert not (command.directory / "r").exists()

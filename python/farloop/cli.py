@@ -152,9 +152,9 @@ def reproduce(
     with output.directory(target) as aside, reporter(quiet=quiet) as progress:
         done = reproduction.reproduce(chosen, aside, full=full, threads=threads, reporter=progress)
     if not quiet:
-        for figure, comparison in done:
-            show.claims(comparison.claims)
-            show.deadlocks(comparison, figure)
+        for found in done:
+            show.claims(found.claims)
+            show.deadlocks(found.deadlocks, found.figure)
         show.written(target)
 
 
@@ -225,10 +225,7 @@ def explain(
 def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that farloop wrote.")]) -> None:
     """Write report and pictures of an output anew."""
     if output.read_manifest(directory)["kind"] == "reproduction":
-        figures, full = reproduction.reload(directory)
-        for name, comparison in figures:
-            output.rewrite_views(comparison, directory / name)
-        reproduction.write_index(figures, directory, full=full)
+        reproduction.rewrite(directory)
     else:
         output.rewrite_views(output.load(directory), directory)
     show.written(directory)

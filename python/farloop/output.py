@@ -22,7 +22,15 @@ from farloop.summary import finite
 MANIFEST = "manifest.json"
 """Written last: a directory without it is no result."""
 
-TABLES = ("flows", "series", "ports", "pauses")
+TABLES = {
+    "flows": "name source destination algorithm cross_datacenter start_ps stop_ps finish_ps received_ps delivered_bytes size_bytes "
+    "ideal_fct_ps base_rtt_ps retransmitted timeouts marked packets victim_packets",
+    "series": "time_ps object metric value",
+    "ports": "node peer tx_bytes packets dropped_buffer dropped_agent lost corrupted marked pauses paused_ps max_queue_bytes "
+    "mean_queue_bytes headroom_bytes max_headroom_bytes",
+    "pauses": "node peer cause_node cause_peer root_node root_peer depth pauses paused_ps",
+}
+"""The tables of a run with their columns, as this version of farloop writes and reads them."""
 
 
 @contextmanager
@@ -237,6 +245,13 @@ def read_manifest(source: Path) -> dict[str, Any]:
 
 def _load_run(source: Path, kept: dict[str, Any]) -> Run:
     tables = {name: pq.read_table(source / f"{name}.parquet") for name in TABLES}
+    for name, columns in TABLES.items():
+        missing = [column for column in columns.split() if column not in tables[name].column_names]
+        if missing:
+            raise FarloopError(
+                f"{source / name}.parquet: has no column {', '.join(missing)}; another version of farloop wrote this output "
+                f"({kept['farloop']}; this is {_native.version()}): run it again"
+            )
     return Run(
         label=kept["label"],
         case=kept["case"],

@@ -11,7 +11,7 @@ from farloop import _native, output, papers
 from farloop.errors import FarloopError
 from farloop.progress import Reporter
 from farloop.report.index import index_page
-from farloop.results import Comparison, Run
+from farloop.results import Comparison, Run, Verdicts
 from farloop.scenario import Scenario, figure_names
 from farloop.simulate import Job, simulate
 
@@ -60,8 +60,8 @@ def plan(figure: str, *, full: bool) -> Plan:
 
 def reproduce(
     figures: Iterable[str], into: Path, *, full: bool, threads: int | None = None, reporter: Reporter | None = None
-) -> list[tuple[str, Comparison]]:
-    """Runs the figures and writes everything under an existing directory; each figure with its runs and judged claims.
+) -> list[Verdicts]:
+    """Runs the figures and writes everything under an existing directory, figure by figure; gives back what they say.
 
     Raises:
         ScenarioError: a figure's scenario is not valid; all are checked before the first one runs.
@@ -70,13 +70,14 @@ def reproduce(
     plans = [plan(f, full=full) for f in figures]
     for part in (part for p in plans for part in p.parts):
         _ = part[2].resolved
-    done: list[tuple[str, Comparison]] = []
+    done = []
     for p in plans:
-        comparison = run_figure(p, full=full, threads=threads, reporter=reporter)
         where = into / p.figure
         where.mkdir(parents=True)
+        comparison = run_figure(p, full=full, threads=threads, reporter=reporter)
         output.fill_comparison(comparison, where)
-        done.append((p.figure, comparison))
+        done.append(Verdicts.of(p.figure, comparison))
+        del comparison
     write_index(done, into, full=full)
     return done
 
@@ -95,19 +96,33 @@ def run_figure(figure: Plan, *, full: bool, threads: int | None = None, reporter
     return papers.judged(Comparison(f"{figure.figure}: {title}", runs), figure.base, "full" if full else "quick")
 
 
-def write_index(done: list[tuple[str, Comparison]], into: Path, *, full: bool) -> None:
+def write_index(done: list[Verdicts], into: Path, *, full: bool) -> None:
     """Writes the claims and the page that leads to every figure."""
-    claims = [claim for _, comparison in done for claim in comparison.claims]
+    claims = [claim for found in done for claim in found.claims]
     scale = "full" if full else "quick"
     output.write_json(into / "claims.json", claims)
     (into / "report.html").write_text(index_page(done, scale), encoding="utf-8")
     output.write_json(
         into / output.MANIFEST,
-        {"farloop": _native.version(), "kind": "reproduction", "scale": scale, "figures": [f for f, _ in done]},
+        {
+            "farloop": _native.version(),
+            "kind": "reproduction",
+            "scale": scale,
+            "figures": [found.figure for found in done],
+        },
     )
 
 
-def reload(source: Path) -> tuple[list[tuple[str, Comparison]], bool]:
-    """The figures of a reproduction on disk, and whether they are at full scale."""
+def rewrite(source: Path) -> None:
+    """Writes the reports and pictures of a reproduction on disk anew.
+
+    Raises:
+        FarloopError: a figure's directory is no complete farloop output, or cannot be written.
+    """
     kept = output.read_manifest(source)
-    return [(f, output.load(source / f)) for f in kept["figures"]], kept["scale"] == "full"
+    done = []
+    for figure in kept["figures"]:
+        comparison = output.load(source / figure)
+        output.rewrite_views(comparison, source / figure)
+        done.append(Verdicts.of(figure, comparison))
+    write_index(done, source, full=kept["scale"] == "full")

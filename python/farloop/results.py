@@ -134,6 +134,11 @@ class Comparison:
         return any(sum(flows) > MANY for flows in found)
 
     @property
+    def deadlocks(self) -> list[str]:
+        """The PFC deadlocks of all runs, in words."""
+        return [f"{run_.label}: {deadlock}" for run_ in self.runs for deadlock in run_.info["deadlocks"]]
+
+    @property
     def summary(self) -> dict[str, Any]:
         """The summary of each run, by label."""
         return {run_.label: run_.summary for run_ in self.runs}
@@ -152,3 +157,25 @@ class Comparison:
         from farloop.report import fragment
 
         return fragment(self)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What is kept of a figure when it is written: no tables, so that a reproduction needs memory for one figure at a time.
+
+    Attributes:
+        figure: The identifier of the paper's figure.
+        title: What its runs compare.
+        claims: The published claims with the verdicts.
+        deadlocks: The PFC deadlocks of its runs, in words.
+    """
+
+    figure: str
+    title: str
+    claims: list[dict[str, Any]]
+    deadlocks: list[str]
+
+    @classmethod
+    def of(cls, figure: str, comparison: Comparison) -> Verdicts:
+        """Those of a judged figure."""
+        return cls(figure, comparison.title, comparison.claims, comparison.deadlocks)

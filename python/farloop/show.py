@@ -25,17 +25,16 @@ def comparison(result: Comparison) -> None:
     header, rows = slowdown_rows(result)
     if rows:
         _print_table(header, rows)
-    deadlocks(result)
+    deadlocks(result.deadlocks)
     if result.claims:
         claims(result.claims)
 
 
-def deadlocks(result: Comparison, name: str = "") -> None:
+def deadlocks(found: Sequence[str], name: str = "") -> None:
     """A line for each PFC deadlock: a finding about the simulated network, not an error."""
-    for run in result:
-        for deadlock in run.info["deadlocks"]:
-            told = f"{name} {run.label}: {deadlock}".lstrip()
-            _console().print(told, markup=False, highlight=False, soft_wrap=True, style="bold red")
+    for deadlock in found:
+        told = f"{name} {deadlock}".lstrip()
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="bold red")
 
 
 def claims(rows: list[dict[str, Any]]) -> None:

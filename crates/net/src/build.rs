@@ -22,6 +22,9 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 use std::fmt;
 use std::sync::Arc;
 
+/// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
+const PACKED_FROM: u64 = 1024;
+
 /// Why a specification cannot be simulated. Nodes and flows are given by index and, where known, name.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BuildError {
@@ -70,6 +73,11 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// What should be recorded is not there.
+    Record {
+        /// What is wrong.
+        problem: String,
+    },
     /// Two algorithms want an agent at the same port.
     TwoAgents {
         /// Name of the switch.
@@ -98,7 +106,7 @@ impl fmt::Display for BuildError {
                 "switch {switch}: PFC headroom takes {headroom} of its {buffer} buffer and leaves nothing to share; enlarge \
                  the buffer, shorten its links, or turn pfc off"
             ),
-            BuildError::Format { problem } => write!(f, "{problem}"),
+            BuildError::Format { problem } | BuildError::Record { problem } => write!(f, "{problem}"),
             BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
             BuildError::TwoAgents { switch } => {
                 write!(
@@ -129,6 +137,7 @@ impl Simulation {
                 NodeKind::Switch(_) => NodeRef::Switch(count(&mut switches)),
             })
             .collect();
+        let mut packets = Packets::new(spec.transport.int_carriage);
         let mut ports = Vec::with_capacity(2 * spec.links.len());
         let mut stats = Vec::with_capacity(2 * spec.links.len());
         for (i, link) in spec.links.iter().enumerate() {
@@ -143,6 +152,9 @@ impl Simulation {
                 let telemetry = RandomStream::new(spec.seed, "telemetry", ports.len() as u64);
                 let mut port = Port::new(nodes[owner as usize], nodes[peer as usize], link.rate, link.delay, telemetry);
                 port.unreliable = link.loss > 0.0 || link.corruption > 0.0;
+                if link.rate.bytes_in(link.delay) >= largest * PACKED_FROM {
+                    port.packed = packets.add_long_link();
+                }
                 if let NodeKind::Switch(SwitchSpec { int: true, .. }) = &spec.nodes[owner as usize].kind {
                     let name = || spec.nodes[owner as usize].name.clone();
                     let code = RateCode::new(link.rate)
@@ -174,8 +186,8 @@ impl Simulation {
         }
         let recorder = Recorder {
             interval: spec.record.interval.unwrap_or(Delta::ZERO),
-            flows: spec.record.flows.iter().map(|f| (*f, 0)).collect(),
-            ports: recorded_ports(&spec),
+            flows: recorded_flows(&spec)?,
+            ports: recorded_ports(&spec)?,
             ..Recorder::default()
         };
         let count = spec.flows.len();
@@ -185,7 +197,7 @@ impl Simulation {
             now: Time::ZERO,
             end: spec.end,
             calendar: Calendar::new(events),
-            packets: Packets::new(spec.transport.int_carriage),
+            packets,
             lossless_drops: vec![0; ports.len()],
             ports,
             stats,
@@ -209,6 +221,7 @@ impl Simulation {
             outcomes: Vec::new(),
             recorder,
             pauses: Pauses::new(p as usize),
+            frames_in_flight: 0,
             totals: Totals::default(),
             effects: Vec::new(),
             scratch: Vec::new(),
@@ -462,13 +475,30 @@ fn host_states(spec: &NetworkSpec, nodes: &[NodeRef], ports: &[Port]) -> Result<
         .collect()
 }
 
-fn recorded_ports(spec: &NetworkSpec) -> Vec<u32> {
+/// The flows with series, none of which has delivered anything.
+fn recorded_flows(spec: &NetworkSpec) -> Result<Vec<(u32, u64)>, BuildError> {
+    let count = spec.flows.len();
+    let check = |flow: &u32| match (*flow as usize) < count {
+        true => Ok((*flow, 0)),
+        false => {
+            let problem = format!("flow {} cannot be recorded: there are {count} flows", u64::from(*flow) + 1);
+            Err(BuildError::Record { problem })
+        }
+    };
+    spec.record.flows.iter().map(check).collect()
+}
+
+fn recorded_ports(spec: &NetworkSpec) -> Result<Vec<u32>, BuildError> {
     let find = |(node, peer): &(u32, u32)| {
-        spec.links.iter().enumerate().find_map(|(i, link)| match (link.a, link.b) {
+        let port = spec.links.iter().enumerate().find_map(|(i, link)| match (link.a, link.b) {
             (a, b) if (a, b) == (*node, *peer) => Some(2 * i as u32),
             (a, b) if (b, a) == (*node, *peer) => Some(2 * i as u32 + 1),
             _ => None,
+        });
+        port.ok_or_else(|| {
+            let problem = format!("the port of node {node} towards node {peer} cannot be recorded: no link joins them");
+            BuildError::Record { problem }
         })
     };
-    spec.record.ports.iter().filter_map(find).collect()
+    spec.record.ports.iter().map(find).collect()
 }

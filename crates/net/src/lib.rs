@@ -8,6 +8,7 @@ mod build;
 mod flows;
 mod host;
 mod paced;
+mod packed;
 mod packet;
 mod path;
 mod pauses;

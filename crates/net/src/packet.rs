@@ -1,5 +1,6 @@
-//! Packets: 128 bytes each in an arena, linked into queues and link pipes by index.
+//! Packets: 128 bytes each in an arena, linked into queues and link pipes by index; on long links packed ([`crate::packed`]).
 
+use crate::packed::Packed;
 use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
 use farloop_engine::RandomStream;
@@ -91,7 +92,8 @@ pub(crate) struct Packet {
     pub kind: PacketKind,
     pub class: u8,
     pub flags: u8,
-    hops: u8,
+    /// Telemetry records.
+    pub hops: u8,
     int: [IntRecord; INLINE_HOPS],
 }
 
@@ -118,6 +120,13 @@ impl Packet {
 }
 
 impl Packet {
+    /// Telemetry records and blocks of selective acknowledgement.
+    #[inline]
+    pub fn entries(&self) -> usize {
+        let blocks = if self.kind == PacketKind::Ack { self.value } else { 0 };
+        usize::from(self.hops) + usize::from(blocks)
+    }
+
     /// The port by which a waiting packet entered its switch (the switch's own egress port of that link); [`NIL`] for what
     /// the switch itself sent.
     #[inline]
@@ -141,6 +150,11 @@ pub(crate) struct Packets {
     free: Vec<u32>,
     spill: Vec<Spill>,
     spill_free: Vec<u32>,
+    /// On long links.
+    packed: Vec<Packed>,
+    /// Entries on their way out of `packed`.
+    unpacked: Vec<IntRecord>,
+    live: usize,
     max_live: usize,
 }
 
@@ -159,6 +173,13 @@ impl Packets {
     /// Takes in a packet.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
+        self.live += 1;
+        self.max_live = self.max_live.max(self.live);
+        self.place(packet)
+    }
+
+    #[inline]
+    fn place(&mut self, packet: Packet) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = packet;
@@ -166,7 +187,6 @@ impl Packets {
             }
             None => {
                 self.slots.push(packet);
-                self.max_live = self.slots.len();
                 self.slots.len() as u32 - 1
             }
         }
@@ -175,8 +195,48 @@ impl Packets {
     /// Forgets a packet.
     #[inline]
     pub fn remove(&mut self, slot: u32) {
+        self.live -= 1;
+        self.vacate(slot);
+    }
+
+    #[inline]
+    fn vacate(&mut self, slot: u32) {
         self.clear_int(slot);
         self.free.push(slot);
+    }
+
+    /// A long link's place for packed packets.
+    pub fn add_long_link(&mut self) -> u32 {
+        self.packed.push(Packed::default());
+        self.packed.len() as u32 - 1
+    }
+
+    /// Packs a packet behind the others on a long link; its slot is free then.
+    #[inline]
+    pub fn pack(&mut self, link: u32, slot: u32) {
+        let packet = &self.slots[slot as usize];
+        let entries = packet.entries();
+        let spilled = match entries.saturating_sub(INLINE_HOPS) {
+            0 => &[][..],
+            more => &self.spill[packet.spill as usize][..more],
+        };
+        self.packed[link as usize].push(packet, [&packet.int[..entries.min(INLINE_HOPS)], spilled]);
+        self.vacate(slot);
+    }
+
+    /// Unpacks the first packet of a long link, if there is one.
+    #[inline]
+    pub fn unpack(&mut self, link: u32) -> Option<u32> {
+        let mut entries = std::mem::take(&mut self.unpacked);
+        let packet = self.packed[link as usize].pop(&mut entries);
+        let slot = packet.map(|packet| self.place(packet));
+        if let Some(slot) = slot {
+            for (at, entry) in entries.iter().enumerate() {
+                self.put(slot, at, *entry);
+            }
+        }
+        self.unpacked = entries;
+        slot
     }
 
     /// Drops the telemetry, so that the packet can be reused.
@@ -207,6 +267,7 @@ impl Packets {
     }
 
     /// Writes entry `at` of a packet, in the side table where it does not fit the packet.
+    #[inline]
     fn put(&mut self, slot: u32, at: usize, entry: IntRecord) {
         let packet = &mut self.slots[slot as usize];
         if at < INLINE_HOPS {
@@ -289,17 +350,18 @@ impl Packets {
 
     /// Packets alive now.
     pub fn live(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.live
     }
     /// Most packets alive at once.
     pub fn max_live(&self) -> usize {
         self.max_live
     }
-    /// Bytes of memory in use for packets.
-    pub fn memory(&self) -> usize {
+    /// Most bytes of memory held for packets at once.
+    pub fn max_memory(&self) -> usize {
         self.slots.len() * size_of::<Packet>()
             + self.spill.len() * size_of::<Spill>()
             + self.free.capacity() * size_of::<u32>()
+            + self.packed.iter().map(Packed::max_memory).sum::<usize>()
     }
 }
 
@@ -327,12 +389,14 @@ impl IndexMut<u32> for Packets {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fifo {
     pub head: u32,
+    /// The packet behind the head, so that its successor can be looked up one packet ahead of need.
+    after: u32,
     tail: u32,
 }
 
 impl Default for Fifo {
     fn default() -> Fifo {
-        Fifo { head: NIL, tail: NIL }
+        Fifo { head: NIL, after: NIL, tail: NIL }
     }
 }
 
@@ -356,6 +420,9 @@ impl Fifo {
             self.head = slot;
         } else {
             packets[last].next = slot;
+            if self.after == NIL {
+                self.after = slot;
+            }
         }
         self.tail = slot;
         last
@@ -365,7 +432,10 @@ impl Fifo {
     #[inline]
     pub fn pop(&mut self, packets: &Packets) -> u32 {
         let slot = self.head;
-        self.head = packets[slot].next;
+        self.head = self.after;
+        if self.head != NIL {
+            self.after = packets[self.head].next;
+        }
         slot
     }
 }

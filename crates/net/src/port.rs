@@ -27,7 +27,10 @@ pub(crate) struct Port {
     /// Picoseconds per byte where that is a whole number, else zero and `rate` decides.
     ps_per_byte: u64,
     pub delay: Delta,
-    pub pipe: Fifo,
+    /// The packets on the link; on a long one only the last, and those before it are packed.
+    pipe: Fifo,
+    /// Where a long link has its packed packets, or [`NIL`].
+    pub packed: u32,
     /// Bytes that wait in data classes.
     pub data_queue: u64,
     /// Packets that wait in data classes.
@@ -63,6 +66,7 @@ impl Port {
             ps_per_byte: if exact { per_byte } else { 0 },
             delay,
             pipe: Fifo::default(),
+            packed: NIL,
             data_queue: 0,
             data_packets: 0,
             waiting: 0,
@@ -158,7 +162,20 @@ impl Port {
         } else {
             let last = self.pipe.push(packets, slot);
             packets[last].next_arrival = arrival;
+            if self.packed != NIL {
+                // What happens at its start of transmission is over for it.
+                self.pipe.pop(packets);
+                packets.pack(self.packed, last);
+            }
         }
+    }
+
+    /// Takes the first packet off the link, and says when the one behind it arrives.
+    #[inline]
+    pub fn land(&mut self, packets: &mut Packets) -> (u32, Option<Time>) {
+        let unpacked = if self.packed == NIL { None } else { packets.unpack(self.packed) };
+        let slot = unpacked.unwrap_or_else(|| self.pipe.pop(packets));
+        (slot, (!self.pipe.is_empty()).then_some(packets[slot].next_arrival))
     }
 }
 

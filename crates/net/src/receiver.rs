@@ -106,6 +106,7 @@ impl Simulation {
         packet.dst = dst;
         packet.wire = wire;
         packet.flags = if echo { MARKED } else { 0 };
+        packet.value = 0;
         self.totals.injected += 1;
         self.host_send(host, packet_slot);
     }

@@ -89,6 +89,8 @@ pub struct Simulation {
     /// Packets dropped although they entered by a port with PFC, by that port.
     pub(crate) lossless_drops: Vec<u64>,
     pub(crate) pauses: Pauses,
+    /// PFC frames in queues and on links.
+    pub(crate) frames_in_flight: u64,
     pub(crate) recorder: Recorder,
     pub(crate) totals: Totals,
     pub(crate) effects: Vec<Effect>,
@@ -162,12 +164,10 @@ impl Simulation {
     #[inline]
     fn arrive(&mut self, p: u32) {
         let port = &mut self.ports[p as usize];
-        let slot = port.pipe.pop(&self.packets);
-        if port.pipe.is_empty() {
-            self.calendar.cancel(self.arrival_base + p);
-        } else {
-            let next = self.packets[slot].next_arrival;
-            self.calendar.set(self.arrival_base + p, next);
+        let (slot, next) = port.land(&mut self.packets);
+        match next {
+            Some(next) => self.calendar.set(self.arrival_base + p, next),
+            None => self.calendar.cancel(self.arrival_base + p),
         }
         let (peer, unreliable) = (port.peer, port.unreliable);
         if unreliable && self.vanishes(p, slot) {
@@ -404,9 +404,9 @@ impl Simulation {
         let mut totals = self.totals;
         totals.end = end;
         // PFC frames belong to links, not to the end-to-end ledger.
-        totals.in_flight = self.packets.live() as u64 - self.frames_in_flight();
+        totals.in_flight = self.packets.live() as u64 - self.frames_in_flight;
         totals.max_in_flight = self.packets.max_live() as u64;
-        totals.bytes_per_packet = (self.packets.memory() as u64).checked_div(totals.max_in_flight).unwrap_or(0);
+        totals.bytes_per_packet = (self.packets.max_memory() as u64).checked_div(totals.max_in_flight).unwrap_or(0);
         let invariants = self.invariants(&totals, &ports);
         self.find_deadlocks(Delta::ZERO);
         let (pauses, deadlocks) = self.pauses.into_results(end);
@@ -434,20 +434,6 @@ impl Simulation {
             outcome.row(spec.start, delivered, self.ideal_completion(flow), self.base_rtt(flow))
         };
         (0..).zip(self.flows.iter()).map(row).collect()
-    }
-
-    fn frames_in_flight(&self) -> u64 {
-        let mut frames = 0;
-        for port in &self.ports {
-            for fifo in port.queues.iter().chain([&port.pipe]) {
-                let mut slot = fifo.head;
-                while slot != NIL {
-                    frames += u64::from(matches!(self.packets[slot].kind, PacketKind::Xoff | PacketKind::Xon));
-                    slot = self.packets[slot].next;
-                }
-            }
-        }
-        frames
     }
 
     fn invariants(&self, totals: &Totals, ports: &[crate::result::PortRow]) -> Vec<Invariant> {

@@ -250,6 +250,7 @@ impl Simulation {
             self.pauses.explain(&mut frame, out, class);
         }
         let slot = self.packets.insert(frame);
+        self.frames_in_flight += 1;
         self.ports[p as usize].enqueue(&mut self.packets, slot);
         self.kick_switch_port(p);
     }
@@ -258,6 +259,7 @@ impl Simulation {
     pub(crate) fn pfc_receive(&mut self, p: u32, slot: u32) {
         let frame = self.packets[slot];
         self.packets.remove(slot);
+        self.frames_in_flight -= 1;
         let bit = 1 << (DATA + frame.value as u8);
         let was_paused = self.ports[p as usize].paused != 0;
         let (port, stats) = (&mut self.ports[p as usize], &mut self.stats[p as usize]);

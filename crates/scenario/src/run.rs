@@ -60,6 +60,7 @@ fn refused(file: &str, error: &BuildError) -> Diagnostic {
         BuildError::IntRate { .. } | BuildError::TwoAgents { .. } => "switch",
         BuildError::Format { .. } => "transport.mtu",
         BuildError::Flow { .. } => "flow",
+        BuildError::Record { .. } => "record",
         _ => "network",
     };
     Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, error.to_string(), "") }

@@ -149,6 +149,14 @@ fn transports() {
     for (bad, expected) in cases {
         check(&format!("{run}{bad}"), expected);
     }
+    let bbr = "[run]\nduration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"bbr\"\n[transport]\nkind = \"rdma\"\n";
+    check(
+        bbr,
+        &[
+            "bad.toml:11: transport.kind: the algorithm \"bbr\" needs the delivery rate, which only TCP measures",
+            "expected transport.kind = \"tcp\"",
+        ],
+    );
     let run = "[run]\nduration = \"1ms\"\n[switch]\n";
     check(
         &format!("{run}queue_limit_packets = 0\n"),

@@ -8,19 +8,19 @@ from html import escape
 from farloop import _native
 from farloop.report.page import document
 from farloop.report.pfc import alert
-from farloop.results import Comparison
+from farloop.results import Verdicts
 
 
-def index_page(figures: list[tuple[str, Comparison]], scale: str) -> str:
+def index_page(figures: list[Verdicts], scale: str) -> str:
     """An HTML document that loads nothing from anywhere; it links to the reports that stand beside it."""
-    verdicts = Counter(claim["verdict"] for _, comparison in figures for claim in comparison.claims)
+    verdicts = Counter(claim["verdict"] for found in figures for claim in found.claims)
     counted = ", ".join(f"{verdicts[v]} {v}" for v in ("reproduced", "direction", "differs") if verdicts[v])
     rows = []
-    for figure, comparison in figures:
-        link = f'<a href="{escape(figure)}/report.html">{escape(figure)}</a>'
-        if not comparison.claims:
-            rows.append(f'<tr><td>{link}</td><td>–</td><td class="wrap">{escape(comparison.title)}</td></tr>')
-        for claim in comparison.claims:
+    for found in figures:
+        link = f'<a href="{escape(found.figure)}/report.html">{escape(found.figure)}</a>'
+        if not found.claims:
+            rows.append(f'<tr><td>{link}</td><td>–</td><td class="wrap">{escape(found.title)}</td></tr>')
+        for claim in found.claims:
             verdict = escape(claim["verdict"])
             note = f'<br><span class="soft">{escape(claim["note"])}</span>' if claim["note"] else ""
             rows.append(
@@ -35,5 +35,5 @@ def index_page(figures: list[tuple[str, Comparison]], scale: str) -> str:
         '<div class="card scroll"><table><thead><tr><th>figure</th><th class="text">verdict</th><th class="text">claim</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-    alerts = "".join(alert(comparison) for _, comparison in figures)
+    alerts = "".join(alert(found.deadlocks) for found in figures)
     return document("farloop: papers, reproduced claim by claim", header + alerts + table)

@@ -58,7 +58,7 @@ def document(title: str, content: str, *, script: str = "") -> str:
 def fragment(comparison: Comparison) -> str:
     """Tables for a notebook's output cell; the charts are in the saved report."""
     claims = claim_cards(comparison) if comparison.claims else ""
-    return f"<h3>{escape(comparison.title)}</h3>{alert(comparison)}{_overview(comparison)}{claims}"
+    return f"<h3>{escape(comparison.title)}</h3>{alert(comparison.deadlocks)}{_overview(comparison)}{claims}"
 
 
 def _subtitle(comparison: Comparison) -> str:
@@ -72,7 +72,7 @@ def _subtitle(comparison: Comparison) -> str:
 
 
 def _body(comparison: Comparison, shown: list[Chart]) -> str:
-    parts = [alert(comparison), '<h2 id="overview">Overview</h2>', _overview(comparison)]
+    parts = [alert(comparison.deadlocks), '<h2 id="overview">Overview</h2>', _overview(comparison)]
     if comparison.claims:
         parts.append('<h2 id="claims">Claims</h2>' + claim_cards(comparison))
     for chart in shown:

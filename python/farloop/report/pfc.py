@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -85,10 +86,9 @@ def section(comparison: Comparison, table: Any) -> str:
     return "".join(parts)
 
 
-def alert(comparison: Comparison) -> str:
+def alert(deadlocks: Sequence[str]) -> str:
     """The deadlocks, where nobody can overlook them; nothing if there are none."""
-    found = [f"{run.label}: {deadlock}" for run in comparison.runs for deadlock in run.info["deadlocks"]]
-    return "".join(f'<p class="card alert">{escape(text)}</p>' for text in found)
+    return "".join(f'<p class="card alert">{escape(text)}</p>' for text in deadlocks)
 
 
 def _nested(branches: list[pfc.Branch]) -> str:
