@@ -22,6 +22,7 @@ SCHEMES = {
     "dctcp": "DCTCP",
     "bbr": "BBR",
     "vegas": "Vegas",
+    "vegas-10": "Vegas-10",
 }
 """The paper's names of the algorithms."""
 
@@ -116,9 +117,8 @@ def mean(values: Floats) -> float:
 
 def scheme(run: Run) -> str:
     """The paper's name of what a run used: the algorithm, or the variant that its case names."""
-    for variant in ("Vegas-10", "Cubic paced"):
-        if variant in run.case:
-            return variant
+    if "Cubic paced" in run.case:
+        return "Cubic paced"
     return SCHEMES.get(run.algorithm, run.algorithm)
 
 
