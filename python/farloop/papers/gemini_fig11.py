@@ -14,7 +14,7 @@ from farloop.papers.claims import Claim, Finding, Statement
 from farloop.papers.testbed import COLOURS, SCHEMES, rates, round_trip, said
 from farloop.results import Comparison, Run
 
-SETTLED = 10.0
+SETTLED = 20.0
 """Measured from here on, in seconds, or from half of a run that is shorter than twice as long."""
 
 EQUAL = (0.8, 1.25)
