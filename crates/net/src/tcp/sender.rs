@@ -30,13 +30,13 @@ impl TcpSender {
     }
 
     /// Whether there is something to send now.
-    #[inline]
+    #[inline(never)] // RDMA's question, which is inlined, stays small
     pub fn ready(&self) -> bool {
         self.inner.ready().is_some()
     }
 
     /// Takes over the algorithm's window; gives the window and the rate that hold.
-    #[inline]
+    #[inline(never)] // as above
     pub fn take_control(&mut self, control: Control, ssthresh: Option<Bytes>) -> Control {
         self.inner.set_cwnd(control.cwnd);
         match &self.pacing {
