@@ -39,7 +39,8 @@ class Flows:
     @classmethod
     def of(cls, run: Run) -> Flows:
         """Those of a run."""
-        column = {name: run.flows[name].to_numpy().astype(np.float64) for name in run.flows.column_names[4:]}
+        names = ("cross_datacenter", "start_ps", "received_ps", "ideal_fct_ps", "size_bytes", "delivered_bytes")
+        column = {name: run.flows[name].to_numpy().astype(np.float64) for name in names}
         start, received = column["start_ps"] / 1e12, column["received_ps"] / 1e12
         return cls(
             cross=column["cross_datacenter"] > 0,
