@@ -1,0 +1,91 @@
+"""GEMINI, Fig. 5: DCTCP needs a small ECN threshold inside datacenters and a large one across."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.palette import CROSS, INTRA
+from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.testbed import base_round_trip, rates, round_trip, said
+from farloop.results import Comparison, Run
+
+SETTLED = 5.0
+"""Measured from here on, in seconds, or from half of a run that is shorter than twice as long."""
+
+FULL = 0.98
+"""Throughput that counts as undiminished, over the largest one of its kind."""
+
+LOW = 0.95
+"""Throughput that counts as diminished."""
+
+Points = dict[int, tuple[float, float]]
+"""Throughput in bit/s and inflation of the round-trip time, by threshold in packets."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Throughput and inflation of the round-trip time for each threshold."""
+    claim = claims["gemini/fig05"]
+    measured: dict[str, Any] = {}
+    statements: list[Statement] = []
+    for where in ("intra", "inter"):
+        points = sweep(comparison, where, "dctcp")
+        measured |= {f"{where}, K = {k}: throughput (Mbps)": t / 1e6 for k, (t, _) in points.items()}
+        measured |= {f"{where}, K = {k}: RTT over base": r for k, (_, r) in points.items()}
+        if len(points) < 2:
+            continue
+        least, most = min(points), max(points)
+        part = metrics.ratio(points[least][0], max(t for t, _ in points.values()))
+        if where == "intra":
+            text = f"flows inside the datacenter keep their throughput at K = {least}"
+            statements.append(Statement(text, part >= FULL, f"{part:.3f} of the largest, from {FULL}"))
+            growing = [points[k][1] for k in sorted(points)]
+            text = "their round-trip time grows with K"
+            evidence = said({f"K = {k}:": r for k, (_, r) in points.items()})
+            statements.append(Statement(text, growing == sorted(growing), f"over the base: {evidence}"))
+        else:
+            text = f"flows across lose throughput at K = {least}"
+            statements.append(Statement(text, part <= LOW, f"{part:.3f} of the largest, up to {LOW}"))
+            large = metrics.ratio(points[most][0], max(t for t, _ in points.values()))
+            text = f"flows across have full throughput at K = {most}"
+            statements.append(Statement(text, large >= FULL, f"{large:.3f} of the largest, from {FULL}"))
+    return [Finding(claim.id, statements, measured, note="eight flows; throughput is payload")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """(a) flows inside the datacenter, (b) across: throughput as bars, inflation of the round-trip time on the right."""
+    figure, axes = grid(2, "DCTCP, ECN threshold swept", columns=2, shared=False)
+    for axis, where in zip(axes, ("intra", "inter"), strict=True):
+        points = sweep(comparison, where, "dctcp")
+        labels = [str(k) for k in points]
+        axis.bar(labels, [t / 1e6 for t, _ in points.values()], color=INTRA[1], width=0.6)
+        axis.set_title(f"{where}-DC flows", fontsize=8)
+        axis.set_xlabel("ECN threshold (packets)", fontsize=8)
+        axis.set_ylabel("throughput (Mbps)", fontsize=8)
+        axis.set_ylim(0, 1000)
+        right = axis.twinx()
+        right.plot(labels, [r for _, r in points.values()], color=CROSS[0], marker="o", linewidth=1)
+        right.set_ylabel("RTT over base", fontsize=8)
+        right.set_ylim(bottom=0)
+        right.tick_params(labelsize=7)
+    return {"fig05": figure}
+
+
+def sweep(comparison: Comparison, where: str, algorithm: str) -> Points:
+    """The runs of an algorithm inside ("intra") or across ("inter") by threshold, from their cases "WHERE, K = N"."""
+    runs = {
+        int(run.case.rpartition("=")[2]): run
+        for run in comparison.runs
+        if run.algorithm == algorithm and run.case.startswith(f"{where}, K = ")
+    }
+    return {k: measure(runs[k]) for k in sorted(runs)}
+
+
+def measure(run: Run) -> tuple[float, float]:
+    """Aggregate throughput, and the mean round-trip time over that without queues."""
+    start = min(SETTLED, run.duration / 2)
+    return sum(rates(run, start).values()), metrics.ratio(round_trip(run, start), base_round_trip(run))

@@ -1,0 +1,87 @@
+"""GEMINI, Fig. 8: throughput of flows across datacenters under congestion inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.papers.claims import Claim, Finding, Statement, near
+from farloop.papers.gemini_fig05 import sweep
+from farloop.papers.testbed import SCHEMES, bars, said
+from farloop.results import Comparison
+
+AT_LEAST = 0.998
+"""GEMINI's throughput over DCTCP's that counts as at least the same: both fill the link to within this."""
+
+UNDEGRADED = 0.98
+"""Throughput at K = 100 over that at the largest K that counts as not degraded."""
+
+LITTLE = 0.05
+"""A difference for flows inside the datacenter that counts as little."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Throughputs and their ratio for each threshold."""
+    claim = claims["gemini/fig08"]
+    tables = {w: {a: sweep(comparison, w, a) for a in ("gemini", "dctcp")} for w in ("inter", "intra")}
+    measured: dict[str, Any] = {
+        f"{SCHEMES[a]}, {w}, K = {k}: throughput (Mbps)": t / 1e6
+        for w, table in tables.items()
+        for a, points in table.items()
+        for k, (t, _) in points.items()
+    }
+    gain = {w: gains(table) for w, table in tables.items()}
+    statements: list[Statement] = []
+    if gain["inter"]:
+        evidence = said({f"K = {k}:": g for k, g in gain["inter"].items()}, ".4f")
+        text = "GEMINI has at least DCTCP's throughput at every K"
+        statements.append(Statement(text, min(gain["inter"].values()) >= AT_LEAST, f"GEMINI over DCTCP: {evidence}"))
+        measured["max_gain"] = max(gain["inter"].values())
+        statements.append(near(claim, "max_gain", measured["max_gain"], "up to 1.49 times DCTCP's throughput"))
+    for algorithm in ("gemini", "dctcp"):
+        points = tables["inter"][algorithm]
+        if 320 in points:
+            name = f"{algorithm}_mbps_k320"
+            measured[name] = points[320][0] / 1e6
+            statements.append(near(claim, name, measured[name], f"{SCHEMES[algorithm]} at K = 320 (Mbps)"))
+    points = tables["inter"]["gemini"]
+    if 100 in points:
+        part = metrics.ratio(points[100][0], points[max(points)][0])
+        text = "GEMINI's throughput is not degraded at K = 100"
+        statements.append(Statement(text, part >= UNDEGRADED, f"{part:.4f} of that at K = {max(points)}"))
+    if gain["intra"]:
+        evidence = said({f"K = {k}:": g for k, g in gain["intra"].items()}, ".4f")
+        text = "little difference for flows inside the datacenter"
+        small = all(abs(g - 1) <= LITTLE for g in gain["intra"].values())
+        statements.append(Statement(text, small, f"GEMINI over DCTCP: {evidence}"))
+    return [Finding(claim.id, statements, measured, note="eight flows; throughput is payload, 941 Mbps at most")]
+
+
+def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, float]:
+    """GEMINI's throughput over DCTCP's, for the thresholds that both have."""
+    return {
+        k: metrics.ratio(table["gemini"][k][0], table["dctcp"][k][0]) for k in table["gemini"] if k in table["dctcp"]
+    }
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Throughput for each threshold; flows across as in the paper, and those inside the datacenter."""
+    figure, axes = grid(2, "Aggregate throughput, ECN threshold swept", columns=2)
+    for axis, where in zip(axes, ("inter", "intra"), strict=True):
+        tables = {SCHEMES[a]: sweep(comparison, where, a) for a in ("dctcp", "gemini")}
+        common = [k for k in tables["DCTCP"] if k in tables["GEMINI"]] or sorted(
+            {k for t in tables.values() for k in t}
+        )
+        bars(
+            axis,
+            {n: {str(k): t[k][0] / 1e6 if k in t else float("nan") for k in common} for n, t in tables.items() if t},
+        )
+        axis.set_title(f"{where}-DC flows", fontsize=8)
+        axis.set_xlabel("ECN threshold (packets)", fontsize=8)
+    axes[0].set_ylabel("throughput (Mbps)", fontsize=8)
+    axes[0].legend(fontsize=6, loc="lower right")
+    return {"fig08": figure}

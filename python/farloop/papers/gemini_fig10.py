@@ -1,0 +1,104 @@
+"""GEMINI, Fig. 10: three groups of ten flows start one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.palette import CROSS, INTRA
+from farloop.papers.claims import Claim, Finding, Statement, near
+from farloop.papers.testbed import COLOURS, SCHEMES, Floats, said, spans
+from farloop.results import Comparison, Run
+
+TOGETHER = (100.0, 150.0)
+"""While all three groups run, in seconds."""
+
+SPAN = 1.0
+"""Throughputs are averaged over so many seconds before their index is taken."""
+
+FAIR = 0.99
+"""Jain's index from which the sharing counts as fair and stable."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Average of Jain's index while all groups run."""
+    claim = claims["gemini/fig10"]
+    index = {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in comparison.runs}
+    measured: dict[str, Any] = dict(index)
+    measured |= {
+        f"{SCHEMES.get(run.algorithm, run.algorithm)}, Mbps by group at 100-150 s": [
+            round(g / 1e6, 1) for g in group_rates(run, *TOGETHER)
+        ]
+        for run in comparison.runs
+    }
+    statements: list[Statement] = []
+    if "GEMINI" in index:
+        own = index["GEMINI"]
+        rivals = {n: v for n, v in index.items() if n != "GEMINI"}
+        text = f"GEMINI's index is at least {FAIR:g}"
+        statements.append(Statement(text, own >= FAIR, f"{own:.4f}"))
+        if rivals:
+            text = "GEMINI's index is above its rivals'"
+            statements.append(Statement(text, all(own > v for v in rivals.values()), said(index, ".4f")))
+    statements += [near(claim, n, v, f"index of {n}") for n, v in index.items() if n in claim.paper]
+    return [
+        Finding(
+            claim.id, statements, measured, note="thirty flows, throughputs over seconds, average from 100 to 150 s"
+        )
+    ]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """One panel per scheme: one flow of each group, as in the paper; and Jain's index over time."""
+    figure, axes = grid(len(comparison.runs), "One flow of each group", columns=2)
+    for axis, run in zip(axes, comparison.runs, strict=True):
+        for name, colour in (("group1-1", INTRA[0]), ("group2-1", CROSS[0]), ("group3-1", INTRA[2])):
+            if name in run.samples.objects("flow"):
+                times, rate = spans(run, name, SPAN)
+                axis.plot(times, rate / 1e6, color=colour, linewidth=0.8, label=name)
+        axis.set_title(f"{SCHEMES.get(run.algorithm, run.algorithm)} (Jain {average(run):.3f})", fontsize=8)
+        axis.set_ylim(0, 200)
+        axis.set_xlabel("time (s)", fontsize=8)
+    axes[0].set_ylabel("throughput (Mbps)", fontsize=8)
+    axes[0].legend(fontsize=6, loc="upper right")
+    fairness, (axis,) = grid(1, "Jain's index of the flows that run")
+    for run in comparison.runs:
+        name = SCHEMES.get(run.algorithm, run.algorithm)
+        times, index = indices(run)
+        axis.plot(times, index, color=COLOURS.get(name), linewidth=0.8, label=name)
+    axis.set_xlabel("time (s)", fontsize=8)
+    axis.set_ylim(0, 1.02)
+    axis.legend(fontsize=6, loc="lower right")
+    return {"fig10": figure, "fig10-jain": fairness}
+
+
+def indices(run: Run) -> tuple[Floats, Floats]:
+    """Jain's index over each span, of the flows that had started before it."""
+    starts = dict(zip(run.flows["name"].to_pylist(), run.flows["start_ps"].to_numpy() / 1e12, strict=True))
+    series = {f: spans(run, f, SPAN) for f in run.samples.objects("flow")}
+    times = max((t for t, _ in series.values()), key=len, default=np.empty(0))
+    # A flow has samples from its start on: the last ones of all belong together.
+    rows = [np.concatenate([np.full(times.size - r.size, np.nan), r]) for _, r in series.values()]
+    table = np.array([np.where(times - SPAN >= starts[f] - 1e-9, r, np.nan) for f, r in zip(series, rows, strict=True)])
+    return times, np.array([metrics.jain(column[~np.isnan(column)]) for column in table.T])
+
+
+def average(run: Run) -> float:
+    """Average of the index while all groups run; over the last half of a run that ends before."""
+    start, end = TOGETHER if run.duration > TOGETHER[0] else (run.duration / 2, run.duration)
+    return metrics.mean(*indices(run), start, end)
+
+
+def group_rates(run: Run, start: float, end: float) -> list[float]:
+    """Mean throughput of a flow of each group."""
+    flows = run.samples.objects("flow")
+    return [
+        float(np.mean([metrics.mean(*run.samples.get(f"flow/{f}", "throughput"), start, end) for f in chosen]))
+        for g in (1, 2, 3)
+        if (chosen := [f for f in flows if f.startswith(f"group{g}-")])
+    ]

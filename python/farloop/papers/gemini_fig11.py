@@ -1,0 +1,109 @@
+"""GEMINI, Fig. 11: four flows inside a datacenter and four across, with different round-trip times, share a bottleneck."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.testbed import COLOURS, SCHEMES, rates, round_trip, said
+from farloop.results import Comparison, Run
+
+SETTLED = 20.0
+"""Measured from here on, in seconds, or from half of a run that is shorter than twice as long."""
+
+EQUAL = (0.8, 1.25)
+"""Ratios of throughputs that count as equal shares."""
+
+PROPORTIONAL = 1.5
+"""The ratio of throughputs is proportional to 1/RTT if it is within this factor of the ratio of round-trip times, queues included."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Throughput of an intra over that of an inter flow, by ratio of the base round-trip times."""
+    claim = claims["gemini/fig11"]
+    table = shares(comparison)
+    measured: dict[str, Any] = {f"{n}, {k}x: intra over inter": r for n, row in table.items() for k, r in row.items()}
+    statements: list[Statement] = []
+    if own := table.get("GEMINI"):
+        worst = max(own.values(), key=lambda r: abs(np.log(r)) if r > 0 else np.inf)
+        measured["GEMINI, worst: intra over inter"] = worst
+        evidence = said({f"{k}x:": r for k, r in own.items()})
+        text = "GEMINI shares equally, whatever the round-trip times"
+        statements.append(
+            Statement(
+                text, EQUAL[0] <= worst <= EQUAL[1], f"intra over inter {evidence}; equal from {EQUAL[0]} to {EQUAL[1]}"
+            )
+        )
+    for name in ("Cubic", "DCTCP"):
+        if not (row := table.get(name)):
+            continue
+        delays = {k: delay_ratio(run) for k, run in by_ratio(comparison, name).items()}
+        off = {k: metrics.ratio(row[k], delays[k]) for k in row}
+        evidence = ", ".join(f"{k}x: {row[k]:.3g} against {delays[k]:.3g}" for k in row)
+        ordered = [row[k] for k in sorted(row)]
+        text = f"{name} favours short round-trip times, the more the larger their ratio"
+        statements.append(
+            Statement(text, ordered == sorted(ordered) and ordered[-1] > 1, said({f"{k}x:": r for k, r in row.items()}))
+        )
+        text = f"{name} shares in proportion to 1/RTT"
+        holds = all(1 / PROPORTIONAL <= o <= PROPORTIONAL for o in off.values())
+        statements.append(Statement(text, holds, f"throughputs against round-trip times: {evidence}", number=True))
+    if row := table.get("BBR"):
+        most = max(row)
+        text = "BBR favours long round-trip times"
+        statements.append(
+            Statement(text, row[most] < 1, f"intra over inter {said({f'{k}x:': r for k, r in row.items()})}")
+        )
+    return [Finding(claim.id, statements, measured, note="means of the four flows of each kind")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Throughput ratio over the ratio of round-trip times, one curve per scheme."""
+    figure, (axis,) = grid(1, "Throughput of intra- over inter-DC flows")
+    figure.set_size_inches(4.6, 3.2)
+    for name, row in shares(comparison).items():
+        axis.plot(list(row), list(row.values()), color=COLOURS.get(name), marker="o", linewidth=1, label=name)
+    axis.axhspan(*EQUAL, alpha=0.15)
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log", base=2)
+    axis.set_xticks([4, 8, 16, 32, 64], ["4", "8", "16", "32", "64"])
+    axis.set_xlabel("RTT2 / RTT1", fontsize=8)
+    axis.legend(fontsize=6)
+    return {"fig11": figure}
+
+
+def shares(comparison: Comparison) -> dict[str, dict[int, float]]:
+    """Mean throughput of an intra over that of an inter flow, by scheme and ratio of base round-trip times."""
+    names = list(dict.fromkeys(SCHEMES.get(run.algorithm, run.algorithm) for run in comparison.runs))
+    return {n: {k: share(run) for k, run in by_ratio(comparison, n).items()} for n in names}
+
+
+def by_ratio(comparison: Comparison, name: str) -> dict[int, Run]:
+    """The runs of a scheme by ratio of base round-trip times, from their cases "RATIOx"."""
+    runs = {int(r.case.removesuffix("x")): r for r in comparison.runs if SCHEMES.get(r.algorithm, r.algorithm) == name}
+    return dict(sorted(runs.items()))
+
+
+def share(run: Run) -> float:
+    """Mean throughput of an intra over that of an inter flow."""
+    start = min(SETTLED, run.duration / 2)
+    return metrics.ratio(*(float(np.mean(list(rates(run, start, flows=f).values()))) for f in kinds(run)))
+
+
+def delay_ratio(run: Run) -> float:
+    """Mean round-trip time of an inter over that of an intra flow, queues included."""
+    start = min(SETTLED, run.duration / 2)
+    intra, inter = (round_trip(run, start, f) for f in kinds(run))
+    return metrics.ratio(inter, intra)
+
+
+def kinds(run: Run) -> tuple[list[str], list[str]]:
+    """The intra and the inter flows."""
+    flows = run.samples.objects("flow")
+    return [f for f in flows if f.startswith("intra")], [f for f in flows if f.startswith("inter")]

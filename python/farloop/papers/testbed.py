@@ -1,0 +1,183 @@
+"""Measurements on GEMINI's testbeds (IEEE/ACM ToN 2022, §II-B, §IV-A). Rates in bit/s, times in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from farloop import metrics
+from farloop.palette import CROSS, INTRA
+from farloop.results import Comparison, Run
+
+Floats = npt.NDArray[np.float64]
+
+SCHEMES = {
+    "gemini": "GEMINI",
+    "cubic": "Cubic",
+    "cubic-ecn": "Cubic+ECN",
+    "dctcp": "DCTCP",
+    "bbr": "BBR",
+    "vegas": "Vegas",
+    "vegas-10": "Vegas-10",
+}
+"""The paper's names of the algorithms."""
+
+COLOURS = {
+    "GEMINI": CROSS[0],
+    "Cubic": INTRA[0],
+    "Cubic+ECN": INTRA[1],
+    "Cubic paced": INTRA[4],
+    "DCTCP": INTRA[2],
+    "BBR": CROSS[1],
+    "Vegas": CROSS[2],
+    "Vegas-10": CROSS[3],
+}
+"""A colour per scheme, the same in all figures."""
+
+SMALL = 100e3
+"""Flows below this size in bytes are small (caption of Fig. 4)."""
+
+LARGE = 10e6
+"""Flows above this size in bytes are large (caption of Fig. 4)."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Packets dropped per packet sent, by place.
+
+    Attributes:
+        dcn: At the switches of the datacenters.
+        wan: At the border routers.
+    """
+
+    dcn: float
+    wan: float
+
+    @classmethod
+    def of(cls, run: Run) -> Losses:
+        """Those of a run on the testbed, whose border routers are the spines of its fabrics."""
+        dropped = np.zeros(run.ports.num_rows)
+        for cause in ("dropped_buffer", "dropped_limit"):
+            if cause in run.ports.column_names:
+                dropped += run.ports[cause].to_numpy()
+        border = np.array(["spine" in node for node in run.ports["node"].to_pylist()])
+        sent = float(run.flows["packets"].to_numpy().sum())
+        return cls(
+            dcn=metrics.ratio(float(dropped[~border].sum()), sent),
+            wan=metrics.ratio(float(dropped[border].sum()), sent),
+        )
+
+    @property
+    def total(self) -> float:
+        """At any place."""
+        return self.dcn + self.wan
+
+    @property
+    def share(self) -> float:
+        """The part that is lost inside datacenters; NaN where nothing is lost."""
+        return metrics.ratio(self.dcn, self.total)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Completion times of the finished flows in seconds, by size."""
+
+    small: Floats
+    large: Floats
+    all: Floats
+    unfinished: int
+
+    @classmethod
+    def of(cls, run: Run) -> Completion:
+        """Those of a run's flows, from their start to the arrival of their last byte."""
+        column = {n: run.flows[n].to_numpy().astype(np.float64) for n in ("start_ps", "received_ps", "size_bytes")}
+        done = column["received_ps"] >= 0
+        time = (column["received_ps"] - column["start_ps"])[done] / 1e12
+        size = column["size_bytes"][done]
+        return cls(time[size < SMALL], time[size > LARGE], time, int((~done).sum()))
+
+    def cells(self) -> dict[str, float]:
+        """The numbers of the paper's panels: averages, and the 99th percentile of small flows. NaN where no such flow finished."""
+        return {
+            "small, average": mean(self.small),
+            "small, p99": float(np.percentile(self.small, 99)) if self.small.size else float("nan"),
+            "large, average": mean(self.large),
+            "all, average": mean(self.all),
+        }
+
+
+def mean(values: Floats) -> float:
+    """The mean; NaN of nothing."""
+    return float(values.mean()) if values.size else float("nan")
+
+
+def scheme(run: Run) -> str:
+    """The paper's name of what a run used: the algorithm, or the variant that its case names."""
+    if "Cubic paced" in run.case:
+        return "Cubic paced"
+    return SCHEMES.get(run.algorithm, run.algorithm)
+
+
+def longest(runs: Iterable[Run]) -> dict[str, Run]:
+    """The run of each scheme whose traffic goes on for longest."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        name = scheme(run)
+        if name not in found or arrivals(run) > arrivals(found[name]):
+            found[name] = run
+    return found
+
+
+def arrivals(run: Run) -> int:
+    """How many flows a run had."""
+    return int(run.flows.num_rows)
+
+
+def named(comparison: Comparison, prefix: str) -> list[Run]:
+    """The runs whose case begins so."""
+    return [run for run in comparison.runs if run.case.startswith(prefix)]
+
+
+def rates(run: Run, start: float, end: float = np.inf, flows: Sequence[str] | None = None) -> dict[str, float]:
+    """Mean throughput of each recorded flow over (start, end]."""
+    names = run.samples.objects("flow") if flows is None else flows
+    return {f: metrics.mean(*run.samples.get(f"flow/{f}", "throughput"), start, end) for f in names}
+
+
+def round_trip(run: Run, start: float, flows: Sequence[str] | None = None) -> float:
+    """Mean round-trip time of the recorded flows from `start` on: of each flow over time, then over flows."""
+    names = run.samples.objects("flow") if flows is None else flows
+    return float(np.mean([metrics.mean(*run.samples.get(f"flow/{f}", "rtt"), start) for f in names]))
+
+
+def base_round_trip(run: Run) -> float:
+    """Mean of the flows' round-trip times without queues."""
+    return float(run.flows["base_rtt_ps"].to_numpy().mean()) / 1e12
+
+
+def spans(run: Run, flow: str, seconds: float) -> tuple[Floats, Floats]:
+    """A flow's throughput over successive spans, each at its last time."""
+    times, values = run.samples.get(f"flow/{flow}", "throughput")
+    samples = max(1, round(seconds / float(np.median(np.diff(times))))) if times.size > 1 else 1
+    whole = times.size // samples * samples
+    return times[samples - 1 : whole : samples], values[:whole].reshape(-1, samples).mean(axis=1)
+
+
+def bars(axis: Axes, table: Mapping[str, Mapping[str, float]]) -> None:
+    """Groups of bars: one group per inner key, one bar per scheme."""
+    groups = list(next(iter(table.values()))) if table else []
+    width = 0.8 / max(1, len(table))
+    for i, (name, row) in enumerate(table.items()):
+        at = np.arange(len(groups)) + (i - (len(table) - 1) / 2) * width
+        axis.bar(at, [row[g] for g in groups], width, color=COLOURS.get(name), label=name)
+    axis.set_xticks(np.arange(len(groups)), groups)
+    axis.tick_params(labelsize=7)
+
+
+def said(values: Mapping[str, float], form: str = ".3g") -> str:
+    """Names and numbers as evidence."""
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
