@@ -216,6 +216,10 @@ pub trait Sender: Send {
     fn ssthresh(&self) -> Option<Bytes> {
         None
     }
+    /// The connection stands: the round-trip time that its handshake measured, queues included. Called before [`Sender::on_start`],
+    /// over a TCP endpoint with a handshake only. What the flow knows of its path is this, where the algorithm keeps a base
+    /// round-trip time as the smallest of its samples.
+    fn on_established(&mut self, _rtt: Delta) {}
     /// The flow starts.
     fn on_start(&mut self, _ctx: &mut Ctx<'_>) {}
     /// A data packet was handed to the wire.

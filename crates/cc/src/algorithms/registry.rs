@@ -74,6 +74,9 @@ macro_rules! registry {
             fn ssthresh(&self) -> Option<Bytes> {
                 match self { $(AnySender::$variant(s) => s.ssthresh(),)+ AnySender::Dyn(s) => s.ssthresh() }
             }
+            fn on_established(&mut self, rtt: farloop_units::Delta) {
+                match self { $(AnySender::$variant(s) => s.on_established(rtt),)+ AnySender::Dyn(s) => s.on_established(rtt) }
+            }
             fn on_start(&mut self, ctx: &mut Ctx<'_>) {
                 match self { $(AnySender::$variant(s) => s.on_start(ctx),)+ AnySender::Dyn(s) => s.on_start(ctx) }
             }

@@ -164,6 +164,10 @@ impl VegasSender {
 }
 
 impl Sender for VegasSender {
+    fn on_established(&mut self, rtt: Delta) {
+        self.base_rtt = rtt.max(Delta::from_ps(1));
+    }
+
     fn control(&self) -> Control {
         Control { cwnd: Bytes::from_f64(self.cwnd), pacing: Rate::MAX }
     }
@@ -275,6 +279,13 @@ mod tests {
         path.bench.sender.slow_start = false;
         path.round();
         path
+    }
+
+    #[test]
+    fn the_handshake_gives_the_first_base_rtt() {
+        let mut sender = Vegas::sender(&VegasParams::default(), &flow(false));
+        sender.on_established(Delta::from_us(70));
+        assert_eq!(sender.base_rtt, Delta::from_us(70));
     }
 
     #[test]

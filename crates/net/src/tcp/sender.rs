@@ -179,7 +179,12 @@ impl Simulation {
             sender.outcome.spurious += u32::from(loss.kind == LossKind::Spurious);
         }
         if outcome.established {
-            self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
+            self.with_sender(slot, |cc, ctx| {
+                if let Some(rtt) = rtt {
+                    cc.on_established(rtt);
+                }
+                cc.on_start(ctx);
+            });
         }
         let sender = &self.senders[slot];
         // An ACK of repeated segments alone brings no sample; the last one stands in for it.

@@ -142,8 +142,8 @@ pub struct State {
 }
 
 impl State {
-    /// A flow with a window of `cwnd` bytes and the base round-trip time in ns that its handshake measured; in slow start, or
-    /// in congestion avoidance at that window.
+    /// A flow with a window of `cwnd` bytes and a first base round-trip time in ns; in slow start, or in congestion avoidance at
+    /// that window.
     pub fn new(constants: &Constants, cwnd: u64, slow_start: bool, alpha: u64, base_rtt: u64) -> State {
         let cwnd = (cwnd.clamp(constants.mss, MAX_WINDOW >> WINDOW_BITS)) << WINDOW_BITS;
         let base_rtt = base_rtt.clamp(1, MAX_RTT);
@@ -167,6 +167,13 @@ impl State {
         };
         state.set_base_rtt(constants, base_rtt);
         state
+    }
+
+    /// The first sample of the flow, in ns, takes the place of the base round-trip time that it was given.
+    pub fn on_first_rtt(&mut self, constants: &Constants, rtt: u64) {
+        let rtt = rtt.clamp(1, MAX_RTT);
+        self.srtt8 = rtt << 3;
+        self.set_base_rtt(constants, rtt);
     }
 
     /// The window in whole bytes, at least one.

@@ -171,6 +171,11 @@ impl Sender for GeminiSender {
         Control { cwnd: Bytes::new(self.state.cwnd_bytes()), pacing }
     }
 
+    /// RTT_base is what the flow itself has observed (GEMINI §III-C), beginning with its handshake.
+    fn on_established(&mut self, rtt: Delta) {
+        self.state.on_first_rtt(&self.constants, nanoseconds(rtt));
+    }
+
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         self.state.on_ack(&self.constants, &AckEvent::new(ack));
     }
@@ -328,6 +333,19 @@ mod tests {
         let mut b = Bench::new(Gemini::sender(&gentle, &flow(false)));
         b.ack(&Ack { ecn_echo: true, ..ack(1, 1, 259) });
         assert!((segments(&b) - 130.039).abs() < 0.001);
+    }
+
+    #[test]
+    fn the_base_round_trip_is_what_the_flow_itself_has_observed() {
+        let mut b = Bench::new(Gemini::sender(&GeminiParams::default(), &testbed(100)));
+        let at_8_ms = |rtt| FlowInfo { base_rtt: rtt, ..testbed(100) };
+        b.sender.on_established(Delta::from_ms(8));
+        let expected = Gemini::sender(&GeminiParams::default(), &at_8_ms(Delta::from_ms(8))).state;
+        assert_eq!(format!("{:?}", b.sender.state), format!("{expected:?}"), "a smaller one");
+        b.sender.on_established(Delta::from_ms(13));
+        assert_eq!(b.sender.state.base_rtt, 13_000_000, "queues on the path make it larger");
+        b.ack(&at(Delta::from_ms(12), Ack { app_limited: true, ..ack(1, 1, 99) }));
+        assert_eq!(b.sender.state.base_rtt, 12_000_000, "until they drain");
     }
 
     #[test]
