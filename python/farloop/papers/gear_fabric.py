@@ -194,7 +194,7 @@ def _slowdowns(table: Statistics) -> Figure:
             axis.bar(at, list(by_kind[kind].values()), width, color=colours[i % len(colours)], label=algorithm)
         axis.set_xticks(np.arange(3), ["avg", "p95", "p99"])
         axis.set_title(f"{kind} flows", fontsize=8)
-    axes[0].legend(fontsize=6)
+    figure.legend(*axes[0].get_legend_handles_labels(), fontsize=6, loc="outside lower center", ncols=len(table) or 1)
     axes[0].set_ylabel("slowdown", fontsize=8)
     return figure
 

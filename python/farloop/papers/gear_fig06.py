@@ -88,7 +88,9 @@ def bars(table: Table, label: str) -> Figure:
     axes[0].axhline(1, color="red", linestyle=":", linewidth=1)
     axes[0].set_xticks(np.arange(len(table)), list(table))
     axes[0].set_xlabel(label, fontsize=8)
-    axes[0].legend(fontsize=7)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=len(algorithms) or 1
+    )
     return figure
 
 
