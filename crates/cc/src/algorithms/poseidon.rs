@@ -1,13 +1,13 @@
 //! `poseidon`: rates set by the largest per-hop delay, against a target that falls with the flow's rate.
 //!
-//! Source: Wang et al., "Poseidon: Efficient, Robust, and Practical Datacenter CC via Deployable INT", NSDI 2023; hops without
-//! telemetry: the rule that Gear, IEEE ToN 2025, §V-A, ran as Poseidon's. Equation numbers are those of `spec/poseidon.md`.
+//! Source: Wang et al., "Poseidon: Efficient, Robust, and Practical Datacenter CC via Deployable INT", NSDI 2023, numbers and the
+//! bounds of U from its authors' public simulator; hops without telemetry: the rule that Gear, IEEE ToN 2025, §V-A, ran as Poseidon's. Equation numbers are those of `spec/poseidon.md`.
 //!
 //! The model in five lines:
 //! - each ACK's telemetry gives the delay of every hop; the largest is MPD;
 //! - the target MPT is large for slow flows and small for fast ones, so only equal rates agree on one MPD;
 //! - below the target the window grows, by the factor U per round trip; above it it shrinks by U, once per round trip;
-//! - U is the m-th power of the ratio between the rate whose target is MPD and the flow's rate;
+//! - U is the m-th power, within bounds, of the ratio between the rate whose target is MPD and the flow's rate;
 //! - a window below one packet is kept by pacing.
 //!
 //! ```text
@@ -37,23 +37,29 @@ farloop_units::choice! {
 farloop_units::params! {
     /// Parameters of [`Poseidon`].
     pub struct PoseidonParams {
-        /// Range of the target: MPT is k + p at `min_rate`.
+        /// Range of the target: MPT is k + p at `min_rate` (40 µs in ns-3's RoCEv2 model after the paper; the authors' simulator: 525 kB of
+        /// queue, 42 µs at 100 Gbps).
         p: Delta = Delta::from_us(40), in Delta::from_ns(1) => Delta::from_secs(1);
-        /// Smallest target: MPT is k at `max_rate`.
+        /// Smallest target: MPT is k at `max_rate` (authors' simulator: 25 kB of queue, 2 µs at 100 Gbps).
         k: Delta = Delta::from_us(2), in Delta::ZERO => Delta::from_secs(1);
-        /// Step: the exponent of U. 1 jumps to the rate whose target is MPD within one round trip, less goes part of the way.
+        /// Step: the exponent of U. 1 jumps to the rate whose target is MPD within one round trip, less goes part of the way
+        /// (authors' simulator: 0.25).
         m: f64 = 0.25, in 0.001 => 1.0;
-        /// Rate with the largest target.
+        /// Rate with the largest target (authors' simulator: 100 Mbps unless told otherwise).
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
         /// Rate with the smallest target; "none" for the flow's line rate. All flows of a network must agree on it, or they are
         /// not fair to each other.
         max_rate: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
-        /// Largest fraction of the window that one cut takes (as in Swift).
+        /// Smallest U (authors' simulator: 0.4).
+        min_ratio: f64 = 0.4, in 0.01 => 1.0;
+        /// Largest U (authors' simulator: 2.5).
+        max_ratio: f64 = 2.5, in 1.0 => 100.0;
+        /// Fraction of the window that a loss takes (max_mdf of Swift).
         max_mdf: f64 = 0.5, in 0.0 => 0.99;
         /// Smallest window in packets (as in Swift).
         min_cwnd: f64 = 0.01, in 0.0001 => 1.0;
         /// Timeouts in a row that reset the window to `min_cwnd` (as in Swift).
-        retransmit_reset: u32 = 5, in 1 => 1000;
+        retransmit_reset: u32 = 3, in 1 => 1000;
         /// What is taken for the delay of hops that do not stamp telemetry.
         infer_fabric: InferFabric = InferFabric::None;
     }
@@ -92,6 +98,9 @@ pub struct PoseidonSender {
     p: f64,
     k: f64,
     m: f64,
+    /// Bounds of U.
+    min_ratio: f64,
+    max_ratio: f64,
     /// Bits per second.
     min_rate: f64,
     max_rate: f64,
@@ -106,7 +115,7 @@ impl PoseidonSender {
         let limits = PacedLimits {
             lowest: p.min_cwnd,
             longest_rtt: flow.base_rtt + p.k,
-            max_decrease: p.max_mdf,
+            loss_decrease: p.max_mdf,
             retransmit_reset: p.retransmit_reset,
         };
         let max_rate = p.max_rate.unwrap_or(flow.line_rate).as_f64().max(2.0);
@@ -117,6 +126,8 @@ impl PoseidonSender {
             p: p.p.as_secs_f64(),
             k: p.k.as_secs_f64(),
             m: p.m,
+            min_ratio: p.min_ratio,
+            max_ratio: p.max_ratio,
             min_rate,
             max_rate,
             span: libm::log(max_rate / min_rate),
@@ -146,9 +157,10 @@ impl PoseidonSender {
         }
     }
 
-    /// ln U (3) for a share `part` of a round trip.
-    fn log_ratio(&self, delay: f64, part: f64) -> f64 {
-        (self.target(self.window.rate()) - delay) / self.p * self.span * self.m * part
+    /// U (3) at a delay in seconds.
+    fn ratio(&self, delay: f64) -> f64 {
+        let log = (self.target(self.window.rate()) - delay) / self.p * self.span * self.m;
+        libm::exp(log).max(self.min_ratio).min(self.max_ratio)
     }
 }
 
@@ -159,13 +171,12 @@ impl Sender for PoseidonSender {
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         self.window.observe(ack);
         let Some(delay) = self.delay(ack) else { return };
-        let log_ratio = self.log_ratio(delay, 1.0);
-        if log_ratio < 0.0 {
-            self.window.cut(ctx.now(), libm::exp(log_ratio)); // (4)
+        let ratio = self.ratio(delay);
+        if ratio < 1.0 {
+            self.window.cut(ctx.now(), ratio); // (4)
         } else if !ack.in_recovery {
-            // A window's worth of ACKs multiplies by U: each takes its share of the exponent.
-            let growth = libm::exp(log_ratio * self.window.share(ack)) - 1.0;
-            self.window.add(self.window.packets() * growth);
+            // The packets of one window add up to a factor of U, however the window grows meanwhile.
+            self.window.add((ratio - 1.0) * self.window.share(ack) * self.window.packets());
         }
     }
     fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
@@ -234,8 +245,29 @@ mod tests {
     }
 
     #[test]
+    fn growth_is_bounded_and_a_window_of_acks_makes_all_of_it() {
+        let params = PoseidonParams { m: 1.0, ..PoseidonParams::default() };
+        let mut b = bench(&params, 26);
+        // No queue: U = exp(15.33/40 · ln 1000) = 14.1 at 10 Gbps and exp(10.03/40 · ln 1000) = 5.7 at 25 Gbps, both above 2.5. Each of
+        // the window's 26 packets adds 1.5.
+        for _ in 0..26 {
+            one(&mut b, 32, &[waits(0)]);
+        }
+        assert!((b.sender.window.packets() - 65.0).abs() < 1e-9, "{}", b.sender.window.packets());
+    }
+
+    #[test]
+    fn a_cut_takes_at_most_six_tenths_and_a_loss_half() {
+        let mut b = bench(&PoseidonParams { m: 1.0, ..PoseidonParams::default() }, 100);
+        assert!((one(&mut b, 32, &[waits(200)]) - 40.0).abs() < 1e-9);
+        b.now += Delta::from_us(32);
+        b.loss(LossKind::FastRetransmit, Bytes::ZERO, Bytes::ZERO);
+        assert!((b.sender.window.packets() - 20.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_step_of_one_goes_to_the_rate_whose_target_is_the_delay() {
-        let params = PoseidonParams { m: 1.0, max_mdf: 0.99, ..PoseidonParams::default() };
+        let params = PoseidonParams { m: 1.0, min_ratio: 0.01, ..PoseidonParams::default() };
         let mut b = bench(&params, 26);
         // MPD = 2 + 80/3 µs is the target of 1 Gbps: from 10 Gbps a tenth.
         let int = [hop(Delta::ZERO, 0, 358_333)];
@@ -273,14 +305,14 @@ mod tests {
         assert!((b.sender.delay(&a).expect("always") - 27e-6).abs() < 1e-12); // (5)
         let a = Ack { int: &[waits(30)], ..a };
         assert!((b.sender.delay(&a).expect("always") - 30e-6).abs() < 1e-12);
-        // 50 ms of propagation look like congestion: each round halves the window. Gear Fig. 17(b).
+        // 50 ms of propagation look like congestion: each round takes the most that U may. Gear Fig. 17(b).
         let trace: Vec<f64> = (0..4)
             .map(|_| {
                 b.now += Delta::from_ms(50);
                 one(&mut b, 50_000, &[waits(5)])
             })
             .collect();
-        assert_eq!(trace, [13.0, 6.5, 3.25, 1.625]);
+        assert_eq!(trace, [26.0 * 0.4, 26.0 * 0.4 * 0.4, 26.0 * 0.4 * 0.4 * 0.4, 26.0 * 0.4 * 0.4 * 0.4 * 0.4]);
     }
 
     #[test]
