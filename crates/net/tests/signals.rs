@@ -57,13 +57,15 @@ fn a_cnp_takes_the_time_of_a_packet() {
     // receiver after two others; the CNP goes before its ACK.
     let first_arrival = Time::ZERO + ARRIVE + DELAY;
     let marked_packet = first_arrival + LEAVE * 3 + DELAY;
-    first_cut_comes(line(algorithm("dcqcn", &[]), step_at_zero()), marked_packet + SLOW + DELAY + FAST + DELAY);
+    let params = algorithm("dcqcn", &[("notification", text("cnp"))]);
+    first_cut_comes(line(params, step_at_zero()), marked_packet + SLOW + DELAY + FAST + DELAY);
 }
 
 #[test]
 fn cnps_are_counted_and_come_at_most_once_an_interval() {
     let interval = us(20);
-    let mut spec = line(algorithm("dcqcn", &[("cnp_interval", text("20us"))]), step_at_zero());
+    let params = algorithm("dcqcn", &[("notification", text("cnp")), ("cnp_interval", text("20us"))]);
+    let mut spec = line(params, step_at_zero());
     spec.flows[0].size = Bytes::new(10_000_000);
     let result = run(spec);
     let row = &result.flows[0];

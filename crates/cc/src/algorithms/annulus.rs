@@ -14,13 +14,13 @@
 //! ```text
 //!   port:    --15 kB--> sample --F_b > 0--> Quantized to the source
 //!   sender:  Quantized --> near-source rate --+
-//!            Cnp ------> DCQCN rate ----------+--> pacing = minimum of both
+//!            mark -----> DCQCN rate ----------+--> pacing = minimum of both
 //!            ACK, loss -> Vegas (cross only) -----> window
 //! ```
 //!
 //! Install the port half on switches of the sender's datacenter only: the loop is meant to be short.
 
-use super::dcqcn::{DcqcnParams, DcqcnReceiver, DcqcnSender, RateRecovery, RecoverySteps, cross_factor};
+use super::dcqcn::{DcqcnParams, DcqcnReceiver, DcqcnSender, Notification, RateRecovery, RecoverySteps, cross_factor};
 use super::vegas::{VegasParams, VegasSender};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
@@ -66,11 +66,13 @@ farloop_units::params! {
         near_fast_recovery: u32 = 5, in 0 => 1000;
         /// No loop's rate falls below this.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
-        /// DCQCN: least time between two CNPs of a flow.
+        /// DCQCN: how marks reach the sender, and when α moves.
+        notification: Notification = Notification::Echo;
+        /// DCQCN: least time between two cuts of a flow's rate.
         cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1);
         /// DCQCN: gain of α.
         g: f64 = 1.0 / 256.0, in 0.0 => 1.0;
-        /// DCQCN: quiet time per decay step of α.
+        /// DCQCN: time per step of α's decay.
         alpha_interval: Delta = Delta::from_us(1), in Delta::from_ns(1) => Delta::from_secs(1);
         /// DCQCN: period of the increase timer.
         increase_interval: Delta = Delta::from_us(300), in Delta::from_ns(100) => Delta::from_secs(10);
@@ -112,7 +114,7 @@ impl Algorithm for Annulus {
         AnnulusSender::new(params, flow)
     }
     fn receiver(params: &AnnulusParams, _: &FlowInfo) -> DcqcnReceiver {
-        DcqcnReceiver::new(params.cnp_interval)
+        DcqcnReceiver::new((params.notification == Notification::Cnp).then_some(params.cnp_interval))
     }
     fn port(params: &AnnulusParams, port: &PortInfo) -> Option<CongestionPoint> {
         Some(CongestionPoint::new(params, port))
@@ -181,9 +183,10 @@ impl PortAgent for CongestionPoint {
     }
 }
 
-/// The sender half of [`Annulus`]. Uses DCQCN's timer and [`AnnulusSender::NEAR`].
+/// The sender half of [`Annulus`]. Uses DCQCN's timers and [`AnnulusSender::NEAR`].
 pub struct AnnulusSender {
-    near: RateRecovery,
+    /// On the heap, to keep the size of senders of other algorithms down.
+    near: Box<RateRecovery>,
     gd: f64,
     min_decrease_factor: f64,
     dcqcn: DcqcnSender,
@@ -212,6 +215,7 @@ impl AnnulusSender {
             clamp_target: false,
         };
         let dcqcn = DcqcnParams {
+            notification: p.notification,
             cnp_interval: p.cnp_interval,
             g: p.g,
             alpha_interval: p.alpha_interval,
@@ -226,7 +230,7 @@ impl AnnulusSender {
             ..DcqcnParams::default()
         };
         AnnulusSender {
-            near: RateRecovery::new(near, flow, Self::NEAR),
+            near: Box::new(RateRecovery::new(near, flow, Self::NEAR)),
             gd: p.gd,
             min_decrease_factor: p.min_decrease_factor,
             dcqcn: DcqcnSender::new(&dcqcn, flow),
@@ -257,6 +261,7 @@ impl Sender for AnnulusSender {
         self.dcqcn.on_send(ctx, sent);
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        self.dcqcn.on_ack(ctx, ack);
         if let Some(vegas) = &mut self.vegas {
             vegas.on_ack(ctx, ack);
         }
@@ -289,6 +294,7 @@ impl Sender for AnnulusSender {
 
 #[cfg(test)]
 mod tests {
+    use super::super::window::tests::ack;
     use super::*;
     use crate::testing::{Bench, flow};
     use farloop_engine::RandomStream;
@@ -392,7 +398,13 @@ mod tests {
     #[test]
     fn the_lowest_loop_decides_and_a_near_cut_takes_from_the_rate_in_force() {
         let mut b = Bench::new(Annulus::sender(&AnnulusParams::default(), &flow(false)));
-        assert_eq!(signal(&mut b, Signal::Cnp), 50.0);
+        // Marks in every period up to the cut keep α at 1.
+        for _ in 0..8 {
+            b.ack(&Ack { ecn_echo: true, ..ack(1, 1, 100) });
+            b.now += Delta::from_ns(500);
+        }
+        b.call(|s, ctx| s.on_timer(ctx, DcqcnSender::CUT));
+        assert_eq!(gbps(&b), 50.0);
         assert_eq!(signal(&mut b, Signal::Quantized { feedback: 32 }), 37.5);
         assert_eq!(b.sender.dcqcn.control().pacing, Rate::from_gbps(50));
     }

@@ -4,14 +4,14 @@
 //! are the tuning that Li et al., "HPCC", SIGCOMM 2019, and its simulator use. Equation numbers are those of `spec/dcqcn.md`.
 //!
 //! The model in five lines:
-//! - the receiver answers marked packets with at most one congestion notification (CNP) per `cnp_interval`;
-//! - each CNP cuts the rate by α/2 and raises α; α decays while none comes;
+//! - the receiver answers marked packets with at most one congestion notification (CNP) per `cnp_interval`, or echoes each mark in its ACK;
+//! - marks cut the rate by α/2, at most once per `cnp_interval`, and raise α; α decays while none comes;
 //! - after a cut, increase events come from a timer and, where set, from a byte counter;
 //! - the first `fast_recovery` events of either halve the distance to the target rate, the rate before the cut;
 //! - later ones also raise the target: additively, and faster once both counters are past that stage.
 //!
 //! ```text
-//!        CNP: R_T = R_C, R_C *= 1 - α/2, counters = 0
+//!        cut: R_T = R_C, R_C *= 1 - α/2, counters = 0
 //!     +-------------------------+------------------------+
 //!     v                         |                        |
 //!  +---------------+  max = F  +---------------------+  min > F  +------------------+
@@ -26,28 +26,41 @@
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
+farloop_units::choice! {
+    /// How marks reach the reaction point, and when α moves.
+    pub enum Notification {
+        /// By the echo in each ACK. α moves at the end of each `alpha_interval`: up if a mark came in it, down if none did. The rate is cut
+        /// at the end of each `cnp_interval` in which a mark came (HPCC's simulator).
+        Echo = "echo",
+        /// By CNPs, at most one per `cnp_interval`. Each raises α and cuts; α falls after each `alpha_interval` without one (DCQCN §3).
+        Cnp = "cnp",
+    }
+}
+
 farloop_units::params! {
     /// Parameters of [`Dcqcn`].
     pub struct DcqcnParams {
-        /// Least time between two CNPs of a flow: N of DCQCN (50 µs), T_d of HPCC's tuning (4 µs).
+        /// How marks reach the sender, and when α moves (HPCC's simulator: "echo"; DCQCN: "cnp").
+        notification: Notification = Notification::Echo;
+        /// Least time between two CNPs of a flow, N of DCQCN (50 µs), or between two cuts, T_d of HPCC's tuning (4 µs).
         cnp_interval: Delta = Delta::from_us(4), in Delta::ZERO => Delta::from_secs(1);
-        /// Gain of α per CNP or quiet interval (DCQCN: g = 1/256).
+        /// Gain of α per CNP or interval (DCQCN and HPCC's simulator: g = 1/256).
         g: f64 = 1.0 / 256.0, in 0.0 => 1.0;
-        /// Quiet time after which α decays by one step: K of DCQCN (55 µs), 1 µs in HPCC's tuning.
+        /// Time per step of α's decay: K of DCQCN (55 µs), 1 µs in HPCC's simulator.
         alpha_interval: Delta = Delta::from_us(1), in Delta::from_ns(1) => Delta::from_secs(1);
         /// Period of the increase timer: T of DCQCN (55 µs), T_i of HPCC's tuning (300 µs).
         increase_interval: Delta = Delta::from_us(300), in Delta::from_ns(100) => Delta::from_secs(10);
-        /// Payload sent between two increase events of the byte counter (DCQCN: B = 10 MB); "none" for the timer alone (HPCC's tuning).
+        /// Payload sent between two increase events of the byte counter (DCQCN: B = 10 MB); "none" for the timer alone (HPCC's simulator).
         byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000));
-        /// Increase events of fast recovery: F of DCQCN (5), 1 in HPCC's tuning.
+        /// Increase events of fast recovery: F of DCQCN (5), 1 in HPCC's simulator.
         fast_recovery: u32 = 1, in 0 => 1000;
-        /// Additive step R_AI; "none" for 1/5000 of the line rate (HPCC: 5 Mbps per 25 Gbps).
+        /// Additive step R_AI; "none" for 1/5000 of the line rate (HPCC's simulator: 5 Mbps per 25 Gbps).
         ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
-        /// Hyper step R_HAI; "none" for ten additive steps (HPCC: 50 Mbps per 25 Gbps).
+        /// Hyper step R_HAI; "none" for ten additive steps (HPCC's simulator: 50 Mbps per 25 Gbps).
         hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
-        /// The rate never falls below this (default of HPCC's simulator), nor below 1 bps.
+        /// The rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
-        /// Every CNP sets the target rate (DCQCN); otherwise only a CNP after an increase event does (QCN, HPCC's tuning).
+        /// Every CNP sets the target rate (DCQCN); otherwise only one after an increase event does (QCN, HPCC's simulator).
         clamp_target: bool = false;
         /// Limit the bytes in flight to line rate times base RTT (the "+win" variants of the HPCC paper).
         window_cap: bool = false;
@@ -73,12 +86,14 @@ impl Algorithm for Dcqcn {
         name: "dcqcn-2015",
         summary: "DCQCN with the timers and counters of the SIGCOMM 2015 paper",
         settings: &[
+            ("notification", "cnp"),
             ("cnp_interval", "50us"),
             ("alpha_interval", "55us"),
             ("increase_interval", "55us"),
             ("byte_counter", "10MB"),
             ("fast_recovery", "5"),
             ("ai", "40Mbps"),
+            ("hai", "200Mbps"),
             ("clamp_target", "true"),
         ],
     }];
@@ -91,17 +106,25 @@ impl Algorithm for Dcqcn {
         DcqcnSender::new(params, flow)
     }
     fn receiver(params: &DcqcnParams, _: &FlowInfo) -> DcqcnReceiver {
-        DcqcnReceiver::new(params.cnp_interval)
+        DcqcnReceiver::new((params.notification == Notification::Cnp).then_some(params.cnp_interval))
     }
 }
 
-/// The reaction point: the sender half of [`Dcqcn`]. Uses the timer [`DcqcnSender::INCREASE`].
+/// The reaction point: the sender half of [`Dcqcn`]. Uses the timers [`DcqcnSender::INCREASE`] and [`DcqcnSender::CUT`].
 pub struct DcqcnSender {
     recovery: RateRecovery,
     cwnd: Bytes,
+    notification: Notification,
     alpha: f64,
-    /// When α last changed by a CNP; it has decayed since. Before the first CNP there is no reaction point, and α is 1.
+    /// When α last moved. Before the first notification there is no reaction point, and α is 1.
     alpha_at: Option<Time>,
+    /// A mark was echoed since.
+    marked: bool,
+    /// When the first mark was echoed: periods of α and of cuts count from there.
+    began: Time,
+    /// The timer of the next cut is armed.
+    cut_pending: bool,
+    cut_interval: Delta,
     alpha_interval: Delta,
     g: f64,
 }
@@ -109,6 +132,8 @@ pub struct DcqcnSender {
 impl DcqcnSender {
     /// The timer of the increase events.
     pub const INCREASE: TimerId = TimerId(0);
+    /// The timer of the next cut, with echoes.
+    pub const CUT: TimerId = TimerId(2);
 
     /// The reaction point of a flow.
     pub fn new(p: &DcqcnParams, flow: &FlowInfo) -> DcqcnSender {
@@ -128,18 +153,35 @@ impl DcqcnSender {
         DcqcnSender {
             recovery: RateRecovery::new(steps, flow, Self::INCREASE),
             cwnd: if p.window_cap { flow.bdp().max(flow.mss) } else { Bytes::MAX },
+            notification: p.notification,
             alpha: 1.0,
             alpha_at: None,
-            alpha_interval: p.alpha_interval,
+            marked: false,
+            began: Time::ZERO,
+            cut_pending: false,
+            cut_interval: p.cnp_interval.max(Delta::from_ps(1)),
+            alpha_interval: p.alpha_interval.max(Delta::from_ps(1)),
             g: p.g,
         }
     }
 
     /// α with the quiet intervals since the last CNP applied: (1 - g)^n times (3), so that no timer has to tick for it.
-    fn alpha(&self, now: Time) -> f64 {
+    fn decayed(&self, now: Time) -> f64 {
         let Some(since) = self.alpha_at else { return self.alpha };
-        let quiet = now.since(since).as_ps() / self.alpha_interval.as_ps().max(1);
+        let quiet = now.since(since).as_ps() / self.alpha_interval.as_ps();
         self.alpha * libm::pow(1.0 - self.g, quiet as f64)
+    }
+
+    /// Ends the periods of α that are over: only the first of them can have had a mark (7).
+    fn end_periods(&mut self, now: Time) {
+        let Some(at) = self.alpha_at else { return };
+        let periods = now.since(at).as_ps() / self.alpha_interval.as_ps();
+        if periods > 0 {
+            let up = if self.marked { self.g } else { 0.0 };
+            self.alpha = ((1.0 - self.g) * self.alpha + up) * libm::pow(1.0 - self.g, (periods - 1) as f64);
+            self.alpha_at = Some(at + self.alpha_interval * periods);
+            self.marked = false;
+        }
     }
 }
 
@@ -153,13 +195,30 @@ impl Sender for DcqcnSender {
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         self.recovery.on_bytes(ctx, sent.payload);
     }
-    fn on_ack(&mut self, _: &mut Ctx<'_>, _: &Ack<'_>) {}
-    fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
-    fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
-        if *signal != Signal::Cnp {
+    fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        if self.notification != Notification::Echo || !ack.ecn_echo {
             return;
         }
-        let alpha = self.alpha(ctx.now());
+        let now = ctx.now();
+        if self.alpha_at.is_some() {
+            self.end_periods(now);
+            self.marked = true;
+        } else {
+            // The first mark is what α = 1 stands for.
+            (self.began, self.alpha_at) = (now, Some(now));
+        }
+        if !self.cut_pending {
+            self.cut_pending = true;
+            let over = now.since(self.began).as_ps() / self.cut_interval.as_ps();
+            ctx.arm(Self::CUT, self.began.saturating_add(self.cut_interval * (over + 1)));
+        }
+    }
+    fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
+    fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
+        if self.notification != Notification::Cnp || *signal != Signal::Cnp {
+            return;
+        }
+        let alpha = self.decayed(ctx.now());
         self.recovery.cut(ctx, 1.0 - alpha / 2.0); // (1)
         self.alpha = (1.0 - self.g) * alpha + self.g; // (2)
         self.alpha_at = Some(ctx.now());
@@ -167,26 +226,33 @@ impl Sender for DcqcnSender {
     fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
         if timer == Self::INCREASE {
             self.recovery.on_timer(ctx);
+        } else if timer == Self::CUT {
+            self.cut_pending = false;
+            self.end_periods(ctx.now());
+            self.recovery.cut(ctx, 1.0 - self.alpha / 2.0); // (1)
         }
     }
 }
 
 /// The notification point: the receiver half of [`Dcqcn`].
 pub struct DcqcnReceiver {
-    interval: Delta,
+    interval: Option<Delta>,
     last_cnp: Option<Time>,
 }
 
 impl DcqcnReceiver {
-    /// A receiver that sends at most one CNP per `interval`.
-    pub fn new(interval: Delta) -> DcqcnReceiver {
+    /// A receiver that sends at most one CNP per `interval`, or none and only echoes marks.
+    pub fn new(interval: Option<Delta>) -> DcqcnReceiver {
         DcqcnReceiver { interval, last_cnp: None }
     }
 }
 
 impl Receiver for DcqcnReceiver {
     fn on_data(&mut self, ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
-        if data.ecn_marked && self.last_cnp.is_none_or(|last| ctx.now().since(last) >= self.interval) {
+        if let Some(interval) = self.interval
+            && data.ecn_marked
+            && self.last_cnp.is_none_or(|last| ctx.now().since(last) >= interval)
+        {
             self.last_cnp = Some(ctx.now());
             ctx.emit(Signal::Cnp);
         }
@@ -343,6 +409,7 @@ pub fn cross_factor(flow: &FlowInfo, threshold: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::window::tests::ack;
     use super::*;
     use crate::testing::{Bench, flow};
     use farloop_engine::RandomStream;
@@ -354,6 +421,25 @@ mod tests {
         bench.call(|s, ctx| s.on_signal(ctx, &Signal::Cnp));
         mbps(bench)
     }
+    /// Echoes marks each 500 ns for `us` microseconds, with the cuts that fall in that time; the rate then.
+    fn marked_for(bench: &mut Bench<DcqcnSender>, us: u64) -> f64 {
+        let (end, mut cut) = (bench.now + Delta::from_us(us), None);
+        while bench.now < end {
+            if cut == Some(bench.now) {
+                cut = None;
+                bench.call(|s, ctx| s.on_timer(ctx, DcqcnSender::CUT));
+            }
+            bench.ack(&Ack { ecn_echo: true, ..ack(1, 1, 100) });
+            if let Some(Effect::Arm(DcqcnSender::CUT, at)) = bench.effects.last() {
+                cut = Some(*at);
+            }
+            bench.now += Delta::from_ns(500);
+        }
+        if cut == Some(end) {
+            bench.call(|s, ctx| s.on_timer(ctx, DcqcnSender::CUT));
+        }
+        mbps(bench)
+    }
     /// Advances to the timer that the last call armed, and fires it.
     fn tick(bench: &mut Bench<DcqcnSender>) -> f64 {
         let Some(Effect::Arm(timer, at)) = bench.effects.last().copied() else { panic!("{:?}", bench.effects) };
@@ -363,12 +449,14 @@ mod tests {
     }
     fn original() -> DcqcnParams {
         DcqcnParams {
+            notification: Notification::Cnp,
             cnp_interval: Delta::from_us(50),
             alpha_interval: Delta::from_us(55),
             increase_interval: Delta::from_us(55),
             byte_counter: Some(Bytes::new(10_000_000)),
             fast_recovery: 5,
             ai: Some(Rate::from_mbps(40)),
+            hai: Some(Rate::from_mbps(200)),
             clamp_target: true,
             ..DcqcnParams::default()
         }
@@ -382,7 +470,7 @@ mod tests {
         assert_eq!(cnp(&mut b), 50_000.0); // (1) with α = 1
         assert_eq!(b.sender.alpha, 1.0); // (2) keeps 1
         b.now += Delta::from_us(165); // three quiet intervals: (3)
-        let alpha = b.sender.alpha(b.now);
+        let alpha = b.sender.decayed(b.now);
         assert!((alpha - (255.0f64 / 256.0).powi(3)).abs() < 1e-12, "{alpha}");
         assert!((cnp(&mut b) - 50_000.0 * (1.0 - alpha / 2.0)).abs() < 0.001);
         assert!((b.sender.alpha - (alpha * 255.0 + 1.0) / 256.0).abs() < 1e-12); // (2)
@@ -402,10 +490,10 @@ mod tests {
     #[test]
     fn the_tuned_default_recovers_adds_then_hyper_increases() {
         let mut b = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
-        cnp(&mut b);
+        assert_eq!(marked_for(&mut b, 4), 50_000.0);
         b.sender.recovery.target = 60_000e6;
         assert_eq!(tick(&mut b), 55_000.0); // (4)
-        assert_eq!(b.now, Time::ZERO + Delta::from_us(300));
+        assert_eq!(b.now, Time::ZERO + Delta::from_us(304));
         assert_eq!(tick(&mut b), 57_510.0); // (5): target 60020
         assert_eq!(tick(&mut b), 58_865.0); // (6): target 60220
     }
@@ -424,13 +512,13 @@ mod tests {
         // One additive step by the timer and six by bytes: one counter at F + 1 alone does not hyper-increase.
         assert_eq!(b.sender.recovery.target, 60_280e6);
         b.call(|s, ctx| s.on_send(ctx, &sent));
-        assert_eq!(b.sender.recovery.target, 60_680e6);
+        assert_eq!(b.sender.recovery.target, 60_480e6);
     }
 
     #[test]
     fn the_timer_rests_at_line_rate() {
         let mut b = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
-        cnp(&mut b);
+        marked_for(&mut b, 4);
         let mut events = 0;
         while !b.effects.is_empty() {
             tick(&mut b);
@@ -442,15 +530,46 @@ mod tests {
     #[test]
     fn cuts_of_one_burst_keep_the_target_where_asked() {
         let mut kept = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
-        for _ in 0..2 {
-            cnp(&mut kept);
-        }
-        assert_eq!((mbps(&kept), kept.sender.recovery.target), (25_000.0, 100e9));
+        assert_eq!((marked_for(&mut kept, 8), kept.sender.recovery.target), (25_000.0, 100e9));
         let mut clamped = Bench::new(Dcqcn::sender(&original(), &flow(false)));
         for _ in 0..2 {
             cnp(&mut clamped);
         }
         assert_eq!((mbps(&clamped), clamped.sender.recovery.target), (25_000.0, 50e9));
+    }
+
+    #[test]
+    fn with_echoes_alpha_moves_once_per_period_whatever_the_number_of_marks() {
+        let mut b = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
+        // α = 1 stays while every period has a mark, and each 4 µs cut halves.
+        assert_eq!(marked_for(&mut b, 12), 12_500.0);
+        assert_eq!(b.sender.alpha, 1.0);
+        // Then 20 periods without, one with two marks, and one without before the cut at the fourth.
+        b.now += Delta::from_us(20);
+        for _ in 0..2 {
+            b.ack(&Ack { ecn_echo: true, ..ack(1, 1, 100) });
+            b.now += Delta::from_ns(400);
+        }
+        b.now = Time::ZERO + Delta::from_us(36);
+        b.call(|s, ctx| s.on_timer(ctx, DcqcnSender::CUT));
+        let keep = 255.0f64 / 256.0;
+        let alpha = (keep.powi(21) + 1.0 / 256.0) * keep.powi(3);
+        assert!((b.sender.alpha - alpha).abs() < 1e-12, "{}", b.sender.alpha);
+        assert!((mbps(&b) - 12_500.0 * (1.0 - alpha / 2.0)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn with_echoes_cnps_are_neither_sent_nor_heeded() {
+        let mut b = Bench::new(Dcqcn::sender(&DcqcnParams::default(), &flow(false)));
+        assert_eq!(cnp(&mut b), 100_000.0);
+        let mut receiver = Dcqcn::receiver(&DcqcnParams::default(), &flow(false));
+        let (mut random, mut effects) = (RandomStream::new(1, "test", 0), Vec::new());
+        let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: true, int: &[] };
+        assert!(receiver.on_data(&mut Ctx::new(Time::ZERO, &mut random, &mut effects), &data).ecn_echo);
+        assert!(effects.is_empty());
+        // With CNPs it is the echo that is not heeded.
+        let mut b = Bench::new(Dcqcn::sender(&original(), &flow(false)));
+        assert_eq!(marked_for(&mut b, 8), 100_000.0);
     }
 
     #[test]
