@@ -1,7 +1,7 @@
 //! `annulus`: a short loop from nearby switches beside the end-to-end loop.
 //!
 //! Source: Saeed et al., "Annulus: A Dual Congestion Control Loop for Datacenter and WAN Traffic Aggregates", SIGCOMM 2020, in
-//! the set-up of Gear, IEEE ToN 2025, §IV-A; the near-source loop is QCN (IEEE 802.1Qau). Equation numbers are those of
+//! the combination of Gear, IEEE ToN 2025, §IV-A; the near-source loop is QCN (IEEE 802.1Qau, now in 802.1Q). Equation numbers are those of
 //! `spec/annulus.md`.
 //!
 //! The model in five lines:
@@ -40,29 +40,31 @@ farloop_units::choice! {
 farloop_units::params! {
     /// Parameters of [`Annulus`].
     pub struct AnnulusParams {
-        /// Bytes on the wire between two samples of a port (Gear §IV-A: 15 kB).
+        /// Bytes on the wire between two samples of a port (Gear §IV-A: 15 kB; IEEE 802.1Q: 150 kB, shorter under congestion).
         sampling: Bytes = Bytes::new(15_000), in Bytes::new(1) => Bytes::new(1_000_000_000);
         /// Each sampling interval is drawn uniformly from 1 ± this times `sampling`, lest samples lock to the packet pattern
-        /// (QCN: 0.15).
+        /// (QCN's published pseudocode: 0.15).
         sampling_jitter: f64 = 0.15, in 0.0 => 1.0;
-        /// Queue that the near-source loop aims at; "none" for 33 kB per 10 Gbps of the port (QCN: 33 kB at 10 Gbps).
+        /// Queue that the near-source loop aims at; "none" for 26 kB per 10 Gbps of the port (IEEE 802.1Q,
+        /// CpQueueSizeSetPoint: 26,000 B).
         q_eq: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000));
-        /// Weight of the queue's growth in F_b (Gear §IV-A: 8; QCN: 2).
-        w: f64 = 8.0, in 0.0 => 1000.0;
-        /// Decrease per unit of quantized feedback (Gear §IV-A and QCN: 1/128, so that 63 units nearly halve).
+        /// Weight of the queue's growth in F_b (IEEE 802.1Q, CpFeedbackWeight: 2^1; Gear §IV-A: 8).
+        w: f64 = 2.0, in 0.0 => 1000.0;
+        /// Decrease per unit of quantized feedback (Gear §IV-A and IEEE 802.1Q, RpgGd: 1/128, so that 63 units nearly halve).
         gd: f64 = 1.0 / 128.0, in 0.0 => 1.0;
-        /// Least factor of one near-source cut (QCN: 1/2).
+        /// Least factor of one near-source cut (IEEE 802.1Q, RpgMinDecFac: 1/2).
         min_decrease_factor: f64 = 0.5, in 0.0 => 1.0;
-        /// Near-source increase timer; "none" for 10 ms at 10 Gbps, shorter in proportion at higher line rates (QCN).
+        /// Near-source increase timer; "none" for 15 ms at 10 Gbps, shorter in proportion at higher line rates
+        /// (IEEE 802.1Q, RpgTimeReset: 15 ms).
         near_interval: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10));
-        /// Near-source byte counter; "none" for the timer alone, as in the DCQCN loop. QCN has one of 150 kB at 10 Gbps: growth
-        /// is then in proportion to the rate, and two flows keep whatever shares they came to.
+        /// Near-source byte counter; "none" for the timer alone, as in the DCQCN loop. IEEE 802.1Q has one of 150 kB
+        /// (RpgByteReset): growth is then in proportion to the rate, and two flows keep whatever shares they came to.
         near_byte_counter: Option<Bytes> = None, in Some(Bytes::new(1000)) => Some(Bytes::new(1_000_000_000_000));
-        /// Near-source additive step; "none" for 1/2000 of the line rate (QCN: 5 Mbps at 10 Gbps).
+        /// Near-source additive step; "none" for 1/2000 of the line rate (IEEE 802.1Q, RpgAiRate: 5 Mbps; at 10 Gbps).
         near_ai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
-        /// Near-source hyper step; "none" for ten additive ones (QCN: 50 Mbps at 10 Gbps).
+        /// Near-source hyper step; "none" for ten additive ones (IEEE 802.1Q, RpgHaiRate: 50 Mbps).
         near_hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
-        /// Near-source events of fast recovery (QCN: 5).
+        /// Near-source events of fast recovery (IEEE 802.1Q, RpgThreshold: 5).
         near_fast_recovery: u32 = 5, in 0 => 1000;
         /// No loop's rate falls below this.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
@@ -83,7 +85,7 @@ farloop_units::params! {
         /// DCQCN: hyper step; "none" for ten additive ones.
         hai: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
         /// Which loops of cross-datacenter flows take steps multiplied by CRTT/IRTT (Gear §IV-A scales the "AI factor").
-        ai_scaling: AiScaling = AiScaling::EndToEnd;
+        ai_scaling: AiScaling = AiScaling::None;
         /// Largest factor of `ai_scaling` (Gear §IV-A: 500).
         ai_scaling_cap: f64 = 500.0, in 1.0 => 1e6;
         /// A flow is cross-datacenter when its base RTT exceeds this many intra-datacenter RTTs (Gear §III-B: 100).
@@ -103,7 +105,7 @@ pub struct Annulus;
 impl Algorithm for Annulus {
     const NAME: &'static str = "annulus";
     const SUMMARY: &'static str = "QCN feedback from nearby switches beside DCQCN, and Vegas for the WAN";
-    const SOURCE: &'static str = "Saeed et al., SIGCOMM 2020; set-up: Gear, IEEE ToN 2025, §IV-A; QCN: IEEE 802.1Qau";
+    const SOURCE: &'static str = "Saeed et al., SIGCOMM 2020; loops: Gear, IEEE ToN 2025, §IV-A; QCN: IEEE 802.1Qau";
     const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, port_agent: true, ..Needs::NONE };
     type Params = AnnulusParams;
     type Sender = AnnulusSender;
@@ -138,7 +140,7 @@ pub struct CongestionPoint {
 impl CongestionPoint {
     fn new(p: &AnnulusParams, port: &PortInfo) -> CongestionPoint {
         CongestionPoint {
-            q_eq: p.q_eq.map_or(33e3 * port.rate.as_f64() / 10e9, Bytes::as_f64).max(1.0),
+            q_eq: p.q_eq.map_or(26e3 * port.rate.as_f64() / 10e9, Bytes::as_f64).max(1.0),
             w: p.w,
             sampling: p.sampling.as_f64(),
             jitter: p.sampling_jitter,
@@ -209,7 +211,7 @@ impl AnnulusSender {
             ai: near_ai * near_factor,
             hai: p.near_hai.map_or(10.0 * near_ai, Rate::as_f64) * near_factor,
             min_rate: p.min_rate,
-            interval: p.near_interval.unwrap_or(Delta::from_ms(10).mul_f64(1.0 / speed)),
+            interval: p.near_interval.unwrap_or(Delta::from_ms(15).mul_f64(1.0 / speed)),
             byte_counter: p.near_byte_counter,
             fast_recovery: p.near_fast_recovery,
             clamp_target: false,
@@ -328,7 +330,7 @@ mod tests {
 
     #[test]
     fn feedback_is_the_printed_sum_quantized() {
-        let mut p = point(&AnnulusParams { q_eq: Some(Bytes::new(100_000)), ..AnnulusParams::default() });
+        let mut p = point(&AnnulusParams { q_eq: Some(Bytes::new(100_000)), w: 8.0, ..AnnulusParams::default() });
         p.q_old = 120_000.0;
         // (1): 50 kB + 8·30 kB = 290 kB of (2): 1.7 MB; 63·290/1700 = 10.7
         assert_eq!(p.feedback(150_000.0), 10);
@@ -337,6 +339,33 @@ mod tests {
         p.q_old = 0.0;
         assert_eq!(p.feedback(200_000.0), 63);
         assert_eq!(p.feedback(1e9), 63);
+    }
+
+    #[test]
+    fn the_standards_set_point_and_weight_are_the_defaults() {
+        // 26 kB at 10 Gbps: 260 kB at 100 Gbps, where a steady queue is no congestion.
+        let mut p = point(&AnnulusParams::default());
+        p.q_old = 260_000.0;
+        assert_eq!(p.feedback(260_000.0), 0);
+        // 26 kB above it after growing by 26 kB: 26 + 2·26 = 78 kB of 260·5 kB; 63·78/1300 = 3.8
+        assert_eq!(p.feedback(286_000.0), 3);
+    }
+
+    #[test]
+    fn additive_steps_scale_for_cross_flows_where_asked() {
+        let steps = |ai_scaling| {
+            let params = AnnulusParams { ai_scaling, ..AnnulusParams::default() };
+            let mut b =
+                Bench::new(Annulus::sender(&params, &FlowInfo { initial_rate: Rate::from_gbps(10), ..flow(true) }));
+            // The timers' first events aim no higher than the start; DCQCN's second one adds its step.
+            for _ in 0..2 {
+                b.call(|s, ctx| s.on_timer(ctx, DcqcnSender::INCREASE));
+            }
+            b.sender.dcqcn.control().pacing
+        };
+        // 20 Mbps, and 500 times that: half of it at once.
+        assert_eq!(steps(AnnulusParams::default().ai_scaling), Rate::from_mbps(10_010));
+        assert_eq!(steps(AiScaling::EndToEnd), Rate::from_mbps(15_000));
     }
 
     #[test]
@@ -381,7 +410,7 @@ mod tests {
         let p = AnnulusParams { near_byte_counter: Some(Bytes::new(1_500_000)), ..AnnulusParams::default() };
         let mut b = Bench::new(Annulus::sender(&p, &flow(false)));
         signal(&mut b, Signal::Quantized { feedback: 32 });
-        assert_eq!(b.effects, [Effect::Arm(AnnulusSender::NEAR, Time::ZERO + Delta::from_ms(1))]);
+        assert_eq!(b.effects, [Effect::Arm(AnnulusSender::NEAR, Time::ZERO + Delta::from_us(1500))]);
         let trace: Vec<f64> = (0..3)
             .map(|_| {
                 b.call(|s, ctx| s.on_timer(ctx, AnnulusSender::NEAR));
