@@ -28,13 +28,14 @@ farloop_units::params! {
     pub struct HpccParams {
         /// Target utilisation of the bottleneck (η; HPCC §3.3).
         eta: f64 = 0.95, in 0.5 => 1.0;
-        /// Rounds of additive increase before the window may grow multiplicatively (maxStage; HPCC §3.3). The published simulation runs with 0.
+        /// Rounds of additive increase before the window may grow multiplicatively (maxStage; HPCC §3.3). Also the default in the code of the
+        /// published simulation, whose scripts set 0.
         max_stage: u32 = 5, in 0 => 1000;
         /// Additive increase (W_AI) in bytes on the wire per update; "none" for the rule with `expected_flows`.
         w_ai: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
         /// N in W_AI = line rate · T · (1 - η) / N (HPCC §3.3): how many flows may share a link before additive increase alone exceeds the target.
         expected_flows: u32 = 100, in 1 => 1_000_000;
-        /// Lowest sending rate; 100 Mbps in the published simulation.
+        /// Lowest sending rate: the default in the code of the published simulation, whose scripts set 1 Gbps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
     }
 }

@@ -30,9 +30,9 @@ farloop_units::params! {
         w_min: f64 = 1.0 / 128.0, in 0.000001 => 0.5;
         /// Weight that increases tend to (PCN: 1/2).
         w_max: f64 = 0.5, in 0.000001 => 1.0;
-        /// A port marks when more than this waits behind the packet that leaves.
+        /// A port marks when more than this waits behind the packet that leaves (ours).
         threshold: Bytes = Bytes::ZERO, in Bytes::ZERO => Bytes::new(1_000_000_000);
-        /// The rate never falls below this, nor below 1 bps.
+        /// The rate never falls below this, nor below 1 bps (ours).
         min_rate: Rate = Rate::from_mbps(1), in Rate::from_bps(1) => Rate::from_gbps(1000);
     }
 }

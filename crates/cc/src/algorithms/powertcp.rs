@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 farloop_units::params! {
     /// Parameters of [`PowerTcp`] and [`ThetaPowerTcp`].
     pub struct PowerTcpParams {
-        /// Weight of the new window in the average (γ; PowerTCP recommends 0.9).
+        /// Weight of the new window in the average (γ; PowerTCP and its authors' Linux implementation: 0.9).
         gamma: f64 = 0.9, in 0.01 => 1.0;
         /// Additive increase (β) in bytes on the wire; "none" for the rule with `expected_flows`.
         beta: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));

@@ -49,15 +49,17 @@ farloop_units::choice! {
 farloop_units::params! {
     /// Parameters of [`Timely`].
     pub struct TimelyParams {
-        /// Below this RTT the rate always grows (TIMELY: 50 µs).
+        /// Below this RTT the rate always grows (TIMELY, and the code that its authors published: 50 µs).
         t_low: Delta = Delta::from_us(50), in Delta::from_ns(1) => Delta::from_secs(10);
-        /// Above this RTT the rate always shrinks (TIMELY: 500 µs; Gear, Fig. 9, sets 55 ms).
+        /// Above this RTT the rate always shrinks (TIMELY, "ECN or Delay", HPCC's simulator: 500 µs; the authors' published code: 1 ms; Gear,
+        /// Fig. 9, sets 55 ms).
         t_high: Delta = Delta::from_us(500), in Delta::from_ns(1) => Delta::from_secs(10);
-        /// RTT that the gradient is divided by; "none" for the flow's base RTT.
+        /// RTT that the gradient is divided by (HPCC's simulator: 20 µs); "none" for the flow's base RTT.
         min_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
-        /// Weight of the newest RTT difference in the moving average (0.875: "ECN or Delay" and HPCC's simulator).
+        /// Weight of the newest RTT difference in the moving average (0.875: "ECN or Delay" and HPCC's simulator; 0.02: the
+        /// authors' published code).
         alpha: f64 = 0.875, in 0.0 => 1.0;
-        /// Multiplicative decrease factor (0.8; patched: 0.008).
+        /// Multiplicative decrease factor (TIMELY: 0.8; patched, "ECN or Delay": 0.008).
         beta: f64 = 0.8, in 0.0 => 1.0;
         /// Additive step; "none" for 1/1000 of the line rate, which is the paper's 10 Mbps on its 10 Gbps links.
         delta: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
@@ -73,7 +75,7 @@ farloop_units::params! {
         variant: TimelyVariant = TimelyVariant::Original;
         /// Largest fraction of the rate that one update takes away (0.5 in the authors' published code; 1 for no bound).
         max_decrease: f64 = 0.5, in 0.0 => 1.0;
-        /// The rate never falls below this (100 Mbps in HPCC's simulator), nor below 1 bps.
+        /// The rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
         /// Limit the bytes in flight to line rate times base RTT (the "+win" variants of the HPCC paper).
         window_cap: bool = false;
