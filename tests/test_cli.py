@@ -122,6 +122,21 @@ def test_explain_shows_parameters(command):
     assert all(p["name"] in done.stdout for p in entry["params"])
 
 
+@pytest.mark.parametrize(
+    ("name", "needs", "line"),
+    [
+        ("bbr", {"delivery_rate"}, "needs: delivery rate (TCP only)"),
+        ("dctcp", {"ecn", "accurate_ecn"}, "needs: ecn, accurate ECN echo (every mark as it came)"),
+        ("gemini", {"ecn", "accurate_ecn"}, "needs: ecn, accurate ECN echo (every mark as it came)"),
+        ("vegas", set(), "needs: nothing special"),
+    ],
+)
+def test_explain_says_what_an_algorithm_needs(command, name, needs, line):
+    entry = json.loads(command("explain", name, "--json").stdout)
+    assert {need for need, needed in entry["needs"].items() if needed} == needs
+    assert line in command("explain", name).stdout.splitlines()
+
+
 def test_report_draws_again(command, small):
     assert command("run", str(small), "--out", "r", "--quiet").returncode == 0
     page = command.directory / "r" / "report.html"

@@ -16,6 +16,15 @@ from farloop.results import Comparison
 PIPE_WIDTH = 200
 """Columns when nobody's terminal sets a limit."""
 
+_NEEDS = {
+    "ecn": "ecn",
+    "int": "int",
+    "port_agent": "port_agent",
+    "accurate_ecn": "accurate ECN echo (every mark as it came)",
+    "delivery_rate": "delivery rate (TCP only)",
+}
+"""How `explain` names what an algorithm needs."""
+
 _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red"}
 
 
@@ -69,7 +78,7 @@ def entries(rows: Sequence[dict[str, Any]]) -> None:
 def algorithm(entry: dict[str, Any]) -> None:
     """One algorithm with its parameters."""
     console = _console()
-    needs = [n for n in ("ecn", "int", "port_agent") if entry["needs"].get(n)]
+    needs = [words for need, words in _NEEDS.items() if entry["needs"][need]]
     if entry["needs"].get("header_bytes"):
         needs.append(f"{entry['needs']['header_bytes']} header bytes")
     preset = f" (a preset of {entry['preset_of']})" if entry["preset_of"] else ""

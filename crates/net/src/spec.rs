@@ -3,7 +3,7 @@
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
 use farloop_cc::{AnyParams, Needs};
-pub use farloop_tcp::Recovery;
+pub use farloop_tcp::{Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// Index of a node in [`NetworkSpec::nodes`].
@@ -251,10 +251,16 @@ pub struct TcpSpec {
     pub ack_every: u32,
     /// Lower bound of the retransmission timeout.
     pub min_rto: Delta,
+    /// What `min_rto` bounds: the timeout, or its variance term.
+    pub rto_floor: RtoFloor,
+    /// Upper bound of the retransmission timeout, back-off included; at least `min_rto` and `initial_rto`.
+    pub max_rto: Delta,
     /// Retransmission timeout before the first round-trip time sample.
     pub initial_rto: Delta,
     /// Timeouts in a row after which a flow gives up.
     pub max_retries: u32,
+    /// With `handshake`: repetitions of a SYN after which a flow gives up.
+    pub syn_retries: u32,
     /// Window to start with, in packets, of flows that set neither a window nor a rate; `None` for the algorithm's own.
     pub initial_cwnd: Option<u32>,
     /// How far a sender may be ahead of what is acknowledged; at most 1 GiB.
@@ -263,6 +269,18 @@ pub struct TcpSpec {
     pub limited_transmit: bool,
     /// Duplicate ACKs that mean a loss.
     pub dup_ack_threshold: u32,
+    /// Segments carry timestamps (RFC 7323); their bytes are part of [`TransportSpec::header`] and [`TransportSpec::ack`].
+    pub timestamps: bool,
+    /// The receiver reports duplicates (RFC 2883); nothing without selective acknowledgements.
+    pub dsack: bool,
+    /// A timeout forgets what was selectively acknowledged (RFC 2018 §8).
+    pub forget_sack: bool,
+    /// Spurious timeouts are detected by forward RTO recovery (RFC 5682).
+    pub frto: bool,
+    /// Tail loss probes (RFC 8985 §7); nothing without [`Recovery::Rack`].
+    pub tail_loss_probe: bool,
+    /// How much later than twice the round-trip time the probe of a lone packet goes out.
+    pub max_ack_delay: Delta,
     /// Pacing of algorithms that give no rate; `None` for none.
     pub pacing: Option<LinuxPacing>,
     /// A uniform random time up to this is added to each round-trip time sample.
@@ -278,12 +296,21 @@ impl Default for TcpSpec {
             delayed_ack: None,
             ack_every: 2,
             min_rto: Delta::from_ms(200),
+            rto_floor: RtoFloor::Total,
+            max_rto: Delta::from_secs(120),
             initial_rto: Delta::from_secs(1),
             max_retries: 15,
+            syn_retries: 6,
             initial_cwnd: None,
             receive_window: Bytes::new(1_000_000_000),
             limited_transmit: true,
             dup_ack_threshold: 3,
+            timestamps: true,
+            dsack: true,
+            forget_sack: false,
+            frto: true,
+            tail_loss_probe: true,
+            max_ack_delay: Delta::from_ms(200),
             pacing: None,
             rtt_noise: Delta::ZERO,
         }

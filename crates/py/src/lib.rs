@@ -39,6 +39,8 @@ fn algorithms() -> String {
                     "int": info.needs.int,
                     "header_bytes": info.needs.header_bytes,
                     "port_agent": info.needs.port_agent,
+                    "accurate_ecn": info.needs.accurate_ecn,
+                    "delivery_rate": info.needs.delivery_rate,
                 },
                 "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
             })

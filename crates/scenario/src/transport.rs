@@ -35,8 +35,70 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, Endpoint), Diagnost
     let common = section.read(&[], &others)?;
     Ok(match kind {
         TransportChoice::Rdma => (common, Endpoint::Rdma(section.read(&[], &others)?)),
-        TransportChoice::Tcp => (common, Endpoint::Tcp(section.read(&[], &others)?)),
+        TransportChoice::Tcp => {
+            let keys = section.read(&[], &others)?;
+            check_tcp(&section, &keys)?;
+            (common, Endpoint::Tcp(keys))
+        }
     })
+}
+
+/// A key that another one makes meaningless is refused, not ignored.
+fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
+    let recovery = word(&keys.recovery);
+    let sack = keys.recovery != RecoveryChoice::NewReno;
+    let rack = keys.recovery == RecoveryChoice::Rack;
+    let no_sack = || format!("there are no selective acknowledgements with recovery = \"{recovery}\"");
+    let no_probe = || format!("there are no tail loss probes with recovery = \"{recovery}\"");
+    let problems = [
+        ("dsack", keys.dsack.is_some() && !sack, no_sack(), "recovery = \"sack\" or \"rack\", or no dsack"),
+        (
+            "forget_sack",
+            keys.forget_sack && !sack,
+            no_sack(),
+            "recovery = \"sack\" or \"rack\", or forget_sack = false",
+        ),
+        (
+            "tail_loss_probe",
+            keys.tail_loss_probe.is_some() && !rack,
+            no_probe(),
+            "recovery = \"rack\", or no tail_loss_probe",
+        ),
+        (
+            "max_ack_delay",
+            keys.max_ack_delay.is_some() && !rack,
+            no_probe(),
+            "recovery = \"rack\", or no max_ack_delay",
+        ),
+        (
+            "max_ack_delay",
+            keys.max_ack_delay.is_some() && keys.tail_loss_probe == Some(false),
+            "there are no tail loss probes with tail_loss_probe = false".to_string(),
+            "tail_loss_probe = true, or no max_ack_delay",
+        ),
+        (
+            "syn_retries",
+            keys.syn_retries.is_some() && !keys.handshake,
+            "no SYN is sent with handshake = false".to_string(),
+            "handshake = true, or no syn_retries",
+        ),
+        (
+            "max_rto",
+            keys.max_rto < keys.min_rto,
+            format!("max_rto = \"{}\" is below min_rto = \"{}\"", keys.max_rto, keys.min_rto),
+            "at least min_rto and initial_rto",
+        ),
+        (
+            "max_rto",
+            keys.max_rto < keys.initial_rto,
+            format!("max_rto = \"{}\" is below initial_rto = \"{}\"", keys.max_rto, keys.initial_rto),
+            "at least min_rto and initial_rto",
+        ),
+    ];
+    match problems.into_iter().find(|(_, wrong, ..)| *wrong) {
+        Some((key, _, problem, expected)) => Err(section.diagnostic(key, problem, format!("expected {expected}"))),
+        None => Ok(()),
+    }
 }
 
 /// A key of the other kind deserves a better answer than "unknown".
@@ -81,6 +143,7 @@ pub(crate) fn spec(keys: &Transport, endpoint: &Endpoint) -> TransportSpec {
 }
 
 fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
+    let default = TcpSpec::default();
     let linux = LinuxPacing { slow_start: keys.pacing_gain_slow_start, otherwise: keys.pacing_gain };
     TcpSpec {
         recovery: match keys.recovery {
@@ -92,12 +155,24 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         delayed_ack: keys.delayed_ack,
         ack_every: keys.ack_every,
         min_rto: keys.min_rto,
+        rto_floor: match keys.rto_floor {
+            RtoFloorChoice::Total => spec::RtoFloor::Total,
+            RtoFloorChoice::Variance => spec::RtoFloor::Variance,
+        },
+        max_rto: keys.max_rto,
         initial_rto: keys.initial_rto,
         max_retries: keys.max_retries,
+        syn_retries: keys.syn_retries.unwrap_or(default.syn_retries),
         initial_cwnd: keys.initial_cwnd,
         receive_window: keys.receive_window,
         limited_transmit: keys.limited_transmit,
         dup_ack_threshold: keys.dup_ack_threshold,
+        timestamps: keys.timestamps,
+        dsack: keys.dsack.unwrap_or(default.dsack),
+        forget_sack: keys.forget_sack,
+        frto: keys.frto,
+        tail_loss_probe: keys.tail_loss_probe.unwrap_or(default.tail_loss_probe),
+        max_ack_delay: keys.max_ack_delay.unwrap_or(default.max_ack_delay),
         pacing: (keys.pacing == PacingChoice::Linux).then_some(linux),
         rtt_noise: keys.rtt_noise,
     }

@@ -16,6 +16,7 @@ pub(crate) struct TcpSender {
     inner: farloop_tcp::Sender,
     /// The receiver's window, which never changes.
     window: u64,
+    timestamps: bool,
     pacing: Option<LinuxPacing>,
     /// Bytes on the wire for each byte of payload.
     wire_per_payload: f64,
@@ -24,9 +25,9 @@ pub(crate) struct TcpSender {
 impl TcpSender {
     /// A connection that is not open yet.
     pub fn new(config: Arc<Config>, pacing: Option<LinuxPacing>, wire_per_payload: f64) -> TcpSender {
-        let window = config.receive_window.get();
+        let (window, timestamps) = (config.receive_window.get(), config.timestamps);
         let inner = farloop_tcp::Sender::new(config);
-        TcpSender { inner, window, pacing, wire_per_payload }
+        TcpSender { inner, window, timestamps, pacing, wire_per_payload }
     }
 
     /// Whether there is something to send now.
@@ -136,7 +137,7 @@ impl Simulation {
         let marked = packet.flags & MARKED != 0;
         let sender = &mut self.senders[slot];
         let Endpoint::Tcp(tcp) = &mut sender.endpoint else { return };
-        let segment = wire::ack_segment(packet, self.packets.blocks(packet_slot), tcp.window);
+        let segment = wire::ack_segment(packet, self.packets.blocks(packet_slot), tcp.window, tcp.timestamps);
         sender.outcome.marked += u64::from(marked);
         let outcome = tcp.inner.on_segment(now, &segment);
         if self.tcp_outcome(slot, &outcome, Some(packet_slot)) {

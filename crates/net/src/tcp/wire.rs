@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `seq`, `payload` | [`Packet::seq`], size on the wire | |
 //! | `ack_seq` | | [`Packet::seq`] |
-//! | timestamp | [`Packet::sent`]: its own | [`Packet::sent`]: the echo |
+//! | timestamp (where they are used) | [`Packet::sent`]: its own | [`Packet::sent`]: the echo |
 //! | `syn`, `fin`, `cwr`, `ect`, `ack`, `window_probe` | flags | flags (`syn`) |
 //! | `ece` | | [`MARKED`] |
 //! | `sack` | | behind the telemetry, see [`Packets::set_blocks`](crate::packet::Packets::set_blocks) |
@@ -43,8 +43,8 @@ pub(super) fn forward_segment(packet: &Packet, overhead: u16) -> Segment {
     }
 }
 
-/// The segment in an ACK that carries `sack`, from a receiver with a window of `window` bytes.
-pub(super) fn ack_segment(packet: &Packet, sack: SackBlocks, window: u64) -> Segment {
+/// The segment in an ACK that carries `sack`, from a receiver with a window of `window` bytes; with a timestamp if `timestamps`.
+pub(super) fn ack_segment(packet: &Packet, sack: SackBlocks, window: u64, timestamps: bool) -> Segment {
     Segment {
         syn: packet.flags & SYN != 0,
         ack: true,
@@ -52,7 +52,7 @@ pub(super) fn ack_segment(packet: &Packet, sack: SackBlocks, window: u64) -> Seg
         ack_seq: packet.seq,
         window,
         sack,
-        timestamps: Some(Timestamps { value: Time::ZERO, echo: packet.sent }),
+        timestamps: timestamps.then_some(Timestamps { value: Time::ZERO, echo: packet.sent }),
         ..Segment::default()
     }
 }

@@ -80,6 +80,16 @@ choice! {
 }
 
 choice! {
+    /// What TCP's `min_rto` bounds.
+    pub enum RtoFloorChoice {
+        /// The timeout.
+        Total = "total",
+        /// Its variance term.
+        Variance = "variance",
+    }
+}
+
+choice! {
     /// Whether TCP paces algorithms that give no rate.
     pub enum PacingChoice {
         /// No: bursts as the window allows.
@@ -102,10 +112,16 @@ params! {
         ack_every: u32 = 2, in 1 => 64;
         /// Lower bound of the retransmission timeout (Linux: 200ms; RFC 6298, §2.4: 1s).
         min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
+        /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR, min_rto), as in Linux.
+        rto_floor: RtoFloorChoice = RtoFloorChoice::Total;
+        /// Upper bound of the retransmission timeout, back-off included; at least min_rto and initial_rto (RFC 6298, §2.5: at least 60s; Linux: 120s).
+        max_rto: Delta = Delta::from_secs(120), in Delta::from_us(1) => Delta::from_secs(3600);
         /// Retransmission timeout before the first round-trip time sample (RFC 6298, §2.1).
         initial_rto: Delta = Delta::from_secs(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
         /// Retransmission timeouts in a row after which a flow gives up (Linux: 15).
         max_retries: u32 = 15, in 1 => 255;
+        /// With handshake: repetitions of a SYN after which a flow gives up; "none" for 6 (Linux).
+        syn_retries: Option<u32> = None, in Some(0) => Some(255);
         /// Window to start with, in packets, of flows that set neither initial_cwnd nor initial_rate; "none" for the algorithm's own (10 for those of TCP; RFC 6928).
         initial_cwnd: Option<u32> = None, in Some(1) => Some(1_000_000);
         /// Receive window: how far the sender may be ahead of what is acknowledged. The default is about the largest (RFC 7323, §2.3).
@@ -114,6 +130,18 @@ params! {
         limited_transmit: bool = true;
         /// Duplicate ACKs, or packets beyond a gap, that mean a loss (RFC 5681, §3.2; RFC 6675).
         dup_ack_threshold: u32 = 3, in 1 => 1000;
+        /// Packets and ACKs carry timestamps (RFC 7323), which reveal unnecessary retransmissions (Eifel, RFC 3522) and measure the round-trip time of repeated packets. The 12 B that they take are not added: they are part of header and ack.
+        timestamps: bool = true;
+        /// The receiver reports what arrives twice (D-SACK, RFC 2883), which reveals unnecessary retransmissions; not with recovery = "newreno". "none": wherever there are selective acknowledgements.
+        dsack: Option<bool> = None;
+        /// A timeout forgets all selective acknowledgements (RFC 2018, §8), so that everything is sent again; not with recovery = "newreno". Otherwise, as in Linux, they are kept.
+        forget_sack: bool = false;
+        /// Detect unnecessary timeouts by forward RTO recovery (F-RTO, RFC 5682).
+        frto: bool = true;
+        /// With recovery = "rack": probe with a packet when ACKs stay away, long before the timeout (RFC 8985, §7); "none" for true.
+        tail_loss_probe: Option<bool> = None;
+        /// With tail loss probes: how much longer than twice the round-trip time the ACK of a lone packet may take before it is probed for; "none" for 200ms (RFC 8985, §7.2).
+        max_ack_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_TIMEOUT);
         /// Pacing where the algorithm gives no rate. "none": packets leave as the window allows. "linux": at the window over the smoothed round-trip time, times the gains below.
         pacing: PacingChoice = PacingChoice::None;
         /// With pacing = "linux": the gain below half the slow start threshold.
