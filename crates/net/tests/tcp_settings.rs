@@ -72,8 +72,7 @@ fn reordered(tcp: TcpSpec) -> FlowRow {
         link(3, 1, gbps, us(150)),
         link(1, 5, gbps, us(1)),
     ];
-    let mut spec =
-        network(nodes, links, algorithm("reno", &[]), vec![flow(4, 5, Time::ZERO, Bytes::new(2000 * MSS))]);
+    let mut spec = network(nodes, links, algorithm("reno", &[]), vec![flow(4, 5, Time::ZERO, Bytes::new(2000 * MSS))]);
     spec.transport = TransportSpec { tcp, ..transport(TransportKind::Tcp) };
     let result = run(&spec);
     assert_eq!((result.totals.lost, result.totals.finished), (0, 1));

@@ -2,11 +2,15 @@
 
 mod common;
 use common::*;
+use farloop_cc::AnyParams;
+use farloop_net::result::FlowSample;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Rate, Time, Value};
 
 const MSS: f64 = 1460.0;
+/// A full-size packet on the wire.
+const PACKET: f64 = 1538.0;
 
 fn run(spec: NetworkSpec) -> RunResult {
     let result = simulate(spec).expect("valid");
@@ -86,4 +90,133 @@ fn cubic_under_periodic_loss_has_the_window_of_rfc_9438() {
     // RFC 9438, §5.1, with C = 0.4 and β = 0.7.
     let law = (0.4f64 * 3.7 / (4.0 * 0.3)).powf(0.25) * (rtt / p).powf(0.75);
     assert!((window / law - 1.0).abs() < 0.1, "{window} packets, the law says {law}");
+}
+
+/// `n` flows of one algorithm through a bottleneck behind a buffer that never drops, sampled every millisecond: flows and the bottleneck.
+fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta), end: u64) -> RunResult {
+    let (nodes, links) = star(n, (Rate::from_gbps(1), us(10)), (rate, delay), plain_switch());
+    let flows = (1..=n).map(|s| flow(s, n + 1, Time::ZERO, Bytes::MAX)).collect();
+    let mut spec = network(nodes, links, algorithm, flows);
+    let min_rto = Delta::from_ms(200);
+    spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
+    spec.end = seconds(end);
+    spec.record = RecordSpec { interval: Some(Delta::from_ms(1)), flows: (0..n).collect(), ports: vec![(0, n + 1)] };
+    let result = run(spec);
+    let repaired: u64 = result.flows.iter().map(|f| f.retransmitted + f.timeouts).sum();
+    assert_eq!((result.totals.dropped_buffer, repaired), (0, 0));
+    result
+}
+
+/// Mean and largest queue in packets between two times, and the payload that all flows delivered in between, per second.
+fn between(result: &RunResult, from: u64, to: u64) -> (f64, f64, f64) {
+    let within = |t: Time| t > seconds(from) && t <= seconds(to);
+    let queue: Vec<f64> =
+        result.port_series.iter().filter(|s| within(s.time)).map(|s| s.queue.as_f64() / PACKET).collect();
+    let delivered = result.flow_series.iter().filter(|s| within(s.time)).map(|s| s.delivered.as_f64());
+    let mean = queue.iter().sum::<f64>() / queue.len() as f64;
+    (mean, queue.into_iter().fold(0.0, f64::max), delivered.sum::<f64>() / (to - from) as f64)
+}
+
+fn close(measured: f64, law: f64, what: &str) {
+    assert!((measured / law - 1.0).abs() < 0.1, "{what}: {measured}, the law says {law}");
+}
+
+#[test]
+fn vegas_keeps_between_alpha_and_beta_packets_of_each_flow_in_the_queue() {
+    let same = |x: f64| [("alpha", Value::Float(x)), ("beta", Value::Float(x))];
+    let cases =
+        [("vegas", vec![], 2.0, 4.0), ("vegas-10", vec![], 20.0, 40.0), ("vegas", same(20.0).to_vec(), 20.0, 20.0)];
+    for (name, settings, alpha, beta) in cases {
+        for n in 1..=4 {
+            let path = (Rate::from_mbps(100), Delta::from_ms(10));
+            let result = one_bottleneck(algorithm(name, &settings), n, path, 20);
+            // Brakmo, Peterson (JSAC 1995), §III-B. All know the empty path, so that each keeps its own share of the queue.
+            let (queue, _, goodput) = between(&result, 10, 20);
+            let (low, high) = (f64::from(n) * alpha, f64::from(n) * beta);
+            assert!(0.9 * low < queue && queue < 1.1 * high, "{name}, {n} flows: {queue} packets, not {low} to {high}");
+            close(goodput, 100e6 / 8.0 * MSS / PACKET, "goodput");
+        }
+    }
+}
+
+/// Bandwidth-delay product in packets.
+fn bdp(result: &RunResult, rate: Rate) -> f64 {
+    rate.as_f64() / 8.0 / PACKET * result.flows[0].base_rtt.as_secs_f64()
+}
+
+#[test]
+fn a_bbr_flow_by_itself_queues_only_what_it_probes_with() {
+    let rate = Rate::from_mbps(100);
+    let result = one_bottleneck(algorithm("bbr", &[]), 1, (rate, Delta::from_ms(10)), 30);
+    let bdp = bdp(&result, rate);
+    let (mean, largest, goodput) = between(&result, 5, 30);
+    // In one phase of eight the rate is 5/4 of the bottleneck's, until 1/4 BDP and three packets are queued; the next one drains them
+    // (draft-cardwell-iccrg-bbr-congestion-control-00, §4.3.3; spec/bbr.md, equations 5 and 7): a triangle of two round trips in eight.
+    let peak = bdp / 4.0 + 3.0;
+    close(largest, peak, "largest queue");
+    close(mean, peak / 8.0, "mean queue");
+    // Six phases of eight are paced 1 % below the bottleneck's rate.
+    let used = goodput / (rate.as_f64() / 8.0 * MSS / PACKET);
+    assert!((0.99..1.0).contains(&used), "utilisation {used}");
+    // And the window would allow 2 BDP (§4.2.3.2), the same in each of 25 000 samples.
+    for sample in result.flow_series.iter().filter(|s| s.time > seconds(5)) {
+        close(sample.cwnd.as_f64() / MSS, 2.0 * bdp + 3.0, "window");
+    }
+}
+
+#[test]
+fn several_bbr_flows_fill_a_deep_buffer_up_to_two_bandwidth_delay_products() {
+    let rate = Rate::from_mbps(100);
+    // Where all of two or three flows happen to probe at the same time, none sees more than its share, and the queue drains.
+    for n in 4..=6 {
+        let result = one_bottleneck(algorithm("bbr", &[]), n, (rate, Delta::from_ms(10)), 30);
+        // Each takes what it gets while it probes for its bandwidth, so that together they hold the bottleneck for faster than it is, and
+        // only the windows stop them (draft §4.2.3.2): 2 BDP, and three packets each, in flight, of which all but one BDP are queued.
+        let in_flight = 2.0 * bdp(&result, rate) + 3.0 * f64::from(n);
+        // Between the starts and the phases of PROBE_RTT at 10 and 20 s.
+        for (from, to) in [(2, 10), (13, 20), (23, 30)] {
+            let (mean, largest, _) = between(&result, from, to);
+            let below = in_flight - bdp(&result, rate);
+            close(mean, below, "mean queue");
+            assert!(largest < below + 0.1 * in_flight, "{n} flows: {largest} packets, {below} at most");
+        }
+    }
+}
+
+#[test]
+fn bbr_probes_for_the_least_round_trip_time_every_ten_seconds() {
+    let (rate, n) = (Rate::from_mbps(40), 4);
+    for delay in [5, 25] {
+        let result = one_bottleneck(algorithm("bbr", &[]), n, (rate, Delta::from_ms(delay)), 45);
+        let base = result.flows[0].base_rtt.as_secs_f64();
+        // Draft §4.3.4: it takes a round trip, of a path with 2 BDP and three packets each in it, until four packets are in flight; 200 ms
+        // later the window returns; and 10 s after that the least round-trip time, last seen then, is too old.
+        let queued = bdp(&result, rate) + 3.0 * f64::from(n);
+        let law = 0.2 + base + queued * PACKET * 8.0 / rate.as_f64();
+        let rounds = (0.2 / base).floor();
+        let mut durations = Vec::new();
+        for f in 0..n {
+            let series: Vec<&FlowSample> = result.flow_series.iter().filter(|s| s.flow == f).collect();
+            let small = |s: &FlowSample| s.cwnd == Bytes::new(4 * 1460);
+            let phases: Vec<&[&FlowSample]> =
+                series.chunk_by(|a, b| small(a) == small(b)).filter(|phase| small(phase[0])).collect();
+            assert_eq!(phases.len(), 4);
+            for pair in phases.windows(2) {
+                let cycle = at(pair[1][0]) - at(pair[0][0]);
+                assert!((cycle - 10.0 - law).abs() < 0.1, "cycle of {cycle} s, the law says {}", 10.0 + law);
+            }
+            for phase in phases {
+                let end = at(phase[phase.len() - 1]);
+                durations.push(end - at(phase[0]));
+                let last = phase.iter().filter(|s| at(s) > end - rounds * base);
+                let in_flight = last.map(|s| s.delivered.as_f64()).sum::<f64>() / MSS / rounds;
+                close(in_flight, 4.0, "packets for each round trip in PROBE_RTT");
+            }
+        }
+        close(durations.iter().sum::<f64>() / durations.len() as f64, law, "duration of PROBE_RTT in seconds");
+    }
+}
+
+fn at(sample: &FlowSample) -> f64 {
+    (sample.time - Time::ZERO).as_secs_f64()
 }
