@@ -57,10 +57,11 @@ proptest! {
         seed in any::<u64>(),
         handshake in any::<bool>(),
         delayed in any::<bool>(),
+        timestamps in any::<bool>(),
         priority in any::<bool>(),
     ) {
         let delayed_ack = delayed.then_some(Delta::from_ms(40));
-        let mut spec = line(name, TcpSpec { recovery, handshake, delayed_ack, ..tcp() }, Bytes::new(size));
+        let mut spec = line(name, TcpSpec { recovery, handshake, delayed_ack, timestamps, ..tcp() }, Bytes::new(size));
         spec.end = Time::ZERO + Delta::from_secs(600);
         spec.transport.control_priority = priority;
         spec.flows[0].initial_cwnd = window(64);

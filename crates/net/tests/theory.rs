@@ -130,7 +130,7 @@ fn vegas_keeps_between_alpha_and_beta_packets_of_each_flow_in_the_queue() {
         for n in 1..=4 {
             let path = (Rate::from_mbps(100), Delta::from_ms(10));
             let result = one_bottleneck(algorithm(name, &settings), n, path, 20);
-            // Brakmo, Peterson (JSAC 1995), §III-B. All know the empty path, so that each keeps its own share of the queue.
+            // Brakmo, Peterson (JSAC 1995); spec/vegas.md, equation 2. All know the empty path, so that each keeps its own share of the queue.
             let (queue, _, goodput) = between(&result, 10, 20);
             let (low, high) = (f64::from(n) * alpha, f64::from(n) * beta);
             assert!(0.9 * low < queue && queue < 1.1 * high, "{name}, {n} flows: {queue} packets, not {low} to {high}");
@@ -158,7 +158,7 @@ fn a_bbr_flow_by_itself_queues_only_what_it_probes_with() {
     // Six phases of eight are paced 1 % below the bottleneck's rate.
     let used = goodput / (rate.as_f64() / 8.0 * MSS / PACKET);
     assert!((0.99..1.0).contains(&used), "utilisation {used}");
-    // And the window would allow 2 BDP (§4.2.3.2), the same in each of 25 000 samples.
+    // And the window would allow 2 BDP (§4.2.3), the same in each of 25 000 samples.
     for sample in result.flow_series.iter().filter(|s| s.time > seconds(5)) {
         close(sample.cwnd.as_f64() / MSS, 2.0 * bdp + 3.0, "window");
     }
@@ -171,7 +171,7 @@ fn several_bbr_flows_fill_a_deep_buffer_up_to_two_bandwidth_delay_products() {
     for n in 4..=6 {
         let result = one_bottleneck(algorithm("bbr", &[]), n, (rate, Delta::from_ms(10)), 30);
         // Each takes what it gets while it probes for its bandwidth, so that together they hold the bottleneck for faster than it is, and
-        // only the windows stop them (draft §4.2.3.2): 2 BDP, and three packets each, in flight, of which all but one BDP are queued.
+        // only the windows stop them (draft §4.2.3): 2 BDP, and three packets each, in flight, of which all but one BDP are queued.
         let in_flight = 2.0 * bdp(&result, rate) + 3.0 * f64::from(n);
         // Between the starts and the phases of PROBE_RTT at 10 and 20 s.
         for (from, to) in [(2, 10), (13, 20), (23, 30)] {

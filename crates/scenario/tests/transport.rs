@@ -1,0 +1,119 @@
+//! The keys of `[transport]` with `kind = "tcp"`: each reaches the endpoints, and combinations without a meaning are refused.
+
+use farloop_net::spec::{Recovery, RtoFloor, TcpSpec};
+use farloop_scenario::{Diagnostic, parse};
+use farloop_units::Delta;
+
+/// What the endpoints are set to by `keys`, which begin in line 7.
+fn tcp(keys: &str) -> Result<TcpSpec, Diagnostic> {
+    let text = format!(
+        "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\n{keys}kind = \"tcp\"\n"
+    );
+    parse(&text, "tcp.toml", &[]).and_then(|s| s.build()).map(|built| built.spec.transport.tcp)
+}
+
+#[test]
+fn every_setting_of_recovery_and_timers_reaches_the_endpoints() {
+    let default = TcpSpec::default;
+    let rack = || TcpSpec { recovery: Recovery::Rack, ..default() };
+    let cases: &[(&str, TcpSpec)] = &[
+        ("", default()),
+        ("rto_floor = \"variance\"\n", TcpSpec { rto_floor: RtoFloor::Variance, ..default() }),
+        ("max_rto = \"60s\"\n", TcpSpec { max_rto: Delta::from_secs(60), ..default() }),
+        ("handshake = true\nsyn_retries = 0\n", TcpSpec { handshake: true, syn_retries: 0, ..default() }),
+        ("timestamps = false\n", TcpSpec { timestamps: false, ..default() }),
+        ("dsack = false\n", TcpSpec { dsack: false, ..default() }),
+        ("forget_sack = true\n", TcpSpec { forget_sack: true, ..default() }),
+        ("frto = false\n", TcpSpec { frto: false, ..default() }),
+        ("recovery = \"rack\"\n", rack()),
+        ("recovery = \"rack\"\ntail_loss_probe = true\ndsack = true\n", rack()),
+        ("recovery = \"rack\"\ntail_loss_probe = false\n", TcpSpec { tail_loss_probe: false, ..rack() }),
+        ("recovery = \"rack\"\nmax_ack_delay = \"0s\"\n", TcpSpec { max_ack_delay: Delta::ZERO, ..rack() }),
+        ("recovery = \"rack\"\nmax_ack_delay = \"none\"\ntail_loss_probe = \"none\"\n", rack()),
+        (
+            "recovery = \"newreno\"\ndsack = \"none\"\nforget_sack = false\nsyn_retries = \"none\"\n",
+            TcpSpec { recovery: Recovery::NewReno, ..default() },
+        ),
+    ];
+    for (keys, expected) in cases {
+        match tcp(keys) {
+            Ok(spec) => assert_eq!(spec, *expected, "{keys}"),
+            Err(diagnostic) => panic!("{diagnostic}\n{keys}"),
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let cases: &[(&str, &[&str])] = &[
+        // Values.
+        (
+            "rto_floor = \"srtt\"\n",
+            &["tcp.toml:7: transport.rto_floor: \"srtt\" is not accepted", "\"total\", \"variance\""],
+        ),
+        ("max_rto = \"0s\"\n", &["tcp.toml:7: transport.max_rto: \"0s\" is outside", "1us to 3600s"]),
+        ("max_rto = 60\n", &["transport.max_rto: 60 is a whole number; expected a time with its unit"]),
+        ("handshake = true\nsyn_retries = 256\n", &["tcp.toml:8: transport.syn_retries: 256 is outside", "0 to 255"]),
+        ("timestamps = 1\n", &["transport.timestamps: 1 is a whole number; expected true or false"]),
+        ("dsack = \"yes\"\n", &["transport.dsack: \"yes\"", "true or false"]),
+        ("forget_sack = \"no\"\n", &["transport.forget_sack: \"no\" is a text; expected true or false"]),
+        ("frto = 0\n", &["transport.frto: 0 is a whole number; expected true or false"]),
+        ("recovery = \"rack\"\ntail_loss_probe = 2\n", &["tcp.toml:8: transport.tail_loss_probe: 2", "true or false"]),
+        (
+            "recovery = \"rack\"\nmax_ack_delay = \"61s\"\n",
+            &["transport.max_ack_delay: \"61s\" is outside", "0ps to 60s"],
+        ),
+        ("tail_loss_probes = true\n", &["transport.tail_loss_probes: unknown key; did you mean \"tail_loss_probe\"?"]),
+        // Combinations.
+        (
+            "tail_loss_probe = true\n",
+            &[
+                "tcp.toml:7: transport.tail_loss_probe: there are no tail loss probes with recovery = \"sack\"",
+                "expected recovery = \"rack\", or no tail_loss_probe",
+            ],
+        ),
+        (
+            "recovery = \"newreno\"\ntail_loss_probe = false\n",
+            &["tcp.toml:8: transport.tail_loss_probe: there are no tail loss probes with recovery = \"newreno\""],
+        ),
+        (
+            "max_ack_delay = \"25ms\"\n",
+            &["tcp.toml:7: transport.max_ack_delay: there are no tail loss probes with recovery = \"sack\""],
+        ),
+        (
+            "recovery = \"rack\"\ntail_loss_probe = false\nmax_ack_delay = \"25ms\"\n",
+            &[
+                "tcp.toml:9: transport.max_ack_delay: there are no tail loss probes with tail_loss_probe = false",
+                "expected tail_loss_probe = true, or no max_ack_delay",
+            ],
+        ),
+        (
+            "recovery = \"newreno\"\ndsack = true\n",
+            &["tcp.toml:8: transport.dsack: there are no selective acknowledgements with recovery = \"newreno\""],
+        ),
+        (
+            "recovery = \"newreno\"\nforget_sack = true\n",
+            &["tcp.toml:8: transport.forget_sack: there are no selective acknowledgements", "or forget_sack = false"],
+        ),
+        (
+            "syn_retries = 3\n",
+            &["tcp.toml:7: transport.syn_retries: no SYN is sent with handshake = false; expected handshake = true"],
+        ),
+        (
+            "max_rto = \"100ms\"\n",
+            &["tcp.toml:7: transport.max_rto: max_rto = \"100ms\" is below min_rto = \"200ms\"", "expected at least"],
+        ),
+        (
+            "max_rto = \"500ms\"\n",
+            &["tcp.toml:7: transport.max_rto: max_rto = \"500ms\" is below initial_rto = \"1s\""],
+        ),
+        // Keys of TCP alone.
+        ("rto_cross = \"1ms\"\n", &["transport.rto_cross: is no key of kind \"tcp\"", "tail_loss_probe"]),
+    ];
+    for (keys, expected) in cases {
+        let message = tcp(keys).expect_err(keys).to_string();
+        for part in *expected {
+            assert!(message.contains(part), "no {part:?} in the message\n  {message}\nof\n{keys}");
+        }
+    }
+}
