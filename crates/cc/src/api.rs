@@ -38,6 +38,9 @@ pub struct FlowInfo {
     pub initial_rate: Rate,
     /// Window to start with where the scenario sets one; otherwise the algorithm's own rule holds.
     pub initial_cwnd: Option<Bytes>,
+    /// Slow start threshold to start with, where an earlier connection between the same hosts left one: for windows that begin in
+    /// slow start.
+    pub ssthresh: Option<Bytes>,
     /// Payload of a full-size packet (the maximum segment size).
     pub mss: Bytes,
     /// Size on the wire of a full-size packet, headers and framing included.

@@ -14,6 +14,7 @@ pub fn flow(cross: bool) -> FlowInfo {
         line_rate: Rate::from_gbps(100),
         initial_rate: Rate::from_gbps(100),
         initial_cwnd: None,
+        ssthresh: None,
         mss: Bytes::new(1460),
         packet: Bytes::new(1538),
     }

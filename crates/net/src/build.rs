@@ -20,6 +20,7 @@ use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::fmt;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
@@ -226,6 +227,7 @@ impl Simulation {
             effects: Vec::new(),
             scratch: Vec::new(),
             arrival_base: p,
+            remembered: BTreeMap::new(),
             agenda_base: 2 * p,
             timer_base: 2 * p + h,
             agent_base: 2 * p + 2 * h,

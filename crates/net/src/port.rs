@@ -202,6 +202,7 @@ pub(crate) struct PortStats {
     /// `tx_bytes` and pause time at the last sample.
     pub sampled_tx: u64,
     pub sampled_paused: Delta,
+    pub sampled_dropped: u64,
     /// Loss and corruption of the link.
     pub loss: f64,
     pub corruption: f64,
@@ -236,6 +237,7 @@ impl PortStats {
             sampled_max: 0,
             sampled_tx: 0,
             sampled_paused: Delta::ZERO,
+            sampled_dropped: 0,
             loss,
             corruption,
             random,
@@ -254,6 +256,11 @@ impl PortStats {
     pub fn note_queue(&mut self, queue: u64) {
         self.sampled_max = self.sampled_max.max(queue);
         self.row.max_queue = self.row.max_queue.max(Bytes::new(queue));
+    }
+
+    /// Data packets dropped on their way to the port so far.
+    pub fn dropped(&self) -> u64 {
+        self.row.dropped_buffer + self.row.dropped_limit + self.row.dropped_agent
     }
 
     /// Total pause time up to `now`.

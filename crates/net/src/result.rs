@@ -161,6 +161,8 @@ pub struct PortSample {
     pub tx: Bytes,
     /// How long its data classes were paused since the last sample.
     pub paused: Delta,
+    /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, or by its agent.
+    pub dropped: u64,
 }
 
 /// Totals of a run.

@@ -53,10 +53,12 @@ impl Simulation {
                 max_queue: Bytes::new(stats.sampled_max),
                 tx: Bytes::new(port.tx_bytes - stats.sampled_tx),
                 paused: paused - stats.sampled_paused,
+                dropped: stats.dropped() - stats.sampled_dropped,
             });
             stats.sampled_max = port.data_queue;
             stats.sampled_tx = port.tx_bytes;
             stats.sampled_paused = paused;
+            stats.sampled_dropped = stats.dropped();
         }
         // A run without an end is over when nothing but samples is left.
         self.calendar.cancel(self.sample_event);

@@ -396,6 +396,7 @@ impl Simulation {
     pub(crate) fn retire(&mut self, slot: u32, delivered: bool) {
         let sender = self.senders.remove(slot);
         self.sender_of[sender.flow as usize] = crate::sim::DONE;
+        self.remember(&sender);
         let mut outcome = sender.outcome;
         // A flow that was stopped has no completion time.
         if delivered && sender.limit == self.flows.size(sender.flow).get() {

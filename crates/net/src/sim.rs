@@ -23,6 +23,7 @@ use farloop_cc::{AnyParams, Effect, FlowInfo, IntRecord, Sender};
 use farloop_engine::{Calendar, LogicalProcess};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A flow has no state yet.
@@ -97,6 +98,8 @@ pub struct Simulation {
     pub(crate) scratch: Vec<IntRecord>,
     /// Event ids: transmissions are 0.., then these.
     pub(crate) arrival_base: u32,
+    /// Slow start thresholds that connections left behind, by source and destination node.
+    pub(crate) remembered: BTreeMap<(u32, u32), Bytes>,
     pub(crate) agenda_base: u32,
     pub(crate) timer_base: u32,
     pub(crate) agent_base: u32,
@@ -349,6 +352,7 @@ impl Simulation {
             line_rate,
             initial_rate: spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)),
             initial_cwnd: spec.initial_cwnd.or(default_cwnd),
+            ssthresh: self.remembered.get(&(spec.src, spec.dst)).copied(),
             mss: Bytes::new(u64::from(format.mss)),
             packet: Bytes::new(u64::from(format.packet)),
         }

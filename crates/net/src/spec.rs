@@ -285,6 +285,8 @@ pub struct TcpSpec {
     pub pacing: Option<LinuxPacing>,
     /// A uniform random time up to this is added to each round-trip time sample.
     pub rtt_noise: Delta,
+    /// A connection starts with the slow start threshold that the last one between the same hosts left.
+    pub remember_ssthresh: bool,
 }
 
 impl Default for TcpSpec {
@@ -313,6 +315,7 @@ impl Default for TcpSpec {
             max_ack_delay: Delta::from_ms(200),
             pacing: None,
             rtt_noise: Delta::ZERO,
+            remember_ssthresh: false,
         }
     }
 }

@@ -144,18 +144,18 @@ impl Names {
     }
 
     fn series(&self, result: &RunResult) -> Table {
-        const METRICS: [&str; 8] =
-            ["throughput", "cwnd", "pacing", "rtt", "queue", "max_queue", "utilisation", "paused"];
+        const METRICS: [&str; 9] =
+            ["throughput", "cwnd", "pacing", "rtt", "queue", "max_queue", "utilisation", "paused", "dropped"];
         let mut objects: Vec<String> = Vec::new();
         let (mut time, mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut flow_object: BTreeMap<u32, u32> = BTreeMap::new();
         let mut port_object: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut push = |at: Time, id: u32, first: u32, values: [f64; 4]| {
-            for (i, v) in values.into_iter().enumerate() {
+        let mut push = |at: Time, id: u32, first: u32, values: &[f64]| {
+            for (i, v) in values.iter().enumerate() {
                 time.push(at.as_ps() as i64);
                 object.push(id);
                 metric.push(first + i as u32);
-                value.push(v);
+                value.push(*v);
             }
         };
         let unlimited = |n: u64| if n == u64::MAX { f64::INFINITY } else { n as f64 };
@@ -166,7 +166,7 @@ impl Names {
             });
             let throughput = s.delivered.as_f64() * 8.0 / self.interval;
             let (cwnd, pacing) = (unlimited(s.cwnd.get()), unlimited(s.pacing_bps));
-            push(s.time, id, 0, [throughput, cwnd, pacing, s.rtt.as_secs_f64()]);
+            push(s.time, id, 0, &[throughput, cwnd, pacing, s.rtt.as_secs_f64()]);
         }
         for s in &result.port_series {
             let row = &result.ports[s.port as usize];
@@ -177,7 +177,7 @@ impl Names {
             let rate = self.rates.get(&(row.node, row.peer)).copied().unwrap_or(f64::INFINITY);
             let utilisation = s.tx.as_f64() * 8.0 / (self.interval * rate);
             let paused = s.paused.as_secs_f64() / self.interval;
-            push(s.time, id, 4, [s.queue.as_f64(), s.max_queue.as_f64(), utilisation, paused]);
+            push(s.time, id, 4, &[s.queue.as_f64(), s.max_queue.as_f64(), utilisation, paused, s.dropped as f64]);
         }
         let metrics = METRICS.iter().map(|m| m.to_string()).collect();
         vec![

@@ -175,6 +175,7 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         max_ack_delay: keys.max_ack_delay.unwrap_or(default.max_ack_delay),
         pacing: (keys.pacing == PacingChoice::Linux).then_some(linux),
         rtt_noise: keys.rtt_noise,
+        remember_ssthresh: keys.remember_ssthresh,
     }
 }
 

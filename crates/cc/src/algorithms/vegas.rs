@@ -40,6 +40,8 @@ farloop_units::params! {
         loss_factor: f64 = 0.75, in 0.01 => 1.0;
         /// Least window in packets (Vegas: 2).
         min_window: u32 = 2, in 1 => 1_000_000;
+        /// As in Linux: slow start doubles in every round, and own packets in queues are W·(RTT - BaseRTT)/BaseRTT.
+        linux: bool = false;
     }
 }
 
@@ -76,7 +78,7 @@ impl Algorithm for Vegas {
 pub struct VegasSender {
     /// Bytes, as are the others below without a unit.
     cwnd: f64,
-    /// Slow start ends here after a timeout.
+    /// Slow start ends here: after a timeout, or where an earlier connection left a threshold.
     ssthresh: f64,
     min_cwnd: f64,
     mss: f64,
@@ -97,6 +99,8 @@ pub struct VegasSender {
     slow_start: bool,
     /// Slow start grows in every other round, so that the rounds between measure a constant window.
     growing: bool,
+    /// In Linux every round grows, and (1) divides by BaseRTT.
+    linux: bool,
 }
 
 impl VegasSender {
@@ -106,7 +110,7 @@ impl VegasSender {
         let cwnd = flow.initial_cwnd.map_or(f64::from(p.initial_window) * mss, Bytes::as_f64).max(1.0);
         VegasSender {
             cwnd,
-            ssthresh: f64::MAX,
+            ssthresh: flow.ssthresh.map_or(f64::MAX, Bytes::as_f64),
             min_cwnd: f64::from(p.min_window) * mss,
             mss,
             before_loss: None,
@@ -119,13 +123,17 @@ impl VegasSender {
             beta: p.scale * p.beta.max(p.alpha),
             gamma: p.gamma,
             loss_factor: p.loss_factor,
-            slow_start: true,
+            slow_start: flow.ssthresh.is_none_or(|t| cwnd < t.as_f64()),
             growing: true,
+            linux: p.linux,
         }
     }
 
-    /// Own bytes in queues: Diff·BaseRTT = W·(RTT - BaseRTT)/RTT (1).
+    /// Own bytes in queues: Diff·BaseRTT = W·(RTT - BaseRTT)/RTT (1); in Linux W·(RTT - BaseRTT)/BaseRTT.
     fn queued(&self, window: f64) -> f64 {
+        if self.linux {
+            return window * (self.round_rtt.ratio(self.base_rtt) - 1.0);
+        }
         window * (1.0 - self.base_rtt.ratio(self.round_rtt))
     }
 
@@ -154,7 +162,7 @@ impl VegasSender {
                 let carried = self.cwnd * self.base_rtt.ratio(self.round_rtt);
                 self.cwnd = self.cwnd.min(carried + self.mss).max(self.min_cwnd.min(self.cwnd)); // (4)
             }
-            self.growing = !self.growing;
+            self.growing = self.linux || !self.growing;
         } else if queued > self.beta {
             self.cwnd = (self.cwnd - self.mss).max(self.min_cwnd.min(self.cwnd)); // (2)
         } else if queued < self.alpha && full {

@@ -30,16 +30,21 @@ pub struct Window {
     ssthresh: f64,
     mss: f64,
     wire_per_payload: f64,
-    undo: Option<(f64, f64)>,
+    /// No loss or mark has set the threshold yet; where there is one, an earlier connection left it.
+    initial: bool,
+    /// `cwnd`, `ssthresh` and `initial` before the last loss, while it can be undone.
+    undo: Option<(f64, f64, bool)>,
 }
 
 impl Window {
-    /// Starts in slow start, with the flow's initial window or [`INITIAL_SEGMENTS`] segments, and no threshold.
+    /// Starts in slow start, with the flow's initial window or [`INITIAL_SEGMENTS`] segments, and the threshold that an earlier
+    /// connection left, or none.
     pub fn slow_start(flow: &FlowInfo) -> Window {
         let mss = flow.mss.as_f64().max(1.0);
         let cwnd = flow.initial_cwnd.map_or(INITIAL_SEGMENTS * mss, |w| w.as_f64().max(mss));
         let wire_per_payload = flow.packet.as_f64().max(mss) / mss;
-        Window { cwnd, ssthresh: f64::INFINITY, mss, wire_per_payload, undo: None }
+        let ssthresh = flow.ssthresh.map_or(f64::INFINITY, |t| t.as_f64().max(MIN_SEGMENTS * mss));
+        Window { cwnd, ssthresh, mss, wire_per_payload, initial: true, undo: None }
     }
 
     /// Starts in congestion avoidance at the flow's initial rate: with the flow's initial window, or with the payload that
@@ -50,7 +55,7 @@ impl Window {
             let wire = flow.initial_rate.bytes_in(flow.base_rtt).as_f64();
             window.cwnd = (wire / window.wire_per_payload).max(window.mss);
         }
-        window.ssthresh = window.cwnd;
+        window.end_slow_start();
         window
     }
 
@@ -99,7 +104,7 @@ impl Window {
 
     /// Whether no loss or mark has set a threshold yet.
     pub fn in_initial_slow_start(&self) -> bool {
-        self.ssthresh == f64::INFINITY
+        self.initial
     }
 
     /// Grows the window by one ACK in slow start: by what it acknowledges (RFC 3465, §2.2), at most [`SLOW_START_LIMIT`]
@@ -116,7 +121,7 @@ impl Window {
 
     /// Ends slow start at the present window.
     pub fn end_slow_start(&mut self) {
-        self.ssthresh = self.cwnd;
+        self.set_threshold(self.cwnd);
     }
 
     /// Grows the window by one ACK where [`Window::may_grow`] allows it: in slow start as [`Window::grow_slow_start`], else
@@ -139,15 +144,15 @@ impl Window {
         self.undo = None;
         let floor = self.cwnd.min(MIN_SEGMENTS * self.mss);
         self.cwnd = (self.cwnd * (1.0 - fraction)).max(floor);
-        self.ssthresh = self.cwnd.max(MIN_SEGMENTS * self.mss);
+        self.set_threshold(self.cwnd.max(MIN_SEGMENTS * self.mss));
     }
 
     /// A fast retransmit: threshold and window become `keep` times the flight (RFC 5681, Eq. 4 with `keep` = 1/2).
     ///
     /// The flight is counted up to the window: after an earlier cut it can still be larger.
     pub fn fast_retransmit(&mut self, loss: &Loss, keep: f64) {
-        self.undo = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = self.threshold(loss, keep);
+        self.undo = Some((self.cwnd, self.ssthresh, self.initial));
+        self.set_threshold(self.threshold(loss, keep));
         self.cwnd = self.ssthresh;
     }
 
@@ -156,8 +161,8 @@ impl Window {
     pub fn timeout(&mut self, loss: &Loss, keep: f64) {
         // Any ACK of new data after a timeout lifts the window above one segment.
         if self.cwnd > self.mss {
-            self.undo = Some((self.cwnd, self.ssthresh));
-            self.ssthresh = self.threshold(loss, keep);
+            self.undo = Some((self.cwnd, self.ssthresh, self.initial));
+            self.set_threshold(self.threshold(loss, keep));
             self.cwnd = self.mss;
         }
     }
@@ -165,10 +170,16 @@ impl Window {
     /// The last loss was none: window and threshold return to what they were (RFC 4015, §3.2), unless they are larger.
     /// Says whether there was something to undo.
     pub fn undo(&mut self) -> bool {
-        let Some((cwnd, ssthresh)) = self.undo.take() else { return false };
+        let Some((cwnd, ssthresh, initial)) = self.undo.take() else { return false };
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
+        self.initial = initial;
         true
+    }
+
+    fn set_threshold(&mut self, threshold: f64) {
+        self.ssthresh = threshold;
+        self.initial = false;
     }
 
     fn threshold(&self, loss: &Loss, keep: f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use super::wire;
 use crate::packet::{MARKED, Packet, PacketKind};
-use crate::sender::Endpoint;
+use crate::sender::{Endpoint, SenderState};
 use crate::sim::Simulation;
 use crate::spec::LinuxPacing;
 use crate::timers::TRANSPORT;
@@ -85,6 +85,31 @@ impl Simulation {
         tcp.inner.open(now);
         self.tcp_timer_moved(slot);
         self.reschedule(slot);
+    }
+
+    /// A connection ends: what the next one between its hosts is to know (Linux 4.9, `tcp_update_metrics`).
+    pub(crate) fn remember(&mut self, sender: &SenderState) {
+        let Endpoint::Tcp(tcp) = &sender.endpoint else { return };
+        if !self.transport.tcp.remember_ssthresh {
+            return;
+        }
+        let Some(ssthresh) = sender.cc.ssthresh() else { return };
+        let spec = self.flows.get(sender.flow);
+        let key = (spec.src, spec.dst);
+        let cwnd = sender.control().cwnd;
+        let known = self.remembered.get(&key).copied();
+        let half = Bytes::new(cwnd.get() / 2);
+        let left = if ssthresh == Bytes::MAX {
+            // Slow start never ended: it says only that the path can take this much.
+            known.map(|known| known.max(half))
+        } else if cwnd >= ssthresh && tcp.inner.state() != farloop_tcp::State::Recovery {
+            Some(ssthresh.max(half))
+        } else {
+            known.map(|known| known.max(ssthresh))
+        };
+        if let Some(left) = left {
+            self.remembered.insert(key, left);
+        }
     }
 
     fn tcp(&mut self, slot: u32) -> Option<&mut TcpSender> {

@@ -150,6 +150,8 @@ params! {
         pacing_gain: f64 = 1.2, in 0.1 => 10.0;
         /// Noise of the end hosts: a uniform random time up to this is added to each round-trip time sample (GEMINI, ToN 2022, Table V).
         rtt_noise: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+        /// A flow starts with the slow start threshold that the last one between the same hosts left, as hosts that keep metrics of their routes have it (Linux, tcp_no_metrics_save = 0).
+        remember_ssthresh: bool = false;
     }
 }
 

@@ -122,6 +122,8 @@ pub struct State {
     f: u64,
     /// h times MSS: growth per round trip, Q10 bytes.
     increase: u64,
+    /// No loss or cut has set the threshold yet; where there is one, an earlier connection left it.
+    initial: bool,
     /// What the last division of growth left over.
     carry: u64,
     /// Bytes acknowledged, and of those marked, in α's window of data.
@@ -137,8 +139,8 @@ pub struct State {
     congested_wan: bool,
     /// Marks and delays are old news until an ACK goes beyond this offset.
     reduced_until: u64,
-    /// Window and threshold before the last loss, while it can be undone.
-    undo: Option<(u64, u64)>,
+    /// `cwnd`, `ssthresh` and `initial` before the last loss, while it can be undone.
+    undo: Option<(u64, u64, bool)>,
 }
 
 impl State {
@@ -155,6 +157,7 @@ impl State {
             srtt8: base_rtt << 3,
             f: 0,
             increase: 0,
+            initial: slow_start,
             carry: 0,
             acked: 0,
             marked: 0,
@@ -176,6 +179,11 @@ impl State {
         self.set_base_rtt(constants, rtt);
     }
 
+    /// Slow start ends at the threshold in bytes that an earlier connection left. For before the first ACK.
+    pub fn begin_below(&mut self, threshold: u64) {
+        self.ssthresh = threshold.min(MAX_WINDOW >> WINDOW_BITS) << WINDOW_BITS;
+    }
+
     /// The window in whole bytes, at least one.
     pub fn cwnd_bytes(&self) -> u64 {
         (self.cwnd >> WINDOW_BITS).max(1)
@@ -188,7 +196,7 @@ impl State {
 
     /// Whether no loss or cut has set a threshold yet.
     pub fn in_initial_slow_start(&self) -> bool {
-        self.ssthresh == NO_THRESHOLD
+        self.initial
     }
 
     /// The rate on the wire in bit/s, at least one.
@@ -224,18 +232,19 @@ impl State {
         let half = (flight.min(self.cwnd) / 2).max(2 * segment);
         match event {
             LossEvent::FastRetransmit => {
-                self.undo = Some((self.cwnd, self.ssthresh));
-                (self.cwnd, self.ssthresh) = (half, half);
+                self.undo = Some((self.cwnd, self.ssthresh, self.initial));
+                (self.cwnd, self.ssthresh, self.initial) = (half, half, false);
             }
             // A timer that fires again without progress in between changes nothing.
             LossEvent::Timeout if self.cwnd > segment => {
-                self.undo = Some((self.cwnd, self.ssthresh));
-                (self.cwnd, self.ssthresh) = (segment, half);
+                self.undo = Some((self.cwnd, self.ssthresh, self.initial));
+                (self.cwnd, self.ssthresh, self.initial) = (segment, half, false);
             }
             LossEvent::Timeout => {}
             LossEvent::Spurious => {
-                if let Some((cwnd, ssthresh)) = self.undo.take() {
+                if let Some((cwnd, ssthresh, initial)) = self.undo.take() {
                     (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
+                    self.initial = initial;
                 }
                 return;
             }
@@ -322,7 +331,7 @@ impl State {
         let two = (2 * constants.mss) << WINDOW_BITS;
         let floor = self.cwnd.min(two);
         self.cwnd = (self.cwnd - scale(self.cwnd, fraction, 30)).max(floor);
-        self.ssthresh = self.cwnd.max(two);
+        (self.ssthresh, self.initial) = (self.cwnd.max(two), false);
         self.undo = None; // congestion is certain now
     }
 

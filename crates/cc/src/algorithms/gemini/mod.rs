@@ -160,7 +160,10 @@ impl GeminiSender {
         let constants = Box::new(Constants::new(params, flow));
         let window = if params.slow_start { Window::slow_start(flow) } else { Window::at_initial_rate(flow) };
         let (cwnd, alpha) = (window.bytes().get(), fixed(params.initial_alpha, 30));
-        let state = State::new(&constants, cwnd, params.slow_start, alpha, nanoseconds(flow.base_rtt));
+        let mut state = State::new(&constants, cwnd, params.slow_start, alpha, nanoseconds(flow.base_rtt));
+        if let (true, Some(threshold)) = (params.slow_start, flow.ssthresh) {
+            state.begin_below(threshold.get());
+        }
         GeminiSender { state, constants }
     }
 }
@@ -169,6 +172,11 @@ impl Sender for GeminiSender {
     fn control(&self) -> Control {
         let pacing = Rate::from_bps(self.state.pacing(&self.constants));
         Control { cwnd: Bytes::new(self.state.cwnd_bytes()), pacing }
+    }
+
+    fn ssthresh(&self) -> Option<Bytes> {
+        let none = self.state.ssthresh == core::NO_THRESHOLD;
+        Some(if none { Bytes::MAX } else { Bytes::new(self.state.ssthresh >> core::WINDOW_BITS) })
     }
 
     /// RTT_base is what the flow itself has observed (GEMINI §III-C), beginning with its handshake.
