@@ -284,7 +284,7 @@ impl Simulation {
             TransportKind::Tcp => {
                 let config = self.tcp_configs[spec.algorithm as usize].clone();
                 let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
-                let tcp = TcpSender::new(config, self.transport.tcp.pacing, wire_per_payload);
+                let tcp = TcpSender::new(config, &self.transport.tcp, wire_per_payload);
                 Endpoint::Tcp(Box::new(tcp))
             }
         };

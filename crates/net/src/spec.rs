@@ -287,6 +287,8 @@ pub struct TcpSpec {
     pub rtt_noise: Delta,
     /// A connection starts with the slow start threshold that the last one between the same hosts left.
     pub remember_ssthresh: bool,
+    /// Packets leave in chunks, as hosts with segmentation offload send them, where no algorithm or pacing spreads them.
+    pub segmentation_offload: bool,
 }
 
 impl Default for TcpSpec {
@@ -316,6 +318,7 @@ impl Default for TcpSpec {
             pacing: None,
             rtt_noise: Delta::ZERO,
             remember_ssthresh: false,
+            segmentation_offload: false,
         }
     }
 }
@@ -327,6 +330,11 @@ pub struct LinuxPacing {
     pub slow_start: f64,
     /// The gain otherwise.
     pub otherwise: f64,
+}
+
+impl LinuxPacing {
+    /// Linux's own gains (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+    pub const DEFAULT: LinuxPacing = LinuxPacing { slow_start: 2.0, otherwise: 1.2 };
 }
 
 /// A flow.

@@ -176,6 +176,7 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         pacing: (keys.pacing == PacingChoice::Linux).then_some(linux),
         rtt_noise: keys.rtt_noise,
         remember_ssthresh: keys.remember_ssthresh,
+        segmentation_offload: keys.segmentation_offload,
     }
 }
 

@@ -364,6 +364,17 @@ impl Sender {
         self.board.nxt()
     }
 
+    /// Payload that was written and never sent.
+    pub fn unsent(&self) -> u64 {
+        self.limit.saturating_sub(self.board.nxt())
+    }
+
+    /// Payload that congestion window and receiver allow beyond what is in flight.
+    pub fn open_window(&self) -> u64 {
+        let receiver = self.edge.saturating_sub(self.board.nxt());
+        self.cwnd.saturating_sub(self.board.pipe()).min(receiver)
+    }
+
     /// Where the sender stands.
     pub fn state(&self) -> State {
         self.state

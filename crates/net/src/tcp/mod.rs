@@ -4,6 +4,7 @@
 //! algorithm what happened, and paces; the receiver's half keeps the data packet that an ACK is owed for, because the ACK carries its
 //! telemetry.
 
+mod offload;
 mod receiver;
 mod sender;
 mod wire;

@@ -1,13 +1,14 @@
 //! The sending half: between the TCP endpoint, the algorithm and the NIC.
 
+use super::offload::Opening;
 use super::wire;
 use crate::packet::{MARKED, Packet, PacketKind};
 use crate::sender::{Endpoint, SenderState};
 use crate::sim::Simulation;
-use crate::spec::LinuxPacing;
+use crate::spec::{LinuxPacing, TcpSpec};
 use crate::timers::TRANSPORT;
 use farloop_cc::{Ack, Control, Ctx, Loss, LossKind, Sender, Sent};
-use farloop_tcp::{Config, Outcome};
+use farloop_tcp::{Config, Outcome, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
@@ -20,30 +21,64 @@ pub(crate) struct TcpSender {
     pacing: Option<LinuxPacing>,
     /// Bytes on the wire for each byte of payload.
     wire_per_payload: f64,
+    /// With segmentation offload: payload that may leave before the next ACK.
+    allowance: Option<u64>,
 }
 
 impl TcpSender {
     /// A connection that is not open yet.
-    pub fn new(config: Arc<Config>, pacing: Option<LinuxPacing>, wire_per_payload: f64) -> TcpSender {
+    pub fn new(config: Arc<Config>, spec: &TcpSpec, wire_per_payload: f64) -> TcpSender {
         let (window, timestamps) = (config.receive_window.get(), config.timestamps);
         let inner = farloop_tcp::Sender::new(config);
-        TcpSender { inner, window, timestamps, pacing, wire_per_payload }
+        let allowance = spec.segmentation_offload.then_some(u64::MAX);
+        TcpSender { inner, window, timestamps, pacing: spec.pacing, wire_per_payload, allowance }
     }
 
     /// Whether there is something to send now.
     #[inline(never)] // RDMA's question, which is inlined, stays small
     pub fn ready(&self) -> bool {
-        self.inner.ready().is_some()
+        self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
+    }
+
+    /// What segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or repair losses.
+    fn offload(&mut self, now: Time, last_send: Time, control: Control, ssthresh: Option<Bytes>, mss: u16) {
+        if self.allowance.is_none() {
+            return;
+        }
+        let inner = &self.inner;
+        let whole = control.pacing != Rate::MAX || inner.state() != State::Open || inner.srtt().is_none();
+        let allowance = if whole {
+            u64::MAX
+        } else {
+            let gain = self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh);
+            let wire = self.paced(control.cwnd, gain);
+            let opening = Opening {
+                now,
+                last_send,
+                free: inner.open_window(),
+                cwnd: control.cwnd.get(),
+                unsent: inner.unsent(),
+                mss: u64::from(mss),
+                rate: Rate::from_f64(wire.as_f64() / self.wire_per_payload),
+            };
+            opening.allowance()
+        };
+        self.allowance = Some(allowance);
+    }
+
+    /// Linux paces faster in the first half of slow start.
+    fn gain(&self, gains: LinuxPacing, cwnd: Bytes, ssthresh: Option<Bytes>) -> f64 {
+        let below = ssthresh.is_some_and(|threshold| cwnd < Bytes::new(threshold.get() / 2));
+        if below { gains.slow_start } else { gains.otherwise }
     }
 
     /// Takes over the algorithm's window; gives the window and the rate that hold.
     #[inline(never)] // as above
     pub fn take_control(&mut self, control: Control, ssthresh: Option<Bytes>) -> Control {
         self.inner.set_cwnd(control.cwnd);
-        match &self.pacing {
+        match self.pacing {
             Some(gains) if control.pacing == Rate::MAX => {
-                let below = ssthresh.is_some_and(|threshold| control.cwnd < Bytes::new(threshold.get() / 2));
-                let gain = if below { gains.slow_start } else { gains.otherwise };
+                let gain = self.gain(gains, control.cwnd, ssthresh);
                 Control { pacing: self.paced(control.cwnd, gain), ..control }
             }
             _ => control,
@@ -102,7 +137,7 @@ impl Simulation {
         let left = if ssthresh == Bytes::MAX {
             // Slow start never ended: it says only that the path can take this much.
             known.map(|known| known.max(half))
-        } else if cwnd >= ssthresh && tcp.inner.state() != farloop_tcp::State::Recovery {
+        } else if cwnd >= ssthresh && tcp.inner.state() != State::Recovery {
             Some(ssthresh.max(half))
         } else {
             known.map(|known| known.max(ssthresh))
@@ -132,6 +167,9 @@ impl Simulation {
         let now = self.now;
         let Some(tcp) = self.tcp(slot) else { return };
         let Some(segment) = tcp.inner.next_segment(now) else { return };
+        if let Some(allowed) = &mut tcp.allowance {
+            *allowed = allowed.saturating_sub(u64::from(segment.payload));
+        }
         let in_flight = tcp.inner.in_flight();
         self.tcp_timer_moved(slot);
         let sender = &self.senders[slot];
@@ -247,6 +285,10 @@ impl Simulation {
         }
         let control = sender.cc.control();
         sender.take_control(control);
+        let (ssthresh, control) = (sender.cc.ssthresh(), sender.control());
+        if let Endpoint::Tcp(tcp) = &mut sender.endpoint {
+            tcp.offload(self.now, sender.last_send, control, ssthresh, sender.mss);
+        }
         self.sender_effects(slot, &mut effects);
         self.effects = effects;
         false

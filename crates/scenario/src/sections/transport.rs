@@ -152,6 +152,8 @@ params! {
         rtt_noise: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// A flow starts with the slow start threshold that the last one between the same hosts left, as hosts that keep metrics of their routes have it (Linux, tcp_no_metrics_save = 0).
         remember_ssthresh: bool = false;
+        /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer). Not for flows that are paced.
+        segmentation_offload: bool = false;
     }
 }
 
