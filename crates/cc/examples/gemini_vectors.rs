@@ -36,6 +36,7 @@ fn main() {
             line_rate: rate,
             initial_rate: rate,
             initial_cwnd: None,
+            ssthresh: None,
             mss: Bytes::new(1460),
             packet: Bytes::new(1538),
         };

@@ -19,8 +19,8 @@ use farloop_cc::{AnyParams, PortInfo};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
-use std::fmt;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.

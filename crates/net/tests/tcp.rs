@@ -303,3 +303,64 @@ fn a_port_drops_what_its_limit_does_not_hold_and_says_why() {
     // α = 1: half of the buffer.
     assert_eq!(dropped(QueueLimit { packets: Some(12), bytes: None }, 14 * PACKET), (7, false, true));
 }
+
+#[test]
+fn later_flows_between_the_same_hosts_know_the_threshold_of_the_first() {
+    // 433 packets behind a link ten times slower, 1 ms away: Reno's first slow start overshoots. The second flow knows where to stop.
+    let drops = |remember_ssthresh, dst| {
+        let rates = [(Rate::from_gbps(100), us(1)), (Rate::from_gbps(10), us(500))];
+        let (nodes, links) = star(2, rates[0], rates[1], plain_switch());
+        let big = Bytes::new(20_000 * MSS);
+        let mut flows = vec![flow(1, 3, Time::ZERO, big), flow(1, dst, Time::ZERO + Delta::from_secs(1), big)];
+        flows.iter_mut().for_each(|f| f.initial_cwnd = window(10));
+        let mut spec = network(nodes, links, algorithm("reno", &[]), flows);
+        spec.transport = TransportSpec { tcp: TcpSpec { remember_ssthresh, ..tcp() }, ..transport(TransportKind::Tcp) };
+        let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
+        switch.queue_limit = QueueLimit { packets: Some(433), bytes: None };
+        let result = run(&spec);
+        assert!(result.flows[0].finish.expect("finished") < result.flows[1].start);
+        [result.flows[0].dropped, result.flows[1].dropped]
+    };
+    let [first, forgetful] = drops(false, 3);
+    assert!(first > 100 && forgetful == first, "{first} {forgetful}");
+    let [again, knowing] = drops(true, 3);
+    assert!(again == first && knowing < 10, "{again} {knowing}");
+}
+
+#[test]
+fn segmentation_offload_sends_chunks_back_to_back() {
+    // 80 packets per millisecond are 0.93 Gbps, times 1.2: more than 64 kB in 2^-10 s, so chunks of 44 packets. ACKs come one by one; without
+    // offload each sends one packet, and no two meet at the slow link once the first burst has been spread by it.
+    let queue = |segmentation_offload| {
+        let receive_window = Bytes::new(80 * MSS);
+        let mut spec = line("reno", TcpSpec { segmentation_offload, receive_window, ..tcp() }, Bytes::MAX);
+        spec.links[1].delay = Delta::from_us(500);
+        spec.flows[0].initial_cwnd = window(80);
+        spec.end = Time::ZERO + Delta::from_ms(8);
+        spec.record = RecordSpec { interval: Some(us(100)), flows: vec![], ports: vec![(0, 2)] };
+        let result = run(&spec);
+        let settled = Time::ZERO + Delta::from_ms(5); // beyond the tick at 4 ms
+        let later =
+            result.port_series.iter().filter(|s| s.time > settled && s.time < Time::ZERO + Delta::from_us(7900));
+        (later.map(|s| s.max_queue.get()).max().expect("samples") / PACKET, result.flows[0].delivered.get() / MSS)
+    };
+    let ((smooth, delivered), (bursty, as_much)) = (queue(false), queue(true));
+    assert!(smooth <= 1 && (35..=44).contains(&bursty), "{smooth} {bursty}");
+    // Waiting for whole chunks costs less than half.
+    assert!(as_much * 2 > delivered && as_much < delivered, "{as_much} of {delivered}");
+}
+
+#[test]
+fn series_of_ports_count_what_was_dropped_when() {
+    let mut spec = line("fixed", tcp(), Bytes::new(50 * MSS));
+    let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
+    switch.queue_limit = QueueLimit { packets: Some(12), bytes: None };
+    spec.record = RecordSpec { interval: Some(us(1)), flows: vec![], ports: vec![(0, 2)] };
+    let result = run(&spec);
+    let port = result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port");
+    assert!(port.dropped_limit > 0);
+    assert_eq!(result.port_series.iter().map(|s| s.dropped).sum::<u64>(), port.dropped_limit);
+    // The burst of 50 packets arrives between 1 and 8 µs; whatever is dropped first, is then.
+    let first = result.port_series.iter().find(|s| s.dropped > 0).expect("dropped");
+    assert!(first.time <= Time::ZERO + us(8), "{first:?}");
+}

@@ -47,7 +47,7 @@ LARGE = 10e6
 
 @dataclass(frozen=True)
 class Losses:
-    """Packets dropped per packet sent, by place.
+    """Packets dropped per packet sent, by place, once hosts know each other ([settled][farloop.papers.testbed.settled]).
 
     Attributes:
         dcn: At the switches of the datacenters.
@@ -59,17 +59,16 @@ class Losses:
 
     @classmethod
     def of(cls, run: Run) -> Losses:
-        """Those of a run on the testbed, whose border routers are the spines of its fabrics."""
-        dropped = np.zeros(run.ports.num_rows)
-        for cause in ("dropped_buffer", "dropped_limit"):
-            if cause in run.ports.column_names:
-                dropped += run.ports[cause].to_numpy()
-        border = np.array(["spine" in node for node in run.ports["node"].to_pylist()])
-        sent = float(run.flows["packets"].to_numpy().sum())
-        return cls(
-            dcn=metrics.ratio(float(dropped[~border].sum()), sent),
-            wan=metrics.ratio(float(dropped[border].sum()), sent),
-        )
+        """Those of a run on the testbed, whose border routers are the spines of its fabrics: at the ports that have series."""
+        since = settled(run)
+        dropped = {"dcn": 0.0, "wan": 0.0}
+        for port in run.samples.objects("port"):
+            times, values = run.samples.get(f"port/{port}", "dropped")
+            place = "wan" if "spine" in port.partition("->")[0] else "dcn"
+            dropped[place] += float(values[times > since].sum())
+        starts = run.flows["start_ps"].to_numpy() / 1e12
+        sent = float(run.flows["packets"].to_numpy()[starts >= since].sum())
+        return cls(**{place: metrics.ratio(lost, sent) for place, lost in dropped.items()})
 
     @property
     def total(self) -> float:
@@ -84,7 +83,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class Completion:
-    """Completion times of the finished flows in seconds, by size."""
+    """Completion times of the finished flows in seconds, by size; of flows that start once hosts know each other."""
 
     small: Floats
     large: Floats
@@ -95,6 +94,8 @@ class Completion:
     def of(cls, run: Run) -> Completion:
         """Those of a run's flows, from their start to the arrival of their last byte."""
         column = {n: run.flows[n].to_numpy().astype(np.float64) for n in ("start_ps", "received_ps", "size_bytes")}
+        counted = column["start_ps"] >= 1e12 * settled(run)
+        column = {n: values[counted] for n, values in column.items()}
         done = column["received_ps"] >= 0
         time = (column["received_ps"] - column["start_ps"])[done] / 1e12
         size = column["size_bytes"][done]
@@ -108,6 +109,14 @@ class Completion:
             "large, average": mean(self.large),
             "all, average": mean(self.all),
         }
+
+
+def settled(run: Run) -> float:
+    """From when on a workload is measured, in seconds: half of the time in which flows start.
+
+    By then most pairs of hosts have the slow start threshold of an earlier flow.
+    """
+    return float(run.flows["start_ps"].to_numpy().max()) / 2e12 if run.flows.num_rows else 0.0
 
 
 def mean(values: Floats) -> float:

@@ -326,6 +326,28 @@ mod tests {
     }
 
     #[test]
+    fn as_in_linux_every_round_doubles_and_base_rtt_divides() {
+        let params = VegasParams { linux: true, ..VegasParams::default() };
+        let mut path = Path::new(&params, Some(4), 20.0);
+        let trace: Vec<f64> = (0..3).map(|_| path.round()).collect();
+        assert_eq!(trace, [8.0, 16.0, 32.0]);
+        path.bench.sender.round_rtt = Delta::from_us(40);
+        // 20·(40 - 32)/32 = 5
+        assert!((path.bench.sender.queued(20.0) - 5.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_threshold_of_an_earlier_connection() {
+        let info = FlowInfo { ssthresh: Some(Bytes::new(16 * MSS)), ..flow(false) };
+        let mut path = Path { bench: Bench::new(Vegas::sender(&VegasParams::default(), &info)), seq: 0, bdp: 1e9 };
+        let trace: Vec<f64> = (0..3).map(|_| path.round()).collect();
+        assert_eq!(trace[0], 16.0);
+        assert!(trace[2] <= 18.0, "a packet per round trip: {trace:?}");
+        let beyond = FlowInfo { ssthresh: Some(Bytes::new(5 * MSS)), ..info };
+        assert!(!Vegas::sender(&VegasParams::default(), &beyond).slow_start);
+    }
+
+    #[test]
     fn an_unused_window_does_not_grow() {
         let mut path = in_avoidance(40, 1e9);
         let trace: Vec<f64> = (0..6)

@@ -254,6 +254,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn slow_start_ends_at_the_threshold_of_an_earlier_connection() {
+        let flow = FlowInfo { ssthresh: Some(Bytes::new(1460 * 13)), ..flow(false) };
+        let mut w = Window::slow_start(&flow);
+        assert!(w.in_slow_start() && w.in_initial_slow_start());
+        w.grow(&ack(2, 2, 8), 1.0); // as in a first slow start, delayed ACKs count in full
+        w.grow(&ack(4, 2, 10), 1.0);
+        assert_eq!((w.segments(), w.in_slow_start()), (14.0, false));
+        w.grow(&ack(18, 14, 10), 1.0);
+        assert_eq!(w.segments(), 15.0);
+        // A spurious loss leaves no trace.
+        w.timeout(&loss(LossKind::Timeout, 15), 0.5);
+        assert!(!w.in_initial_slow_start());
+        w.undo();
+        assert!(w.in_initial_slow_start());
+        assert_eq!(w.ssthresh(), Bytes::new(1460 * 13));
+    }
+
+    #[test]
     fn a_cut_after_a_loss_forbids_to_undo_it() {
         let mut w = Window::slow_start(&flow(false));
         w.fast_retransmit(&loss(LossKind::FastRetransmit, 10), 0.5);

@@ -42,9 +42,7 @@ impl TcpSender {
 
     /// What segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or repair losses.
     fn offload(&mut self, now: Time, last_send: Time, control: Control, ssthresh: Option<Bytes>, mss: u16) {
-        if self.allowance.is_none() {
-            return;
-        }
+        let Some(before) = self.allowance else { return };
         let inner = &self.inner;
         let whole = control.pacing != Rate::MAX || inner.state() != State::Open || inner.srtt().is_none();
         let allowance = if whole {
@@ -52,16 +50,19 @@ impl TcpSender {
         } else {
             let gain = self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh);
             let wire = self.paced(control.cwnd, gain);
+            let free = inner.open_window();
+            // What is with the NIC already leaves as it is.
+            let granted = if before == u64::MAX { 0 } else { before.min(free) };
             let opening = Opening {
                 now,
                 last_send,
-                free: inner.open_window(),
+                free: free - granted,
                 cwnd: control.cwnd.get(),
-                unsent: inner.unsent(),
+                unsent: inner.unsent().saturating_sub(granted),
                 mss: u64::from(mss),
                 rate: Rate::from_f64(wire.as_f64() / self.wire_per_payload),
             };
-            opening.allowance()
+            granted + opening.allowance()
         };
         self.allowance = Some(allowance);
     }

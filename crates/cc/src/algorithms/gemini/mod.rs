@@ -372,6 +372,23 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_ends_at_the_threshold_of_an_earlier_connection() {
+        let params = GeminiParams { slow_start: true, ..GeminiParams::default() };
+        let first = Gemini::sender(&params, &testbed(10));
+        assert_eq!(first.ssthresh(), Some(Bytes::MAX));
+        let info = FlowInfo { ssthresh: Some(Bytes::new(1460 * 13)), ..testbed(10) };
+        let mut b = Bench::new(Gemini::sender(&params, &info));
+        assert_eq!(b.sender.ssthresh(), info.ssthresh);
+        for i in [2, 4] {
+            b.ack(&at(Delta::from_ms(10), ack(i, 2, 10)));
+        }
+        assert_eq!((segments(&b), b.sender.state.in_slow_start()), (14.0, false));
+        let mut rate_based = Bench::new(Gemini::sender(&GeminiParams::default(), &info));
+        rate_based.ack(&at(Delta::from_ms(10), ack(2, 2, 10)));
+        assert!(!rate_based.sender.state.in_slow_start(), "it has no slow start to end");
+    }
+
+    #[test]
     fn losses_are_tcps_and_spurious_ones_are_undone() {
         let mut b = Bench::new(Gemini::sender(&GeminiParams::default(), &testbed(100)));
         let lose = |b: &mut Bench<GeminiSender>, kind, flight: u64| {
