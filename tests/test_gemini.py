@@ -8,7 +8,7 @@ import pytest
 import farloop
 from farloop import papers
 from farloop.papers import gemini_fig10, gemini_fig12_15
-from farloop.papers.testbed import Completion, Losses, rates, scheme
+from farloop.papers.testbed import Completion, Losses, rates, scheme, settled
 from farloop.scenario import Scenario
 from farloop.simulate import Job, simulate
 
@@ -105,10 +105,30 @@ def test_losses_and_completion_times_of_a_workload():
     assert {"Cubic, loss in DCN", "Vegas-10, small, average (s)"} <= set(claim["measured"])
     assert [scheme(run) for run in comparison.runs] == ["Cubic", "Vegas", "Cubic", "Vegas", "Vegas-10"]
     run = comparison.runs[0]
-    times = Completion.of(run)
-    assert times.all.size + times.unfinished == run.flows.num_rows
+    times, starts = Completion.of(run), run.flows["start_ps"].to_numpy() / 1e12
+    assert settled(run) == pytest.approx(starts.max() / 2)
+    assert 0 < times.all.size + times.unfinished == (starts >= settled(run)).sum() < run.flows.num_rows
     assert times.small.min() >= 0.005  # 10 ms there and back
     assert 0 <= Losses.of(run).total < 1
+
+
+def test_losses_count_from_when_hosts_know_each_other():
+    # A small buffer, so that there is something to lose in a second of traffic.
+    small = {"run.duration": "6s", "workload.web.stop": "4s", "switch.buffer": "400kB", "record.interval": "100ms"}
+    comparison, _ = runs("gemini/fig04-table2", [("10 ms", "dctcp")], **small)
+    (run,) = comparison.runs
+    dropped = {"spine": 0.0, "leaf": 0.0}
+    for port in run.samples.objects("port"):
+        times, values = run.samples.get(f"port/{port}", "dropped")
+        dropped["spine" if "spine" in port.partition("->")[0] else "leaf"] += values[times > settled(run)].sum()
+    late = run.flows["start_ps"].to_numpy() / 1e12 >= settled(run)
+    sent = run.flows["packets"].to_numpy()[late].sum()
+    found = Losses.of(run)
+    assert found.dcn == pytest.approx(dropped["leaf"] / sent) and found.dcn > 0
+    assert found.wan == pytest.approx(dropped["spine"] / sent)
+    # Every port has series: none of the run's drops is missed.
+    everything = sum(run.samples.get(f"port/{p}", "dropped")[1].sum() for p in run.samples.objects("port"))
+    assert everything == sum(run.ports[c].to_numpy().sum() for c in ("dropped_buffer", "dropped_limit"))
 
 
 def test_scales_of_vegas_are_compared():
