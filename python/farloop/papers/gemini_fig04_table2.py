@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.testbed import COLOURS, Completion, Losses, bars, longest, named, said
+from farloop.papers.testbed import COLOURS, Completion, Losses, bars, legend, longest, named, said
 from farloop.results import Comparison
 
 INSIDE = 0.8
@@ -95,6 +95,5 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         bars(axis, {name: {"DCN": 1e5 * x.dcn, "WAN": 1e5 * x.wan} for name, x in losses.items()})
         axis.set_title(title, fontsize=8)
         axis.set_ylabel("loss rate (1e-5)", fontsize=8)
-    if far:
-        panels[0].legend(fontsize=6)
+    legend(table, panels[0])
     return {"fig04": figure, "table2": table}

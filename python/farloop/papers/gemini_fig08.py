@@ -11,7 +11,7 @@ from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.papers.claims import Claim, Finding, Statement, near
 from farloop.papers.gemini_fig05 import sweep
-from farloop.papers.testbed import SCHEMES, bars, said
+from farloop.papers.testbed import SCHEMES, bars, legend, said
 from farloop.results import Comparison
 
 AT_LEAST = 0.998
@@ -83,5 +83,5 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_title(f"{where}-DC flows", fontsize=8)
         axis.set_xlabel("ECN threshold (packets)", fontsize=8)
     axes[0].set_ylabel("throughput (Mbps)", fontsize=8)
-    axes[0].legend(fontsize=6, loc="lower right")
+    legend(figure, axes[0])
     return {"fig08": figure}

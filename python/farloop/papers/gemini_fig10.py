@@ -12,7 +12,7 @@ from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.testbed import COLOURS, SCHEMES, Floats, said, spans
+from farloop.papers.testbed import COLOURS, SCHEMES, Floats, legend, said, spans
 from farloop.results import Comparison, Run
 
 TOGETHER = (100.0, 150.0)
@@ -65,7 +65,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_ylim(0, 200)
         axis.set_xlabel("time (s)", fontsize=8)
     axes[0].set_ylabel("throughput (Mbps)", fontsize=8)
-    axes[0].legend(fontsize=6, loc="upper right")
+    legend(figure, axes[0])
     fairness, (axis,) = grid(1, "Jain's index of the flows that run")
     for run in comparison.runs:
         name = SCHEMES.get(run.algorithm, run.algorithm)
@@ -73,7 +73,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.plot(times, index, color=COLOURS.get(name), linewidth=0.8, label=name)
     axis.set_xlabel("time (s)", fontsize=8)
     axis.set_ylim(0, 1.02)
-    axis.legend(fontsize=6, loc="lower right")
+    legend(fairness, axis)
     return {"fig10": figure, "fig10-jain": fairness}
 
 

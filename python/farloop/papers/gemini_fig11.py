@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.papers.claims import Claim, Finding, Statement
-from farloop.papers.testbed import COLOURS, SCHEMES, rates, round_trip, said
+from farloop.papers.testbed import COLOURS, SCHEMES, legend, rates, round_trip, said
 from farloop.results import Comparison, Run
 
 SETTLED = 20.0
@@ -74,7 +74,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     axis.set_yscale("log", base=2)
     axis.set_xticks([4, 8, 16, 32, 64], ["4", "8", "16", "32", "64"])
     axis.set_xlabel("RTT2 / RTT1", fontsize=8)
-    axis.legend(fontsize=6)
+    legend(figure, axis)
     return {"fig11": figure}
 
 
