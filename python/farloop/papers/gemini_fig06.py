@@ -42,7 +42,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             Statement(
                 f"more than {claim.paper['loss_gain']:g} times the losses inside datacenters",
                 loss > claim.paper["loss_gain"],
-                f"{more}: {loss:.3g} times",
+                f"{more}: {loss:.3g} times" if lost[least] > 0 else more,
                 number=True,
             ),
         ]
@@ -58,9 +58,10 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     axis.set_xlabel("N", fontsize=8)
     axis.set_ylabel("FCT of large flows (s)", fontsize=8)
     right = axis.twinx()
-    right.plot(labels, [1e5 * Losses.of(r).dcn for r in runs.values()], color=CROSS[0], marker="o", linewidth=1)
+    lost = [1e5 * Losses.of(r).dcn for r in runs.values()]
+    right.plot(labels, lost, color=CROSS[0], marker="o", linewidth=1)
     right.set_ylabel("loss rate in DCN (1e-5)", fontsize=8)
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, max(1.0, 1.1 * max(lost, default=0.0)))
     right.tick_params(labelsize=7)
     return {"fig06": figure}
 

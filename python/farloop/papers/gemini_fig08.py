@@ -70,7 +70,7 @@ def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, f
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Throughput for each threshold; flows across as in the paper, and those inside the datacenter."""
-    figure, axes = grid(2, "Aggregate throughput, ECN threshold swept", columns=2)
+    figure, axes = grid(2, "Aggregate throughput, ECN threshold swept", columns=2, shared=False)
     for axis, where in zip(axes, ("inter", "intra"), strict=True):
         tables = {SCHEMES[a]: sweep(comparison, where, a) for a in ("dctcp", "gemini")}
         common = [k for k in tables["DCTCP"] if k in tables["GEMINI"]] or sorted(
@@ -82,6 +82,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         )
         axis.set_title(f"{where}-DC flows", fontsize=8)
         axis.set_xlabel("ECN threshold (packets)", fontsize=8)
-    axes[0].set_ylabel("throughput (Mbps)", fontsize=8)
+        axis.set_ylabel("throughput (Mbps)", fontsize=8)
+        axis.set_ylim(0, 1000)
     legend(figure, axes[0])
     return {"fig08": figure}

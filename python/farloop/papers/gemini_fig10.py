@@ -64,7 +64,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_title(f"{SCHEMES.get(run.algorithm, run.algorithm)} (Jain {average(run):.3f})", fontsize=8)
         axis.set_ylim(0, 200)
         axis.set_xlabel("time (s)", fontsize=8)
-    axes[0].set_ylabel("throughput (Mbps)", fontsize=8)
+    for axis in axes[::2]:
+        axis.set_ylabel("throughput (Mbps)", fontsize=8)
     legend(figure, axes[0])
     fairness, (axis,) = grid(1, "Jain's index of the flows that run")
     for run in comparison.runs:

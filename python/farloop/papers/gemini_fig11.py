@@ -20,6 +20,9 @@ SETTLED = 20.0
 EQUAL = (0.8, 1.25)
 """Ratios of throughputs that count as equal shares."""
 
+EDGES = (1 / 64, 64)
+"""Ratios of throughputs that the picture shows."""
+
 PROPORTIONAL = 1.5
 """The ratio of throughputs is proportional to 1/RTT if it is within this factor of the ratio of round-trip times, queues included."""
 
@@ -68,10 +71,14 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     figure, (axis,) = grid(1, "Throughput of intra- over inter-DC flows")
     figure.set_size_inches(4.6, 3.2)
     for name, row in shares(comparison).items():
-        axis.plot(list(row), list(row.values()), color=COLOURS.get(name), marker="o", linewidth=1, label=name)
+        # A scheme whose flows of one kind stand still is at the edge.
+        axis.plot(
+            list(row), np.clip(list(row.values()), *EDGES), color=COLOURS.get(name), marker="o", linewidth=1, label=name
+        )
     axis.axhspan(*EQUAL, alpha=0.15)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log", base=2)
+    axis.set_ylim(*EDGES)
     axis.set_xticks([4, 8, 16, 32, 64], ["4", "8", "16", "32", "64"])
     axis.set_xlabel("RTT2 / RTT1", fontsize=8)
     legend(figure, axis)

@@ -85,13 +85,14 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     """Each figure with its four panels; completion times over GEMINI's."""
     pictures = {}
     for name, row in cells(comparison).items():
-        figure, axes = grid(4, f"FCT over GEMINI's, {FIGURES[name]}", columns=4, shared=False)
+        figure, axes = grid(4, f"FCT over GEMINI's, {FIGURES[name]}", columns=2, shared=False)
         reference = row.get("GEMINI") or next(iter(row.values()))
         for axis, cell in zip(axes, reference, strict=True):
             values = [metrics.ratio(r[cell], reference[cell]) for r in row.values()]
             drawn = axis.bar(list(row), values, color=[COLOURS.get(n) for n in row])
             axis.bar_label(drawn, fmt="%.2f", fontsize=6)
-            axis.set_title(f"{cell} ({1e3 * reference[cell]:.3g} ms)", fontsize=8)
+            axis.set_title(f"{cell} ({1e3 * reference[cell]:.0f} ms)", fontsize=8)
+            axis.margins(y=0.12)
             axis.tick_params(axis="x", labelrotation=30, labelsize=6)
         pictures[name] = figure
     return pictures
