@@ -83,6 +83,12 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
             "handshake = true, or no syn_retries",
         ),
         (
+            "segmentation_offload",
+            keys.segmentation_offload && keys.pacing == PacingChoice::Linux,
+            "chunks are for flows that are not paced, and pacing = \"linux\" paces all".to_string(),
+            "pacing = \"none\", or segmentation_offload = false",
+        ),
+        (
             "max_rto",
             keys.max_rto < keys.min_rto,
             format!("max_rto = \"{}\" is below min_rto = \"{}\"", keys.max_rto, keys.min_rto),

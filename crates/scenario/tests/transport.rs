@@ -24,6 +24,8 @@ fn every_setting_of_recovery_and_timers_reaches_the_endpoints() {
         ("timestamps = false\n", TcpSpec { timestamps: false, ..default() }),
         ("dsack = false\n", TcpSpec { dsack: false, ..default() }),
         ("forget_sack = true\n", TcpSpec { forget_sack: true, ..default() }),
+        ("remember_ssthresh = true\n", TcpSpec { remember_ssthresh: true, ..default() }),
+        ("segmentation_offload = true\n", TcpSpec { segmentation_offload: true, ..default() }),
         ("frto = false\n", TcpSpec { frto: false, ..default() }),
         ("recovery = \"rack\"\n", rack()),
         ("recovery = \"rack\"\ntail_loss_probe = true\ndsack = true\n", rack()),
@@ -106,6 +108,13 @@ fn what_makes_no_sense_is_refused() {
         (
             "max_rto = \"500ms\"\n",
             &["tcp.toml:7: transport.max_rto: max_rto = \"500ms\" is below initial_rto = \"1s\""],
+        ),
+        (
+            "pacing = \"linux\"\nsegmentation_offload = true\n",
+            &[
+                "tcp.toml:8: transport.segmentation_offload: chunks are for flows that are not paced",
+                "or segmentation_offload = false",
+            ],
         ),
         // Keys of TCP alone.
         ("rto_cross = \"1ms\"\n", &["transport.rto_cross: is no key of kind \"tcp\"", "tail_loss_probe"]),
