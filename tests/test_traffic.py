@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from farloop.papers.gear_fig06 import distance, order
+from farloop.papers.gear_fig06 import distance, intra_share, order
 from farloop.papers.traffic import Flows, statistics
 
 
@@ -67,3 +67,7 @@ def test_the_order_of_fig06():
         s.text for s in order({"1:1": row, "9:1": row | {"gemini": 0.995, "annulus": 0.9}}, "here") if not s.holds
     ]
     assert failed == ["Gear is nearest to 1 here", "annulus is above 1 here"]
+
+
+def test_points_are_drawn_by_their_share_of_intra_traffic():
+    assert sorted(["1:9", "1:1", "9:1", "other", "3:7"], key=intra_share) == ["1:9", "3:7", "1:1", "9:1", "other"]
