@@ -153,16 +153,10 @@ impl Sender for DctcpSender {
     }
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
-        match loss.kind {
-            LossKind::FastRetransmit => self.window.fast_retransmit(loss, 0.5),
-            LossKind::Timeout => self.window.timeout(loss, 0.5),
-            LossKind::Spurious => {
-                self.window.undo();
-                return;
-            }
-        }
         // A window that lost a packet and met marks is cut once, for the loss (RFC 8257, §3.5).
-        self.reduced_until = loss.snd_nxt;
+        if self.window.on_loss(loss, 0.5) {
+            self.reduced_until = loss.snd_nxt;
+        }
     }
 }
 

@@ -72,14 +72,7 @@ impl Sender for RenoSender {
     }
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
-        match loss.kind {
-            // RFC 5681, Eq. 4 and §3.2 step 2.
-            LossKind::FastRetransmit => self.window.fast_retransmit(loss, self.decrease),
-            LossKind::Timeout => self.window.timeout(loss, self.decrease),
-            LossKind::Spurious => {
-                self.window.undo();
-            }
-        }
+        self.window.on_loss(loss, self.decrease); // RFC 5681, Eq. 4 and §3.2 step 2
     }
 }
 

@@ -10,7 +10,7 @@
 //! Retransmission and NewReno's recovery live in the endpoint; here only window and threshold move. The window is a real
 //! number of payload bytes, so that growth below one byte per ACK is not lost.
 
-use crate::api::{Ack, FlowInfo, Loss};
+use crate::api::{Ack, FlowInfo, Loss, LossKind};
 use farloop_units::{Bytes, Delta, Rate};
 
 /// Segments of the initial window where nothing else sets it (RFC 6928).
@@ -147,6 +147,20 @@ impl Window {
         self.set_threshold(self.cwnd.max(MIN_SEGMENTS * self.mss));
     }
 
+    /// A loss, or that the last one was none, as Reno takes it: [`Window::fast_retransmit`], [`Window::timeout`] or [`Window::undo`]. Says
+    /// whether it was a loss.
+    pub fn on_loss(&mut self, loss: &Loss, keep: f64) -> bool {
+        match loss.kind {
+            LossKind::FastRetransmit => self.fast_retransmit(loss, keep),
+            LossKind::Timeout => self.timeout(loss, keep),
+            LossKind::Spurious => {
+                self.undo();
+                return false;
+            }
+        }
+        true
+    }
+
     /// A fast retransmit: threshold and window become `keep` times the flight (RFC 5681, Eq. 4 with `keep` = 1/2).
     ///
     /// The flight is counted up to the window: after an earlier cut it can still be larger.
@@ -190,7 +204,6 @@ impl Window {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::api::LossKind;
     use crate::testing::flow;
 
     /// An ACK of `segments` segments ending at segment `end`, with `in_flight` segments still out.

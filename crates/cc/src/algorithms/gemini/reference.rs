@@ -141,15 +141,9 @@ impl Sender for Reference {
     }
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
-        match loss.kind {
-            LossKind::FastRetransmit => self.window.fast_retransmit(loss, 0.5),
-            LossKind::Timeout => self.window.timeout(loss, 0.5),
-            LossKind::Spurious => {
-                self.window.undo();
-                return;
-            }
+        if self.window.on_loss(loss, 0.5) {
+            self.reduced(loss.snd_nxt);
         }
-        self.reduced(loss.snd_nxt);
     }
 }
 

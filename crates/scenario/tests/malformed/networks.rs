@@ -1,0 +1,275 @@
+//! Networks and the flows on them.
+
+use super::{FLOW, check, diagnose};
+
+#[test]
+fn networks_and_traffic() {
+    let run = "[run]\nduration = \"1ms\"\n";
+    let cases: &[(&str, &[&str])] = &[
+        ("", &["bad.toml:1: flow: there is no traffic; expected at least one [[flow]], or a [workload]"]),
+        (
+            "[[flow]]\nfrom = \"s1\"\n",
+            &["bad.toml:6: flow.f1.to: missing; expected a text in quotes: Destination host."],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d2\"\n",
+            &["bad.toml:8: flow.f1.to: there is no node \"d2\"; hosts: \"s1\", \"s2\", \"d1\", \"r1\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"left\"\nto = \"d1\"\n",
+            &["bad.toml:7: flow.f1.from: the node \"left\" is a switch", "hosts: \"s1\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"s1\"\n",
+            &["bad.toml:8: flow.f1.to: the flow goes to the host that it comes from"],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nstart = \"2s\"\nstop = \"1s\"\n",
+            &["bad.toml:10: flow.f1.stop: the flow stops before it starts, at \"2s\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\ninitial_rate = \"200Gbps\"\n",
+            &["bad.toml:9: flow.f1.initial_rate: the initial rate is above", "100Gbps"],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"fixe\"\n",
+            &["bad.toml:9: flow.f1.algorithm: there is no algorithm \"fixe\"; did you mean \"fixed\"?"],
+        ),
+        (
+            "[[flow]]\nname = \"a\"\nfrom = \"s1\"\nto = \"d1\"\n[[flow]]\nname = \"a\"\nfrom = \"s2\"\nto = \"d1\"\n",
+            &["flow.a.name: two flows are called \"a\""],
+        ),
+        (
+            "[[flow]]\nname = \"a.b\"\nfrom = \"s1\"\nto = \"d1\"\n",
+            &["bad.toml:7: flow.a.b.name: \"a.b\" cannot be a name", "\"auto\", \"all\", \"none\""],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"0B\"\n",
+            &["bad.toml:9: flow.f1.size: \"0B\" is outside the accepted range"],
+        ),
+        (
+            "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"99999999TB\"\n",
+            &["bad.toml:9: flow.f1.size: \"99999999TB\" is too large"],
+        ),
+        (
+            "[network]\nintra_pairs = 0\ncross_pairs = 0\n",
+            &["bad.toml:7: network.intra_pairs: the network has no hosts"],
+        ),
+        (
+            "[network]\ntopology = \"fat-tree\"\ncores = 7\n",
+            &["bad.toml:8: network.cores: 7 core switches cannot be shared by 4", "multiple of aggs_per_pod"],
+        ),
+        (
+            "[network]\ntopology = \"fat-tree\"\npods = 256\ntors_per_pod = 256\n",
+            &["bad.toml:8: network.pods: the network would have 524288 hosts", "at most 1048576"],
+        ),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{run}{bad}"), expected);
+    }
+    let with_flow: &[(&str, &[&str])] = &[
+        (
+            "[network]\nrate = \"1.2345Gbps\"\n",
+            &["bad.toml:10: network.rate: telemetry cannot carry the rate 1234.5Mbps", "switch.int = false"],
+        ),
+        (
+            "algorithm = \"gear\"\n[switch]\necmp = \"packet\"\n",
+            &[
+                "bad.toml:11: switch.ecmp: the algorithm \"gear\" compares telemetry of the same port",
+                "ecmp = \"flow\"",
+            ],
+        ),
+        (
+            "algorithm = \"gear\"\n[transport]\nmtu = \"80B\"\nint_carriage = \"three\"\n",
+            &[
+                "bad.toml:11: transport.mtu: 80B leave no room for payload: headers take 80B with the algorithm \"gear\"",
+            ],
+        ),
+        (
+            "[transport]\nmtu = \"64B\"\nheader = \"64B\"\n",
+            &["bad.toml:10: transport.mtu: 64B leave no room for payload: headers take 64B"],
+        ),
+        (
+            "[switch]\nbuffer = \"2kB\"\n",
+            &[
+                "bad.toml:10: switch.buffer: the buffer of 2kB is too small for switch \"left\"",
+                "two packets of 1.538kB",
+            ],
+        ),
+        (
+            "[switch]\nheadroom = \"5MB\"\n",
+            &[
+                "switch.buffer: the buffer of 10MB is too small for switch \"left\": PFC headroom takes 15000000 bytes of it",
+            ],
+        ),
+        (
+            "[switch]\nxoff = \"20MB\"\n",
+            &["bad.toml:10: switch.xoff: the threshold of 20MB is above the buffer of 10MB"],
+        ),
+        (
+            "[record]\nports = [\"left->rigt\"]\n",
+            &[
+                "bad.toml:10: record.ports: there is no port \"left->rigt\"; did you mean \"left->right\"?",
+                "NODE->NEIGHBOUR",
+            ],
+        ),
+        ("[record]\nflows = [\"f2\"]\n", &["bad.toml:10: record.flows: there is no flow \"f2\"; flows: \"f1\""]),
+        (
+            "[record]\nflows = \"some\"\n",
+            &[
+                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"",
+            ],
+        ),
+    ];
+    for (bad, expected) in with_flow {
+        check(&format!("{run}{FLOW}{bad}"), expected);
+    }
+    let many = "[record]\ninterval = \"1ns\"\nflows = \"all\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\ncount = 1001\n";
+    check(
+        &format!("{run}{many}"),
+        &["bad.toml:7: record.interval: 1000000 samples of 1002 flows and ports are too many rows"],
+    );
+}
+
+#[test]
+fn fabrics_and_overrides() {
+    let run = "[run]\nduration = \"1ms\"\n[network]\n";
+    let dcs = "topology = \"datacenters\"\n";
+    let cases: &[(String, &[&str])] = &[
+        (
+            "topology = \"spine-leaf\"\npods = 4\n".into(),
+            &["bad.toml:8: network.pods: is no key of topology \"spine-leaf\"", "spines, leaves"],
+        ),
+        (
+            "topology = \"spine-leaf\"\nspines = 0\n".into(),
+            &["network.spines: 0 is outside the accepted range; expected 1 to 1024"],
+        ),
+        (
+            "topology = \"spine-leaf\"\nleaves = 1024\nhosts_per_leaf = 1024\n".into(),
+            &["bad.toml:8: network.leaves: the network would have 1048576 hosts"],
+        ),
+        ("topology = \"spine-leaf\"\nleafs = 4\n".into(), &["network.leafs: unknown key; did you mean \"leaves\"?"]),
+        ("topology = \"three-racks\"\nhosts_per_rack = 0\n".into(), &["network.hosts_per_rack: 0 is outside"]),
+        (
+            "topology = \"three-racks\"\nwan_rate = \"1Gbps\"\n".into(),
+            &["network.wan_rate: is no key of topology \"three-racks\"", "core_rate"],
+        ),
+        ("topology = \"three-racks\"\ncore_rate = \"0bps\"\n".into(), &["network.core_rate: \"0bps\" is outside"]),
+        (
+            format!("{dcs}datacenters = 1\n"),
+            &["bad.toml:8: network.datacenters: 1 is outside the accepted range; expected 2 to 64"],
+        ),
+        (
+            format!("{dcs}fabric = \"clos\"\n"),
+            &["network.fabric: \"clos\" is not accepted", "\"fat-tree\", \"spine-leaf\""],
+        ),
+        (
+            format!("{dcs}spines = 4\n"),
+            &["network.spines: is no key of topology \"datacenters\" with fabric \"fat-tree\"", "pods"],
+        ),
+        (
+            format!("{dcs}fabric = \"spine-leaf\"\ncores = 4\n"),
+            &["bad.toml:9: network.cores: is no key of topology \"datacenters\" with fabric \"spine-leaf\""],
+        ),
+        (format!("{dcs}cores = 7\n"), &["network.cores: 7 core switches cannot be shared by 4"]),
+        (format!("{dcs}border = \"edge\"\n"), &["network.border: \"edge\" is not accepted", "\"router\", \"core\""]),
+        (
+            format!("{dcs}border = \"core\"\nwan_links = 9\n"),
+            &["bad.toml:9: network.wan_links: 9 long-haul links cannot begin at 8 switches", "number of cores"],
+        ),
+        (format!("{dcs}wan_links = 0\n"), &["network.wan_links: 0 is outside the accepted range"]),
+        (format!("{dcs}wan_rate = \"0bps\"\n"), &["network.wan_rate: \"0bps\" is outside"]),
+        (format!("{dcs}wan_delay = \"11s\"\n"), &["network.wan_delay: \"11s\" is outside"]),
+        (format!("{dcs}wan_loss = -1.0\n"), &["network.wan_loss: -1.0 is outside"]),
+        (format!("{dcs}wan_corruption = 2.0\n"), &["network.wan_corruption: 2.0 is outside"]),
+        (format!("{dcs}remote = \"host\"\n"), &["network.remote: \"host\" is not accepted; did you mean \"hosts\"?"]),
+        (
+            format!("{dcs}remote_hosts = 4\n"),
+            &[
+                "bad.toml:8: network.remote_hosts: the other datacenters have the hosts of their fabric",
+                "remote = \"hosts\"",
+            ],
+        ),
+        (format!("{dcs}remote = \"hosts\"\nremote_hosts = 0\n"), &["network.remote_hosts: 0 is outside"]),
+        (
+            format!("{dcs}datacenters = 64\npods = 64\nhosts_per_tor = 16\n"),
+            &["bad.toml:8: network.datacenters: the network would have 262144 hosts"],
+        ),
+        ("fabric = \"fat-tree\"\n".into(), &["network.fabric: is no key of topology \"dumbbell\""]),
+        (format!("{dcs}[[node]]\nname = \"a\"\n"), &["node: [[node]] is not used by topology \"datacenters\""]),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{run}{bad}"), expected);
+    }
+    let overrides: &[(&str, &[&str])] = &[
+        ("int = false\n", &["bad.toml:10: switch_override.1.match: missing", "\"core*\""]),
+        ("match = 5\n", &["bad.toml:11: switch_override.1.match: 5 is a whole number; expected a text in quotes"]),
+        (
+            "match = \"lefd\"\n",
+            &[
+                "bad.toml:11: switch_override.lefd.match: no switch is called \"lefd\"; did you mean \"left\"? switches: \"left\", \"right\", \"wan1\"",
+            ],
+        ),
+        ("match = \"s?\"\n", &["bad.toml:11: switch_override.s?.match: \"s?\" matches hosts only"]),
+        (
+            "match = \"left\"\nbufer = \"1MB\"\n",
+            &["bad.toml:12: switch_override.left.bufer: unknown key; did you mean \"buffer\"?"],
+        ),
+        (
+            "match = \"left\"\nbuffer = 5\n",
+            &["bad.toml:12: switch_override.left.buffer: 5 is a whole number; expected a size"],
+        ),
+        ("match = \"left\"\nalpha = 0.0\n", &["switch_override.left.alpha: 0.0 is outside"]),
+        (
+            "match = \"*\"\nkmin = \"2MB\"\n",
+            &["bad.toml:12: switch_override.*.kmin: kmin = \"2MB\" is above kmax = \"900kB\" for switch \"left\""],
+        ),
+        (
+            "match = \"right\"\nbuffer = \"2kB\"\n",
+            &["bad.toml:12: switch_override.right.buffer: the buffer of 2kB is too small for switch \"right\""],
+        ),
+        (
+            "match = \"right\"\n[[switch_override]]\nmatch = \"right\"\n",
+            &["bad.toml:13: switch_override.right.match: used twice"],
+        ),
+    ];
+    for (bad, expected) in overrides {
+        check(&format!("[run]\nduration = \"1ms\"\n{FLOW}\n[[switch_override]]\n{bad}"), expected);
+    }
+    let text = "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\nswitch_override = 1\n";
+    let expected = "bad.toml:3: switch_override: is a whole number; expected tables: [[switch_override]]";
+    assert_eq!(diagnose(text, &[]).to_string(), expected);
+}
+
+#[test]
+fn networks_of_listed_links() {
+    let start = "[run]\nduration = \"1ms\"\n[network]\ntopology = \"links\"\n";
+    let node = |name: &str, kind: &str| format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\ndatacenter = 0\n");
+    let link = |a: &str, b: &str| format!("[[link]]\na = \"{a}\"\nb = \"{b}\"\n");
+    let flow = "[[flow]]\nfrom = \"a\"\nto = \"b\"\n";
+    let three = format!("{start}{}{}{}", node("a", "host"), node("b", "host"), node("x", "switch"));
+    let cases = [
+        (format!("{start}[[node]]\nkind = \"host\"\n"), "bad.toml:8: node.1.name: missing"),
+        (format!("{start}[[node]]\nname = \"a\"\nkind = \"host\"\n"), "node.a.datacenter: missing"),
+        (format!("{three}{}", node("a", "host")), "node.a.name: used twice"),
+        (format!("{three}{}{flow}", link("a", "y")), "bad.toml:22: link.a->y.b: there is no node \"y\""),
+        (format!("{three}{}{flow}", link("a", "a")), "link.a->a.b: the link would connect a node with itself"),
+        (format!("{three}{}{}{flow}", link("a", "x"), link("x", "a")), "link.x->a.b: these nodes are linked twice"),
+        (format!("{three}{}{flow}", link("a", "x")), "bad.toml:12: node.b: the host has 0 links; expected exactly one"),
+        (
+            format!("{three}{}{}{}{flow}", node("y", "switch"), link("a", "x"), link("b", "y")),
+            "flow.f1.to: no path leads from \"a\" to \"b\"",
+        ),
+        (
+            format!("{three}{}{}{}{}{flow}", node("y", "switch"), link("a", "x"), link("b", "x"), link("a", "y")),
+            "node.a: the host has 2 links",
+        ),
+        (
+            format!("{three}{}{}{}{flow}", node("y", "switch"), link("a", "x"), link("b", "x")),
+            "node.y: the switch has no link",
+        ),
+    ];
+    for (text, expected) in cases {
+        check(&text, &[expected]);
+    }
+}

@@ -1,0 +1,50 @@
+//! `[transport]`, `[switch]` and what algorithms need of them.
+
+use super::check;
+
+#[test]
+fn transports() {
+    let run = "[run]\nduration = \"1ms\"\n[transport]\n";
+    let tcp = "kind = \"tcp\"\n";
+    let cases: &[(String, &[&str])] = &[
+        (
+            format!("{tcp}rto_intra = \"1ms\"\n"),
+            &["bad.toml:8: transport.rto_intra: is no key of kind \"tcp\"; accepted keys: kind, mtu", "min_rto"],
+        ),
+        (
+            "recovery = \"sack\"\n".into(),
+            &["bad.toml:7: transport.recovery: is no key of kind \"rdma\"; accepted keys: kind, mtu", "rto_cross"],
+        ),
+        (format!("{tcp}min_rt = \"1ms\"\n"), &["transport.min_rt: unknown key; did you mean \"min_rto\"?"]),
+        (
+            format!("{tcp}recovery = \"tahoe\"\n"),
+            &["bad.toml:8: transport.recovery: \"tahoe\" is not accepted", "\"newreno\", \"sack\", \"rack\""],
+        ),
+        (format!("{tcp}delayed_ack = \"1s\"\n"), &["transport.delayed_ack: \"1s\" is outside", "1us to 500ms"]),
+        (format!("{tcp}max_retries = 0\n"), &["transport.max_retries: 0 is outside", "1 to 255"]),
+        (format!("{tcp}handshake = 1\n"), &["transport.handshake: 1 is a whole number; expected true or false"]),
+        (format!("{tcp}receive_window = \"2GB\"\n"), &["transport.receive_window: \"2GB\" is outside", "1kB to 1GB"]),
+        (format!("{tcp}pacing = \"fq\"\n"), &["transport.pacing: \"fq\" is not accepted", "\"none\", \"linux\""]),
+        (
+            format!("{tcp}receive_window = \"1kB\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n"),
+            &["bad.toml:8: transport.receive_window: 1kB hold no packet of 1460 bytes"],
+        ),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{run}{bad}"), expected);
+    }
+    let bbr = "[run]\nduration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"bbr\"\n[transport]\nkind = \"rdma\"\n";
+    check(
+        bbr,
+        &[
+            "bad.toml:11: transport.kind: the algorithm \"bbr\" needs the delivery rate, which only TCP measures",
+            "expected transport.kind = \"tcp\"",
+        ],
+    );
+    let run = "[run]\nduration = \"1ms\"\n[switch]\n";
+    check(
+        &format!("{run}queue_limit_packets = 0\n"),
+        &["bad.toml:7: switch.queue_limit_packets: 0 is outside the accepted range; expected 1 to 1000000000"],
+    );
+    check(&format!("{run}queue_limit = \"0B\"\n"), &["switch.queue_limit: \"0B\" is outside"]);
+}
