@@ -73,3 +73,13 @@ def test_a_violated_invariant_is_an_error_that_names_it(small, monkeypatch):
     monkeypatch.setattr(_native, "run", lambda *args: Broken(real(*args)))
     with pytest.raises(farloop.InvariantError, match=r"conservation: 7 of 8"):
         farloop.run(small)
+
+
+def test_ports_say_what_their_nodes_and_links_are(result):
+    ports = {(p["node"], p["peer"]): p for p in result.ports.to_pylist()}
+    assert {p["kind"] for p in ports.values()} == {"host", "switch", "router"}
+    assert ports["wan1", "wan2"]["kind"] == "router"
+    assert (ports["s1", "left"]["kind"], ports["s1", "left"]["datacenter"]) == ("host", 0)
+    assert ports["r1", "wan2"]["datacenter"] == 1
+    assert (ports["left", "right"]["kind"], ports["left", "right"]["rate_bps"]) == ("switch", 10**9)
+    assert (ports["left", "right"]["delay_ps"], ports["wan1", "wan2"]["delay_ps"]) == (5 * 10**6, 10**9)

@@ -14,6 +14,7 @@ use farloop_cc::{AnyParams, Needs, PortInfo};
 use farloop_net::required_headroom;
 use farloop_net::spec::*;
 use farloop_units::{Bytes, Rate, Time};
+use std::collections::BTreeSet;
 
 /// More objects than this get no series unless they are asked for.
 const AUTO_SERIES: usize = 64;
@@ -31,6 +32,8 @@ pub struct Built {
     pub node_names: Vec<String>,
     /// Names of [`NetworkSpec::algorithms`], presets by their own names.
     pub algorithm_names: Vec<String>,
+    /// Those of [`NetworkSpec::nodes`] that are routers of the wide-area network.
+    pub routers: BTreeSet<NodeId>,
 }
 
 /// Builds; `generate` draws the random workload, otherwise it is only checked.
@@ -56,7 +59,13 @@ pub(crate) fn build(scenario: &Scenario, generate: bool) -> Result<Built, Diagno
         nodes: plan.nodes,
     };
     let node_names = spec.nodes.iter().map(|n| n.name.clone()).collect();
-    Ok(Built { spec, flow_names: traffic.flow_names, node_names, algorithm_names: traffic.algorithm_names })
+    Ok(Built {
+        spec,
+        flow_names: traffic.flow_names,
+        node_names,
+        algorithm_names: traffic.algorithm_names,
+        routers: plan.routers,
+    })
 }
 
 /// When the run ends.

@@ -5,12 +5,16 @@
 use crate::build::Built;
 use farloop_net::RunResult;
 use farloop_net::result::{Deadlock, FlowRow, PauseRow, PortRow};
+use farloop_net::spec::{LinkSpec, NodeKind};
 use farloop_units::{Bytes, Time};
 use std::collections::BTreeMap;
 
 /// What became of a flow: its last byte was acknowledged; its application stopped before; it was going on at the end (or had not
 /// begun); TCP gave up.
 const OUTCOMES: [&str; 4] = ["finished", "stopped", "unfinished", "gave-up"];
+
+/// What a node is.
+const KINDS: [&str; 3] = ["host", "switch", "router"];
 
 /// A column of values.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,7 +55,10 @@ pub struct Names {
     ends: Vec<(u32, u32, u16, Bytes, bool)>,
     /// When the application of each flow stops.
     stops: Vec<Time>,
-    rates: BTreeMap<(u32, u32), f64>,
+    /// Index into [`KINDS`], and datacenter, of each node.
+    places: Vec<(u32, Option<u16>)>,
+    /// The link behind each egress port.
+    links: BTreeMap<(u32, u32), LinkSpec>,
     interval: f64,
 }
 
@@ -67,11 +74,8 @@ impl Names {
             algorithms: built.algorithm_names.clone(),
             ends: spec.flows.iter().map(|f| (f.src, f.dst, f.algorithm, f.size, crosses(f.src, f.dst))).collect(),
             stops: spec.flows.iter().map(|f| f.stop).collect(),
-            rates: spec
-                .links
-                .iter()
-                .flat_map(|l| [((l.a, l.b), l.rate.as_f64()), ((l.b, l.a), l.rate.as_f64())])
-                .collect(),
+            places: (0..).zip(&spec.nodes).map(|(id, node)| (kind(built, id, &node.kind), node.datacenter)).collect(),
+            links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
             interval: spec.record.interval.map_or(0.0, |i| i.as_secs_f64()),
         }
     }
@@ -174,7 +178,7 @@ impl Names {
                 objects.push(format!("port/{}", self.port_name(row)));
                 objects.len() as u32 - 1
             });
-            let rate = self.rates.get(&(row.node, row.peer)).copied().unwrap_or(f64::INFINITY);
+            let rate = self.links[&(row.node, row.peer)].rate.as_f64();
             let utilisation = s.tx.as_f64() * 8.0 / (self.interval * rate);
             let paused = s.paused.as_secs_f64() / self.interval;
             push(s.time, id, 4, &[s.queue.as_f64(), s.max_queue.as_f64(), utilisation, paused, s.dropped as f64]);
@@ -192,11 +196,17 @@ impl Names {
         let rows = &result.ports;
         let ints = |f: &dyn Fn(&PortRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
         let words = |f: &dyn Fn(&PortRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
+        let place = |r: &PortRow| self.places[r.node as usize];
+        let link = |r: &PortRow| &self.links[&(r.node, r.peer)];
         let end = result.totals.end.as_ps() as f64;
         let mean = |r: &PortRow| if end > 0.0 { r.queue_integral as f64 / end } else { 0.0 };
         vec![
             ("node", words(&|r| r.node)),
             ("peer", words(&|r| r.peer)),
+            ("kind", Column::Dictionary(rows.iter().map(|r| place(r).0).collect(), KINDS.map(String::from).to_vec())),
+            ("datacenter", Column::I64(rows.iter().map(|r| place(r).1.map_or(-1, i64::from)).collect())),
+            ("rate_bps", ints(&|r| link(r).rate.as_bps())),
+            ("delay_ps", ints(&|r| link(r).delay.as_ps())),
             ("tx_bytes", ints(&|r| r.tx.get())),
             ("packets", ints(&|r| r.packets)),
             ("dropped_buffer", ints(&|r| r.dropped_buffer)),
@@ -231,5 +241,14 @@ impl Names {
             ("pauses", Column::I64(rows.iter().map(|r| r.pauses as i64).collect())),
             ("paused_ps", Column::I64(rows.iter().map(|r| r.paused.as_ps() as i64).collect())),
         ]
+    }
+}
+
+/// Index into [`KINDS`].
+fn kind(built: &Built, id: u32, kind: &NodeKind) -> u32 {
+    match kind {
+        NodeKind::Host => 0,
+        NodeKind::Switch(_) if built.routers.contains(&id) => 2,
+        NodeKind::Switch(_) => 1,
     }
 }
