@@ -1,3 +1,4 @@
+import dataclasses
 import threading
 
 import numpy as np
@@ -13,6 +14,23 @@ def test_a_run_gives_arrow_tables(result):
     assert result.flows["cross_datacenter"].to_pylist() == [0, 1, 1]
     assert {"time_ps", "object", "metric", "value"} == set(result.series.column_names)
     assert {"node", "peer", "max_queue_bytes", "paused_ps"} <= set(result.ports.column_names)
+
+
+def test_what_does_not_exist_is_null(result):
+    flows = result.flows.to_pydict()
+    assert flows["stop_ps"] == [None] * 3
+    assert flows["size_bytes"] == [None, None, 100_000]
+    for column in ("finish_ps", "received_ps", "ideal_fct_ps"):
+        assert flows[column][:2] == [None, None], column
+        assert flows[column][2] > 0, column
+    for table in (result.flows, result.ports, result.pauses):
+        for name in table.column_names:
+            assert -1 not in table[name].to_pylist(), name
+
+
+def test_a_run_knows_its_seed(result, small):
+    assert result.seed == 3
+    assert farloop.run(small, seed=8, set={"run.duration": "1ms"}).seed == 8
 
 
 def test_goodput_agrees_with_delivered_bytes(result):
@@ -107,3 +125,19 @@ def test_simulations_run_beside_each_other(small):
         thread.join()
     assert len(results) == 2
     assert results[0].flows.equals(results[1].flows)
+
+
+def test_the_runs_of_one_seed(comparison):
+    def seeded(run, seed):
+        scenario = run.scenario | {"run": run.scenario["run"] | {"seed": seed}}
+        return dataclasses.replace(run, label=f"{run.label}, seed {seed}", scenario=scenario)
+
+    runs = [seeded(run, seed) for seed in (4, 5) for run in comparison]
+    several = farloop.Comparison("two seeds", runs, claims=[{"id": "x"}], seeds=(4, 5))
+    one = several.of_seed(5)
+    assert [(run.label, run.seed) for run in one] == [("hpcc", 5), ("dctcp", 5)]
+    assert (one.claims, one.seeds, several.seeds) == ([], (), (4, 5))
+    with pytest.raises(KeyError, match="seed 6: there is 4, 5"):
+        several.of_seed(6)
+    with pytest.raises(KeyError, match="every case has its own"):
+        comparison.of_seed(3)

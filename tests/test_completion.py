@@ -32,7 +32,7 @@ flows = []
 
 
 def flows(*rows):
-    """Rows of (cross, size, start, received, ideal) in bytes and picoseconds."""
+    """Rows of (cross, size, start, received, ideal) in bytes and picoseconds; `None` for what does not exist."""
     keys = ("cross_datacenter", "size_bytes", "start_ps", "received_ps", "ideal_fct_ps")
     return pa.table({key: [row[i] for row in rows] for i, key in enumerate(keys)})
 
@@ -41,10 +41,10 @@ BY_HAND = flows(
     (0, 100, 0, 20, 10),  # slowdown 2
     (0, 100, 5, 15, 10),  # slowdown 1
     (0, 900, 0, 400, 100),  # slowdown 4
-    (0, 900, 0, -1, 100),  # unfinished
-    (0, -1, 0, -1, 0),  # without a size
+    (0, 900, 0, None, 100),  # unfinished
+    (0, None, 0, None, None),  # without a size
     (1, 100, 10, 60, 10),  # slowdown 5
-    (1, 900, 2 * 10**12, -1, 10),  # starts after the end
+    (1, 900, 2 * 10**12, None, 10),  # starts after the end
 )
 
 
@@ -62,13 +62,13 @@ def test_slowdowns_by_hand():
 
 
 def test_nothing_finished_is_no_distribution():
-    found, unfinished = completion.summarise(flows((0, 10, 0, -1, 5)), 1.0)
+    found, unfinished = completion.summarise(flows((0, 10, 0, None, 5)), 1.0)
     assert found == {"intra": None, "cross": None}
     assert unfinished == {"intra": 1, "cross": 0}
 
 
 def test_size_bins_are_tenths_and_leave_out_what_is_empty():
-    table = flows(*[(0, 10 * (i // 2 + 1), 0, 10 * (i // 2 + 1) if i < 18 else -1, 10) for i in range(20)])
+    table = flows(*[(0, 10 * (i // 2 + 1), 0, 10 * (i // 2 + 1) if i < 18 else None, 10) for i in range(20)])
     sizes, ((median,)) = completion.by_size(table, "intra", [50])
     assert sizes.tolist() == [10.0 * (i + 1) for i in range(9)], "of the tenth bin none finished"
     assert median.tolist() == [i + 1.0 for i in range(9)]
@@ -94,8 +94,8 @@ def test_a_stopped_flow_was_active_until_then():
     table = pa.table(
         {
             "start_ps": [10**11] * 3,
-            "received_ps": [-1, -1, 3 * 10**11],
-            "stop_ps": [5 * 10**11, -1, -1],
+            "received_ps": [None, None, 3 * 10**11],
+            "stop_ps": [5 * 10**11, None, None],
             "delivered_bytes": [8] * 3,
         }
     )

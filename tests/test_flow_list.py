@@ -45,7 +45,7 @@ def test_the_flows_run(convert, tmp_path):
     scenario.write_text(SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.csv"\n', encoding="utf-8")
     flows = farloop.run(scenario).flows
     assert flows["name"].to_pylist() == ["a", "f2-1", "f2-2"]
-    assert flows["size_bytes"].to_pylist() == [100_000, -1, -1]
+    assert flows["size_bytes"].to_pylist() == [100_000, None, None]
     assert flows["start_ps"].to_pylist() == [0, 2_000_000, 2_000_000]
 
 

@@ -58,7 +58,7 @@ def test_what_is_unbalanced_at_the_end_has_not_converged():
 
 
 def test_slowdown_needs_a_finished_and_limited_flow():
-    found = metrics.slowdown([30, -1, 30], [10, 10, 0])
+    found = metrics.slowdown([30, -1, 30, np.nan, 30], [10, 10, 0, 10, np.nan])
     assert found[0] == 3.0
     assert np.isnan(found[1:]).all()
 

@@ -30,7 +30,7 @@ Mask = npt.NDArray[np.bool_]
 def slowdowns(flows: pa.Table) -> Floats:
     """Slowdown of each flow; NaN for flows that are unfinished or have no size."""
     received, start = column(flows, "received_ps"), column(flows, "start_ps")
-    return metrics.slowdown(np.where(received >= 0, received - start, -1.0), column(flows, "ideal_fct_ps"))
+    return metrics.slowdown(received - start, column(flows, "ideal_fct_ps"))
 
 
 def is_kind(flows: pa.Table, kind: str) -> Mask:
@@ -53,7 +53,7 @@ def summarise(flows: pa.Table, end: float) -> tuple[dict[str, Any], dict[str, in
         end: When the run ended, in seconds; flows that start later do not count.
     """
     values, small = slowdowns(flows), is_small(flows)
-    waiting = (column(flows, "size_bytes") >= 0) & (column(flows, "received_ps") < 0)
+    waiting = (column(flows, "size_bytes") >= 0) & np.isnan(column(flows, "received_ps"))
     waiting &= column(flows, "start_ps") / 1e12 < end
     found: dict[str, Any] = {}
     unfinished = {}
@@ -105,5 +105,5 @@ def cumulative(flows: pa.Table, kind: str, points: int) -> tuple[Floats, Floats]
 
 
 def column(table: pa.Table, name: str) -> Floats:
-    """A column of numbers."""
+    """A column of numbers; NaN where it has none."""
     return np.asarray(table[name].to_numpy(), dtype=np.float64)

@@ -95,7 +95,7 @@ def convergence_time(
 def slowdown(completion: Array, ideal: Array) -> npt.NDArray[np.float64]:
     """Flow completion times over those of the same flows alone in the empty network.
 
-    Both in the same unit; NaN where a flow is unfinished (negative) or unlimited (ideal zero).
+    Both in the same unit; NaN where a flow is unfinished (NaN or negative) or unlimited (ideal NaN or zero).
     """
     c, i = np.asarray(completion, float), np.asarray(ideal, float)
     known = (c >= 0) & (i > 0)

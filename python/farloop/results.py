@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -26,7 +26,7 @@ class Run:
         label: What it is called in tables and pictures.
         case: The case of the figure that it belongs to; empty outside of figures.
         algorithm: The algorithm of its flows.
-        flows: One row per flow (Arrow); times in ps, -1 for "not finished", sizes in bytes.
+        flows: One row per flow (Arrow); times in ps, sizes in bytes; null where there is no such time or size.
         series: Sampled series in long form: time in ps, object, metric, value.
         ports: One row per egress port; times in ps, sizes in bytes.
         pauses: Who paused whom (PFC): one row per paused port, cause and root; times in ps.
@@ -77,6 +77,11 @@ class Run:
         return summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
 
     @property
+    def seed(self) -> int:
+        """The seed of all random streams."""
+        return int(self.scenario["run"]["seed"])
+
+    @property
     def duration(self) -> float:
         """Simulated seconds."""
         return float(self.info["totals"]["end_s"])
@@ -107,6 +112,7 @@ class Comparison:
         figure: The identifier of the paper's figure, such as "gear/fig09"; empty if it is none.
         claims: The published claims with the verdicts of these runs.
         scale: "quick" or "full" for a figure's runs, "custom" for anything else.
+        seeds: The seeds that everything was run with, for means and confidence intervals; empty where every case has a seed of its own.
     """
 
     title: str
@@ -114,6 +120,7 @@ class Comparison:
     figure: str = ""
     claims: list[dict[str, Any]] = field(default_factory=list)
     scale: str = "custom"
+    seeds: tuple[int, ...] = ()
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -126,6 +133,19 @@ class Comparison:
             if run_.label == label:
                 return run_
         raise KeyError(f"{label}: there is {', '.join(r.label for r in self.runs)}")
+
+    def of_seed(self, seed: int) -> Comparison:
+        """The runs of one of the `seeds`, under the labels that they have without seeds; without verdicts, which are about all seeds.
+
+        Raises:
+            KeyError: there is no such seed.
+        """
+        if seed not in self.seeds:
+            raise KeyError(f"seed {seed}: there is {', '.join(map(str, self.seeds)) or 'none, every case has its own'}")
+        runs = [
+            replace(run_, label=run_.label.removesuffix(seed_suffix(seed))) for run_ in self.runs if run_.seed == seed
+        ]
+        return replace(self, runs=runs, claims=[], seeds=())
 
     @property
     def has_many_finished(self) -> bool:
@@ -157,6 +177,11 @@ class Comparison:
         from farloop.report import fragment
 
         return fragment(self)
+
+
+def seed_suffix(seed: int) -> str:
+    """What the label of a run ends with where several seeds are run: "gear, seed 3"."""
+    return f", seed {seed}"
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def flow_rows(flows: pa.Table, end: float) -> list[dict[str, Any]]:
                 "throughput": rate,
                 "delivered": row["delivered_bytes"],
                 "start": row["start_ps"] / 1e12,
-                "completion": (row["received_ps"] - row["start_ps"]) / 1e12 if row["received_ps"] >= 0 else None,
+                "completion": None if row["received_ps"] is None else (row["received_ps"] - row["start_ps"]) / 1e12,
                 "slowdown": None if math.isnan(slowdown) else slowdown,
                 "base_rtt": row["base_rtt_ps"] / 1e12,
                 "retransmitted": row["retransmitted"],

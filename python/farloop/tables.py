@@ -12,13 +12,16 @@ import pyarrow as pa
 _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
 
 Column = tuple[str, bytes, list[str] | None]
-"""A column of the native module: kind ("i64", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column."""
+"""A column of the native module: kind ("i64", "i64?", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column."""
+
+_NOTHING = np.iinfo(np.int64).min
+"""What stands in a column of kind "i64?" where there is no number."""
 
 Floats = npt.NDArray[np.float64]
 
 
 def to_arrow(columns: Mapping[str, Column]) -> pa.Table:
-    """An Arrow table of the columns; "dict" columns become dictionary arrays. No copy is made of the buffers."""
+    """An Arrow table of the columns: "dict" columns become dictionary arrays, "i64?" columns have nulls; the others are not copied."""
     return pa.table({name: _array(column) for name, column in columns.items()})
 
 
@@ -27,6 +30,9 @@ def _array(column: Column) -> pa.Array:
     if kind == "dict":
         indices = pa.array(np.frombuffer(buffer, dtype="<u4").astype("<i4"))
         return pa.DictionaryArray.from_arrays(indices, pa.array(names or [], pa.string()))
+    if kind == "i64?":
+        numbers = np.frombuffer(buffer, dtype="<i8")
+        return pa.array(numbers, mask=numbers == _NOTHING)
     return pa.array(np.frombuffer(buffer, dtype=_TYPES[kind]))
 
 

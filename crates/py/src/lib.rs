@@ -146,6 +146,8 @@ fn table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     for (name, column) in table {
         let (kind, bytes, words) = match column {
             Column::I64(v) => ("i64", raw(py, v, i64::to_le_bytes)?, None),
+            // No number of a table is that small.
+            Column::OptionalI64(v) => ("i64?", raw(py, v, |n| n.unwrap_or(i64::MIN).to_le_bytes())?, None),
             Column::U32(v) => ("u32", raw(py, v, u32::to_le_bytes)?, None),
             Column::F64(v) => ("f64", raw(py, v, f64::to_le_bytes)?, None),
             Column::Dictionary(v, words) => ("dict", raw(py, v, u32::to_le_bytes)?, Some(words.clone())),

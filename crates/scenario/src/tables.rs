@@ -21,6 +21,8 @@ const KINDS: [&str; 3] = ["host", "switch", "router"];
 pub enum Column {
     /// Signed integers.
     I64(Vec<i64>),
+    /// Signed integers, or nothing where there is no such number.
+    OptionalI64(Vec<Option<i64>>),
     /// Unsigned 32-bit integers.
     U32(Vec<u32>),
     /// Real numbers.
@@ -111,7 +113,9 @@ impl Names {
         let words = |f: &dyn Fn(&FlowRow) -> u32, names: &[String]| {
             Column::Dictionary(rows.iter().map(f).collect(), names.to_vec())
         };
-        let moment = |t: Option<Time>| t.map_or(-1, |t| t.as_ps() as i64);
+        let maybe = |f: &dyn Fn(&FlowRow) -> Option<i64>| Column::OptionalI64(rows.iter().map(f).collect());
+        let moment = |t: Option<Time>| t.map(|t| t.as_ps() as i64);
+        let size = |f: &FlowRow| Some(end(f).3).filter(|s| *s != Bytes::MAX);
         vec![
             ("name", words(&|r| r.flow, &self.flows)),
             ("source", words(&|r| end(r).0, &self.nodes)),
@@ -119,12 +123,12 @@ impl Names {
             ("algorithm", words(&|r| u32::from(end(r).2), &self.algorithms)),
             ("cross_datacenter", Column::U32(rows.iter().map(|r| u32::from(end(r).4)).collect())),
             ("start_ps", ints(&|r| r.start.as_ps() as i64)),
-            ("stop_ps", ints(&|r| moment(Some(self.stops[r.flow as usize]).filter(|t| *t != Time::NEVER)))),
-            ("finish_ps", ints(&|r| moment(r.finish))),
-            ("received_ps", ints(&|r| moment(r.received))),
+            ("stop_ps", maybe(&|r| moment(Some(self.stops[r.flow as usize]).filter(|t| *t != Time::NEVER)))),
+            ("finish_ps", maybe(&|r| moment(r.finish))),
+            ("received_ps", maybe(&|r| moment(r.received))),
             ("delivered_bytes", ints(&|r| r.delivered.get() as i64)),
-            ("size_bytes", ints(&|r| if end(r).3 == Bytes::MAX { -1 } else { end(r).3.get() as i64 })),
-            ("ideal_fct_ps", ints(&|r| r.ideal.as_ps() as i64)),
+            ("size_bytes", maybe(&|r| size(r).map(|s| s.get() as i64))),
+            ("ideal_fct_ps", maybe(&|r| size(r).map(|_| r.ideal.as_ps() as i64))),
             ("base_rtt_ps", ints(&|r| r.base_rtt.as_ps() as i64)),
             ("retransmitted", ints(&|r| r.retransmitted as i64)),
             ("timeouts", ints(&|r| r.timeouts as i64)),
