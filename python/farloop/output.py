@@ -26,8 +26,8 @@ TABLES = {
     "flows": "name source destination algorithm cross_datacenter start_ps stop_ps finish_ps received_ps delivered_bytes size_bytes "
     "ideal_fct_ps base_rtt_ps retransmitted timeouts marked packets victim_packets dropped spurious outcome",
     "series": "time_ps object metric value",
-    "ports": "node peer kind datacenter rate_bps delay_ps tx_bytes packets dropped_buffer dropped_limit dropped_agent lost corrupted "
-    "marked pauses paused_ps max_queue_bytes mean_queue_bytes headroom_bytes max_headroom_bytes",
+    "ports": "node peer kind datacenter rate_bps delay_ps tx_bytes offered_bytes packets dropped_buffer dropped_limit dropped_agent lost "
+    "corrupted marked pauses paused_ps max_queue_bytes mean_queue_bytes headroom_bytes max_headroom_bytes",
     "pauses": "node peer cause_node cause_peer root_node root_peer depth pauses paused_ps",
 }
 """The tables of a run with their columns, as this version of farloop writes and reads them."""

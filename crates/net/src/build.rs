@@ -176,7 +176,8 @@ impl Simulation {
                 NodeKind::Host => None,
             })
             .collect();
-        let routes = Routes::new(hosts as usize, &ecmp, &ends);
+        let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
+        let routes = Routes::new(hosts as usize, &ecmp, &ends, salt);
         let (ingress, switch_states) = buffers(&spec, &mut stats, largest)?;
         let agents = agents(&spec, &mut ports)?;
         let host_states = host_states(&spec, &nodes, &ports)?;

@@ -7,6 +7,7 @@ mod agent;
 mod build;
 mod flows;
 mod host;
+mod offered;
 mod paced;
 mod packed;
 mod packet;

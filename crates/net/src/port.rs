@@ -215,6 +215,7 @@ impl PortStats {
             node,
             peer,
             tx: Bytes::ZERO,
+            offered: None,
             packets: 0,
             dropped_buffer: 0,
             dropped_limit: 0,

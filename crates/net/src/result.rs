@@ -101,6 +101,9 @@ pub struct PortRow {
     pub peer: u32,
     /// Bytes put on the wire.
     pub tx: Bytes,
+    /// Bytes that the flows would put on the wire here by their sizes and paths, framing, ACKs and handshakes included, if each packet were
+    /// sent once and there were time for all of them; `None` where a flow without a size passes.
+    pub offered: Option<Bytes>,
     /// Packets put on the wire.
     pub packets: u64,
     /// Data packets dropped for lack of buffer on their way to this port.

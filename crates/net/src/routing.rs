@@ -1,8 +1,8 @@
 //! Shortest-path routing with equal-cost multi-path: flat tables, computed once.
 //!
 //! For every switch and destination host the table names the group of egress ports on shortest paths (fewest links; links
-//! of the network are not weighted). A flow picks from each group by a hash of its number and the switch, so all its packets
-//! take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own.
+//! of the network are not weighted). A flow picks from each group by a hash of its number, the switch and the run's salt, so
+//! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own.
 
 use crate::port::NodeRef;
 use crate::spec::Ecmp;
@@ -15,6 +15,8 @@ pub(crate) struct Routes {
     /// By `switch * hosts + host`.
     table: Vec<Group>,
     groups: Vec<u32>,
+    /// What the run's seed makes of the hash.
+    salt: u64,
 }
 
 /// Part of [`Routes::groups`]; of size zero: unreachable.
@@ -27,8 +29,9 @@ struct Group {
 }
 
 impl Routes {
-    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `ecmp[s]` how switch `s` spreads packets.
-    pub fn new(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)]) -> Routes {
+    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `ecmp[s]` how switch `s` spreads packets; another `salt`
+    /// spreads the same flows differently.
+    pub fn new(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Routes {
         let switches = ecmp.len();
         let index = |node: NodeRef| match node {
             NodeRef::Host(h) => h as usize,
@@ -38,7 +41,7 @@ impl Routes {
         for (p, (owner, _)) in ends.iter().enumerate() {
             ports[index(*owner)].push(p as u32);
         }
-        let mut routes = Routes { hosts, table: vec![Group::default(); switches * hosts], groups: Vec::new() };
+        let mut routes = Routes { hosts, table: vec![Group::default(); switches * hosts], groups: Vec::new(), salt };
         // Most switches share their groups with thousands of destinations: each group is stored once.
         let mut known: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
         let mut distance = vec![u32::MAX; hosts + switches];
@@ -87,7 +90,7 @@ impl Routes {
         match group.size {
             0 => None,
             1 => Some(self.groups[group.offset as usize]),
-            _ => Some(self.choose(group, hash(flow, switch))),
+            _ => Some(self.choose(group, self.hash(flow, switch))),
         }
     }
 
@@ -99,9 +102,27 @@ impl Routes {
         match group.size {
             0 => None,
             1 => Some(self.groups[group.offset as usize]),
-            _ if group.sprayed => Some(self.choose(group, mix(hash(flow, switch) ^ sent.as_ps()))),
-            _ => Some(self.choose(group, hash(flow, switch))),
+            _ if group.sprayed => Some(self.choose(group, mix(self.hash(flow, switch) ^ sent.as_ps()))),
+            _ => Some(self.choose(group, self.hash(flow, switch))),
         }
+    }
+
+    /// The egress ports of `switch` that packets of `flow` to host `dst` take: one, or all on shortest paths where packets are sprayed.
+    pub fn ways(&self, switch: u32, dst: u32, flow: u32) -> &[u32] {
+        let group = self.table[switch as usize * self.hosts + dst as usize];
+        let all = self.group(switch, dst);
+        if group.sprayed || all.len() < 2 {
+            return all;
+        }
+        let chosen = self.choose(group, self.hash(flow, switch));
+        let place = all.iter().position(|p| *p == chosen).expect("chosen among them");
+        &all[place..=place]
+    }
+
+    /// A hash of a flow at a switch.
+    #[inline]
+    fn hash(&self, flow: u32, switch: u32) -> u64 {
+        mix(((u64::from(flow) << 32) | u64::from(switch)) ^ self.salt)
     }
 
     /// Scales a hash by multiplication: no modulo bias.
@@ -117,12 +138,6 @@ impl Routes {
     }
 }
 
-/// A hash of a flow at a switch.
-#[inline]
-fn hash(flow: u32, switch: u32) -> u64 {
-    mix((u64::from(flow) << 32) | u64::from(switch))
-}
-
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
 #[inline]
 fn mix(mut h: u64) -> u64 {
@@ -135,6 +150,9 @@ fn mix(mut h: u64) -> u64 {
 mod tests {
     use super::*;
     use NodeRef::{Host, Switch};
+
+    /// Any number will do.
+    const SALT: u64 = 0x0123_4567_89ab_cdef;
 
     /// Two leaves and two spines, one host a leaf.
     fn leaf_spine() -> Vec<(NodeRef, NodeRef)> {
@@ -151,7 +169,7 @@ mod tests {
 
     #[test]
     fn all_shortest_paths_are_used_and_no_others() {
-        let routes = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine());
+        let routes = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
         assert_eq!(routes.group(0, 1), [4, 6]);
         assert_eq!(routes.group(0, 0), [1]);
         assert_eq!(routes.group(2, 1), [9]);
@@ -167,19 +185,27 @@ mod tests {
 
     #[test]
     fn flows_spread_evenly() {
-        let routes = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine());
+        let routes = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
         let chi2 = chi_square((0..10_000).map(|f| routes.next(0, 1, f)));
         assert!(chi2 < 10.8, "chi-square {chi2}");
     }
 
     #[test]
+    fn another_salt_draws_other_paths_independently() {
+        let (one, other) = [SALT, SALT + 1].map(|s| Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine(), s)).into();
+        let chi2 =
+            chi_square((0..10_000).map(|f| if one.next(0, 1, f) == other.next(0, 1, f) { Some(4) } else { Some(6) }));
+        assert!(chi2 < 10.8, "chi-square {chi2} of equal against other choices");
+    }
+
+    #[test]
     fn sprayed_packets_spread_evenly_and_others_stay_together() {
-        let spraying = Routes::new(2, &[Ecmp::Packet; 4], &leaf_spine());
+        let spraying = Routes::new(2, &[Ecmp::Packet; 4], &leaf_spine(), SALT);
         // Packets of 1538 B in a row at 100 Gbps.
         let sent = |i: u64| Time::from_ps(i * 123_040);
         let chi2 = chi_square((0..10_000).map(|i| spraying.forward(0, 1, 7, sent(i))));
         assert!(chi2 < 10.8, "chi-square {chi2}");
-        let whole = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine());
+        let whole = Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
         assert!((0..1000).all(|i| whole.forward(0, 1, 7, sent(i)) == whole.next(0, 1, 7)));
     }
 
@@ -188,7 +214,7 @@ mod tests {
         let mut ends = leaf_spine();
         ends.push((Host(2), Switch(4)));
         ends.push((Switch(4), Host(2)));
-        let routes = Routes::new(3, &[Ecmp::Flow; 5], &ends);
+        let routes = Routes::new(3, &[Ecmp::Flow; 5], &ends, SALT);
         assert_eq!(routes.next(0, 2, 1), None);
         assert!(routes.next(4, 2, 1).is_some());
     }

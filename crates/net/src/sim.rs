@@ -397,11 +397,13 @@ impl Simulation {
         }
         let flows = self.flow_rows();
         let mut ports = Vec::with_capacity(self.ports.len());
-        for (port, stats) in self.ports.iter().zip(&mut self.stats) {
+        let offered = self.offered();
+        for ((port, stats), offered) in self.ports.iter().zip(&mut self.stats).zip(offered) {
             stats.integrate(end, port.data_queue);
             let mut row = stats.row.clone();
             row.paused = stats.paused_until(end);
             row.tx = Bytes::new(port.tx_bytes);
+            row.offered = offered;
             row.packets = port.tx_packets;
             ports.push(row);
         }

@@ -89,7 +89,7 @@ fn rack_lives_with_spraying_where_counting_does_not() {
     };
     let (counting, copies) = outcome(Recovery::Sack);
     let (timing, copies_by_time) = outcome(Recovery::Rack);
-    assert!(copies > 0.1 && copies_by_time < 0.002, "{copies} and {copies_by_time} of all packets were copies");
+    assert!(copies > 0.1 && copies_by_time < 0.005, "{copies} and {copies_by_time} of all packets were copies");
     assert!(counting > 1.6 * timing, "{counting} s and {timing} s");
     // 40 Gbps of NICs over 100 Gbps of paths: with a slow start over 30 µs, and no cut, RACK is close to line rate.
     assert!(timing < 1.25 * (SIZE as f64 * 8.0 * 1538.0 / 1460.0 / 40e9), "{timing} s");

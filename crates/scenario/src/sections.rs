@@ -35,7 +35,7 @@ params! {
     pub struct Run {
         /// Simulated time; the run also ends when nothing is left to happen.
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
-        /// Seed of all random streams: the same seed gives the same bytes.
+        /// Seed of all random streams, and of the hash that spreads flows over equal paths: the same seed gives the same bytes.
         seed: u64 = 1;
     }
 }

@@ -212,6 +212,7 @@ impl Names {
             ("rate_bps", ints(&|r| link(r).rate.as_bps())),
             ("delay_ps", ints(&|r| link(r).delay.as_ps())),
             ("tx_bytes", ints(&|r| r.tx.get())),
+            ("offered_bytes", Column::OptionalI64(rows.iter().map(|r| r.offered.map(|b| b.get() as i64)).collect())),
             ("packets", ints(&|r| r.packets)),
             ("dropped_buffer", ints(&|r| r.dropped_buffer)),
             ("dropped_limit", ints(&|r| r.dropped_limit)),
