@@ -9,5 +9,5 @@ pub mod process;
 pub mod random;
 
 pub use calendar::{Calendar, EventId};
-pub use process::{LogicalProcess, run_conservatively};
+pub use process::{LogicalProcess, Stopped, run_conservatively};
 pub use random::RandomStream;

@@ -493,20 +493,24 @@ impl Simulation {
 
 /// A simulation is one logical process: nothing leaves it.
 impl LogicalProcess for Simulation {
-    type Message = std::convert::Infallible;
+    type Mail = ();
 
     fn next_event(&mut self) -> Time {
         self.calendar.peek().map(|(time, _)| time).filter(|time| *time <= self.end).unwrap_or(Time::NEVER)
     }
-    fn run_until(&mut self, end: Time, _: &mut dyn FnMut(usize, Self::Message)) {
+    fn run_until(&mut self, end: Time) {
         if end > Time::ZERO {
             let last = (end - Delta::from_ps(1)).min(self.end);
             while self.step(last, u64::MAX) {}
         }
     }
-    fn receive(&mut self, _: usize, message: Self::Message) {
-        match message {}
+    fn recipients(&self) -> Vec<usize> {
+        Vec::new()
     }
+    fn post(&mut self, _: usize, (): &mut ()) -> Time {
+        Time::NEVER
+    }
+    fn collect(&mut self, _: usize, (): &mut ()) {}
 }
 
 /// Builds and runs `spec` without progress reports.

@@ -122,7 +122,8 @@ fn the_parallel_engine_gives_what_the_own_loop_gives() {
         for pauses in [vec![], vec![Time::from_ps(1), Time::from_ps(123_456_789), Time::from_ps(5_000_000_000)]] {
             let mut simulation = Simulation::new(spec.clone()).expect("valid");
             for end in pauses.into_iter().chain([Time::NEVER]) {
-                farloop_engine::run_conservatively(std::slice::from_mut(&mut simulation), Delta::ZERO, end, 1);
+                let one = std::slice::from_mut(&mut simulation);
+                farloop_engine::run_conservatively(one, Delta::ZERO, end, 1, &mut |_| true).expect("nobody stops it");
             }
             assert!(simulation.finish() == whole, "{name}");
         }
