@@ -25,7 +25,7 @@ _NEEDS = {
 }
 """How `explain` names what an algorithm needs."""
 
-_STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red"}
+_STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "partial": "dim", "not judged": "dim"}
 
 
 def comparison(result: Comparison) -> None:
@@ -51,7 +51,12 @@ def claims(rows: list[dict[str, Any]]) -> None:
     console = _console()
     for claim in rows:
         console.print(
-            f"[bold]{claim['id']}[/bold]: [{_STYLES[claim['verdict']]}]{claim['verdict']}[/] ({claim['scale']} scale)",
+            Text.assemble(
+                (claim["id"], "bold"),
+                ": ",
+                (claim.get("told", claim["verdict"]), _STYLES[claim["verdict"]]),
+                f" ({claim['scale']} scale)",
+            ),
             highlight=False,
         )
         _, numbers = claim_rows(claim)

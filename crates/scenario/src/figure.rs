@@ -41,6 +41,8 @@ params! {
         id: Option<String> = None;
         /// What the paper says, in words.
         what: Option<String> = None;
+        /// Which parameter was chosen by what this figure shows, so that agreement is no confirmation; "none" if none was.
+        calibrated: Option<String> = None;
     }
 }
 
@@ -64,6 +66,8 @@ pub struct Claim {
     pub id: String,
     /// What the paper says, in words.
     pub what: String,
+    /// Which parameter was chosen by what this figure shows.
+    pub calibrated: Option<String>,
     /// The published numbers.
     pub paper: Json,
     /// How far a measurement may be from them.
@@ -135,6 +139,7 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
         claims.push(Claim {
             id,
             what: keys.what.unwrap_or_default(),
+            calibrated: keys.calibrated,
             paper: free("paper")?,
             tolerance: free("tolerance")?,
         });

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.gear_fig06 import bars, distance, longest, order, ratios, scale_note
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.gear_fig06 import bars, distance, longest, order, planned, point, ratios, scale_note
+from farloop.papers.schedule import Need
 from farloop.papers.traffic import Flows, paused, statistics
 from farloop.results import Comparison, Run
 
@@ -24,6 +25,9 @@ WELL_ABOVE = 1.1
 """A slowdown that is at least this many times Gear's is well above it."""
 
 RIVALS = {"hpcc": "HPCC", "dctcp": "DCTCP", "gemini": "GEMINI", "annulus": "Annulus"}
+IMPROVED_ON = ("hpcc", "dctcp", "gemini")
+"""Rivals that pause longer than Gear in Table I, and take from intra flows: Annulus does neither."""
+
 ABLATED = "gear-without-intra"
 
 Statistics = dict[str, dict[str, dict[str, float]]]
@@ -32,134 +36,157 @@ Statistics = dict[str, dict[str, dict[str, float]]]
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """One finding for each of the five claims."""
-    web = {a: run for (point, a), run in longest(comparison).items() if point == "WebSearch"}
+    needs = planned(comparison)
+    web = {n.algorithm: n for n in needs if point(n.case) == "WebSearch"}
     note = scale_note(comparison)
-    slowdowns = {a: {k: statistics(v) for k, v in Flows.of(run).slowdowns().items()} for a, run in web.items()}
-    unfinished = "; intra flows unfinished at the end: " + ", ".join(
-        f"{a} {Flows.of(run).unfinished()} of {int((~Flows.of(run).cross).sum())}" for a, run in web.items()
-    )
     return [
-        _fig07(claims["gear/fig07"], comparison, note),
-        _table1(claims["gear/table1"], web, note),
-        _fig08(claims["gear/fig08"], slowdowns, note + unfinished),
-        _fig14a(claims["gear/fig14a"], slowdowns, note + unfinished),
-        _headline(claims["gear/headline"], web, note),
+        _fig07(Judging(comparison, claims["gear/fig07"]), [n for n in needs if n.algorithm != ABLATED], note),
+        _table1(Judging(comparison, claims["gear/table1"]), web, note),
+        _fig08(Judging(comparison, claims["gear/fig08"]), web, note),
+        _fig14a(Judging(comparison, claims["gear/fig14a"]), web, note),
+        _headline(Judging(comparison, claims["gear/headline"]), web, note),
     ]
 
 
-def _fig07(claim: Claim, comparison: Comparison, note: str) -> Finding:
-    table = {p: {a: r for a, r in row.items() if a != ABLATED} for p, row in ratios(comparison).items()}
-    measured: dict[str, Any] = {f"{a}, {p}": r for p, row in table.items() for a, r in row.items()}
-    statements = order(table, "under both workloads")
-    gear = {p: row["gear"] for p, row in table.items() if "gear" in row}
-    if gear:
+def _fig07(judging: Judging, needs: Sequence[Need], note: str) -> Finding:
+    judging.measure(lambda: {f"{r.algorithm}, {point(r.case)}": _ratio(r) for r in judging.have(needs)})
+    order(judging, needs, "under both workloads")
+
+    def near_one(*runs: Run) -> tuple[bool, str]:
+        gear = {point(run.case): _ratio(run) for run in runs}
         said = ", ".join(f"{p}: {r:.3g}" for p, r in gear.items())
-        statements.append(
-            Statement("Gear is near 1 under both workloads", all(NEAR[0] <= r <= NEAR[1] for r in gear.values()), said)
+        return all(NEAR[0] <= r <= NEAR[1] for r in gear.values()), said
+
+    def smaller(*runs: Run) -> tuple[bool, str]:
+        web, hadoop = ({r.algorithm: _ratio(r) for r in runs if point(r.case) == p} for p in ("WebSearch", "Hadoop"))
+        said = ", ".join(f"{a} {web[a]:.3g} to {hadoop[a]:.3g}" for a in web)
+        return all(distance(hadoop[a]) < distance(web[a]) for a in web), f"WebSearch to Hadoop: {said}"
+
+    judging.order("Gear is near 1 under both workloads", [n for n in needs if n.algorithm == "gear"], near_one)
+    judging.order("unfairness is smaller for all under Hadoop", needs, smaller)
+    return judging.finding(note=note)
+
+
+def _table1(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    claim = judging.claim
+    compared = [web[a] for a in ("gear", *RIVALS) if a in web]
+    judging.measure(lambda: {f"{r.algorithm}: paused (s)": paused(r) for r in judging.have(compared)})
+    for algorithm, name in RIVALS.items():
+        judging.near(
+            name,
+            f"{name} pauses {claim.paper[name]:g} times as long as Gear",
+            [web[algorithm], web["gear"]],
+            lambda rival, gear: metrics.ratio(paused(rival), paused(gear)),
         )
-    if "WebSearch" in table and "Hadoop" in table:
-        web, hadoop = table["WebSearch"], table["Hadoop"]
-        both = [a for a in web if a in hadoop]
-        said = ", ".join(f"{a} {web[a]:.3g} to {hadoop[a]:.3g}" for a in both)
-        smaller = all(distance(hadoop[a]) < distance(web[a]) for a in both)
-        statements.append(
-            Statement("unfairness is smaller for all under Hadoop", smaller, f"WebSearch to Hadoop: {said}")
-        )
-    return Finding(claim.id, statements, measured, note=note)
+
+    def ranked(gear: Run, *rivals: Run) -> tuple[bool, str]:
+        normalised = {RIVALS[r.algorithm]: metrics.ratio(paused(r), paused(gear)) for r in rivals}
+        expected = sorted(normalised, key=lambda n: claim.paper[n])
+        values = [normalised[n] for n in expected]
+        holds = values == sorted(values) and all((normalised[n] > 1) == (claim.paper[n] > 1) for n in expected)
+        return holds, "over Gear: " + ", ".join(f"{n} {r:.3g}" for n, r in normalised.items())
+
+    judging.order("the order is Annulus, Gear, HPCC, DCTCP, GEMINI", compared, ranked)
+    return judging.finding(note=note)
 
 
-def _table1(claim: Claim, web: Mapping[str, Run], note: str) -> Finding:
-    times = {a: paused(run) for a, run in web.items() if a in RIVALS or a == "gear"}
-    measured: dict[str, Any] = {f"{a}: paused (s)": t for a, t in times.items()}
-    statements: list[Statement] = []
-    if "gear" in times:
-        normalised = {RIVALS[a]: metrics.ratio(t, times["gear"]) for a, t in times.items() if a in RIVALS}
-        measured |= normalised
-        statements = [
-            near(claim, n, r, f"{n} pauses {claim.paper[n]:g} times as long as Gear") for n, r in normalised.items()
-        ]
-    if "gear" in times and set(RIVALS) <= set(times):
-        said = ", ".join(f"{n} {r:.3g}" for n, r in normalised.items())
-        ranked = sorted(normalised, key=lambda n: claim.paper[n])
-        values = [normalised[n] for n in ranked]
-        holds = values == sorted(values) and all((normalised[n] > 1) == (claim.paper[n] > 1) for n in ranked)
-        statements.append(Statement("the order is Annulus, Gear, HPCC, DCTCP, GEMINI", holds, f"over Gear: {said}"))
-    return Finding(claim.id, statements, measured, note=note)
+def _fig08(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    compared = [web[a] for a in ("gear", *RIVALS) if a in web]
+    judging.measure(lambda: _flat({r.algorithm: _cells_of(r) for r in judging.have(compared)}))
+    for kind in ("small", "large"):
+        text = f"99th percentile of Gear's {kind} flows"
+        judging.near(f"Gear_{kind}_p99", text, [web["gear"]], lambda run, kind=kind: _cells_of(run)[kind]["p99"])
+
+    def lowest(*runs: Run) -> tuple[bool, str]:
+        table = {r.algorithm: _cells_of(r) for r in runs}
+        found = {f"{k} {s}": min(table, key=lambda a: table[a][k][s]) for k, s in _cells()}
+        return set(found.values()) == {"annulus"}, "lowest " + ", ".join(f"{c}: {a}" for c, a in found.items())
+
+    def well_above(rival: Run, gear: Run) -> tuple[bool, str]:
+        large, own = _cells_of(rival)["large"], _cells_of(gear)["large"]
+        over = {s: metrics.ratio(large[s], own[s]) for s in ("avg", "p95", "p99")}
+        said = ", ".join(f"{s} {r:.3g}" for s, r in over.items())
+        return all(r >= WELL_ABOVE for r in over.values()), f"over Gear's: {said}; from {WELL_ABOVE}"
+
+    judging.order("Annulus is lowest", compared, lowest)
+    for name in ("dctcp", "gemini", "hpcc"):
+        judging.order(f"{name} is well above Gear for large flows", [web[name], web["gear"]], well_above)
+    return judging.finding(note=note + _unfinished(judging.have(compared)))
 
 
-def _fig08(claim: Claim, slowdowns: Statistics, note: str) -> Finding:
-    table = {a: s for a, s in slowdowns.items() if a != ABLATED}
-    measured = _flat(table)
-    statements: list[Statement] = []
-    if "gear" in table:
-        for kind in ("small", "large"):
-            value = table["gear"][kind]["p99"]
-            measured[f"Gear_{kind}_p99"] = value
-            statements.append(near(claim, f"Gear_{kind}_p99", value, f"99th percentile of Gear's {kind} flows"))
-        if "annulus" in table:
-            lowest = {f"{k} {s}": min(table, key=lambda a: table[a][k][s]) for k, s in _cells()}
-            said = ", ".join(f"{cell}: {a}" for cell, a in lowest.items())
-            statements.append(Statement("Annulus is lowest", set(lowest.values()) == {"annulus"}, f"lowest {said}"))
-        for name in ("dctcp", "gemini", "hpcc"):
-            if name in table:
-                over = {
-                    s: metrics.ratio(table[name]["large"][s], table["gear"]["large"][s]) for s in ("avg", "p95", "p99")
-                }
-                said = ", ".join(f"{s} {r:.3g}" for s, r in over.items())
-                holds = all(r >= WELL_ABOVE for r in over.values())
-                statements.append(
-                    Statement(
-                        f"{name} is well above Gear for large flows", holds, f"over Gear's: {said}; from {WELL_ABOVE}"
-                    )
-                )
-    return Finding(claim.id, statements, measured, note=note)
+def _fig14a(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    both = [web["gear"], web[ABLATED]]
+    for kind in ("small", "large"):
+        for need, name in zip(both, ("full", "without_intra"), strict=True):
+            text = f"99th percentile, {kind} flows, {name}"
+            judging.near(f"{kind}_p99_{name}", text, [need], lambda run, kind=kind: _cells_of(run)[kind]["p99"])
+    for kind, statistic in _cells():
+
+        def grows(full: Run, without: Run, kind: str = kind, statistic: str = statistic) -> tuple[bool, str]:
+            a, b = _cells_of(full)[kind][statistic], _cells_of(without)[kind][statistic]
+            return b > a, f"{a:.3g} to {b:.3g}"
+
+        judging.order(f"without the intra logic {statistic} of {kind} flows grows", both, grows)
+    return judging.finding(note=note + _unfinished(judging.have(both)))
 
 
-def _fig14a(claim: Claim, slowdowns: Statistics, note: str) -> Finding:
-    measured: dict[str, Any] = {}
-    statements: list[Statement] = []
-    if "gear" in slowdowns and ABLATED in slowdowns:
-        full, without = slowdowns["gear"], slowdowns[ABLATED]
-        for kind in ("small", "large"):
-            for name, table in (("full", full), ("without_intra", without)):
-                number = f"{kind}_p99_{name}"
-                measured[number] = table[kind]["p99"]
-                statements.append(near(claim, number, measured[number], f"99th percentile, {kind} flows, {name}"))
-        for kind, statistic in _cells():
-            a, b = full[kind][statistic], without[kind][statistic]
-            statements.append(
-                Statement(f"without the intra logic {statistic} of {kind} flows grows", b > a, f"{a:.3g} to {b:.3g}")
-            )
-    return Finding(claim.id, statements, measured, note=note)
+def _headline(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    compared = [web[a] for a in ("gear", *RIVALS) if a in web]
+
+    def best(gear: Run, rivals: Sequence[Run], gain: Callable[[Run, Run], float]) -> tuple[float, str]:
+        values = {RIVALS[r.algorithm]: gain(gear, r) for r in rivals}
+        most = max((v for v in values.values() if math.isfinite(v)), default=math.nan)
+        return most, "against each: " + ", ".join(f"{n} {v:.3g}" for n, v in values.items())
+
+    def above(gear: Run, *rivals: Run, gain: Callable[[Run, Run], float], least: float) -> tuple[bool, str]:
+        values = {RIVALS[r.algorithm]: gain(gear, r) for r in rivals}
+        return all(v > least for v in values.values()), ", ".join(f"{n} {v:.3g}" for n, v in values.items())
+
+    judging.near(
+        "PFC_reduction",
+        "PFC duration reduced up to 5 times: the most over the compared algorithms",
+        compared,
+        lambda gear, *rivals: best(gear, rivals, _pause_reduction),
+    )
+    judging.near(
+        "throughput_gain",
+        "throughput up by up to 20 %: the most over the compared algorithms",
+        compared,
+        lambda gear, *rivals: best(gear, rivals, _throughput_gain),
+    )
+    slower = [web["gear"], *(web[a] for a in IMPROVED_ON)]
+    judging.order(
+        "Gear pauses less than HPCC, DCTCP and GEMINI",
+        slower,
+        lambda gear, *rivals: above(gear, *rivals, gain=_pause_reduction, least=1),
+    )
+    judging.order(
+        "Gear carries more than HPCC, DCTCP and GEMINI",
+        slower,
+        lambda gear, *rivals: above(gear, *rivals, gain=_throughput_gain, least=0),
+    )
+    return judging.finding(note=note)
 
 
-def _headline(claim: Claim, web: Mapping[str, Run], note: str) -> Finding:
-    rivals = {RIVALS[a]: run for a, run in web.items() if a in RIVALS}
-    measured: dict[str, Any] = {}
-    statements: list[Statement] = []
-    if "gear" in web and rivals:
-        own, rate = paused(web["gear"]), Flows.of(web["gear"]).throughput()
-        pauses = {n: metrics.ratio(paused(run), own) for n, run in rivals.items()}
-        gains = {n: metrics.ratio(rate, Flows.of(run).throughput()) - 1 for n, run in rivals.items()}
-        for name, values, text in (
-            ("PFC_reduction", pauses, "PFC duration reduced up to 5 times"),
-            ("throughput_gain", gains, "throughput up by up to 20 %"),
-        ):
-            best = max(values, key=lambda n: values[n] if math.isfinite(values[n]) else -math.inf)
-            measured[name] = values[best]
-            said = ", ".join(f"{n} {v:.3g}" for n, v in values.items())
-            statements.append(near(claim, name, values[best], text, f"against each: {said}"))
-        statements += [
-            Statement(
-                "Gear pauses less than some rival", measured["PFC_reduction"] > 1, f"{measured['PFC_reduction']:.3g}"
-            ),
-            Statement(
-                "Gear carries more than some rival",
-                measured["throughput_gain"] > 0,
-                f"{measured['throughput_gain']:+.3g}",
-            ),
-        ]
-    return Finding(claim.id, statements, measured, note=note)
+def _pause_reduction(gear: Run, rival: Run) -> float:
+    return metrics.ratio(paused(rival), paused(gear))
+
+
+def _throughput_gain(gear: Run, rival: Run) -> float:
+    return metrics.ratio(Flows.of(gear).throughput(), Flows.of(rival).throughput()) - 1
+
+
+def _unfinished(runs: Sequence[Run]) -> str:
+    counts = ", ".join(f"{r.algorithm} {Flows.of(r).unfinished()} of {int((~Flows.of(r).cross).sum())}" for r in runs)
+    return f"; intra flows unfinished at the end: {counts}" if counts else ""
+
+
+def _ratio(run: Run) -> float:
+    return Flows.of(run).normalised_ratio()
+
+
+def _cells_of(run: Run) -> dict[str, dict[str, float]]:
+    return {k: statistics(v) for k, v in Flows.of(run).slowdowns().items()}
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

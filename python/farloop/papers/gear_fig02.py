@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import throughput
+from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
 
 FULL = 0.999
@@ -24,46 +25,40 @@ Table = dict[str, dict[str, tuple[float, float]]]
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The least threshold for full throughput by RTT, and how the delay grows with the threshold."""
-    claim = claims["gear/fig02"]
-    table = _table(comparison)
-    if not table:
-        return []
-    best = max(rate for row in table.values() for rate, _ in row.values())
-    needed = {rtt: _needed(row, best) for rtt, row in table.items()}
-    told = "least threshold for full throughput: " + ", ".join(
-        f"{rtt}: {'beyond the sweep' if np.isinf(k) else f'{k:g} kB'}" for rtt, k in needed.items()
-    )
-    order = list(needed.values())
-    grows = all(a <= b for a, b in itertools.pairwise(order)) and order[0] < order[-1]
-    statements = [Statement("a larger RTT needs a larger threshold for full throughput", grows, told)]
-    below = {rtt: row for rtt, row in table.items() if any(rate < FULL * best for rate, _ in row.values())}
-    delays = {rtt: [delay for _, delay in row.values()] for rtt, row in table.items()}
-    statements.append(
-        Statement(
-            "the 99th percentile of the queueing delay grows with the threshold",
-            all(d[-1] > d[0] and _mostly_growing(d) for d in delays.values()),
-            "; ".join(f"{rtt}: " + ", ".join(f"{1e3 * d:.2g}" for d in row) + " ms" for rtt, row in delays.items()),
+    judging = Judging(comparison, claims["gear/fig02"])
+    needs = scheduled(comparison)
+
+    def larger(*runs: Run) -> tuple[bool, str]:
+        needed = _all_needed(_table(runs))
+        told = "least threshold for full throughput: " + ", ".join(
+            f"{rtt}: {'beyond the sweep' if np.isinf(k) else f'{k:g} kB'}" for rtt, k in needed.items()
         )
-    )
-    if below:
-        rising = {rtt: _unfilled_delays(row, best) for rtt, row in below.items()}
+        order = list(needed.values())
+        return all(a <= b for a, b in itertools.pairwise(order)) and order[0] < order[-1], told
+
+    def delays_grow(*runs: Run) -> tuple[bool, str]:
+        delays = {rtt: [delay for _, delay in row.values()] for rtt, row in _table(runs).items()}
+        told = "; ".join(f"{rtt}: " + ", ".join(f"{1e3 * d:.2g}" for d in row) + " ms" for rtt, row in delays.items())
+        return all(d[-1] > d[0] and _mostly_growing(d) for d in delays.values()), told
+
+    def unfilled_grow(*runs: Run) -> tuple[bool, str]:
+        table = _table(runs)
+        rising = {rtt: _unfilled_delays(row, _best(table)) for rtt, row in table.items()}
         rising = {rtt: d for rtt, d in rising.items() if len(d) > 1}
-        if rising:
-            statements.append(
-                Statement(
-                    "it grows even where the flow does not fill the link",
-                    any(d[-1] > d[0] for d in rising.values()),
-                    "; ".join(f"{rtt}: {1e3 * d[0]:.2g} to {1e3 * d[-1]:.2g} ms" for rtt, d in rising.items()),
-                )
-            )
-    measured = {f"needed at {rtt} (kB)": k for rtt, k in needed.items()}
+        told = "; ".join(f"{rtt}: {1e3 * d[0]:.2g} to {1e3 * d[-1]:.2g} ms" for rtt, d in rising.items())
+        return any(d[-1] > d[0] for d in rising.values()), told or "the flow fills the link at almost every threshold"
+
+    judging.order("a larger RTT needs a larger threshold for full throughput", needs, larger)
+    judging.order("the 99th percentile of the queueing delay grows with the threshold", needs, delays_grow)
+    judging.order("it grows even where the flow does not fill the link", needs, unfilled_grow)
+    judging.measure(lambda: {f"needed at {r} (kB)": k for r, k in _all_needed(_table(comparison.runs)).items()})
     note = "the paper names neither algorithm nor number of flows: one DCTCP flow; measured over the second half of the run"
-    return [Finding(claim.id, statements, measured, note=note)]
+    return [judging.finding(note=note)]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Throughput as lines, 99th percentile of the queueing delay as bars, by threshold, as in the paper."""
-    table = _table(comparison)
+    table = _table(comparison.runs)
     figure, axes = grid(1, "Throughput (lines) and 99th percentile of the queueing delay (bars)")
     rates, delays = axes[0], axes[0].twinx()
     figure.set_size_inches(7, 3.6)
@@ -86,9 +81,9 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return {"fig02": figure}
 
 
-def _table(comparison: Comparison) -> Table:
+def _table(runs: Iterable[Run]) -> Table:
     table: Table = {}
-    for run in comparison.runs:
+    for run in runs:
         rtt, _, threshold = run.case.partition(", ")
         if threshold:
             table.setdefault(rtt, {})[threshold] = (_rate(run), _delay(run))
@@ -102,6 +97,14 @@ def _rate(run: Run) -> float:
 def _delay(run: Run) -> float:
     base = float(run.flows["base_rtt_ps"][0].as_py()) / 1e12
     return metrics.percentile(*run.samples.get("flow/cross", "rtt"), 99, run.duration / 2) - base
+
+
+def _best(table: Table) -> float:
+    return max(rate for row in table.values() for rate, _ in row.values())
+
+
+def _all_needed(table: Table) -> dict[str, float]:
+    return {rtt: _needed(row, _best(table)) for rtt, row in table.items()}
 
 
 def _needed(row: dict[str, tuple[float, float]], best: float) -> float:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +11,8 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import Need, scheduled
 from farloop.papers.traffic import Flows
 from farloop.results import Comparison, Run
 
@@ -27,28 +27,42 @@ Table = dict[str, dict[str, float]]
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Which algorithm is nearest to 1, and on which side each is."""
-    table = ratios(comparison)
-    measured: dict[str, Any] = {f"{a}, {p}": r for p, row in table.items() for a, r in row.items()}
-    for run in longest(comparison).values():
-        measured[f"{run.algorithm}, {_point(run)}, flow level"] = Flows.of(run).flow_level_ratio()
-    return [Finding(claims["gear/fig06"].id, order(table, "at every point"), measured, note=scale_note(comparison))]
+    judging = Judging(comparison, claims["gear/fig06"])
+    judging.measure(lambda: {f"{a}, {p}": r for p, row in ratios(comparison).items() for a, r in row.items()})
+    judging.measure(
+        lambda: {
+            f"{run.algorithm}, {point(run.case)}, flow level": Flows.of(run).flow_level_ratio()
+            for run in longest(comparison).values()
+        }
+    )
+    order(judging, planned(comparison), "at every point")
+    return [judging.finding(note=scale_note(comparison))]
 
 
-def order(table: Table, where: str) -> list[Statement]:
-    """Gear is nearest to 1, and each of the others on the paper's side; for every point of the table."""
-    statements = []
-    rows = {p: row for p, row in table.items() if "gear" in row and len(row) > 1}
-    if rows:
-        best = {p: min(row, key=lambda a: distance(row[a])) for p, row in rows.items()}
-        said = ", ".join(f"{p}: {a} {rows[p][a]:.3g} (gear {rows[p]['gear']:.3g})" for p, a in best.items())
-        statements.append(Statement(f"Gear is nearest to 1 {where}", set(best.values()) == {"gear"}, f"nearest {said}"))
+def planned(comparison: Comparison, leave_out: Collection[str] = ()) -> list[Need]:
+    """What the figure schedules for each point and algorithm: the last case, which is the longest one."""
+    chosen = {(point(n.case), n.algorithm): n for n in scheduled(comparison) if n.algorithm not in leave_out}
+    return list(chosen.values())
+
+
+def order(judging: Judging, needs: Sequence[Need], where: str) -> None:
+    """States that Gear is nearest to 1, and each of the others on the paper's side; at every point."""
+
+    def nearest(*runs: Run) -> tuple[bool, str]:
+        table = _table(runs)
+        best = {p: min(row, key=lambda a: distance(row[a])) for p, row in table.items()}
+        said = ", ".join(f"{p}: {a} {table[p][a]:.3g} (gear {table[p]['gear']:.3g})" for p, a in best.items())
+        return set(best.values()) == {"gear"}, f"nearest {said}"
+
+    judging.order(f"Gear is nearest to 1 {where}", needs, nearest)
     for names, side, holds in ((BELOW, "below", lambda r: r < 1), (ABOVE, "above", lambda r: r > 1)):
         for name in names:
-            points = {p: row[name] for p, row in table.items() if name in row}
-            if points:
-                said = ", ".join(f"{p}: {r:.3g}" for p, r in points.items())
-                statements.append(Statement(f"{name} is {side} 1 {where}", all(map(holds, points.values())), said))
-    return statements
+
+            def beside(*runs: Run, name: str = name, holds: Callable[[float], bool] = holds) -> tuple[bool, str]:
+                points = {p: row[name] for p, row in _table(runs).items()}
+                return all(map(holds, points.values())), ", ".join(f"{p}: {r:.3g}" for p, r in points.items())
+
+            judging.order(f"{name} is {side} 1 {where}", [n for n in needs if n.algorithm == name], beside)
 
 
 def distance(ratio: float) -> float:
@@ -58,9 +72,13 @@ def distance(ratio: float) -> float:
 
 def ratios(comparison: Comparison) -> Table:
     """The normalised throughput ratio of the longest run of each point and algorithm."""
+    return _table(longest(comparison).values())
+
+
+def _table(runs: Iterable[Run]) -> Table:
     table: Table = {}
-    for run in longest(comparison).values():
-        table.setdefault(_point(run), {})[run.algorithm] = Flows.of(run).normalised_ratio()
+    for run in runs:
+        table.setdefault(point(run.case), {})[run.algorithm] = Flows.of(run).normalised_ratio()
     return table
 
 
@@ -106,16 +124,16 @@ def bars(table: Table, label: str) -> Figure:
     return figure
 
 
-def _point(run: Run) -> str:
+def point(case: str) -> str:
     """The point of the x-axis: a case's name without the duration."""
-    return run.case.partition(", ")[0]
+    return case.partition(", ")[0]
 
 
 def longest(comparison: Comparison) -> dict[tuple[str, str], Run]:
     """The longest run of each point and algorithm: at full scale the quick cases have run, too."""
     chosen: dict[tuple[str, str], Run] = {}
     for run in comparison.runs:
-        key = (_point(run), run.algorithm)
+        key = (point(run.case), run.algorithm)
         if key not in chosen or run.duration > chosen[key].duration:
             chosen[key] = run
     return chosen

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 
+from farloop import metrics
 from farloop.figures.panels import throughput_panels
-from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.measure import balanced_from, by_algorithm, first, ratio, shares, spread, throughput
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.measure import balanced_from, by_algorithm, lasting, ratio, shares, spread, throughput
+from farloop.papers.schedule import Need, scheduled
 from farloop.results import Comparison, Run
 
 FAIR = (0.8, 1.25)
 """Ratios that count as fair where the paper gives a word and no number."""
+
+BASE, GEMINI_CASE = "0 ms", "4 s"
+"""The cases that are judged: both flows start at 0 s; GEMINI for as long as the paper lets it run."""
+
+HPCC_UNTIL, GEMINI_RUNS = 2.0, 4.0
+"""Seconds for which the paper watches them."""
 
 STARVED = 0.1
 """A flow with less than this part of the throughput is (nearly) starved."""
@@ -25,49 +32,54 @@ AVERAGED = 0.2
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Ratios of all algorithms, Gear's with its spread over the start phases."""
-    claim = claims["gear/fig09"]
-    runs = by_algorithm(comparison)
-    ratios = {name: spread(group, ratio)[0] for name, group in runs.items()}
-    measured: dict[str, Any] = {f"{name}_ratio": value for name, value in ratios.items() if name != "gear"}
-    statements: list[Statement] = []
-    notes = []
-    if "gear" in runs:
-        mean, low, high = spread(runs["gear"], ratio)
-        measured |= {"Gear_ratio": mean, "Gear_ratio_least": low, "Gear_ratio_largest": high}
-        phases = len(runs["gear"])
-        statements.append(
-            near(
-                claim,
-                "Gear_ratio",
-                mean,
-                "Gear's ratio is about 1",
-                f"{phases} start phase(s), {low:.3g} to {high:.3g}",
-            )
-        )
-        if phases < 5:
-            notes.append(f"mean over {phases} start phase(s); the full scale has six")
-    if annulus := first(comparison, "annulus"):
-        statements.append(_within("Annulus is fair", annulus))
-    if hpcc := first(comparison, "hpcc"):
-        since = balanced_from(hpcc, low=CONVERGED[0], high=CONVERGED[1], over=AVERAGED)
-        statements.append(_order("HPCC's intra flow loses", ratio(hpcc) < 1, f"ratio {ratio(hpcc):.3g}"))
-        statements.append(
-            _order("HPCC has not converged by 2 s", since > min(2.0, hpcc.duration), f"converged after {since:.3g} s")
-        )
-    if gemini := first(comparison, "gemini", "4 s") or first(comparison, "gemini"):
-        value = 1 / ratio(gemini) if ratio(gemini) > 0 else float("inf")
-        measured["GEMINI_cross_over_intra"] = value
-        statements.append(_order("GEMINI favours the cross flow", value > 1, f"cross/intra {value:.3g}"))
-        statements.append(
-            near(claim, "GEMINI_cross_over_intra", value, "GEMINI's cross flow gets about 1.3 times as much")
-        )
+    judging = Judging(comparison, claims["gear/fig09"])
+    phases = scheduled(comparison, algorithm="gear")
+    for name, group in by_algorithm(comparison).items():
+        if name != "gear":
+            judging.measure(lambda n, g: {f"{n}_ratio": spread(g, ratio)[0]}, name, group)
+
+    def gear(*runs: Run) -> tuple[float, str]:
+        mean, low, high = spread(runs, ratio)
+        judging.measured |= {"Gear_ratio_least": low, "Gear_ratio_largest": high}
+        return mean, f"{len(runs)} start phase(s), {low:.3g} to {high:.3g}"
+
+    def fair(run: Run) -> tuple[bool, str]:
+        return FAIR[0] <= ratio(run) <= FAIR[1], f"ratio {ratio(run):.3g}"
+
+    def loses(run: Run) -> tuple[bool, str]:
+        return ratio(run) < 1, f"ratio {ratio(run):.3g}"
+
+    def not_converged(run: Run) -> tuple[bool, str]:
+        since = _since(lasting(run, HPCC_UNTIL))
+        return since > HPCC_UNTIL, f"converged after {since:.3g} s"
+
+    def cross_over_intra(run: Run) -> float:
+        return metrics.ratio(1, ratio(run))
+
+    def converged(run: Run) -> float:
+        return _since(lasting(run, GEMINI_RUNS))
+
+    def starved(run: Run, victim: str) -> tuple[bool, str]:
+        share = shares(run, ("intra", "cross"))[victim]
+        return share < STARVED, f"its share is {100 * share:.1f} %"
+
+    judging.near("Gear_ratio", "Gear's ratio is about 1", phases, gear)
+    judging.order("Annulus is fair", [Need(BASE, "annulus")], fair)
+    judging.order("HPCC's intra flow loses", [Need(BASE, "hpcc")], loses)
+    judging.order("HPCC has not converged by 2 s", [Need(BASE, "hpcc")], not_converged)
+    gemini = [Need(GEMINI_CASE, "gemini")]
+    judging.order(
+        "GEMINI favours the cross flow",
+        gemini,
+        lambda run: (cross_over_intra(run) > 1, f"cross/intra {cross_over_intra(run):.3g}"),
+    )
+    text = "GEMINI's cross flow gets about 1.3 times as much"
+    judging.near("GEMINI_cross_over_intra", text, gemini, cross_over_intra)
+    judging.near("GEMINI_converged_s", "GEMINI converges around 2 s", gemini, converged)
     for algorithm, name, victim in (("timely", "TIMELY", "intra"), ("dctcp", "DCTCP", "cross")):
-        if run := first(comparison, algorithm):
-            share = shares(run, ("intra", "cross"))[victim]
-            statements.append(
-                _order(f"{name} nearly starves the {victim} flow", share < STARVED, f"its share is {100 * share:.1f} %")
-            )
-    return [Finding(claim.id, statements, measured, note="; ".join(notes))]
+        text = f"{name} nearly starves the {victim} flow"
+        judging.order(text, [Need(BASE, algorithm)], lambda run, victim=victim: starved(run, victim))
+    return [judging.finding()]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -87,9 +99,6 @@ def _caption(run: Run) -> str:
     return f"{run.algorithm} (ratio {ratio(run):.2f}; {rates} Gbps)"
 
 
-def _within(text: str, run: Run) -> Statement:
-    return _order(text, FAIR[0] <= ratio(run) <= FAIR[1], f"ratio {ratio(run):.3g}")
-
-
-def _order(text: str, holds: bool, evidence: str) -> Statement:
-    return Statement(text, bool(holds), evidence)
+def _since(run: Run) -> float:
+    """When the two rates have converged for good."""
+    return balanced_from(run, low=CONVERGED[0], high=CONVERGED[1], over=AVERAGED)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import throughput_panels
-from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.measure import by_algorithm, first, shares, spread, throughput
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.measure import by_algorithm, lasting, shares, spread, throughput
+from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
 
 FLOWS = ("intra1", "cross", "intra2")
@@ -27,49 +27,39 @@ UNMOVED = 0.1
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Shares while three flows run; for Gear at several phases of the join."""
-    claim = claims["gear/fig10"]
-    runs = by_algorithm(comparison)
-    measured: dict[str, Any] = {}
-    for name, group in runs.items():
-        measured[f"{name}_shares"] = [round(s, 3) for s in shares(group[0], FLOWS, *JOINED).values()]
-    statements: list[Statement] = []
-    note = ""
-    if gear := runs.get("gear"):
-        mean, low, high = spread(gear, _jain)
-        measured |= {"Gear_jain": mean, "Gear_jain_least": low, "Gear_jain_largest": high}
-        statements.append(
-            Statement(
-                "Gear moves all three flows to fair shares",
-                low >= FAIR,
-                f"Jain's index {mean:.3f} ({low:.3f} to {high:.3f} over {len(gear)} phase(s) of the join), fair from {FAIR}",
-            )
+    judging = Judging(comparison, claims["gear/fig10"])
+    phases = scheduled(comparison, algorithm="gear")
+    rivals = [n for n in scheduled(comparison) if n.algorithm != "gear"]
+    for name, group in by_algorithm(comparison).items():
+        judging.measure(_joined, name, group[0])
+
+    def fair(*runs: Run) -> tuple[bool, str]:
+        mean, low, high = spread([lasting(run, JOINED[1]) for run in runs], _jain)
+        judging.measured |= {"Gear_jain": mean, "Gear_jain_least": low, "Gear_jain_largest": high}
+        by_phase = ", ".join(
+            f"{run.case} {'/'.join(f'{100 * s:.0f}' for s in shares(run, FLOWS, *JOINED).values())}" for run in runs
         )
-        note = "shares (intra1, cross, intra2) by phase of the join: " + ", ".join(
-            f"{run.case} {'/'.join(f'{100 * s:.0f}' for s in shares(run, FLOWS, *JOINED).values())}" for run in gear
-        )
-    if hpcc := first(comparison, "hpcc"):
-        change = {f: throughput(hpcc, f, *JOINED) / throughput(hpcc, f, *BEFORE) - 1 for f in ("intra1", "cross")}
-        statements.append(
-            Statement(
-                "in HPCC only the intra flow reacts to the join",
-                abs(change["cross"]) < UNMOVED < abs(change["intra1"]),
-                f"intra {100 * change['intra1']:+.0f} %, cross {100 * change['cross']:+.0f} %",
-            )
-        )
-    rivals = {n: shares(g[0], FLOWS, *JOINED)["cross"] for n, g in runs.items() if n != "gear"}
-    if rivals:
-        name = max(rivals, key=lambda n: rivals[n])
-        measured["rival_cross_share"] = rivals[name]
-        statements.append(
-            near(
-                claim,
-                "rival_cross_share",
-                rivals[name],
-                "one rival lets the cross flow take about 80 %",
-                f"it is {name}",
-            )
-        )
-    return [Finding(claim.id, statements, measured, note=note)]
+        judging.notes.append(f"shares (intra1, cross, intra2) by phase of the join: {by_phase}")
+        told = f"{mean:.3f} ({low:.3f} to {high:.3f} over {len(runs)} phase(s) of the join)"
+        return low >= FAIR, f"Jain's index {told}, fair from {FAIR}"
+
+    def only_intra(run: Run) -> tuple[bool, str]:
+        run = lasting(run, JOINED[1])
+        change = {f: metrics.ratio(throughput(run, f, *JOINED), throughput(run, f, *BEFORE)) - 1 for f in FLOWS[:2]}
+        told = f"intra {100 * change['intra1']:+.0f} %, cross {100 * change['cross']:+.0f} %"
+        return abs(change["cross"]) < UNMOVED < abs(change["intra1"]), told
+
+    def most(*runs: Run) -> tuple[float, str]:
+        found = {run.algorithm: shares(lasting(run, JOINED[1]), FLOWS, *JOINED)["cross"] for run in runs}
+        name = max(found, key=lambda n: found[n])
+        return found[name], f"it is {name}"
+
+    judging.order("Gear moves all three flows to fair shares", phases, fair)
+    judging.order(
+        "in HPCC only the intra flow reacts to the join", [n for n in rivals if n.algorithm == "hpcc"], only_intra
+    )
+    judging.near("rival_cross_share", "one rival lets the cross flow take about 80 %", rivals, most)
+    return [judging.finding()]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -91,6 +81,10 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
             columns=3,
         )
     return pictures
+
+
+def _joined(name: str, run: Run) -> dict[str, list[float]]:
+    return {f"{name}_shares": [round(s, 3) for s in shares(run, FLOWS, *JOINED).values()]}
 
 
 def _jain(run: Run) -> float:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import throughput_panels
-from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import by_algorithm, throughput
+from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
 from farloop.units import seconds
+
+MAIN = "main"
+"""The case with the paper's times."""
 
 FAIR = 0.95
 """Jain's index from which shares count as fair."""
@@ -26,35 +30,36 @@ SLIGHTLY = 3.0
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Least fairness over the phases with two flows or more, and oscillation, per algorithm."""
-    claim = claims["gear/fig11"]
-    runs = {name: _slowest(group) for name, group in by_algorithm(comparison).items()}
-    fairness = {name: _least_jain(run) for name, run in runs.items()}
-    swing = {name: _oscillation(run) for name, run in runs.items()}
-    statements = [
-        Statement(
-            "all algorithms are fair",
-            all(value >= FAIR for value in fairness.values()),
-            "least Jain's index: " + ", ".join(f"{n} {v:.3f}" for n, v in fairness.items()),
-        )
-    ]
-    told = "variation of throughput: " + ", ".join(f"{n} {100 * v:.2g} %" for n, v in swing.items())
-    calm = [swing[n] for n in CALM if n in swing]
-    most = [swing[n] for n in OSCILLATING_MOST if n in swing]
-    if "gear" in swing and calm:
-        statements.append(
-            Statement(
-                "Gear oscillates slightly more than HPCC and GEMINI",
-                max(calm) < swing["gear"] < SLIGHTLY * max(calm),
-                told,
-            )
-        )
-    if most and len(most) < len(swing):
+    judging = Judging(comparison, claims["gear/fig11"])
+    needs = [n for n in scheduled(comparison) if n.case == MAIN] or scheduled(comparison)
+
+    def fair(*runs: Run) -> tuple[bool, str]:
+        fairness = {run.algorithm: _least_jain(run) for run in runs}
+        told = "least Jain's index: " + ", ".join(f"{n} {v:.3f}" for n, v in fairness.items())
+        return all(value >= FAIR for value in fairness.values()), told
+
+    def swings(runs: Iterable[Run]) -> tuple[dict[str, float], str]:
+        swing = {run.algorithm: _oscillation(run) for run in runs}
+        return swing, "variation of throughput: " + ", ".join(f"{n} {100 * v:.2g} %" for n, v in swing.items())
+
+    def slightly_more(*runs: Run) -> tuple[bool, str]:
+        swing, told = swings(runs)
+        calm = max(swing[n] for n in CALM)
+        return calm < swing["gear"] < SLIGHTLY * calm, told
+
+    def most(*runs: Run) -> tuple[bool, str]:
+        swing, told = swings(runs)
         others = max(v for n, v in swing.items() if n not in OSCILLATING_MOST)
-        statements.append(Statement("DCTCP and Annulus oscillate most", min(most) > others, told))
-    measured = {f"{n}_least_jain": v for n, v in fairness.items()} | {f"{n}_variation": v for n, v in swing.items()}
-    duration = min(run.duration for run in runs.values())
-    note = "" if duration >= 7 else f"joins and departures {7 / duration:.0f} times as fast as in the paper"
-    return [Finding(claim.id, statements, measured, note=note)]
+        return min(swing[n] for n in OSCILLATING_MOST) > others, told
+
+    judging.order("all algorithms are fair", needs, fair)
+    compared = [n for n in needs if n.algorithm in ("gear", *CALM)]
+    judging.order("Gear oscillates slightly more than HPCC and GEMINI", compared, slightly_more)
+    judging.order("DCTCP and Annulus oscillate most", needs, most)
+    judging.measure(lambda: {f"{r.algorithm}_least_jain": _least_jain(r) for r in judging.have(needs)})
+    judging.measure(lambda: {f"{r.algorithm}_variation": _oscillation(r) for r in judging.have(needs)})
+    fast = needs and needs[0].case != MAIN
+    return [judging.finding(note="joins and departures 5 times as fast as in the paper" if fast else "")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

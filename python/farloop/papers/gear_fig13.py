@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
 from farloop.figures.panels import throughput_panels
-from farloop.papers.claims import Claim, Finding, Statement
-from farloop.papers.measure import ratio, shares, spread
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.measure import lasting, ratio, shares, spread
+from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
 
 FAIR = (0.8, 1.25)
@@ -24,32 +24,35 @@ SIGNIFICANT = 0.1
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Ratios once settled, as means over the seeds of the background traffic."""
-    runs = _by_strategy(comparison)
-    measured: dict[str, Any] = {}
-    for strategy, group in runs.items():
-        mean, low, high = spread(group, _settled)
-        measured |= {f"ratio, {strategy}": mean, f"ratio, {strategy}, least": low, f"ratio, {strategy}, largest": high}
-        measured[f"cross share, {strategy}"] = spread(group, _cross_share)[0]
-    statements = []
-    if "all" in runs:
-        group = runs["all"]
-        mean, low, high = spread(group, _settled)
-        statements.append(
-            Statement(
-                "with all entries both flows have fair shares from 0.5 s on",
-                FAIR[0] <= mean <= FAIR[1],
-                f"ratio {mean:.3g} ({low:.3g} to {high:.3g} over {len(group)} seed(s))",
-            )
+    judging = Judging(comparison, claims["gear/fig13"])
+    for strategy, group in _by_strategy(comparison).items():
+        judging.measure(lambda s, g: {f"ratio, {s}": spread(g, _settled)[0]}, strategy, group)
+        judging.measure(lambda s, g: {f"cross share, {s}": spread(g, _cross_share)[0]}, strategy, group)
+    needs = {s: [n for n in scheduled(comparison) if n.case.partition(", ")[0] == s] for s in ("all", "longest queue")}
+
+    def fair(*runs: Run) -> tuple[bool, str]:
+        mean, low, high = spread(runs, _settled)
+        return FAIR[0] <= mean <= FAIR[1], f"ratio {mean:.3g} ({low:.3g} to {high:.3g} over {len(runs)} seed(s))"
+
+    def differ(runs: Sequence[Run]) -> tuple[float, str]:
+        full, longest = (
+            spread([r for r in runs if r.case.partition(", ")[0] == s], _cross_share)[0]
+            for s in ("all", "longest queue")
         )
-    if "all" in runs and "longest queue" in runs:
-        full, longest = (spread(runs[s], _cross_share)[0] for s in ("all", "longest queue"))
         evidence = f"share of the cross flow {100 * full:.1f} % with all entries, {100 * longest:.1f} % with one"
-        statements += [
-            Statement("with the longest queue's entry alone the cross flow takes more", longest > full, evidence),
-            Statement("the difference is not significant", abs(longest - full) < SIGNIFICANT, evidence),
-        ]
-    note = f"{max(map(len, runs.values()), default=0)} seed(s) of the background traffic, from {SETTLED} s on"
-    return [Finding(claims["gear/fig13"].id, statements, measured, note=note)]
+        return longest - full, evidence
+
+    both = [*needs["all"], *needs["longest queue"]]
+    judging.order("with all entries both flows have fair shares from 0.5 s on", needs["all"], fair)
+    judging.order(
+        "with the longest queue's entry alone the cross flow takes more",
+        both,
+        lambda *runs: (differ(runs)[0] > 0, differ(runs)[1]),
+    )
+    judging.order(
+        "the difference is not significant", both, lambda *runs: (abs(differ(runs)[0]) < SIGNIFICANT, differ(runs)[1])
+    )
+    return [judging.finding(note=f"from {SETTLED} s on")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -66,18 +69,13 @@ def _by_strategy(comparison: Comparison) -> dict[str, list[Run]]:
     return groups
 
 
-def _start(run: Run) -> float:
-    """A run shorter than the settling time is measured over its second half."""
-    return min(SETTLED, run.duration / 2)
-
-
 def _settled(run: Run) -> float:
-    return ratio(run, _start(run))
+    return ratio(lasting(run, SETTLED), SETTLED)
 
 
 def _cross_share(run: Run) -> float:
-    return shares(run, ("intra", "cross"), _start(run))["cross"]
+    return shares(lasting(run, SETTLED), ("intra", "cross"), SETTLED)["cross"]
 
 
 def _caption(run: Run) -> str:
-    return f"{run.case.partition(', ')[0]} (ratio {_settled(run):.2f})"
+    return f"{run.case.partition(', ')[0]} (ratio {ratio(run, SETTLED):.2f})"

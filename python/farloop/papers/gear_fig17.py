@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import throughput_panels
-from farloop.papers.claims import Claim, Finding, Statement
-from farloop.papers.measure import first, throughput
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.measure import lasting, throughput
+from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
 
 RACK_A = ("intra-a1", "intra-a2", "cross-a1", "cross-a2")
@@ -32,37 +32,43 @@ FAIR_SHARE = 25e9
 """A quarter of the uplink, in bit/s."""
 
 STARVED = 0.1
-"""Flows with less than this part of a fair share are starved."""
+"""Cross flows with less than this part of a fair share, and of what the intra flows have, are starved."""
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Fairness before and after the bottleneck moves; what is left to the cross flows under Poseidon."""
-    claim = claims["gear/fig17"]
-    measured: dict[str, Any] = {}
-    statements = []
+    judging = Judging(comparison, claims["gear/fig17"])
     for run in comparison.runs:
-        for phase, flows, (start, end) in (("rack a", RACK_A, _early(run)), ("end", ALL, _late(run))):
+        for phase, flows, window in (("rack a", RACK_A, EARLY), ("end", ALL, _late(run))):
             for kind in ("intra", "cross"):
-                rate = _mean(run, [f for f in flows if f.startswith(kind)], start, end)
-                measured[f"{run.label}, {phase}: mean {kind} (Gbps)"] = rate / 1e9
-    if gear := first(comparison, "gear", "to 6 s") or first(comparison, "gear"):
-        for text, flows, window in (
-            ("Gear converges quickly while the bottleneck has telemetry", RACK_A, _early(gear)),
-            ("Gear converges eventually when the bottleneck has none", ALL, _late(gear)),
-        ):
-            index = _jain(gear, flows, *window)
-            rates = "/".join(f"{throughput(gear, f, *window) / 1e9:.1f}" for f in flows)
-            evidence = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
-            statements.append(Statement(text, index >= FAIR, evidence))
-        paused = gear.summary["pfc"]["paused"]
-        statements.append(
-            Statement("PFC presses the congestion back", paused > 0, f"ports were paused for {paused:.3g} s in total")
-        )
-    if poseidon := first(comparison, "poseidon-partial"):
-        rate = _mean(poseidon, [f for f in RACK_A if f.startswith("cross")], *_early(poseidon))
-        evidence = f"{rate / 1e9:.3g} Gbps each, a fair share is {FAIR_SHARE / 1e9:g} Gbps"
-        statements.append(Statement("Poseidon starves the cross flows", rate < STARVED * FAIR_SHARE, evidence))
-    return [Finding(claim.id, statements, measured)]
+                name = f"{run.label}, {phase}: mean {kind} (Gbps)"
+                judging.measure(lambda n, *of: {n: _mean(*of) / 1e9}, name, run, _of(flows, kind), *window)
+    gear = scheduled(comparison, algorithm="gear")[-1:]
+    poseidon = scheduled(comparison, algorithm="poseidon-partial")[:1]
+
+    def fair(run: Run, flows: tuple[str, ...], window: tuple[float, float]) -> tuple[bool, str]:
+        index = _jain(lasting(run, window[1]), flows, *window)
+        rates = "/".join(f"{throughput(run, f, *window) / 1e9:.1f}" for f in flows)
+        told = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
+        return index >= FAIR, told
+
+    def paused(run: Run) -> tuple[bool, str]:
+        total = run.summary["pfc"]["paused"]
+        return total > 0, f"ports were paused for {total:.3g} s in total"
+
+    def starved(run: Run) -> tuple[bool, str]:
+        run = lasting(run, EARLY[1])
+        intra, cross = (_mean(run, _of(RACK_A, kind), *EARLY) for kind in ("intra", "cross"))
+        told = f"cross {cross / 1e9:.3g}, intra {intra / 1e9:.3g} Gbps each, a fair share is {FAIR_SHARE / 1e9:g} Gbps"
+        return cross < STARVED * FAIR_SHARE and cross < STARVED * intra, told
+
+    text = "Gear converges quickly while the bottleneck has telemetry"
+    judging.order(text, gear, lambda run: fair(run, RACK_A, EARLY))
+    text = "Gear converges eventually when the bottleneck has none"
+    judging.order(text, gear, lambda run: fair(run, ALL, _late(lasting(run, JOIN + LAST))))
+    judging.order("PFC presses the congestion back", gear, paused)
+    judging.order("Poseidon starves the cross flows, and not the intra flows", poseidon, starved)
+    return [judging.finding()]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -72,13 +78,12 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return {"fig17": throughput_panels(runs, "Telemetry at top-of-rack switches only", columns=2)}
 
 
-def _early(run: Run) -> tuple[float, float]:
-    """A run that ends before then is measured over its second half."""
-    return EARLY if run.duration >= JOIN else (run.duration / 2, run.duration)
-
-
 def _late(run: Run) -> tuple[float, float]:
-    return max(run.duration - LAST, run.duration / 2), run.duration
+    return run.duration - LAST, run.duration
+
+
+def _of(flows: Sequence[str], kind: str) -> list[str]:
+    return [f for f in flows if f.startswith(kind)]
 
 
 def _jain(run: Run, flows: tuple[str, ...], start: float, end: float) -> float:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
-from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.testbed import COLOURS, Completion, Losses, bars, legend, longest, named, said
-from farloop.results import Comparison
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import Need, scheduled
+from farloop.papers.testbed import COLOURS, SCHEMES, Completion, Losses, bars, legend, longest, named, said
+from farloop.results import Comparison, Run
 
 INSIDE = 0.8
 """More than this part of the losses is inside the datacenters (§II-B)."""
@@ -25,58 +25,84 @@ MANY = 1e-3
 QUEUED = ("Cubic", "Cubic+ECN", "DCTCP")
 """Schemes without a signal from the WAN but loss."""
 
+MARKED = ("Cubic+ECN", "DCTCP")
+"""Schemes that answer to marks."""
+
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Small and large flows against Vegas, losses by place, with and without the WAN's delay."""
-    claim = claims["gemini/fig04-table2"]
+    judging = Judging(comparison, claims["gemini/fig04-table2"])
     far, near_by = longest(named(comparison, "10 ms")), longest(named(comparison, "0 ms"))
     cells = {name: Completion.of(run).cells() for name, run in far.items()}
     losses = {name: Losses.of(run) for name, run in far.items()}
     local = {name: Losses.of(run) for name, run in near_by.items()}
-    measured: dict[str, Any] = {f"{n}, {c} (s)": v for n, row in cells.items() for c, v in row.items()}
-    measured |= {f"{n}, loss in DCN": x.dcn for n, x in losses.items()}
-    measured |= {f"{n}, loss in WAN": x.wan for n, x in losses.items()}
-    measured |= {f"{n}, loss in DCN without WAN delay": x.dcn for n, x in local.items()}
-    statements: list[Statement] = []
-    large = {n: cells[n]["large, average"] for n in cells}
-    if "Vegas" in cells:
-        for name in [n for n in (*QUEUED, "BBR") if n in cells]:
-            over = {c: metrics.ratio(cells[name][c], cells["Vegas"][c]) for c in ("small, average", "small, p99")}
-            text = f"{name}: small flows are slower than with Vegas, on average and at the 99th percentile"
-            statements.append(Statement(text, all(r > 1 for r in over.values()), f"over Vegas: {said(over)}"))
-        slowest = max(large, key=lambda n: large[n])
-        statements.append(Statement("Vegas has the slowest large flows", slowest == "Vegas", f"s: {said(large)}"))
-    if "Vegas" in cells and "Vegas-10" in cells:
+    judging.measure(lambda: {f"{n}, {c} (s)": v for n, row in cells.items() for c, v in row.items()})
+    judging.measure(lambda: {f"{n}, loss in DCN": x.dcn for n, x in losses.items()})
+    judging.measure(lambda: {f"{n}, loss in WAN": x.wan for n, x in losses.items()})
+    judging.measure(lambda: {f"{n}, loss in DCN without WAN delay": x.dcn for n, x in local.items()})
+    needs = {"10 ms": _needs(comparison, "10 ms"), "0 ms": _needs(comparison, "0 ms")}
+    all_far = [n for found in needs["10 ms"].values() for n in found]
+
+    def of(*names: str) -> list[Need]:
+        return [n for name in names for n in needs["10 ms"].get(name, [])]
+
+    def slower(name: str) -> tuple[bool, str]:
+        over = {c: metrics.ratio(cells[name][c], cells["Vegas"][c]) for c in ("small, average", "small, p99")}
+        return all(r > 1 for r in over.values()), f"over Vegas: {said(over)}"
+
+    for name in (*QUEUED, "BBR"):
+        text = f"{name}: small flows are slower than with Vegas, on average and at the 99th percentile"
+        judging.order(text, of(name, "Vegas"), lambda *_, name=name: slower(name))
+
+    def slowest(*_: Run) -> tuple[bool, str]:
+        large = {n: cells[n]["large, average"] for n in cells}
+        return max(large, key=lambda n: large[n]) == "Vegas", f"s: {said(large)}"
+
+    judging.order("Vegas has the slowest large flows", all_far, slowest)
+
+    def scaled(*_: Run) -> tuple[bool, str]:
         over = {c: metrics.ratio(cells["Vegas-10"][c], cells["Vegas"][c]) for c in ("large, average", "small, average")}
-        text = "Vegas-10 speeds up large flows and slows down small ones"
-        holds = over["large, average"] < 1 < over["small, average"]
-        statements.append(Statement(text, holds, f"over Vegas: {said(over)}"))
-    if "BBR" in losses:
-        measured["bbr_loss"] = losses["BBR"].total
-        text = "BBR loses more than 0.1 %"
-        statements.append(
-            Statement(text, measured["bbr_loss"] > MANY, f"{100 * measured['bbr_loss']:.3g} %", number=True)
-        )
-    shares = {n: x.share for n, x in losses.items() if x.total > 0}
-    text = "more than 80 % of the losses are inside the datacenters"
-    statements.append(Statement(text, bool(shares) and all(s > INSIDE for s in shares.values()), said(shares)))
-    if "Cubic paced" in losses:
-        measured["cubic_paced_loss"] = losses["Cubic paced"].dcn
-        statements.append(
-            near(
-                claim,
-                "cubic_paced_loss",
-                losses["Cubic paced"].dcn,
-                "Cubic with pacing loses as much inside datacenters",
-            )
-        )
-    marked = {n: x.dcn for n, x in local.items() if n in ("Cubic+ECN", "DCTCP")}
-    if marked:
-        text = "without the WAN's delay schemes with ECN lose less than 1e-4 inside datacenters"
-        statements.append(Statement(text, all(x < FEW for x in marked.values()), said(marked)))
+        return over["large, average"] < 1 < over["small, average"], f"over Vegas: {said(over)}"
+
+    judging.order("Vegas-10 speeds up large flows and slows down small ones", of("Vegas", "Vegas-10"), scaled)
+
+    def bbr(*_: Run) -> tuple[bool, str]:
+        judging.measured["bbr_loss"] = losses["BBR"].total
+        return losses["BBR"].total > MANY, f"{100 * losses['BBR'].total:.3g} %"
+
+    judging.order("BBR loses more than 0.1 %", of("BBR"), bbr, number=True)
+
+    def inside(*_: Run) -> tuple[bool, str]:
+        shares = {n: x.share for n, x in losses.items() if x.total > 0}
+        return bool(shares) and all(s > INSIDE for s in shares.values()), said(shares)
+
+    judging.order("more than 80 % of the losses are inside the datacenters", all_far, inside)
+    judging.near(
+        "cubic_paced_loss",
+        "Cubic with pacing loses as much inside datacenters",
+        of("Cubic paced"),
+        lambda *_: losses["Cubic paced"].dcn,
+    )
+
+    def marked(*_: Run) -> tuple[bool, str]:
+        lost = {n: local[n].dcn for n in MARKED}
+        return all(x < FEW for x in lost.values()), said(lost)
+
+    text = "without the WAN's delay schemes with ECN lose less than 1e-4 inside datacenters"
+    judging.order(text, [n for name in MARKED for n in needs["0 ms"].get(name, [])], marked)
     unfinished = {n: Completion.of(run).unfinished for n, run in far.items()}
-    note = f"flows: {', '.join(f'{n} {run.flows.num_rows}' for n, run in far.items())}; unfinished: {said(unfinished, 'd')}"
-    return [Finding(claim.id, statements, measured, note=note)]
+    flows = ", ".join(f"{n} {run.flows.num_rows}" for n, run in far.items())
+    return [judging.finding(note=f"flows: {flows}; unfinished: {said(unfinished, 'd')}")]
+
+
+def _needs(comparison: Comparison, prefix: str) -> dict[str, list[Need]]:
+    """The longest run of each scheme that the figure schedules."""
+    needs: dict[str, list[Need]] = {}
+    for need in scheduled(comparison, prefix=prefix):
+        name = "Cubic paced" if "Cubic paced" in need.case else SCHEMES.get(need.algorithm, need.algorithm)
+        if name not in needs or "200 s" in need.case:
+            needs[name] = [need]
+    return needs
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

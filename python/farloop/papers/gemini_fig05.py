@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import scheduled
 from farloop.papers.testbed import base_round_trip, rates, round_trip, said
 from farloop.results import Comparison, Run
 
@@ -29,31 +29,39 @@ Points = dict[int, tuple[float, float]]
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Throughput and inflation of the round-trip time for each threshold."""
-    claim = claims["gemini/fig05"]
-    measured: dict[str, Any] = {}
-    statements: list[Statement] = []
-    for where in ("intra", "inter"):
-        points = sweep(comparison, where, "dctcp")
-        measured |= {f"{where}, K = {k}: throughput (Mbps)": t / 1e6 for k, (t, _) in points.items()}
-        measured |= {f"{where}, K = {k}: RTT over base": r for k, (_, r) in points.items()}
-        if len(points) < 2:
-            continue
-        least, most = min(points), max(points)
-        part = metrics.ratio(points[least][0], max(t for t, _ in points.values()))
-        if where == "intra":
-            text = f"flows inside the datacenter keep their throughput at K = {least}"
-            statements.append(Statement(text, part >= FULL, f"{part:.3f} of the largest, from {FULL}"))
-            growing = [points[k][1] for k in sorted(points)]
-            text = "their round-trip time grows with K"
-            evidence = said({f"K = {k}:": r for k, (_, r) in points.items()})
-            statements.append(Statement(text, growing == sorted(growing), f"over the base: {evidence}"))
-        else:
-            text = f"flows across lose throughput at K = {least}"
-            statements.append(Statement(text, part <= LOW, f"{part:.3f} of the largest, up to {LOW}"))
-            large = metrics.ratio(points[most][0], max(t for t, _ in points.values()))
-            text = f"flows across have full throughput at K = {most}"
-            statements.append(Statement(text, large >= FULL, f"{large:.3f} of the largest, from {FULL}"))
-    return [Finding(claim.id, statements, measured, note="eight flows; throughput is payload")]
+    judging = Judging(comparison, claims["gemini/fig05"])
+    points = {where: sweep(comparison, where, "dctcp") for where in ("intra", "inter")}
+    for where, found in points.items():
+        judging.measured |= {f"{where}, K = {k}: throughput (Mbps)": t / 1e6 for k, (t, _) in found.items()}
+        judging.measured |= {f"{where}, K = {k}: RTT over base": r for k, (_, r) in found.items()}
+    intra, inter = (scheduled(comparison, algorithm="dctcp", prefix=f"{w}, ") for w in ("intra", "inter"))
+
+    def part(where: str, pick: Callable[[Iterable[int]], int]) -> float:
+        found = points[where]
+        return metrics.ratio(found[pick(found)][0], max(t for t, _ in found.values()))
+
+    def keep(*_: Run) -> tuple[bool, str]:
+        found = part("intra", min)
+        return found >= FULL, f"{found:.3f} of the largest, from {FULL}"
+
+    def growing(*_: Run) -> tuple[bool, str]:
+        row = {k: r for k, (_, r) in sorted(points["intra"].items())}
+        values = list(row.values())
+        return values == sorted(values), f"over the base: {said({f'K = {k}:': r for k, r in row.items()})}"
+
+    def lose(*_: Run) -> tuple[bool, str]:
+        found = part("inter", min)
+        return found <= LOW, f"{found:.3f} of the largest, up to {LOW}"
+
+    def full(*_: Run) -> tuple[bool, str]:
+        found = part("inter", max)
+        return found >= FULL, f"{found:.3f} of the largest, from {FULL}"
+
+    judging.order("flows inside the datacenter keep their throughput at the smallest K", intra, keep)
+    judging.order("their round-trip time grows with K", intra, growing)
+    judging.order("flows across lose throughput at the smallest K", inter, lose)
+    judging.order("flows across have full throughput at the largest K", inter, full)
+    return [judging.finding(note="eight flows; throughput is payload")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

@@ -3,50 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement, near
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import scheduled
 from farloop.papers.testbed import Completion, Losses, arrivals
 from farloop.results import Comparison, Run
+
+LEAST, MOST = 1, 20
+"""The scales that are compared: Vegas as it is, and the largest of the figure."""
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Throughput of large flows and losses inside datacenters, least against largest scale."""
-    claim = claims["gemini/fig06"]
+    judging = Judging(comparison, claims["gemini/fig06"])
+    claim = judging.claim
     runs = by_scale(comparison)
     large = {n: Completion.of(run).cells()["large, average"] for n, run in runs.items()}
     lost = {n: Losses.of(run).dcn for n, run in runs.items()}
-    measured: dict[str, Any] = {f"N = {n}: large, average (s)": v for n, v in large.items()}
-    measured |= {f"N = {n}: loss in DCN": v for n, v in lost.items()}
-    statements: list[Statement] = []
-    if len(runs) > 1:
-        least, most = min(runs), max(runs)
-        gain = metrics.ratio(large[least], large[most])
-        loss = metrics.ratio(lost[most], lost[least])
-        measured |= {"throughput_gain": gain, "loss_gain": loss}
-        more = f"{lost[least]:.2g} to {lost[most]:.2g}"
-        statements = [
-            Statement(f"large flows are faster with N = {most} than with N = {least}", gain > 1, f"{gain:.3g} times"),
-            Statement(f"more is lost inside datacenters with N = {most}", lost[most] > lost[least], more),
-            near(
-                claim,
-                "throughput_gain",
-                gain,
-                f"large flows have {claim.paper['throughput_gain']:g} times the throughput",
-            ),
-            Statement(
-                f"more than {claim.paper['loss_gain']:g} times the losses inside datacenters",
-                loss > claim.paper["loss_gain"],
-                f"{more}: {loss:.3g} times" if lost[least] > 0 else more,
-                number=True,
-            ),
-        ]
-    return [Finding(claim.id, statements, measured)]
+    judging.measure(lambda: {f"N = {n}: large, average (s)": v for n, v in large.items()})
+    judging.measure(lambda: {f"N = {n}: loss in DCN": v for n, v in lost.items()})
+    planned = {_scale(need.case): need for need in scheduled(comparison)}
+    needs = [planned[n] for n in (LEAST, MOST) if n in planned]
+
+    def faster(*_: Run) -> tuple[bool, str]:
+        gain = metrics.ratio(large[LEAST], large[MOST])
+        return gain > 1, f"{gain:.3g} times"
+
+    def more(*_: Run) -> tuple[bool, str]:
+        return lost[MOST] > lost[LEAST], f"{lost[LEAST]:.2g} to {lost[MOST]:.2g}"
+
+    def many(*_: Run) -> tuple[bool, str]:
+        loss = metrics.ratio(lost[MOST], lost[LEAST])
+        judging.measured["loss_gain"] = loss
+        evidence = f"{lost[LEAST]:.2g} to {lost[MOST]:.2g}"
+        return loss > claim.paper["loss_gain"], f"{evidence}: {loss:.3g} times" if lost[LEAST] > 0 else evidence
+
+    judging.order(f"large flows are faster with N = {MOST} than with N = {LEAST}", needs, faster)
+    judging.order(f"more is lost inside datacenters with N = {MOST}", needs, more)
+    judging.near(
+        "throughput_gain",
+        f"large flows have {claim.paper['throughput_gain']:g} times the throughput",
+        needs,
+        lambda *_: metrics.ratio(large[LEAST], large[MOST]),
+    )
+    text = f"more than {claim.paper['loss_gain']:g} times the losses inside datacenters"
+    judging.order(text, needs, many, number=True)
+    return [judging.finding()]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -70,7 +77,14 @@ def by_scale(comparison: Comparison) -> dict[int, Run]:
     """The longest run for each scale, from their cases "N = SCALE"."""
     runs: dict[int, Run] = {}
     for run in comparison.runs:
-        scale = int(run.case.removeprefix("N = ").partition(",")[0])
+        scale = _scale(run.case)
+        if scale is None:
+            continue
         if scale not in runs or arrivals(run) > arrivals(runs[scale]):
             runs[scale] = run
     return dict(sorted(runs.items()))
+
+
+def _scale(case: str) -> int | None:
+    number = case.removeprefix("N = ").partition(",")[0]
+    return int(number) if number.isdigit() else None

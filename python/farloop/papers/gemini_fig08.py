@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
-from farloop.papers.claims import Claim, Finding, Statement, near
+from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.gemini_fig05 import sweep
+from farloop.papers.schedule import Need, scheduled
 from farloop.papers.testbed import SCHEMES, bars, legend, said
-from farloop.results import Comparison
+from farloop.results import Comparison, Run
 
 AT_LEAST = 0.998
 """GEMINI's throughput over DCTCP's that counts as at least the same: both fill the link to within this."""
@@ -26,39 +26,45 @@ LITTLE = 0.05
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Throughputs and their ratio for each threshold."""
-    claim = claims["gemini/fig08"]
+    judging = Judging(comparison, claims["gemini/fig08"])
     tables = {w: {a: sweep(comparison, w, a) for a in ("gemini", "dctcp")} for w in ("inter", "intra")}
-    measured: dict[str, Any] = {
-        f"{SCHEMES[a]}, {w}, K = {k}: throughput (Mbps)": t / 1e6
-        for w, table in tables.items()
-        for a, points in table.items()
-        for k, (t, _) in points.items()
-    }
+    judging.measure(
+        lambda: {
+            f"{SCHEMES[a]}, {w}, K = {k}: throughput (Mbps)": t / 1e6
+            for w, table in tables.items()
+            for a, points in table.items()
+            for k, (t, _) in points.items()
+        }
+    )
     gain = {w: gains(table) for w, table in tables.items()}
-    statements: list[Statement] = []
-    if gain["inter"]:
+    inter, intra = (scheduled(comparison, prefix=f"{w}, ") for w in ("inter", "intra"))
+    own = [n for n in inter if n.algorithm == "gemini"]
+
+    def at_least(*_: Run) -> tuple[bool, str]:
         evidence = said({f"K = {k}:": g for k, g in gain["inter"].items()}, ".4f")
-        text = "GEMINI has at least DCTCP's throughput at every K"
-        statements.append(Statement(text, min(gain["inter"].values()) >= AT_LEAST, f"GEMINI over DCTCP: {evidence}"))
-        measured["max_gain"] = max(gain["inter"].values())
-        statements.append(near(claim, "max_gain", measured["max_gain"], "up to 1.49 times DCTCP's throughput"))
-    for algorithm in ("gemini", "dctcp"):
-        points = tables["inter"][algorithm]
-        if 320 in points:
-            name = f"{algorithm}_mbps_k320"
-            measured[name] = points[320][0] / 1e6
-            statements.append(near(claim, name, measured[name], f"{SCHEMES[algorithm]} at K = 320 (Mbps)"))
-    points = tables["inter"]["gemini"]
-    if 100 in points:
+        return min(gain["inter"].values()) >= AT_LEAST, f"GEMINI over DCTCP: {evidence}"
+
+    def undegraded(*_: Run) -> tuple[bool, str]:
+        points = tables["inter"]["gemini"]
         part = metrics.ratio(points[100][0], points[max(points)][0])
-        text = "GEMINI's throughput is not degraded at K = 100"
-        statements.append(Statement(text, part >= UNDEGRADED, f"{part:.4f} of that at K = {max(points)}"))
-    if gain["intra"]:
+        return part >= UNDEGRADED, f"{part:.4f} of that at K = {max(points)}"
+
+    def little(*_: Run) -> tuple[bool, str]:
         evidence = said({f"K = {k}:": g for k, g in gain["intra"].items()}, ".4f")
-        text = "little difference for flows inside the datacenter"
-        small = all(abs(g - 1) <= LITTLE for g in gain["intra"].values())
-        statements.append(Statement(text, small, f"GEMINI over DCTCP: {evidence}"))
-    return [Finding(claim.id, statements, measured, note="eight flows; throughput is payload, 941 Mbps at most")]
+        return all(abs(g - 1) <= LITTLE for g in gain["intra"].values()), f"GEMINI over DCTCP: {evidence}"
+
+    judging.order("GEMINI has at least DCTCP's throughput at every K", inter, at_least)
+    judging.near("max_gain", "up to 1.49 times DCTCP's throughput", inter, lambda *_: max(gain["inter"].values()))
+    for algorithm in ("gemini", "dctcp"):
+        judging.near(
+            f"{algorithm}_mbps_k320",
+            f"{SCHEMES[algorithm]} at K = 320 (Mbps)",
+            [n for n in inter if n == Need("inter, K = 320", algorithm)],
+            lambda *_, a=algorithm: tables["inter"][a][320][0] / 1e6,
+        )
+    judging.order("GEMINI's throughput is not degraded at K = 100", own, undegraded)
+    judging.order("little difference for flows inside the datacenter", intra, little)
+    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
 
 
 def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, float]:

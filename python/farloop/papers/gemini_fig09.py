@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.measure import first
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import Need, scheduled
 from farloop.papers.testbed import rates, round_trip, said
 from farloop.results import Comparison, Run
 
@@ -26,42 +25,42 @@ FAR = "base RTT 100 ms"
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Round-trip times and throughputs of the sweep, of Cubic, and at ten times the base round-trip time."""
-    claim = claims["gemini/fig09"]
-    points = sweep(comparison)
-    measured: dict[str, Any] = {f"{c}: throughput (Mbps)": t / 1e6 for c, (_, t) in points.items()}
-    measured |= {f"{c}: RTT (ms)": 1e3 * r for c, (r, _) in points.items()}
-    statements: list[Statement] = []
-    if points:
-        highest = max(points, key=lambda c: points[c][0])
-        best = max(t for _, t in points.values())
-        parts = {c: metrics.ratio(t, best) for c, (_, t) in points.items()}
-        measured["gemini_rtt_ms"] = 1e3 * points[highest][0]
-        statements += [
-            Statement("throughput is nearly full", all(p >= NEARLY_FULL for p in parts.values()), said(parts)),
-            near(
-                claim, "gemini_rtt_ms", measured["gemini_rtt_ms"], "the largest average RTT is 16 ms", f"at {highest}"
-            ),
-        ]
-    if len(points) > 1:
-        at = "T = 8 ms, beta = 0.2"
-        statements.append(Statement(f"it is at {at}", highest == at, f"at {highest}"))
-        text = "a lower T lowers the RTT"
-        lower = [pairs(points, beta) for beta in sorted({c.rpartition(" ")[2] for c in points})]
-        holds = all(row == sorted(row) for row in lower)
-        statements.append(Statement(text, holds, said({c: 1e3 * r for c, (r, _) in points.items()})))
-    if cubic := first(comparison, "cubic"):
-        rtt = 1e3 * measure(cubic)[0]
-        measured |= {"cubic_rtt_ms": rtt, "Cubic: throughput (Mbps)": measure(cubic)[1] / 1e6}
-        statements.append(near(claim, "cubic_rtt_ms", rtt, "Cubic's average RTT is about 100 ms"))
-        if points:
-            text = "GEMINI's RTT is far below Cubic's"
-            holds = all(1e3 * r < rtt / 2 for r, _ in points.values())
-            statements.append(Statement(text, holds, f"{measured['gemini_rtt_ms']:.3g} against {rtt:.3g} ms"))
-    if far := first(comparison, "gemini", FAR):
-        measured["mbps_at_100ms"] = measure(far)[1] / 1e6
-        text = "857 Mbps at a base RTT of 100 ms"
-        statements.append(near(claim, "mbps_at_100ms", measured["mbps_at_100ms"], text))
-    return [Finding(claim.id, statements, measured, note="eight flows; throughput is payload, 941 Mbps at most")]
+    judging = Judging(comparison, claims["gemini/fig09"])
+    swept = scheduled(comparison, algorithm="gemini", prefix="T = ")
+    cubic, far = scheduled(comparison, algorithm="cubic"), [Need(FAR, "gemini")]
+    judging.measure(lambda: {f"{c}: throughput (Mbps)": t / 1e6 for c, (_, t) in sweep(comparison).items()})
+    judging.measure(lambda: {f"{c}: RTT (ms)": 1e3 * r for c, (r, _) in sweep(comparison).items()})
+
+    def nearly_full(*runs: Run) -> tuple[bool, str]:
+        rates = {run.case: measure(run)[1] for run in runs}
+        parts = {c: metrics.ratio(t, max(rates.values())) for c, t in rates.items()}
+        return all(p >= NEARLY_FULL for p in parts.values()), said(parts)
+
+    def largest(*runs: Run) -> tuple[float, str]:
+        points = {run.case: measure(run)[0] for run in runs}
+        highest = max(points, key=lambda c: points[c])
+        return 1e3 * points[highest], f"at {highest}"
+
+    def lower(*runs: Run) -> tuple[bool, str]:
+        points = {run.case: measure(run) for run in runs}
+        rows = [pairs(points, beta) for beta in sorted({c.rpartition(" ")[2] for c in points})]
+        return all(row == sorted(row) for row in rows), said({c: 1e3 * r for c, (r, _) in points.items()})
+
+    def below(reference: Run, *runs: Run) -> tuple[bool, str]:
+        rtt, most = measure(reference)[0], max(measure(run)[0] for run in runs)
+        return most < rtt / 2, f"{1e3 * most:.3g} against {1e3 * rtt:.3g} ms"
+
+    at = "T = 8 ms, beta = 0.2"
+    judging.order("throughput is nearly full", swept, nearly_full)
+    judging.near("gemini_rtt_ms", "the largest average RTT is 16 ms", swept, largest)
+    judging.order(f"it is at {at}", swept, lambda *runs: (largest(*runs)[1] == f"at {at}", largest(*runs)[1]))
+    judging.order("a lower T lowers the RTT", swept, lower)
+    judging.near("cubic_rtt_ms", "Cubic's average RTT is about 100 ms", cubic, lambda run: 1e3 * measure(run)[0])
+    judging.order("GEMINI's RTT is far below Cubic's", [*cubic, *swept], below)
+    judging.near("mbps_at_100ms", "857 Mbps at a base RTT of 100 ms", far, lambda run: measure(run)[1] / 1e6)
+    for run in judging.have(cubic):
+        judging.measured["Cubic: throughput (Mbps)"] = measure(run)[1] / 1e6
+    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,7 +10,8 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement, near
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import scheduled
 from farloop.papers.testbed import COLOURS, SCHEMES, Floats, legend, said, spans
 from farloop.results import Comparison, Run
 
@@ -27,30 +27,30 @@ FAIR = 0.99
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Average of Jain's index while all groups run."""
-    claim = claims["gemini/fig10"]
-    index = {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in comparison.runs}
-    measured: dict[str, Any] = dict(index)
-    measured |= {
-        f"{SCHEMES.get(run.algorithm, run.algorithm)}, Mbps by group at 100-150 s": [
-            round(g / 1e6, 1) for g in group_rates(run, *TOGETHER)
-        ]
-        for run in comparison.runs
-    }
-    statements: list[Statement] = []
-    if "GEMINI" in index:
-        own = index["GEMINI"]
-        rivals = {n: v for n, v in index.items() if n != "GEMINI"}
-        text = f"GEMINI's index is at least {FAIR:g}"
-        statements.append(Statement(text, own >= FAIR, f"{own:.4f}"))
-        if rivals:
-            text = "GEMINI's index is above its rivals'"
-            statements.append(Statement(text, all(own > v for v in rivals.values()), said(index, ".4f")))
-    statements += [near(claim, n, v, f"index of {n}") for n, v in index.items() if n in claim.paper]
-    return [
-        Finding(
-            claim.id, statements, measured, note="thirty flows, throughputs over seconds, average from 100 to 150 s"
-        )
-    ]
+    judging = Judging(comparison, claims["gemini/fig10"])
+    needs = {SCHEMES.get(n.algorithm, n.algorithm): n for n in scheduled(comparison)}
+    judging.measure(lambda: {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in comparison.runs})
+    judging.measure(
+        lambda: {
+            f"{SCHEMES.get(run.algorithm, run.algorithm)}, Mbps by group at 100-150 s": [
+                round(g / 1e6, 1) for g in group_rates(run, *TOGETHER)
+            ]
+            for run in comparison.runs
+        }
+    )
+
+    def above(*runs: Run) -> tuple[bool, str]:
+        index = {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in runs}
+        return all(index["GEMINI"] > v for n, v in index.items() if n != "GEMINI"), said(index, ".4f")
+
+    def fair(run: Run) -> tuple[bool, str]:
+        return average(run) >= FAIR, f"{average(run):.4f}"
+
+    judging.order(f"GEMINI's index is at least {FAIR:g}", [needs["GEMINI"]], fair)
+    judging.order("GEMINI's index is above its rivals'", list(needs.values()), above)
+    for name in judging.claim.paper:
+        judging.near(name, f"index of {name}", [needs[name]], average)
+    return [judging.finding(note="thirty flows, throughputs over seconds, average from 100 to 150 s")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

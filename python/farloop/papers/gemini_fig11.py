@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
-from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.claims import Claim, Finding, Judging, UndecidedError
+from farloop.papers.schedule import scheduled
 from farloop.papers.testbed import COLOURS, SCHEMES, legend, rates, round_trip, said
 from farloop.results import Comparison, Run
 
@@ -29,41 +29,46 @@ PROPORTIONAL = 1.5
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Throughput of an intra over that of an inter flow, by ratio of the base round-trip times."""
-    claim = claims["gemini/fig11"]
-    table = shares(comparison)
-    measured: dict[str, Any] = {f"{n}, {k}x: intra over inter": r for n, row in table.items() for k, r in row.items()}
-    statements: list[Statement] = []
-    if own := table.get("GEMINI"):
+    judging = Judging(comparison, claims["gemini/fig11"])
+    needs = {n: scheduled(comparison, algorithm=a) for a, n in SCHEMES.items()}
+
+    def row(runs: Sequence[Run]) -> dict[int, float]:
+        return {ratio_of(run): share(run) for run in sorted(runs, key=ratio_of)}
+
+    judging.measure(
+        lambda: {f"{n}, {k}x: intra over inter": r for n, found in shares(comparison).items() for k, r in found.items()}
+    )
+
+    def equal(*runs: Run) -> tuple[bool, str]:
+        own = row(runs)
         worst = max(own.values(), key=lambda r: abs(np.log(r)) if r > 0 else np.inf)
-        measured["GEMINI, worst: intra over inter"] = worst
+        judging.measured["GEMINI, worst: intra over inter"] = worst
         evidence = said({f"{k}x:": r for k, r in own.items()})
-        text = "GEMINI shares equally, whatever the round-trip times"
-        statements.append(
-            Statement(
-                text, EQUAL[0] <= worst <= EQUAL[1], f"intra over inter {evidence}; equal from {EQUAL[0]} to {EQUAL[1]}"
-            )
-        )
-    for name in ("Cubic", "DCTCP"):
-        if not (row := table.get(name)):
-            continue
-        delays = {k: delay_ratio(run) for k, run in by_ratio(comparison, name).items()}
-        off = {k: metrics.ratio(row[k], delays[k]) for k in row}
-        evidence = ", ".join(f"{k}x: {row[k]:.3g} against {delays[k]:.3g}" for k in row)
-        ordered = [row[k] for k in sorted(row)]
-        text = f"{name} favours short round-trip times, the more the larger their ratio"
-        statements.append(
-            Statement(text, ordered == sorted(ordered) and ordered[-1] > 1, said({f"{k}x:": r for k, r in row.items()}))
-        )
-        text = f"{name} shares in proportion to 1/RTT"
+        return EQUAL[0] <= worst <= EQUAL[1], f"intra over inter {evidence}; equal from {EQUAL[0]} to {EQUAL[1]}"
+
+    def favours_short(*runs: Run) -> tuple[bool, str]:
+        found = row(runs)
+        ordered = list(found.values())
+        return ordered == sorted(ordered) and ordered[-1] > 1, said({f"{k}x:": r for k, r in found.items()})
+
+    def proportional(*runs: Run) -> tuple[bool, str]:
+        found, delays = row(runs), {ratio_of(run): delay_ratio(run) for run in runs}
+        off = {k: metrics.ratio(found[k], delays[k]) for k in found}
+        evidence = ", ".join(f"{k}x: {found[k]:.3g} against {delays[k]:.3g}" for k in found)
         holds = all(1 / PROPORTIONAL <= o <= PROPORTIONAL for o in off.values())
-        statements.append(Statement(text, holds, f"throughputs against round-trip times: {evidence}", number=True))
-    if row := table.get("BBR"):
-        most = max(row)
-        text = "BBR favours long round-trip times"
-        statements.append(
-            Statement(text, row[most] < 1, f"intra over inter {said({f'{k}x:': r for k, r in row.items()})}")
-        )
-    return [Finding(claim.id, statements, measured, note="means of the four flows of each kind")]
+        return holds, f"throughputs against round-trip times: {evidence}"
+
+    def favours_long(*runs: Run) -> tuple[bool, str]:
+        found = row(runs)
+        return found[max(found)] < 1, f"intra over inter {said({f'{k}x:': r for k, r in found.items()})}"
+
+    judging.order("GEMINI shares equally, whatever the round-trip times", needs["GEMINI"], equal)
+    for name in ("Cubic", "DCTCP"):
+        text = f"{name} favours short round-trip times, the more the larger their ratio"
+        judging.order(text, needs[name], favours_short)
+        judging.order(f"{name} shares in proportion to 1/RTT", needs[name], proportional, number=True)
+    judging.order("BBR favours long round-trip times", needs["BBR"], favours_long)
+    return [judging.finding(note="means of the four flows of each kind")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -93,8 +98,16 @@ def shares(comparison: Comparison) -> dict[str, dict[int, float]]:
 
 def by_ratio(comparison: Comparison, name: str) -> dict[int, Run]:
     """The runs of a scheme by ratio of base round-trip times, from their cases "RATIOx"."""
-    runs = {int(r.case.removesuffix("x")): r for r in comparison.runs if SCHEMES.get(r.algorithm, r.algorithm) == name}
-    return dict(sorted(runs.items()))
+    runs = [r for r in comparison.runs if SCHEMES.get(r.algorithm, r.algorithm) == name and r.case]
+    return {ratio_of(run): run for run in sorted(runs, key=ratio_of)}
+
+
+def ratio_of(run: Run) -> int:
+    """The ratio of base round-trip times, from the case "RATIOx"."""
+    number = run.case.removesuffix("x")
+    if not number.isdigit():
+        raise UndecidedError(f"no case of the figure: {run.case or run.label}")
+    return int(number)
 
 
 def share(run: Run) -> float:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
-from farloop.papers.claims import Claim, Finding, Statement, near
-from farloop.papers.testbed import COLOURS, Completion, Losses, longest, named, said
-from farloop.results import Comparison
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import Need, scheduled
+from farloop.papers.testbed import COLOURS, SCHEMES, Completion, Losses, longest, named, said
+from farloop.results import Comparison, Run
 
 FIGURES = {
     "fig12": "1 Gbps, pattern 1",
@@ -31,23 +31,37 @@ Cells = dict[str, dict[str, dict[str, float]]]
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Reductions against each rival, losses, and how far GEMINI is behind the second best scheme."""
-    claim = claims["gemini/fig12-15"]
+    judging = Judging(comparison, claims["gemini/fig12-15"])
+    claim = judging.claim
     table = cells(comparison)
-    measured: dict[str, Any] = {
-        f"{f}, {n}, {c} (s)": v for f, row in table.items() for n, cell in row.items() for c, v in cell.items()
-    }
     losses = {f: {n: Losses.of(r) for n, r in longest(named(comparison, p)).items()} for f, p in FIGURES.items()}
-    measured |= {f"{f}, {n}, loss": x.total for f, row in losses.items() for n, x in row.items()}
-    statements: list[Statement] = []
+    judging.measure(
+        lambda: {
+            f"{f}, {n}, {c} (s)": v for f, row in table.items() for n, cell in row.items() for c, v in cell.items()
+        }
+    )
+    judging.measure(lambda: {f"{f}, {n}, loss": x.total for f, row in losses.items() for n, x in row.items()})
+    needs = {f: _needs(comparison, f) for f in FIGURES}
+
+    def both(rival: str, figures: Iterable[str] = FIGURES) -> list[Need]:
+        return [needs[f][n] for f in figures for n in ("GEMINI", rival) if n in needs[f]]
+
+    def best(rival: str, kind: str) -> tuple[float, str]:
+        reductions = reduction(table, rival, f"{kind}, average")
+        return max(reductions.values()), f"by figure {said(reductions)}"
+
     for key, rival in RIVALS.items():
         for kind in ("small", "large"):
-            reductions = reduction(table, rival, f"{kind}, average")
-            if reductions:
-                best = max(reductions, key=lambda f: reductions[f])
-                name = f"{kind}_vs_{key}"
-                measured[name] = reductions[best]
-                text = f"{kind} flows: up to {100 * claim.paper[name]:.0f} % below {rival}"
-                statements.append(near(claim, name, reductions[best], text, f"by figure {said(reductions)}"))
+            name = f"{kind}_vs_{key}"
+            text = f"{kind} flows: up to {100 * claim.paper[name]:.0f} % below {rival}"
+            judging.near(name, text, both(rival), lambda *_, rival=rival, kind=kind: best(rival, kind))
+
+    def faster(rival: str, kind: str, figures: tuple[str, ...]) -> tuple[bool, str]:
+        reductions = {f: r for f, r in reduction(table, rival, f"{kind}, average").items() if f in figures}
+        return len(reductions) == len(figures) and all(
+            r > 0 for r in reductions.values()
+        ), f"reduction {said(reductions)}"
+
     for rival, kind, figures in (
         ("Cubic", "small", ("fig12", "fig13")),
         ("DCTCP", "small", ("fig12", "fig13")),
@@ -55,30 +69,39 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         ("Vegas", "large", tuple(FIGURES)),
         ("Cubic", "large", ("fig14", "fig15")),
     ):
-        reductions = {f: r for f, r in reduction(table, rival, f"{kind}, average").items() if f in figures}
-        if reductions:
-            text = f"{kind} flows are faster than with {rival} ({', '.join(reductions)})"
-            statements.append(Statement(text, all(r > 0 for r in reductions.values()), f"reduction {said(reductions)}"))
-    own = {f: row["GEMINI"].total for f, row in losses.items() if "GEMINI" in row}
-    if own:
-        measured["loss_below"] = max(own.values())
-        text = "GEMINI loses less than 1e-4 of its packets"
-        statements.append(Statement(text, measured["loss_below"] < claim.paper["loss_below"], said(own)))
-    behind = behind_second(table)
-    if behind:
-        worst = max(behind, key=lambda c: behind[c])
-        measured["worst_behind_second"] = behind[worst]
-        allowed = claim.range("worst_behind_second")[1]
-        text = "GEMINI is the best or second best, or little behind the second best"
-        statements.append(
-            Statement(
-                text,
-                behind[worst] <= allowed,
-                f"{100 * behind[worst]:.1f} % behind at {worst}, accepted {100 * allowed:.1f} %",
-                number=True,
-            )
+        text = f"{kind} flows are faster than with {rival} ({', '.join(figures)})"
+        judging.order(
+            text, both(rival, figures), lambda *_, rival=rival, kind=kind, figures=figures: faster(rival, kind, figures)
         )
-    return [Finding(claim.id, statements, measured, note=_note(comparison))]
+
+    def few(*_: Run) -> tuple[bool, str]:
+        own = {f: row["GEMINI"].total for f, row in losses.items() if "GEMINI" in row}
+        judging.measured["loss_below"] = max(own.values())
+        return max(own.values()) < claim.paper["loss_below"], said(own)
+
+    def little_behind(*_: Run) -> tuple[bool, str]:
+        behind = behind_second(table)
+        worst = max(behind, key=lambda c: behind[c])
+        judging.measured["worst_behind_second"] = behind[worst]
+        allowed = claim.range("worst_behind_second")[1]
+        return behind[
+            worst
+        ] <= allowed, f"{100 * behind[worst]:.1f} % behind at {worst}, accepted {100 * allowed:.1f} %"
+
+    own = [row["GEMINI"] for row in needs.values() if "GEMINI" in row]
+    judging.order("GEMINI loses less than 1e-4 of its packets", own, few)
+    everything = [n for row in needs.values() for n in row.values()]
+    text = "GEMINI is the best or second best, or little behind the second best"
+    judging.order(text, everything, little_behind, number=True)
+    return [judging.finding(note=_note(comparison))]
+
+
+def _needs(comparison: Comparison, figure: str) -> dict[str, Need]:
+    """The run of each scheme in a figure; the longest one where the figure schedules several."""
+    found: dict[str, Need] = {}
+    for need in scheduled(comparison, prefix=FIGURES[figure]):
+        found[SCHEMES.get(need.algorithm, need.algorithm)] = need
+    return found
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

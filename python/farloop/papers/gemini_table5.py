@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import INTRA
-from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.gemini_fig09 import measure
+from farloop.papers.schedule import scheduled
 from farloop.papers.testbed import said
-from farloop.results import Comparison
+from farloop.results import Comparison, Run
 
 NO_EFFECT = 0.01
 """A change of the throughput by less than this part is none."""
@@ -24,20 +24,23 @@ SLIGHT = 0.1
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Throughput for each range of the noise."""
-    claim = claims["gemini/table5"]
-    rates = throughputs(comparison)
-    measured: dict[str, Any] = {f"noise up to {x:g} ms: throughput (Mbps)": t / 1e6 for x, t in rates.items()}
-    statements: list[Statement] = []
-    if 0.0 in rates:
-        change = {x: metrics.ratio(t, rates[0.0]) - 1 for x, t in rates.items() if x > 0}
-        for least, most, part, text in (
-            (0.0, 0.1, NO_EFFECT, "noise below 0.1 ms has no effect on the throughput"),
-            (0.1, 1.0, SLIGHT, "noise up to 1 ms lowers it slightly at most"),
-        ):
-            chosen = {f"{x:g} ms": c for x, c in change.items() if least < x <= most}
-            if chosen:
-                statements.append(Statement(text, all(c > -part for c in chosen.values()), said(chosen, "+.4f")))
-    return [Finding(claim.id, statements, measured, note="eight flows; throughput is payload, 941 Mbps at most")]
+    judging = Judging(comparison, claims["gemini/table5"])
+    judging.measure(
+        lambda: {f"noise up to {x:g} ms: throughput (Mbps)": t / 1e6 for x, t in throughputs(comparison).items()}
+    )
+    planned = {amplitude(n.case): n for n in scheduled(comparison)}
+    for least, most, part, text in (
+        (0.0, 0.1, NO_EFFECT, "noise below 0.1 ms has no effect on the throughput"),
+        (0.1, 1.0, SLIGHT, "noise up to 1 ms lowers it slightly at most"),
+    ):
+
+        def little(reference: Run, *runs: Run, part: float = part) -> tuple[bool, str]:
+            base = measure(reference)[1]
+            change = {run.case: metrics.ratio(measure(run)[1], base) - 1 for run in runs}
+            return all(c > -part for c in change.values()), said(change, "+.4f")
+
+        judging.order(text, [planned[0.0], *(n for x, n in planned.items() if least < x <= most)], little)
+    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -52,4 +55,9 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 def throughputs(comparison: Comparison) -> dict[float, float]:
     """Aggregate throughput by the range of the noise in ms, from the cases "X ms"."""
-    return {float(run.case.removesuffix(" ms")): measure(run)[1] for run in comparison.runs}
+    return {amplitude(run.case): measure(run)[1] for run in comparison.runs if run.case}
+
+
+def amplitude(case: str) -> float:
+    """The range of the noise in ms."""
+    return float(case.removesuffix(" ms"))

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Statement
+from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
 from farloop.units import rate, size
 
@@ -25,31 +26,30 @@ SEGMENT = 1538.0
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Least queue and utilisation over the second half of each run."""
-    claim = claims["gemini/theorem1"]
-    least = {run.case or run.label: _least_queue(run) for run in comparison.runs}
-    used = {run.case or run.label: _utilisation(run) for run in comparison.runs}
-    empty = [name for name, queue in least.items() if queue <= 0]
-    idle = [name for name, part in used.items() if part < FULL]
-    worst = min(least, key=lambda n: least[n])
-    slowest = min(used, key=lambda n: used[n])
-    statements = [
-        Statement(
-            "the queue never runs empty in the steady state",
-            not empty,
-            f"least queue {least[worst]:.0f} B at {worst}" + (f"; empty at {', '.join(empty)}" if empty else ""),
-        ),
-        Statement(
-            "throughput is full",
-            not idle,
-            f"least utilisation {100 * used[slowest]:.2f} % at {slowest}",
-        ),
-    ]
-    measured: dict[str, float] = {}
+    judging = Judging(comparison, claims["gemini/theorem1"])
+    needs = scheduled(comparison)
+
+    def never_empty(*runs: Run) -> tuple[bool, str]:
+        least = {run.case or run.label: _least_queue(run) for run in runs}
+        worst = min(least, key=lambda n: least[n])
+        empty = [name for name, queue in least.items() if not queue > 0]
+        return not empty, f"least queue {least[worst]:.0f} B at {worst}" + (
+            f"; empty at {', '.join(empty)}" if empty else ""
+        )
+
+    def full(*runs: Run) -> tuple[bool, str]:
+        used = {run.case or run.label: _utilisation(run) for run in runs}
+        slowest = min(used, key=lambda n: used[n])
+        return all(
+            part >= FULL for part in used.values()
+        ), f"least utilisation {100 * used[slowest]:.2f} % at {slowest}"
+
+    judging.order("the queue never runs empty in the steady state", needs, never_empty)
+    judging.order("throughput is full", needs, full)
     for run in comparison.runs:
-        name = run.case or run.label
-        measured |= {f"{name}: least queue": least[name], f"{name}: least queue by Eq. 9": round(_predicted(run))}
+        judging.measure(_least_queues, run)
     note = "steady state: the second half of the run; the queue is sampled every 100 µs"
-    return [Finding(claim.id, statements, measured, unit="B", note=note)]
+    return [judging.finding(unit="B", note=note)]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -64,6 +64,11 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_title(f"{run.case or run.label} (utilisation {100 * _utilisation(run):.1f} %)", fontsize=8)
         axis.set_ylabel("queue (kB)", fontsize=7)
     return {"theorem1": figure}
+
+
+def _least_queues(run: Run) -> dict[str, float]:
+    name = run.case or run.label
+    return {f"{name}: least queue": _least_queue(run), f"{name}: least queue by Eq. 9": round(_predicted(run))}
 
 
 def _least_queue(run: Run) -> float:

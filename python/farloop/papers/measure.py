@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from farloop import metrics
+from farloop.papers.claims import UndecidedError
 from farloop.results import Comparison, Run
 
 
@@ -39,6 +40,17 @@ def balanced_from(run: Run, *, low: float, high: float, over: float) -> float:
     times, intra = run.samples.get("flow/intra", "throughput")
     _, cross = run.samples.get("flow/cross", "throughput")
     return metrics.convergence_time(times, intra, cross, low=low, high=high, over=over)
+
+
+def lasting(run: Run, seconds: float) -> Run:
+    """The run, if it goes on for so long.
+
+    Raises:
+        UndecidedError: it ends before.
+    """
+    if run.duration < seconds - 1e-9:
+        raise UndecidedError(f"needs {seconds:g} s, ran {run.duration:.3g} s")
+    return run
 
 
 def of(comparison: Comparison, algorithm: str, case: str | None = None) -> list[Run]:

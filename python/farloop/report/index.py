@@ -6,7 +6,8 @@ from collections import Counter
 from html import escape
 
 from farloop import _native
-from farloop.report.page import document
+from farloop.papers import VERDICTS
+from farloop.report.page import document, verdict_class
 from farloop.report.pfc import alert
 from farloop.results import Verdicts
 
@@ -14,17 +15,17 @@ from farloop.results import Verdicts
 def index_page(figures: list[Verdicts], scale: str) -> str:
     """An HTML document that loads nothing from anywhere; it links to the reports that stand beside it."""
     verdicts = Counter(claim["verdict"] for found in figures for claim in found.claims)
-    counted = ", ".join(f"{verdicts[v]} {v}" for v in ("reproduced", "direction", "differs") if verdicts[v])
+    counted = ", ".join(f"{verdicts[v]} {v}" for v in VERDICTS if verdicts[v])
     rows = []
     for found in figures:
         link = f'<a href="{escape(found.figure)}/report.html">{escape(found.figure)}</a>'
         if not found.claims:
             rows.append(f'<tr><td>{link}</td><td>–</td><td class="wrap">{escape(found.title)}</td></tr>')
         for claim in found.claims:
-            verdict = escape(claim["verdict"])
+            style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
             note = f'<br><span class="soft">{escape(claim["note"])}</span>' if claim["note"] else ""
             rows.append(
-                f'<tr><td>{link}</td><td class="text"><span class="verdict {verdict}">{verdict}</span></td>'
+                f'<tr><td>{link}</td><td class="text"><span class="verdict {style}">{verdict}</span></td>'
                 f'<td class="wrap">{escape(claim["what"])}{note}</td></tr>'
             )
     header = (

@@ -115,20 +115,29 @@ def _slowdowns(comparison: Comparison) -> str:
     return f'{table(header, rows)}<p class="soft">{note}</p>'
 
 
+_HOLDS = {True: ("reproduced", "holds"), False: ("differs", "does not hold"), None: ("partial", "not decided")}
+"""Style and words for a statement."""
+
+
+def verdict_class(verdict: str) -> str:
+    """A verdict as a name in the style sheet."""
+    return escape(verdict.replace(" ", "-"))
+
+
 def claim_cards(comparison: Comparison) -> str:
     """The claims with their verdicts, statement by statement."""
     parts = []
     for claim in comparison.claims:
         statements = "".join(
-            f'<li><span class="{"reproduced" if s["holds"] else "differs"}">{"holds" if s["holds"] else "does not hold"}</span>: '
+            f'<li><span class="{_HOLDS[s["holds"]][0]}">{_HOLDS[s["holds"]][1]}</span>: '
             f'{escape(s["text"])} <span class="soft">({escape(s["evidence"])})</span></li>'
             for s in claim["statements"]
         )
-        verdict = escape(claim["verdict"])
+        style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
         note = f'<p class="soft">{escape(claim["note"])}</p>' if claim["note"] else ""
         numbers = table(*claim_rows(claim)) if claim["measured"] else ""
         parts.append(
-            f'<div class="card"><h3>{escape(claim["id"])}: <span class="verdict {verdict}">{verdict}</span></h3>'
+            f'<div class="card"><h3>{escape(claim["id"])}: <span class="verdict {style}">{verdict}</span></h3>'
             f'<p>{escape(claim["what"])}</p><ul class="statements">{statements}</ul>{numbers}{note}</div>'
         )
     return "".join(parts)

@@ -1,0 +1,111 @@
+"""Claims judged on several seeds: means with confidence intervals for numbers, the majority for orders."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from farloop.papers.claims import Finding, Statement
+from farloop.papers.schedule import Need
+from farloop.results import Comparison, Run
+
+STUDENT = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Quantiles of Student's t distribution at 97.5 %, for 1 to 30 degrees of freedom; the normal one's beyond."""
+
+
+def replicated(comparison: Comparison, judge: Callable[[Comparison], list[Finding]]) -> list[Finding]:
+    """What the runs say: of one seed as it is, of several seeds each judged on its own and then taken together.
+
+    Only seeds of the same case and algorithm are replications: a case may have a seed of its own.
+    """
+    seeds = repeated_seeds(comparison.runs)
+    if len(seeds) < 2:
+        return judge(comparison)
+    each = [
+        judge(dataclasses.replace(comparison, runs=[r for r in comparison.runs if seed_of(r) == seed]))
+        for seed in seeds
+    ]
+    return [_together(list(found)) for found in zip(*each, strict=True)]
+
+
+def repeated_seeds(runs: Sequence[Run]) -> list[int]:
+    """The seeds of the runs, in their order, if some case was run with several; otherwise none."""
+    counted = Counter(Need(run.case, run.algorithm) for run in runs)
+    return list(dict.fromkeys(map(seed_of, runs))) if max(counted.values(), default=0) > 1 else []
+
+
+def seed_of(run: Run) -> int:
+    """The seed of a run's random streams."""
+    return int(run.scenario["run"]["seed"])
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and half the width of its 95 % confidence interval (Student's t); the latter NaN for fewer than two values."""
+    n = len(values)
+    mean = float(np.mean(values)) if n else math.nan
+    if n < 2:
+        return mean, math.nan
+    t = STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96
+    return mean, t * float(np.std(values, ddof=1)) / math.sqrt(n)
+
+
+def mean_told(values: Sequence[float]) -> str:
+    """A mean with its interval, in words."""
+    mean, half = interval(values)
+    return f"{mean:.3g} ± {half:.2g} (95 %, {len(values)} seeds)"
+
+
+def _together(findings: list[Finding]) -> Finding:
+    """One finding of one per seed."""
+    statements = [_statement(list(s)) for s in zip(*(f.statements for f in findings), strict=True)]
+    notes = list(dict.fromkeys(f.note for f in findings if f.note))
+    note = "; ".join(
+        [f"{len(findings)} seeds", *notes[:1], *(["notes differ between seeds"] if len(notes) > 1 else [])]
+    )
+    return Finding(findings[0].id, statements, _measured([f.measured for f in findings]), findings[0].unit, note)
+
+
+def _statement(each: list[Statement]) -> Statement:
+    """A number holds if its mean over the seeds does; an order if it does in more than half of the seeds."""
+    first = each[0]
+    decided = [s for s in each if s.holds is not None]
+    if len(decided) < len(each):
+        missing = next(s for s in each if s.holds is None)
+        return dataclasses.replace(
+            missing, evidence=f"undecided in {len(each) - len(decided)} seeds: {missing.evidence}"
+        )
+    if first.accepted is not None:
+        values = [s.value if s.value is not None else math.nan for s in each]
+        mean, _ = interval(values)
+        low, high = first.accepted
+        said = f"{mean_told(values)}, accepted {low:.3g} to {high:.3g}"
+        return dataclasses.replace(first, holds=bool(low <= mean <= high), evidence=said, value=mean)
+    holding = [s for s in each if s.holds]
+    holds = 2 * len(holding) > len(each)
+    example = next(s.evidence for s in each if s.holds == holds)
+    valued = [s.value for s in each if s.value is not None]
+    number = f"{mean_told(valued)}; " if len(valued) == len(each) else ""
+    return dataclasses.replace(
+        first, holds=holds, evidence=f"in {len(holding)} of {len(each)} seeds; {number}such as {example}"
+    )
+
+
+def _measured(each: list[dict[str, Any]]) -> dict[str, Any]:
+    """Means of the numbers, each with its interval; other entries as the first seed has them."""
+    together: dict[str, Any] = {}
+    for name in dict.fromkeys(k for measured in each for k in measured):
+        values = [m[name] for m in each if name in m]
+        if all(isinstance(v, (int, float)) for v in values) and len(values) > 1:
+            together[name], half = interval([float(v) for v in values])
+            together[f"{name}, ±"] = half
+        else:
+            together[name] = values[0]
+    return together
