@@ -75,7 +75,7 @@ def test_compare_judges_the_claims_of_a_figure(command):
     claims = json.loads((command.directory / "r" / "claims.json").read_text())
     assert [c["id"] for c in claims] == ["gear/fig09"]
     assert set(claims[0]) >= {"id", "verdict", "paper", "measured", "unit", "note", "scale"}
-    assert "gear/fig09" in done.stdout
+    assert "gear/fig09: not judged: changed keys run.duration" in done.stdout
 
 
 def test_reproduce_a_small_figure(command):

@@ -55,7 +55,7 @@ def test_throughput_is_compared_at_each_threshold():
     wanted = [(f"inter, K = {k}", a) for k in (100, 320) for a in ("gemini", "dctcp")]
     claim = judged("gemini/fig08", [*wanted, ("intra, K = 20", "gemini"), ("intra, K = 20", "dctcp")], **SHORT)
     assert len(claim["statements"]) == 6
-    assert {"max_gain", "gemini_mbps_k320", "dctcp_mbps_k320"} <= set(claim["measured"])
+    assert {"gemini_mbps_k320", "dctcp_mbps_k320"} <= set(claim["measured"])
 
 
 def test_round_trip_times_follow_the_delay_threshold():
@@ -68,6 +68,9 @@ def test_round_trip_times_follow_the_delay_threshold():
     measured = claim["measured"]
     assert 10 < measured["T = 2 ms, beta = 0.2: RTT (ms)"] < measured["T = 8 ms, beta = 0.2: RTT (ms)"] < 25
     assert measured["cubic_rtt_ms"] > 20
+    # Four runs of eight, and shorter ones: numbers, no verdict.
+    assert claim["told"] == "not judged: changed keys run.duration"
+    assert {s["holds"] for s in claim["statements"]} == {None}
 
 
 def test_noise_is_read_from_the_case():
@@ -92,7 +95,7 @@ def test_shares_are_intra_over_inter():
     wanted = [("4x", "dctcp"), ("64x", "dctcp"), ("64x", "gemini")]
     claim = judged("gemini/fig11", wanted, **together, **{"run.duration": "3s"})
     assert claim["measured"]["DCTCP, 64x: intra over inter"] > claim["measured"]["DCTCP, 4x: intra over inter"]
-    assert "GEMINI, worst: intra over inter" in claim["measured"]
+    assert "GEMINI, 64x: intra over inter" in claim["measured"]
 
 
 WEB = {"run.duration": "1s", "workload.web.stop": "300ms"}

@@ -25,6 +25,8 @@ def statement(holds, *, number=False):
         ([statement(False), statement(True, number=True)], "differs"),
         ([statement(False, number=True)], "differs"),
         ([], "differs"),
+        ([statement(True), statement(None)], "partial"),
+        ([statement(False), statement(None, number=True)], "partial"),
     ],
 )
 def test_verdicts(statements, verdict):
@@ -117,5 +119,7 @@ def test_judges_decide_from_runs(tmp_path):
         run = farloop.Run.from_outcome(outcome, scenario, algorithm=names[0], case=case, label=names[0])
         judged = papers.judged(farloop.Comparison(figure, [run]), scenario)
         assert [c["id"] for c in judged.claims] == [c.id for c in papers.read_claims(scenario.resolved)]
+        assert all(c["verdict"] in ("partial", "not judged") and c["statements"] for c in judged.claims)
+        assert all("judge failed" not in c["told"] for c in judged.claims)
         assert judged.save(tmp_path / figure.replace("/", "-")).is_dir()
         assert list((tmp_path / figure.replace("/", "-") / "figures").glob("*.png"))
