@@ -41,6 +41,8 @@ farloop_units::params! {
         pacing: bool = false;
         /// Windows per base RTT at which `pacing` sends.
         pacing_gain: f64 = 1.0, in 0.1 => 10.0;
+        /// Never let the window exceed line rate times base RTT, as HPCC's simulator does for its DCTCP; TCP's has no such bound (RFC 8257).
+        window_cap: bool = false;
     }
 }
 
@@ -70,7 +72,9 @@ impl Algorithm for Dctcp {
             reduced_until: Bytes::ZERO,
             pacing_gain: params.pacing.then_some(params.pacing_gain),
             base_rtt: flow.base_rtt,
+            cap: if params.window_cap { flow.bdp().max(flow.mss) } else { Bytes::MAX },
         }
+        .capped()
     }
     fn receiver(_: &DctcpParams, _: &FlowInfo) -> EchoReceiver {
         EchoReceiver
@@ -131,6 +135,22 @@ pub struct DctcpSender {
     reduced_until: Bytes,
     pacing_gain: Option<f64>,
     base_rtt: Delta,
+    /// Most payload in flight.
+    cap: Bytes,
+}
+
+impl DctcpSender {
+    fn capped(mut self) -> DctcpSender {
+        self.hold_to_cap();
+        self
+    }
+
+    /// What lies beyond the cap is not kept: a cut takes from a window that was in force.
+    fn hold_to_cap(&mut self) {
+        if self.window.bytes() > self.cap {
+            self.window.set_segments(self.window.in_segments(self.cap));
+        }
+    }
 }
 
 impl Sender for DctcpSender {
@@ -146,6 +166,7 @@ impl Sender for DctcpSender {
         self.marks.on_ack(ack);
         if !ack.ecn_echo {
             self.window.grow(ack, self.increase);
+            self.hold_to_cap();
         } else if ack.ack_seq > self.reduced_until {
             self.window.cut(self.marks.alpha() / 2.0); // Eq. 2
             self.reduced_until = ack.snd_nxt;
@@ -157,6 +178,7 @@ impl Sender for DctcpSender {
         if self.window.on_loss(loss, 0.5) {
             self.reduced_until = loss.snd_nxt;
         }
+        self.hold_to_cap();
     }
 }
 
@@ -259,6 +281,20 @@ mod tests {
         let near = FlowInfo { base_rtt: Delta::from_us(32 * 200), ..flow(true) };
         assert_eq!(increase_factor(&scaled, &near), 200.0);
         assert_eq!(increase_factor(&DctcpParams::default(), &flow(true)), 1.0);
+    }
+
+    #[test]
+    fn the_window_is_capped_where_asked() {
+        // 100 Gbps × 32 µs = 400,000 B.
+        let params = DctcpParams { window_cap: true, increase: 100.0, ..DctcpParams::default() };
+        assert_eq!(sender(&params, 1000).sender.control().cwnd, Bytes::new(400_000), "the initial window, too");
+        let mut b = sender(&params, 270); // 394,200 B
+        assert_eq!(b.sender.control().cwnd, Bytes::new(394_200));
+        assert_eq!(b.ack(&ack(270, 270, 200)).cwnd, Bytes::new(400_000));
+        // Cuts take from the capped window: α = (15/16)² + 1/16 = 0.9414, half of that.
+        assert_eq!(b.ack(&marked(ack(500, 200, 200))).cwnd, Bytes::new(211_718));
+        let free = DctcpParams { window_cap: false, ..params };
+        assert_eq!(sender(&free, 270).ack(&ack(270, 270, 200)).cwnd, Bytes::new(540_200));
     }
 
     #[test]

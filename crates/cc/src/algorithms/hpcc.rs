@@ -31,10 +31,11 @@ farloop_units::params! {
         /// Rounds of additive increase before the window may grow multiplicatively (maxStage; HPCC §3.3). Also the default in the code of the
         /// published simulation, whose scripts set 0.
         max_stage: u32 = 5, in 0 => 1000;
-        /// Additive increase (W_AI) in bytes on the wire per update; "none" for the rule with `expected_flows`.
+        /// W_AI as a fraction of line rate times the flow's own base RTT, added once per round trip: (1 - η)/N of HPCC §3.3 with η = 0.95 and
+        /// N = 100 flows, beyond which additive increase alone exceeds the target.
+        w_ai_fraction: f64 = 0.0005, in 0.0 => 1.0;
+        /// W_AI in bytes on the wire, the same for every flow whatever its RTT; "none" for `w_ai_fraction`.
         w_ai: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
-        /// N in W_AI = line rate · T · (1 - η) / N (HPCC §3.3): how many flows may share a link before additive increase alone exceeds the target.
-        expected_flows: u32 = 100, in 1 => 1_000_000;
         /// Lowest sending rate: the default in the code of the published simulation, whose scripts set 1 Gbps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
     }
@@ -95,7 +96,7 @@ impl HpccSender {
         // W_init = B_NIC · T (HPCC §3.2).
         let bdp = |rate: Rate| rate.as_f64() * base_rtt / BITS_PS_PER_BYTE_S;
         let highest = bdp(flow.line_rate).max(1.0);
-        let w_ai = params.w_ai.map_or(highest * (1.0 - params.eta) / f64::from(params.expected_flows), |w| w.as_f64());
+        let w_ai = params.w_ai.map_or(params.w_ai_fraction * highest, Bytes::as_f64);
         let window = match flow.initial_cwnd {
             Some(cwnd) => cwnd.as_f64() / payload_per_wire,
             None => bdp(flow.initial_rate),
@@ -235,6 +236,10 @@ mod tests {
         // 400,000 B × 0.05 / 100 flows.
         assert!((b.sender.w_ai - 200.0).abs() < 1e-9);
         assert_eq!(b.sender.control(), Control { cwnd: Bytes::new(379_713), pacing: Rate::from_gbps(100) });
+        // The fraction is of the flow's own pipe, 625 MB across datacenters; a number of bytes is the same for all.
+        let cross = HpccSender::new(&HpccParams::default(), &flow(true));
+        assert!((cross.w_ai - 312_500.0).abs() < 1e-6);
+        assert_eq!(HpccSender::new(&with_ai(80), &flow(true)).w_ai, 80.0);
     }
 
     #[test]
@@ -292,6 +297,24 @@ mod tests {
             .collect();
         // 40,000 + 5 × 1000; then 45,000·0.95/0.5 + 1000; then additive again.
         assert_eq!(trace, [41_000.0, 42_000.0, 43_000.0, 44_000.0, 45_000.0, 86_500.0, 87_500.0]);
+    }
+
+    #[test]
+    fn at_the_target_itself_the_step_is_multiplicative() {
+        let mut b = bench(HpccParams { eta: 0.75, max_stage: 1, ..with_ai(80) });
+        b.ack(&next_round(0, &[hop(us(0), 0, 0)]));
+        b.ack(&next_round(1, &[hop(us(32), 200_000, 0)]));
+        assert_eq!((b.sender.load, b.sender.inc_stage), (0.5, 1), "below it an additive round");
+        // U = η = 0.75: a round of the other kind, whatever the stage.
+        b.sender.max_stage = 5;
+        b.ack(&next_round(2, &[hop(us(64), 500_000, 0)]));
+        assert_eq!((b.sender.load, b.sender.inc_stage), (0.75, 0));
+        // The ACK of the round's last byte still belongs to it.
+        let last = b.sender.last_update_seq.get() / 1460;
+        b.ack(&with_int(last, &[hop(us(96), 800_000, 0)]));
+        assert_eq!(b.sender.last_update_seq.get() / 1460, last);
+        b.ack(&with_int(last + 1, &[hop(us(128), 1_100_000, 0)]));
+        assert_eq!(b.sender.last_update_seq.get() / 1460, last + 261);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! - a completion event comes once per acknowledged segment and carries the segment's RTT;
 //! - the gradient is the smoothed difference of consecutive RTTs, in units of the minimum RTT;
 //! - below T_low the rate grows by δ whatever the gradient; above T_high it shrinks whatever the gradient;
-//! - between them a gradient ≤ 0 adds δ (5 δ after five such events in a row), a positive one shrinks the rate in proportion;
+//! - between them a gradient ≤ 0 adds δ (5 δ after five such events in a row; `hai` says which count), a positive one shrinks the rate in proportion;
 //! - the flow is paced at the rate; nothing limits the window unless `window_cap` does.
 //!
 //! ```text
@@ -46,6 +46,17 @@ farloop_units::choice! {
     }
 }
 
+farloop_units::choice! {
+    /// When growth is hyperactive.
+    pub enum TimelyHai {
+        /// Between the two thresholds, once `hai_events` events in a row, this one included, had no positive gradient (Algorithm 1 and the code
+        /// that its authors published).
+        Gradient = "gradient",
+        /// At any increase that follows `hai_events` increases in a row, below T_low too (the simulator of the HPCC paper).
+        Any = "any",
+    }
+}
+
 farloop_units::params! {
     /// Parameters of [`Timely`].
     pub struct TimelyParams {
@@ -63,7 +74,9 @@ farloop_units::params! {
         beta: f64 = 0.8, in 0.0 => 1.0;
         /// Additive step; "none" for 1/1000 of the line rate, which is the paper's 10 Mbps on its 10 Gbps links.
         delta: Option<Rate> = None, in Some(Rate::from_bps(1)) => Some(Rate::from_gbps(1000));
-        /// Completion events in a row without a positive gradient after which growth is hyperactive (TIMELY: 5).
+        /// When growth is hyperactive (TIMELY: "gradient"; HPCC's simulator: "any").
+        hai: TimelyHai = TimelyHai::Gradient;
+        /// Events in a row after which growth is hyperactive (TIMELY: 5).
         hai_events: u32 = 5, in 1 => 1000;
         /// Additive steps per event while growth is hyperactive (Algorithm 1: N = 5).
         hai_steps: u32 = 5, in 1 => 1000;
@@ -132,6 +145,9 @@ pub struct TimelySender {
     round_end: Bytes,
     last_update: farloop_units::Time,
     calm_events: u32,
+    /// Increases in a row.
+    increases: u32,
+    hai: TimelyHai,
     hai_events: u32,
     hai_steps: u32,
     update: TimelyUpdate,
@@ -160,6 +176,8 @@ impl TimelySender {
             round_end: Bytes::ZERO,
             last_update: farloop_units::Time::ZERO,
             calm_events: 0,
+            increases: 0,
+            hai: p.hai,
             hai_events: p.hai_events,
             hai_steps: p.hai_steps,
             update: p.update,
@@ -192,22 +210,31 @@ impl TimelySender {
         self.calm_events = if gradient <= 0.0 { self.calm_events.saturating_add(1) } else { 0 };
 
         let (delta, beta) = (self.delta * scale, self.beta * scale);
+        let original = self.variant == TimelyVariant::Original;
+        let grows = rtt < self.t_low || (rtt <= self.t_high && original && gradient <= 0.0);
+        let any = self.hai == TimelyHai::Any && original && self.increases >= self.hai_events;
+        self.increases = if grows { self.increases.saturating_add(1) } else { 0 };
         let new = if rtt < self.t_low {
-            self.rate + delta // (3)
+            self.rate + self.steps(any) * delta // (3)
         } else if rtt > self.t_high {
             self.rate * (1.0 - beta * (1.0 - self.t_high / rtt)) // (4)
-        } else if self.variant == TimelyVariant::Patched {
+        } else if !original {
             let w = patched_weight(gradient);
             let error = (rtt - self.t_low) / self.t_low; // (8)
             delta * (1.0 - w) + self.rate * (1.0 - beta * w * error) // (9)
         } else if gradient <= 0.0 {
-            let steps = if self.calm_events >= self.hai_events { self.hai_steps } else { 1 };
-            self.rate + f64::from(steps) * delta // (5)
+            let calm = self.hai == TimelyHai::Gradient && self.calm_events >= self.hai_events;
+            self.rate + self.steps(calm || any) * delta // (5)
         } else {
             self.rate * (1.0 - beta * gradient) // (6)
         };
         let floor = self.rate * (1.0 - self.max_decrease);
         self.rate = new.max(floor).max(self.min_rate).min(self.max_rate);
+    }
+
+    /// N of (3) and (5).
+    fn steps(&self, hyperactive: bool) -> f64 {
+        if hyperactive { f64::from(self.hai_steps) } else { 1.0 }
     }
 }
 
@@ -299,6 +326,38 @@ mod tests {
         let mut b = start();
         let trace: Vec<f64> = [200, 190, 180, 170, 160, 150, 140].iter().map(|rtt| event(&mut b, *rtt)).collect();
         assert_eq!(trace, [10_000.0, 10_100.0, 10_200.0, 10_300.0, 10_400.0, 10_900.0, 11_400.0]);
+    }
+
+    #[test]
+    fn at_the_thresholds_themselves_the_gradient_decides() {
+        let mut b = start();
+        event(&mut b, 40);
+        assert!(event(&mut b, 50) < 10_000.0, "T_low and rising: (6)");
+        let mut b = start();
+        event(&mut b, 600);
+        assert_eq!(event(&mut b, 500), 10_100.0, "T_high and falling: (5)");
+        // An RTT that does not change has a gradient of zero.
+        let mut b = start();
+        event(&mut b, 200);
+        assert_eq!(event(&mut b, 200), 10_100.0);
+    }
+
+    #[test]
+    fn any_increase_counts_and_is_hyperactive_where_asked() {
+        let params = TimelyParams { hai: TimelyHai::Any, ..TimelyParams::default() };
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        // Below T_low with a rising RTT, then above it with a falling one: five increases by δ, from the sixth on five times as much.
+        let trace: Vec<f64> = [20, 22, 24, 60, 26, 28, 30, 25].iter().map(|rtt| event(&mut b, *rtt)).collect();
+        assert_eq!(trace[..3], [10_000.0, 10_100.0, 10_200.0]);
+        assert!(trace[3] < 10_200.0, "60 µs is above T_low and rose: a decrease");
+        let low = trace[3];
+        let mut steps: Vec<f64> = trace[4..].iter().map(|rate| (rate - low).round()).collect();
+        steps.extend([24, 23, 22].map(|rtt| (event(&mut b, rtt) - low).round()));
+        assert_eq!(steps, [100.0, 200.0, 300.0, 400.0, 500.0, 1000.0, 1500.0]);
+        // By the paper nothing is hyperactive below T_low, and a decrease starts the count over.
+        let mut b = start();
+        let last = [40; 12].map(|rtt| event(&mut b, rtt))[11];
+        assert_eq!(last, 11_100.0);
     }
 
     #[test]

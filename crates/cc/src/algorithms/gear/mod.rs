@@ -80,8 +80,8 @@ params! {
         eta: f64 = 0.95, in 0.1 => 1.0;
         /// maxStage: rounds of additive increase before a multiplicative one (Algorithm 1; 5 as in HPCC).
         max_stage: u32 = 5, in 0 => 1000;
-        /// W_AI as a fraction of what the bottleneck sends in an IRTT. The paper gives no value; its ablation pins this one.
-        w_ai_fraction: f64 = 0.003, in 0.0 => 1.0;
+        /// W_AI as a fraction of line rate times round trip, added once per round trip. The paper gives no value; this is HPCC's.
+        w_ai_fraction: f64 = 0.0005, in 0.0 => 1.0;
         /// Scale the additive increase of intra-DC flows, too, with their round-trip time over the IRTT. The paper scales that of cross-DC flows only.
         scale_intra_additive: bool = true;
         /// IRTT: base round-trip time inside a datacenter; "none" to take the network's.
@@ -114,6 +114,8 @@ params! {
         intra: Law = Law::Gear;
         /// The law of cross-DC flows; "hpcc" takes Gear's cross-DC logic away (paper, IV-C5).
         cross: Law = Law::Gear;
+        /// HPCC in the place of one half scales its additive increase with its round-trip time, as it does alone. Otherwise all its flows add the W_AI of an IRTT.
+        scale_hpcc_additive: bool = true;
     }
 }
 

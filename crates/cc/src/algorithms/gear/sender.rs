@@ -60,8 +60,14 @@ impl ControlLoop {
             Law::Gear => ControlLoop::Gear(GearLoop::new(p, flow, irtt, kind)),
             Law::Hpcc => {
                 // All that the two have in common stays as it is, so that an ablation changes the law alone.
-                let w_ai = Bytes::from_f64(p.w_ai_fraction * flow.line_rate.bytes_in(irtt).as_f64());
-                let hpcc = HpccParams { eta: p.eta, max_stage: p.max_stage, w_ai: Some(w_ai), ..HpccParams::default() };
+                let same_bytes = flow.line_rate.bytes_in(irtt).as_f64() * p.w_ai_fraction;
+                let hpcc = HpccParams {
+                    eta: p.eta,
+                    max_stage: p.max_stage,
+                    w_ai_fraction: p.w_ai_fraction,
+                    w_ai: (!p.scale_hpcc_additive).then(|| Bytes::from_f64(same_bytes)),
+                    ..HpccParams::default()
+                };
                 ControlLoop::Hpcc(HpccSender::new(&hpcc, flow))
             }
         }
@@ -141,6 +147,11 @@ impl Sender for GearSender {
     }
 }
 
+/// The additive increase of a flow whose round trip takes `time`: the same fraction of line rate times round trip as HPCC's.
+fn additive(p: &GearParams, flow: &FlowInfo, time: Delta) -> f64 {
+    p.w_ai_fraction * flow.line_rate.as_f64() * time.as_ps() as f64 / BITS_PS_PER_BYTE_S
+}
+
 /// Gear's own loop (Algorithm 1, `NewACK`).
 struct GearLoop {
     law: Window,
@@ -150,8 +161,8 @@ struct GearLoop {
     last_update: Option<Bytes>,
     /// A sample was used.
     sampled: bool,
-    /// W_AI is a fraction of what the bottleneck sends in this time.
-    additive_time: Delta,
+    /// Bytes on the wire that are added per round trip.
+    additive: f64,
     payload_per_wire: f64,
     line_rate: Rate,
     /// w_wan of a cross-DC flow that lost something.
@@ -192,10 +203,14 @@ impl GearLoop {
             signal: Signal::new(flow.base_rtt, horizon, fallback),
             last_update: None,
             sampled: false,
-            additive_time: match kind {
-                Kind::Intra if !p.scale_intra_additive => irtt,
-                _ => flow.base_rtt,
-            },
+            additive: additive(
+                p,
+                flow,
+                match kind {
+                    Kind::Intra if !p.scale_intra_additive => irtt,
+                    _ => flow.base_rtt,
+                },
+            ),
             payload_per_wire,
             line_rate: flow.line_rate,
             wan: None,
@@ -210,7 +225,7 @@ impl GearLoop {
         let factor = flow.base_rtt.ratio(self.limits.base_rtt);
         self.limits = Limits::new(flow);
         if p.scale_intra_additive {
-            self.additive_time = flow.base_rtt;
+            self.additive = additive(p, flow, flow.base_rtt);
         }
         let limits = self.limits;
         let (window, reference) = self.law.windows();
@@ -250,13 +265,11 @@ impl GearLoop {
     }
 
     fn on_sample(&mut self, p: &GearParams, ctx: &Ctx<'_>, ack: &Ack<'_>, s: Sample, update: bool) {
-        let round_trip = s.rate.as_f64() * self.additive_time.as_ps() as f64 / BITS_PS_PER_BYTE_S;
-        let additive = p.w_ai_fraction * round_trip;
         let (window, reference) = self.law.windows();
         let before = (*window, *reference);
         match &mut self.law {
-            Window::Intra(w) => w.on_sample(p, &self.limits, ctx.now(), s.u, additive, update),
-            Window::Cross(w) => w.on_sample(p, &self.limits, s.u, s.rate, additive, update),
+            Window::Intra(w) => w.on_sample(p, &self.limits, ctx.now(), s.u, self.additive, update),
+            Window::Cross(w) => w.on_sample(p, &self.limits, s.u, s.rate, self.additive, update),
         }
         if ack.in_recovery {
             let (window, reference) = self.law.windows();
@@ -539,15 +552,20 @@ mod tests {
             let under_hpcc = |cross| matches!(GearSender::new(&p, &flow(cross)).0.control, ControlLoop::Hpcc(_));
             assert_eq!((under_hpcc(false), under_hpcc(true)), (intra, cross), "{name}");
         }
-        // Same increase in bytes for both kinds: 0.5 % of 100 Gbps × 32 µs on top of 0.95 · 62.5 MB.
+        // The same rule for both laws: 0.5 % of each flow's own pipe.
         let Some(crate::AnyParams::Gear(p)) = lookup("gear-without-cross") else { panic!("registered") };
         let p = GearParams { cross: p.cross, ..half_percent() };
-        let mut gear = bench(&p, &at_rate(true, 10));
-        let hpcc = HpccParams { w_ai: Some(Bytes::new(2_000)), ..HpccParams::default() };
-        let mut plain = Bench::new(HpccSender::new(&hpcc, &at_rate(true, 10)));
-        for (ts, tx) in [(0, 0), (64, 800_000), (128, 1_600_000), (192, 1_700_000)] {
-            let int = [hop(US(ts), tx, 0)];
-            assert_eq!(gear.ack(&ack(1460, MS(50), &int)), plain.ack(&ack(1460, MS(50), &int)));
+        // Where the coefficient CRTT/IRTT is taken for Gear's alone, W_AI is 0.5 % of 100 Gbps × 32 µs for both kinds.
+        let constant = GearParams { scale_hpcc_additive: false, ..p.clone() };
+        let plain = HpccParams { w_ai_fraction: 0.005, ..HpccParams::default() };
+        let same_bytes = HpccParams { w_ai: Some(Bytes::new(2_000)), ..HpccParams::default() };
+        for (p, hpcc) in [(p, plain), (constant, same_bytes)] {
+            let mut gear = bench(&p, &at_rate(true, 10));
+            let mut plain = Bench::new(HpccSender::new(&hpcc, &at_rate(true, 10)));
+            for (ts, tx) in [(0, 0), (64, 800_000), (128, 1_600_000), (192, 1_700_000)] {
+                let int = [hop(US(ts), tx, 0)];
+                assert_eq!(gear.ack(&ack(1460, MS(50), &int)), plain.ack(&ack(1460, MS(50), &int)));
+            }
         }
     }
 }

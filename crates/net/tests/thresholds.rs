@@ -1,0 +1,107 @@
+//! Thresholds to the byte: what a queue that is exactly as long as one allows.
+//!
+//! Nine full packets arrive at 100 Gbps and leave at 10 Gbps. The first passes straight through; the n-th after it finds n - 1 waiting, because
+//! nothing else leaves before the last has come.
+
+mod common;
+use common::*;
+use farloop_net::result::PortRow;
+use farloop_net::simulate;
+use farloop_net::spec::*;
+use farloop_units::{Bytes, Rate, Time};
+
+/// A full packet on the wire.
+const PACKET: u64 = 1538;
+
+/// The switch's port towards the receiver, and its port from the sender, after nine packets.
+fn nine_packets(spec: SwitchSpec) -> (PortRow, PortRow) {
+    let (nodes, links) = star(1, (Rate::from_gbps(100), us(1)), (Rate::from_gbps(10), us(1)), spec);
+    let flows = vec![flow(1, 2, Time::ZERO, Bytes::new(9 * 1460))];
+    let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
+    // Before anything could be sent again.
+    spec.end = Time::ZERO + us(10);
+    let result = simulate(spec).expect("valid");
+    let port = |peer| result.ports.iter().find(|p| (p.node, p.peer) == (0, peer)).expect("a port").clone();
+    (port(2), port(1))
+}
+
+fn marked(kmin: u64, kmax: u64, pmax: f64) -> u64 {
+    let ecn = EcnSpec { kmin: Bytes::new(kmin), kmax: Bytes::new(kmax), pmax };
+    nine_packets(SwitchSpec { ecn: Some(ecn), ..plain_switch() }).0.marked
+}
+
+#[test]
+fn a_step_marks_above_its_threshold_and_not_at_it() {
+    // Eight packets find 0 to 7 waiting.
+    assert_eq!(marked(3 * PACKET - 1, 3 * PACKET - 1, 1.0), 5);
+    assert_eq!(marked(3 * PACKET, 3 * PACKET, 1.0), 4);
+    assert_eq!(marked(3 * PACKET + 1, 3 * PACKET + 1, 1.0), 4);
+}
+
+#[test]
+fn between_the_thresholds_the_probability_decides_at_kmax_too() {
+    assert_eq!(marked(0, 5 * PACKET, 0.0), 2);
+    assert_eq!(marked(0, 5 * PACKET - 1, 0.0), 3);
+    // At kmax itself the probability is pmax; above it every packet is marked.
+    assert_eq!(marked(5 * PACKET - 1, 5 * PACKET, 1.0), 3);
+    assert_eq!(marked(5 * PACKET - 1, 5 * PACKET, 0.0), 2);
+}
+
+/// Packets that find place beside each other, and whether others were dropped at the limit and for want of buffer.
+fn held(spec: SwitchSpec) -> (u64, u64, u64) {
+    let row = nine_packets(spec).0;
+    assert_eq!(row.max_queue.get() % PACKET, 0);
+    (row.max_queue.get() / PACKET, row.dropped_limit, row.dropped_buffer)
+}
+
+#[test]
+fn a_limit_holds_exactly_what_it_says() {
+    let limited = |bytes: Option<u64>, packets| {
+        let queue_limit = QueueLimit { bytes: bytes.map(Bytes::new), packets };
+        held(SwitchSpec { queue_limit, ..plain_switch() })
+    };
+    assert_eq!(limited(Some(5 * PACKET), None), (5, 3, 0));
+    assert_eq!(limited(Some(5 * PACKET - 1), None), (4, 4, 0));
+    assert_eq!(limited(None, Some(5)), (5, 3, 0));
+    assert_eq!(limited(Some(8 * PACKET), Some(8)), (8, 0, 0));
+}
+
+#[test]
+fn a_queue_may_hold_its_share_of_the_buffer_to_the_byte() {
+    let shared = |buffer, alpha| held(SwitchSpec { buffer: Bytes::new(buffer), alpha, ..plain_switch() });
+    // α = 1: with n packets waiting the next is admitted while n + 1 packets are at most what is free.
+    assert_eq!(shared(9 * PACKET, 1.0), (5, 0, 3));
+    assert_eq!(shared(9 * PACKET - 1, 1.0), (4, 0, 4));
+    // A large α: the buffer itself is the limit.
+    assert_eq!(shared(6 * PACKET, 100.0), (6, 0, 2));
+    assert_eq!(shared(6 * PACKET - 1, 100.0), (5, 0, 3));
+}
+
+#[test]
+fn headroom_takes_what_it_has_room_for() {
+    // Xoff with the first waiting packet: all go to the headroom.
+    let into = |headroom| {
+        let pfc = PfcSpec {
+            xoff: XoffSpec::Static(Bytes::ZERO),
+            hysteresis: Bytes::ZERO,
+            headroom: Some(Bytes::new(headroom)),
+        };
+        let (out, ingress) = nine_packets(SwitchSpec { pfc: Some(pfc), ..plain_switch() });
+        (ingress.max_headroom.get() / PACKET, out.dropped_buffer)
+    };
+    assert_eq!(into(5 * PACKET), (5, 3));
+    assert_eq!(into(5 * PACKET - 1), (4, 4));
+    assert_eq!(into(8 * PACKET), (8, 0));
+}
+
+#[test]
+fn xoff_comes_with_the_packet_beyond_the_threshold() {
+    let max_headroom = |xoff| {
+        let pfc = PfcSpec { xoff: XoffSpec::Static(Bytes::new(xoff)), hysteresis: Bytes::ZERO, headroom: None };
+        let (_, ingress) = nine_packets(SwitchSpec { pfc: Some(pfc), ..plain_switch() });
+        ingress.max_headroom.get() / PACKET
+    };
+    assert_eq!(max_headroom(8 * PACKET), 0);
+    assert_eq!(max_headroom(8 * PACKET - 1), 1);
+    assert_eq!(max_headroom(5 * PACKET), 3);
+}
