@@ -231,6 +231,10 @@ pub trait Sender: Send {
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);
     /// The endpoint detected a loss, or that one was none.
     fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss);
+    /// The connection was idle, and its next data goes out now: nothing is in flight. `idle` is the time since the last packet left,
+    /// `rto` the retransmission timeout: hosts that validate windows shrink them by it (RFC 2861), others give [`Delta::MAX`]. Called
+    /// before that data is sent; an algorithm that measures its path afresh after silence begins here.
+    fn on_idle_restart(&mut self, _ctx: &mut Ctx<'_>, _idle: Delta, _rto: Delta) {}
     /// A signal from the receiver or a switch arrived.
     fn on_signal(&mut self, _ctx: &mut Ctx<'_>, _signal: &Signal) {}
     /// An armed timer fired.

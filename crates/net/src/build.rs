@@ -1,6 +1,7 @@
 //! From a specification to a simulation: checks everything, numbers ports and events, computes routes and headroom.
 
 use crate::agent::Agent;
+use crate::connections::Connections;
 use crate::flows::Flows;
 use crate::host::{Agenda, Host};
 use crate::paced::PacedHeap;
@@ -193,6 +194,7 @@ impl Simulation {
             ..Recorder::default()
         };
         let count = spec.flows.len();
+        let persistent = spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent;
         let flows = Flows::new(&spec.flows);
         drop(spec.flows);
         let mut simulation = Simulation {
@@ -216,6 +218,7 @@ impl Simulation {
             formats,
             intra_rtt: spec.intra_rtt.unwrap_or(Delta::ZERO),
             flows,
+            connections: Connections::new(persistent, count),
             sender_of: vec![NONE; count],
             receiver_of: vec![NONE; count],
             senders: Slab::default(),

@@ -5,6 +5,7 @@
 
 mod agent;
 mod build;
+mod connections;
 mod flows;
 mod host;
 mod offered;

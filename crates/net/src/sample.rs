@@ -18,6 +18,9 @@ pub(crate) struct Recorder {
 impl Simulation {
     /// Payload delivered in order to the receiver of `flow`.
     pub(crate) fn delivered(&self, flow: u32) -> u64 {
+        if self.connections.persistent() {
+            return self.delivered_of_request(flow);
+        }
         match self.receiver_of[flow as usize] {
             NONE => 0,
             DONE => self.flows.size(flow).get(),
@@ -32,12 +35,12 @@ impl Simulation {
             let (flow, before) = self.recorder.flows[i];
             let delivered = self.delivered(flow);
             self.recorder.flows[i].1 = delivered;
-            let sender = self.sender_of[flow as usize];
-            let (cwnd, pacing_bps, rtt) = if sender < crate::sim::GONE {
-                let state = &self.senders[sender];
-                (state.control().cwnd, state.control().pacing.as_bps(), state.latest_rtt)
-            } else {
-                (Bytes::ZERO, Rate::ZERO.as_bps(), Delta::ZERO)
+            let (cwnd, pacing_bps, rtt) = match self.sender_now(flow) {
+                Some(slot) => {
+                    let state = &self.senders[slot];
+                    (state.control().cwnd, state.control().pacing.as_bps(), state.latest_rtt)
+                }
+                None => (Bytes::ZERO, Rate::ZERO.as_bps(), Delta::ZERO),
             };
             let delivered = Bytes::new(delivered - before);
             self.recorder.flow_series.push(FlowSample { time: now, flow, delivered, cwnd, pacing_bps, rtt });

@@ -15,6 +15,7 @@
 use crate::flows::Outcome;
 use crate::packet::{CONTROL, DATA, MARKED, Packet, PacketKind};
 use crate::sim::Simulation;
+use crate::spec::TransportKind;
 use crate::tcp::TcpSender;
 use crate::timers::{TRANSPORT, TimerSlots};
 use farloop_cc::{Ack, AnySender, Control, Ctx, Effect, FlowInfo, Loss, LossKind, Sender, Sent, Signal};
@@ -81,6 +82,7 @@ impl GoBackN {
 
 /// State of an active flow at its source.
 pub(crate) struct SenderState {
+    /// The flow, which its packets carry; of a persistent connection the one that opened it. The flow that uses it is in `outcome`.
     pub flow: u32,
     pub host: u32,
     pub dst: u32,
@@ -91,6 +93,12 @@ pub(crate) struct SenderState {
     pub overhead: u16,
     /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
     pub limit: u64,
+    /// Offset of the flow's first byte: on a persistent connection, what earlier flows have sent.
+    pub begin: u64,
+    /// A persistent connection that no flow uses.
+    pub idle: bool,
+    /// How many connections had been opened before this one; zero without persistent ones.
+    pub opened: u32,
     pub endpoint: Endpoint,
     control: Control,
     /// Pacing gap after a full packet at the current rate.
@@ -116,6 +124,9 @@ impl SenderState {
             mss: info.mss.get() as u16,
             overhead: (info.packet - info.mss).get() as u16,
             limit: plan.limit,
+            begin: 0,
+            idle: false,
+            opened: 0,
             endpoint: plan.endpoint,
             control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
             gap: Delta::ZERO,
@@ -379,6 +390,9 @@ impl Simulation {
 
     /// The application of the flow in `slot` has no more to send than what was sent.
     pub(crate) fn stop_sender(&mut self, slot: u32) {
+        if self.transport.tcp.persistent && self.transport.kind == TransportKind::Tcp {
+            return self.stop_request(slot);
+        }
         let sender = &mut self.senders[slot];
         let (sent, done) = match &mut sender.endpoint {
             Endpoint::Rdma(state) => (state.snd_max, state.snd_una >= sender.limit.min(state.snd_max)),
@@ -394,12 +408,13 @@ impl Simulation {
 
     /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keep the row, free the state.
     pub(crate) fn retire(&mut self, slot: u32, delivered: bool) {
+        self.forget_connection(slot);
         let sender = self.senders.remove(slot);
         self.sender_of[sender.flow as usize] = crate::sim::DONE;
         self.remember(&sender);
         let mut outcome = sender.outcome;
         // A flow that was stopped has no completion time.
-        if delivered && sender.limit == self.flows.size(sender.flow).get() {
+        if delivered && sender.limit == self.flows.size(outcome.flow).get() {
             outcome.finish = self.now;
             self.totals.finished += 1;
         }

@@ -4,6 +4,7 @@
 //! arrivals, flow starts and stops, timers, agents' timers, samples, the watch for deadlock. That order depends on the scenario alone.
 
 use crate::agent::Agent;
+use crate::connections::Connections;
 use crate::flows::{Flows, Outcome};
 use crate::host::{Agenda, Host};
 use crate::packet::{NIL, PacketKind, Packets};
@@ -81,6 +82,8 @@ pub struct Simulation {
     pub(crate) tcp_configs: Vec<Arc<Config>>,
     pub(crate) intra_rtt: Delta,
     pub(crate) flows: Flows,
+    pub(crate) connections: Connections,
+    /// By the number of the flow that packets carry: of a persistent connection the one that opened it.
     pub(crate) sender_of: Vec<u32>,
     pub(crate) receiver_of: Vec<u32>,
     pub(crate) senders: Slab<SenderState>,
@@ -275,6 +278,9 @@ impl Simulation {
 
     fn start_flow(&mut self, host: u32, flow: u32) {
         let spec = self.flows.get(flow);
+        if let Some(slot) = self.connections.take(flow, &spec) {
+            return self.next_request(slot, flow);
+        }
         let info = self.flow_info(flow);
         let cc = self.algorithms[spec.algorithm as usize].sender(&info);
         let limit = spec.size.get();
@@ -291,6 +297,7 @@ impl Simulation {
         let plan = Plan { host, dst: self.host_of(spec.dst), class: spec.class, limit, endpoint };
         let slot = self.senders.insert(SenderState::new(plan, &info, flow, cc));
         self.sender_of[flow as usize] = slot;
+        self.senders[slot].opened = self.connections.open(flow);
         if self.transport.kind == TransportKind::Tcp {
             return self.tcp_open(slot, info.base_rtt);
         }
@@ -300,8 +307,7 @@ impl Simulation {
 
     /// The flow's application has no more to send.
     fn stop_flow(&mut self, flow: u32) {
-        let slot = self.sender_of[flow as usize];
-        if slot < GONE {
+        if let Some(slot) = self.sender_now(flow) {
             self.stop_sender(slot);
         }
     }
@@ -363,7 +369,8 @@ impl Simulation {
         let spec = self.flows.get(flow);
         let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
         let format = self.formats[spec.algorithm as usize];
-        path::base_rtt(&self.path(src, dst, flow), &self.path(dst, src, flow), format.packet, format.ack_wire)
+        let number = self.connections.number(flow);
+        path::base_rtt(&self.path(src, dst, number), &self.path(dst, src, number), format.packet, format.ack_wire)
     }
 
     /// Completion time of the flow alone in the empty network, a handshake included; zero for unlimited flows.
@@ -376,9 +383,11 @@ impl Simulation {
         let (full, rest) = path::split(spec.size, format.mss);
         let last = if rest > 0 { rest + format.packet - format.mss } else { 0 };
         let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
-        let path = self.path(src, dst, flow);
-        let handshake = if self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake {
-            path::base_rtt(&path, &self.path(dst, src, flow), format.ack_wire, format.ack_wire)
+        let number = self.connections.number(flow);
+        let path = self.path(src, dst, number);
+        let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
+        let handshake = if opens {
+            path::base_rtt(&path, &self.path(dst, src, number), format.ack_wire, format.ack_wire)
         } else {
             Delta::ZERO
         };
@@ -431,7 +440,7 @@ impl Simulation {
     /// One row per flow, whether it has begun or not.
     fn flow_rows(&mut self) -> Vec<FlowRow> {
         let mut outcomes = std::mem::take(&mut self.outcomes);
-        outcomes.extend(self.senders.iter().map(|s| s.outcome));
+        outcomes.extend(self.senders.iter().filter(|s| !s.idle).map(|s| s.outcome));
         outcomes.sort_unstable_by_key(|o| o.flow);
         let mut begun = outcomes.iter().peekable();
         let row = |(flow, spec): (u32, FlowSpec)| {

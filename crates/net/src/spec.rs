@@ -289,6 +289,11 @@ pub struct TcpSpec {
     pub remember_ssthresh: bool,
     /// Packets leave in chunks, as hosts with segmentation offload send them, where no algorithm or pacing spreads them.
     pub segmentation_offload: bool,
+    /// Connections outlive their flows: a flow takes one between its hosts that is idle, and opens one only where there is none.
+    pub persistent: bool,
+    /// With `persistent`: a connection that was idle for a retransmission timeout shrinks its window (Linux,
+    /// `tcp_slow_start_after_idle`).
+    pub slow_start_after_idle: bool,
 }
 
 impl Default for TcpSpec {
@@ -319,6 +324,8 @@ impl Default for TcpSpec {
             rtt_noise: Delta::ZERO,
             remember_ssthresh: false,
             segmentation_offload: false,
+            persistent: false,
+            slow_start_after_idle: true,
         }
     }
 }

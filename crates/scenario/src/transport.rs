@@ -48,6 +48,7 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
     let recovery = word(&keys.recovery);
     let sack = keys.recovery != RecoveryChoice::NewReno;
     let rack = keys.recovery == RecoveryChoice::Rack;
+    let persistent = keys.connections == ConnectionsChoice::Persistent;
     let no_sack = || format!("there are no selective acknowledgements with recovery = \"{recovery}\"");
     let no_probe = || format!("there are no tail loss probes with recovery = \"{recovery}\"");
     let problems = [
@@ -81,6 +82,18 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
             keys.syn_retries.is_some() && !keys.handshake,
             "no SYN is sent with handshake = false".to_string(),
             "handshake = true, or no syn_retries",
+        ),
+        (
+            "slow_start_after_idle",
+            keys.slow_start_after_idle.is_some() && !persistent,
+            "no connection is ever idle with connections = \"per-flow\"".to_string(),
+            "connections = \"persistent\", or no slow_start_after_idle",
+        ),
+        (
+            "remember_ssthresh",
+            keys.remember_ssthresh && persistent,
+            "no connection ends and leaves a threshold with connections = \"persistent\"".to_string(),
+            "connections = \"per-flow\", or remember_ssthresh = false",
         ),
         (
             "segmentation_offload",
@@ -183,6 +196,8 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         rtt_noise: keys.rtt_noise,
         remember_ssthresh: keys.remember_ssthresh,
         segmentation_offload: keys.segmentation_offload,
+        persistent: keys.connections == ConnectionsChoice::Persistent,
+        slow_start_after_idle: keys.slow_start_after_idle.unwrap_or(default.slow_start_after_idle),
     }
 }
 

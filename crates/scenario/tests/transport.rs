@@ -26,6 +26,11 @@ fn every_setting_of_recovery_and_timers_reaches_the_endpoints() {
         ("forget_sack = true\n", TcpSpec { forget_sack: true, ..default() }),
         ("remember_ssthresh = true\n", TcpSpec { remember_ssthresh: true, ..default() }),
         ("segmentation_offload = true\n", TcpSpec { segmentation_offload: true, ..default() }),
+        ("connections = \"persistent\"\n", TcpSpec { persistent: true, ..default() }),
+        (
+            "connections = \"persistent\"\nslow_start_after_idle = false\n",
+            TcpSpec { persistent: true, slow_start_after_idle: false, ..default() },
+        ),
         ("frto = false\n", TcpSpec { frto: false, ..default() }),
         ("recovery = \"rack\"\n", rack()),
         ("recovery = \"rack\"\ntail_loss_probe = true\ndsack = true\n", rack()),
@@ -66,7 +71,22 @@ fn what_makes_no_sense_is_refused() {
             &["transport.max_ack_delay: \"61s\" is outside", "0ps to 60s"],
         ),
         ("tail_loss_probes = true\n", &["transport.tail_loss_probes: unknown key; did you mean \"tail_loss_probe\"?"]),
+        ("connections = \"open\"\n", &["transport.connections: \"open\"", "\"per-flow\", \"persistent\""]),
         // Combinations.
+        (
+            "slow_start_after_idle = true\n",
+            &[
+                "tcp.toml:7: transport.slow_start_after_idle: no connection is ever idle with connections = \"per-flow\"",
+                "expected connections = \"persistent\", or no slow_start_after_idle",
+            ],
+        ),
+        (
+            "connections = \"persistent\"\nremember_ssthresh = true\n",
+            &[
+                "tcp.toml:8: transport.remember_ssthresh: no connection ends and leaves a threshold",
+                "expected connections = \"per-flow\", or remember_ssthresh = false",
+            ],
+        ),
         (
             "tail_loss_probe = true\n",
             &[

@@ -95,7 +95,8 @@ pub struct Timestamps {
 pub struct Segment {
     /// Opens the connection; takes no sequence number.
     pub syn: bool,
-    /// The last byte of the flow is in this segment; takes no sequence number. The receiver acknowledges it at once.
+    /// The last byte of the flow, or of a message on a connection that stays open, is in this segment; takes no sequence number. The
+    /// receiver acknowledges it at once.
     pub fin: bool,
     /// `ack_seq` is valid.
     pub ack: bool,

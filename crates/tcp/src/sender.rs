@@ -127,6 +127,8 @@ pub struct Sender {
     /// Bytes that the application has written so far.
     pub(crate) limit: u64,
     pub(crate) closed: bool,
+    /// What was written so far ends a message.
+    pub(crate) pushed: bool,
     pub(crate) next: Next,
     /// Right edge of the receiver's window, the ACK that set it, and the largest window seen.
     pub(crate) edge: u64,
@@ -166,6 +168,7 @@ impl Sender {
             cwnd: 0,
             limit: 0,
             closed: false,
+            pushed: false,
             next: Next::Nothing,
             edge: config.receive_window.get(),
             edge_ack: 0,
@@ -209,6 +212,7 @@ impl Sender {
     /// The application has `bytes` more to send ([`Bytes::MAX`]: without end).
     pub fn write(&mut self, now: Time, bytes: Bytes) {
         self.mark_app_limited();
+        self.pushed = false;
         self.limit = self.limit.saturating_add(bytes.get());
         self.settle(now);
     }
@@ -217,6 +221,18 @@ impl Sender {
     pub fn close(&mut self) -> bool {
         self.closed = true;
         self.finish()
+    }
+
+    /// What was written so far is a whole message: the receiver acknowledges its last byte at once, as after [`Sender::close`] (PSH; the
+    /// application has read everything: Linux, `tcp_cleanup_rbuf`), and the connection stays open for the next one.
+    pub fn push(&mut self) {
+        self.pushed = true;
+    }
+
+    /// What was written but never sent is withdrawn; the connection stays open.
+    pub fn withdraw(&mut self, now: Time) {
+        self.limit = self.board.nxt();
+        self.settle(now);
     }
 
     /// Like [`Sender::close`], and what was written but never sent is withdrawn.
@@ -290,7 +306,7 @@ impl Sender {
         if segment.ack {
             self.ack_due = false;
         }
-        segment.fin = self.closed && segment.payload > 0 && segment.range().end == self.limit;
+        segment.fin = (self.closed || self.pushed) && segment.payload > 0 && segment.range().end == self.limit;
         self.settle(now);
         Some(segment)
     }

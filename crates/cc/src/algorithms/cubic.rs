@@ -255,6 +255,15 @@ impl Sender for CubicSender {
         }
         self.reduced_until = loss.snd_nxt;
     }
+
+    /// A window that shrinks leaves its curve, and begins a new stage below the same W_max.
+    fn on_idle_restart(&mut self, _: &mut Ctx<'_>, idle: Delta, rto: Delta) {
+        if self.window.idle_restart(idle, rto) {
+            self.stage.epoch = None;
+            self.stalled_since = None;
+            self.before = None;
+        }
+    }
 }
 
 #[cfg(test)]

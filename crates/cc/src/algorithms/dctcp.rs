@@ -180,6 +180,10 @@ impl Sender for DctcpSender {
         }
         self.hold_to_cap();
     }
+
+    fn on_idle_restart(&mut self, _: &mut Ctx<'_>, idle: Delta, rto: Delta) {
+        self.window.idle_restart(idle, rto);
+    }
 }
 
 #[cfg(test)]

@@ -91,6 +91,12 @@ macro_rules! registry {
             fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
                 match self { $(AnySender::$variant(s) => s.on_loss(ctx, loss),)+ AnySender::Dyn(s) => s.on_loss(ctx, loss) }
             }
+            fn on_idle_restart(&mut self, ctx: &mut Ctx<'_>, idle: farloop_units::Delta, rto: farloop_units::Delta) {
+                match self {
+                    $(AnySender::$variant(s) => s.on_idle_restart(ctx, idle, rto),)+
+                    AnySender::Dyn(s) => s.on_idle_restart(ctx, idle, rto),
+                }
+            }
             fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
                 match self { $(AnySender::$variant(s) => s.on_signal(ctx, signal),)+ AnySender::Dyn(s) => s.on_signal(ctx, signal) }
             }

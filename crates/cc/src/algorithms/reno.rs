@@ -13,7 +13,7 @@
 
 use super::window::Window;
 use crate::api::*;
-use farloop_units::{Bytes, Rate};
+use farloop_units::{Bytes, Delta, Rate};
 
 farloop_units::params! {
     /// Parameters of [`Reno`].
@@ -73,6 +73,10 @@ impl Sender for RenoSender {
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
         self.window.on_loss(loss, self.decrease); // RFC 5681, Eq. 4 and §3.2 step 2
+    }
+
+    fn on_idle_restart(&mut self, _: &mut Ctx<'_>, idle: Delta, rto: Delta) {
+        self.window.idle_restart(idle, rto);
     }
 }
 

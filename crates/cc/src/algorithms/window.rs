@@ -30,6 +30,8 @@ pub struct Window {
     ssthresh: f64,
     mss: f64,
     wire_per_payload: f64,
+    /// What the flow started with, and restarts with after idling.
+    restart: f64,
     /// No loss or mark has set the threshold yet; where there is one, an earlier connection left it.
     initial: bool,
     /// `cwnd`, `ssthresh` and `initial` before the last loss, while it can be undone.
@@ -44,7 +46,7 @@ impl Window {
         let cwnd = flow.initial_cwnd.map_or(INITIAL_SEGMENTS * mss, |w| w.as_f64().max(mss));
         let wire_per_payload = flow.packet.as_f64().max(mss) / mss;
         let ssthresh = flow.ssthresh.map_or(f64::INFINITY, |t| t.as_f64().max(MIN_SEGMENTS * mss));
-        Window { cwnd, ssthresh, mss, wire_per_payload, initial: true, undo: None }
+        Window { cwnd, ssthresh, mss, wire_per_payload, restart: cwnd, initial: true, undo: None }
     }
 
     /// Starts in congestion avoidance at the flow's initial rate: with the flow's initial window, or with the payload that
@@ -54,6 +56,7 @@ impl Window {
         if flow.initial_cwnd.is_none() {
             let wire = flow.initial_rate.bytes_in(flow.base_rtt).as_f64();
             window.cwnd = (wire / window.wire_per_payload).max(window.mss);
+            window.restart = window.cwnd;
         }
         window.end_slow_start();
         window
@@ -161,6 +164,21 @@ impl Window {
         true
     }
 
+    /// The connection was idle for `idle`: the window halves for each retransmission timeout `rto` that has passed, not below what the flow
+    /// started with, and the threshold keeps three quarters of it in mind (RFC 2861, §3; Linux, `tcp_cwnd_restart`). Says whether it shrank.
+    pub fn idle_restart(&mut self, idle: Delta, rto: Delta) -> bool {
+        let timeouts = idle.as_ps().saturating_sub(1) / rto.as_ps().max(1);
+        if timeouts == 0 || self.cwnd <= self.restart {
+            return false;
+        }
+        self.undo = None;
+        self.ssthresh = self.ssthresh.max(0.75 * self.cwnd);
+        for _ in 0..timeouts.min(64) {
+            self.cwnd = (self.cwnd / 2.0).max(self.restart);
+        }
+        true
+    }
+
     /// A fast retransmit: threshold and window become `keep` times the flight (RFC 5681, Eq. 4 with `keep` = 1/2).
     ///
     /// The flight is counted up to the window: after an earlier cut it can still be larger.
@@ -253,6 +271,35 @@ pub(crate) mod tests {
             w.grow(&ack, 1.0);
             assert_eq!(w.segments(), 11.0, "{ack:?}");
         }
+    }
+
+    #[test]
+    fn an_idle_window_halves_for_each_timeout_and_keeps_its_threshold() {
+        let (rto, ms) = (Delta::from_ms(200), Delta::from_ms);
+        let at = |segments| {
+            let mut w = Window::slow_start(&flow(false));
+            w.set_segments(segments);
+            w.end_slow_start();
+            w
+        };
+        // (window, idle for, window after it)
+        for (before, idle, after) in
+            [(80.0, 200, 80.0), (80.0, 201, 40.0), (80.0, 401, 20.0), (80.0, 9000, 10.0), (6.0, 9000, 6.0)]
+        {
+            let mut w = at(before);
+            assert_eq!(w.idle_restart(ms(idle), rto), after < before);
+            assert_eq!((w.segments(), w.ssthresh()), (after, Bytes::from_f64(before * 1460.0)), "{before} {idle}");
+        }
+        // A threshold far below the window rises to three quarters of it; none stays none.
+        let mut w = at(20.0);
+        w.set_segments(80.0);
+        w.idle_restart(ms(201), rto);
+        assert_eq!((w.segments(), w.ssthresh()), (40.0, Bytes::new(60 * 1460)));
+        let mut w = Window::slow_start(&flow(false));
+        w.set_segments(80.0);
+        w.idle_restart(ms(201), rto);
+        assert_eq!((w.segments(), w.ssthresh()), (40.0, Bytes::MAX));
+        assert!(!w.idle_restart(Delta::MAX - ms(1), Delta::MAX), "hosts without the rule say so");
     }
 
     #[test]

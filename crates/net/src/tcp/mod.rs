@@ -45,6 +45,8 @@ pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Confi
         rtt_noise: _,
         remember_ssthresh: _,
         segmentation_offload: _,
+        persistent: _,
+        slow_start_after_idle: _,
     } = transport.tcp;
     Config {
         recovery,

@@ -90,12 +90,13 @@ impl Simulation {
     /// Notes when the last byte has arrived.
     fn note_received(&mut self, slot: u32) {
         let (flow, expected) = (self.receivers[slot].flow, self.receivers[slot].expected);
-        if expected < self.flows.size(flow).get() {
+        let sender = self.sender_of[flow as usize];
+        if sender >= crate::sim::GONE {
             return;
         }
-        let sender = self.sender_of[flow as usize];
-        if sender < crate::sim::GONE {
-            let received = &mut self.senders[sender].outcome.received;
+        let sender = &mut self.senders[sender];
+        if expected >= sender.begin.saturating_add(self.flows.size(sender.outcome.flow).get()) {
+            let received = &mut sender.outcome.received;
             *received = self.now.min(*received);
         }
     }

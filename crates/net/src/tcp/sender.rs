@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A TCP sender, and what it needs of its flow.
 pub(crate) struct TcpSender {
-    inner: farloop_tcp::Sender,
+    pub(crate) inner: farloop_tcp::Sender,
     /// The receiver's window, which never changes.
     window: u64,
     timestamps: bool,
@@ -41,7 +41,7 @@ impl TcpSender {
     }
 
     /// What segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or repair losses.
-    fn offload(&mut self, now: Time, last_send: Time, control: Control, ssthresh: Option<Bytes>, mss: u16) {
+    pub fn offload(&mut self, now: Time, last_send: Time, control: Control, ssthresh: Option<Bytes>, mss: u16) {
         let Some(before) = self.allowance else { return };
         let inner = &self.inner;
         let whole = control.pacing != Rate::MAX || inner.state() != State::Open || inner.srtt().is_none();
@@ -109,14 +109,18 @@ impl Simulation {
         if !handshake {
             self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
         }
-        let limit = self.senders[slot].limit;
+        let (limit, persistent) = (self.senders[slot].limit, self.transport.tcp.persistent);
         let Some(tcp) = self.tcp(slot) else { return };
         if !handshake {
             tcp.inner.assume_rtt(base_rtt);
         }
         tcp.inner.write(now, Bytes::new(limit));
-        if limit != u64::MAX {
-            tcp.inner.close();
+        match limit {
+            u64::MAX => {}
+            _ if persistent => tcp.inner.push(),
+            _ => {
+                tcp.inner.close();
+            }
         }
         tcp.inner.open(now);
         self.tcp_timer_moved(slot);
@@ -148,7 +152,7 @@ impl Simulation {
         }
     }
 
-    fn tcp(&mut self, slot: u32) -> Option<&mut TcpSender> {
+    pub(crate) fn tcp(&mut self, slot: u32) -> Option<&mut TcpSender> {
         match &mut self.senders[slot].endpoint {
             Endpoint::Tcp(tcp) => Some(tcp),
             Endpoint::Rdma(_) => None,
@@ -157,7 +161,7 @@ impl Simulation {
 
     /// Has the endpoint called when it wants to be.
     #[inline]
-    fn tcp_timer_moved(&mut self, slot: u32) {
+    pub(crate) fn tcp_timer_moved(&mut self, slot: u32) {
         let Some(tcp) = self.tcp(slot) else { return };
         let at = tcp.inner.timer();
         self.arm_sender_timer(slot, TRANSPORT, at);
@@ -292,6 +296,9 @@ impl Simulation {
         }
         self.sender_effects(slot, &mut effects);
         self.effects = effects;
+        if self.transport.tcp.persistent {
+            self.end_request(slot);
+        }
         false
     }
 

@@ -99,6 +99,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How long TCP connections live.
+    pub enum ConnectionsChoice {
+        /// As long as a flow.
+        PerFlow = "per-flow",
+        /// From flow to flow.
+        Persistent = "persistent",
+    }
+}
+
 params! {
     /// `[transport]` with `kind = "tcp"`.
     pub struct TcpKeys {
@@ -154,6 +164,10 @@ params! {
         remember_ssthresh: bool = false;
         /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer). Not for flows that are paced.
         segmentation_offload: bool = false;
+        /// "per-flow": each flow has a connection of its own. "persistent": a flow takes the idle connection between its hosts that was opened first, with the state that earlier flows left, and opens one where all are busy; flows share connections if they agree in algorithm, class, initial_rate and initial_cwnd.
+        connections: ConnectionsChoice = ConnectionsChoice::PerFlow;
+        /// With connections = "persistent": the window halves for each retransmission timeout that a connection was idle, down to the initial window (Linux, tcp_slow_start_after_idle; RFC 2861); "none" for true.
+        slow_start_after_idle: Option<bool> = None;
     }
 }
 
