@@ -7,7 +7,7 @@ use crate::host::{Agenda, Host};
 use crate::paced::PacedHeap;
 use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
 use crate::pauses::Pauses;
-use crate::port::{NodeRef, Port, PortStats};
+use crate::port::{Marking, NodeRef, Port, PortStats};
 use crate::result::Totals;
 use crate::routing::Routes;
 use crate::sample::Recorder;
@@ -157,14 +157,23 @@ impl Simulation {
                 if link.rate.bytes_in(link.delay) >= largest * PACKED_FROM {
                     port.packed = packets.add_long_link();
                 }
+                let mut row = PortStats::new(
+                    owner,
+                    peer,
+                    link.loss,
+                    link.corruption,
+                    RandomStream::new(spec.seed, "link", ports.len() as u64),
+                );
+                if let NodeKind::Switch(SwitchSpec { ecn: Some(ecn), .. }) = &spec.nodes[owner as usize].kind {
+                    row.marking = Some(Marking::new(ecn, link.rate));
+                }
                 if let NodeKind::Switch(SwitchSpec { int: true, .. }) = &spec.nodes[owner as usize].kind {
                     let name = || spec.nodes[owner as usize].name.clone();
                     let code = RateCode::new(link.rate)
                         .ok_or_else(|| BuildError::IntRate { switch: name(), rate: link.rate })?;
                     port.int = Some(code);
                 }
-                let random = RandomStream::new(spec.seed, "link", ports.len() as u64);
-                stats.push(PortStats::new(owner, peer, link.loss, link.corruption, random));
+                stats.push(row);
                 ports.push(port);
             }
         }
@@ -423,7 +432,6 @@ fn buffers(
             limit_bytes: s.queue_limit.bytes.map_or(u64::MAX, Bytes::get),
             limit_packets: s.queue_limit.packets.unwrap_or(u32::MAX),
             pfc: s.pfc.as_ref().map(|p| PfcState { xoff: Xoff::new(p.xoff), hysteresis: p.hysteresis.get() }),
-            ecn: s.ecn,
             random: RandomStream::new(spec.seed, "switch", switches.len() as u64),
         });
     }

@@ -6,7 +6,7 @@
 
 use crate::packet::{CLASSES, DATA, Fifo, NIL, PacketKind, Packets};
 use crate::result::PortRow;
-use crate::spec::IntCarriage;
+use crate::spec::{EcnAt, EcnSpec, IntCarriage};
 use farloop_cc::IntRecord;
 use farloop_cc::int::RateCode;
 use farloop_engine::{Calendar, RandomStream};
@@ -207,6 +207,34 @@ pub(crate) struct PortStats {
     pub loss: f64,
     pub corruption: f64,
     pub random: RandomStream,
+    /// How the switch marks packets that wait here.
+    pub marking: Option<Marking>,
+}
+
+/// ECN thresholds of one port.
+#[derive(Clone, Copy)]
+pub(crate) struct Marking {
+    pub kmin: Bytes,
+    pub kmax: Bytes,
+    pub pmax: f64,
+    pub at: EcnAt,
+}
+
+impl Marking {
+    pub fn new(spec: &EcnSpec, rate: Rate) -> Marking {
+        let (kmin, kmax) = spec.thresholds(rate);
+        Marking { kmin, kmax, pmax: spec.pmax, at: spec.at }
+    }
+
+    /// Whether a packet is marked by `queue` bytes.
+    #[inline]
+    pub fn decides(&self, queue: Bytes, random: &mut RandomStream) -> bool {
+        if queue <= self.kmin || queue > self.kmax {
+            return queue > self.kmax;
+        }
+        let span = (self.kmax - self.kmin).as_f64();
+        random.chance(self.pmax * (queue - self.kmin).as_f64() / span)
+    }
 }
 
 impl PortStats {
@@ -242,6 +270,7 @@ impl PortStats {
             loss,
             corruption,
             random,
+            marking: None,
         }
     }
 

@@ -139,8 +139,8 @@ pub enum XoffSpec {
     Static(Bytes),
 }
 
-/// ECN marking by the queue length that an arriving packet finds: never below `kmin`, always above `kmax`, between them with
-/// a probability that rises linearly to `pmax`. `kmin == kmax` is DCTCP's step.
+/// ECN marking by the length of a port's queue: never below `kmin`, always above `kmax`, between them with a probability that
+/// rises linearly to `pmax`. `kmin == kmax` is DCTCP's step.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EcnSpec {
     /// No packet is marked at or below this queue.
@@ -149,6 +149,39 @@ pub struct EcnSpec {
     pub kmax: Bytes,
     /// Probability just below `kmax`.
     pub pmax: f64,
+    /// The port rate that `kmin` and `kmax` are for, in proportion to which they scale; `None` for the same at all ports.
+    pub rate: Option<Rate>,
+    /// Which queue decides.
+    pub at: EcnAt,
+}
+
+impl EcnSpec {
+    /// DCTCP's step: every packet is marked whose arrival finds more than `k`.
+    pub fn step(k: Bytes) -> EcnSpec {
+        EcnSpec { kmin: k, kmax: k, pmax: 1.0, rate: None, at: EcnAt::Arrival }
+    }
+
+    /// `kmin` and `kmax` of a port of `rate`, rounded down.
+    pub fn thresholds(&self, rate: Rate) -> (Bytes, Bytes) {
+        let scaled = |bytes: Bytes| match self.rate {
+            Some(per) if per > Rate::ZERO => {
+                let wide = u128::from(bytes.get()) * u128::from(rate.as_bps()) / u128::from(per.as_bps());
+                Bytes::new(u64::try_from(wide).unwrap_or(u64::MAX))
+            }
+            _ => bytes,
+        };
+        (scaled(self.kmin), scaled(self.kmax))
+    }
+}
+
+/// When a packet that waits is marked.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum EcnAt {
+    /// When it joins the queue, by what it finds.
+    #[default]
+    Arrival,
+    /// When it leaves the queue, by what stays behind: feedback does not wait in the queue with the packet.
+    Departure,
 }
 
 /// A full-duplex link.

@@ -14,7 +14,7 @@
 use crate::packet::{DATA, DATA_CLASSES, LINK, LOSSY, MARKED, NIL, NOT_ECT, Packet, PacketKind};
 use crate::port::NodeRef;
 use crate::sim::Simulation;
-use crate::spec::{EcnSpec, LinkSpec, XoffSpec};
+use crate::spec::{EcnAt, LinkSpec, XoffSpec};
 use farloop_cc::{Admit, Ctx, Head, PortAgent};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Time};
@@ -33,7 +33,6 @@ pub(crate) struct Switch {
     pub limit_bytes: u64,
     pub limit_packets: u32,
     pub pfc: Option<PfcState>,
-    pub ecn: Option<EcnSpec>,
     pub random: RandomStream,
 }
 
@@ -141,7 +140,7 @@ impl Simulation {
             }
             return;
         }
-        self.mark(s, out, slot);
+        self.mark(s, out, slot, EcnAt::Arrival);
         if let Err(refused) = self.admit(s, ingress, out, slot) {
             let row = &mut self.stats[out as usize].row;
             let (at_port, in_all) = match refused {
@@ -159,20 +158,12 @@ impl Simulation {
         self.kick_switch_port(out);
     }
 
-    /// Marks by the queue that the packet finds.
+    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
     #[inline]
-    fn mark(&mut self, s: u32, out: u32, slot: u32) {
-        let switch = &mut self.switches[s as usize];
-        let Some(ecn) = &switch.ecn else { return };
+    fn mark(&mut self, s: u32, out: u32, slot: u32, at: EcnAt) {
+        let Some(marking) = self.stats[out as usize].marking.filter(|m| m.at == at) else { return };
         let queue = Bytes::new(self.ports[out as usize].data_queue);
-        let marked = if queue > ecn.kmax {
-            true
-        } else if queue > ecn.kmin {
-            let span = (ecn.kmax - ecn.kmin).as_f64();
-            switch.random.chance(ecn.pmax * (queue - ecn.kmin).as_f64() / span)
-        } else {
-            false
-        };
+        let marked = marking.decides(queue, &mut self.switches[s as usize].random);
         let packet = &self.packets[slot];
         if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
             self.packets[slot].flags |= MARKED;
@@ -313,6 +304,12 @@ impl Simulation {
         }
         let slot = port.dequeue(&self.packets, class);
         let ingress = self.packets[slot].ingress();
+        if class >= DATA
+            && let NodeRef::Switch(s) = port.owner
+        {
+            self.mark(s, p, slot, EcnAt::Departure);
+        }
+        let port = &mut self.ports[p as usize];
         port.launch(&mut self.packets, &mut self.calendar, self.arrival_base + p, slot, self.now);
         let next = if port.ready() == 0 { Time::NEVER } else { port.busy_until };
         self.arm(p, next);

@@ -19,7 +19,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
         alpha: 1.0,
         queue_limit: QueueLimit::NONE,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
-        ecn: Some(EcnSpec { kmin: Bytes::new(5_000), kmax: Bytes::new(80_000), pmax: 0.2 }),
+        ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(80_000)) }),
         ecmp: Ecmp::Flow,
         int: true,
         agents: true,
@@ -88,8 +88,7 @@ fn without_chance_the_seed_has_no_effect() {
     spec.links[0] = link(0, 1, Rate::from_gbps(10), us(5));
     for node in &mut spec.nodes {
         if let NodeKind::Switch(switch) = &mut node.kind {
-            let k = Bytes::new(40_000);
-            switch.ecn = Some(EcnSpec { kmin: k, kmax: k, pmax: 1.0 });
+            switch.ecn = Some(EcnSpec::step(Bytes::new(40_000)));
         }
     }
     let first = run(&spec);

@@ -53,7 +53,7 @@ fn cell(name: &str, column: &Column) -> String {
         alpha: 64.0,
         queue_limit: QueueLimit::NONE,
         pfc: lossless.then(|| PfcSpec { xoff: XoffSpec::Dynamic(0.5), hysteresis: Bytes::new(3076), headroom: None }),
-        ecn: Some(EcnSpec { kmin: step, kmax: step, pmax: 1.0 }),
+        ecn: Some(EcnSpec::step(step)),
         ecmp: Ecmp::Flow,
         int: true,
         agents: true,

@@ -50,7 +50,7 @@ fn renos_sawtooth_has_the_loss_rate_of_the_square_root_law() {
 fn dctcps_queue_oscillates_as_its_paper_predicts() {
     // 100 Gbps × 100 µs = 813 packets, K = 300: the amplitude is ½·√(2·(C·RTT + K)) packets, the peak K + 1 (DCTCP §3.3).
     let k = Bytes::new(300 * PACKET);
-    let spec = SwitchSpec { ecn: Some(EcnSpec { kmin: k, kmax: k, pmax: 1.0 }), ..plain_switch() };
+    let spec = SwitchSpec { ecn: Some(EcnSpec::step(k)), ..plain_switch() };
     // Within the paper's bound on g, 1.386/√(2·(C·RTT + K)) = 0.029.
     let params = algorithm("dctcp", &[("g", Value::Float(1.0 / 64.0))]);
     let mut network = dumbbell(Rate::from_gbps(100), Delta::from_us(25), spec, params, 1);

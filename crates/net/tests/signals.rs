@@ -31,7 +31,7 @@ fn run(spec: NetworkSpec) -> RunResult {
 
 /// Marks each packet that finds another one waiting.
 fn step_at_zero() -> Option<EcnSpec> {
-    Some(EcnSpec { kmin: Bytes::ZERO, kmax: Bytes::ZERO, pmax: 1.0 })
+    Some(EcnSpec::step(Bytes::ZERO))
 }
 
 /// Packets that left `node` for `peer`.

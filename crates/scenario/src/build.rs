@@ -1,10 +1,11 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 
+use crate::agents;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::network::Network;
 use crate::reader::Section;
 use crate::scenario::Scenario;
-use crate::sections::{SELECTION_WORDS, Selection};
+use crate::sections::{AgentPlaces, SELECTION_WORDS, Selection};
 use crate::switch_override::{self, setting_path};
 use crate::topology::{Plan, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
 use crate::traffic::{self, Host};
@@ -40,6 +41,7 @@ pub struct Built {
 pub(crate) fn build(scenario: &Scenario, generate: bool) -> Result<Built, Diagnostic> {
     let mut plan = plan(scenario)?;
     switch_override::apply(scenario, &mut plan)?;
+    agents::place(scenario, &mut plan)?;
     let hosts = check_network(scenario, &plan)?;
     let traffic = traffic::traffic(scenario, &plan, &hosts, generate)?;
     let algorithms = algorithms(scenario, &plan, &traffic.algorithm_names)?;
@@ -247,6 +249,10 @@ fn algorithms(scenario: &Scenario, plan: &Plan, names: &[String]) -> Result<Vec<
             for (needed, offered, key, what) in lacking {
                 if needed && !offered {
                     let problem = format!("the algorithm \"{name}\" needs {what}");
+                    if key == "agents" && scenario.algorithm.agents != AgentPlaces::All {
+                        let expected = "expected \"all\", or switches with agents = true";
+                        return Err(scenario.at(&["algorithm", "agents"], problem, expected));
+                    }
                     return Err(scenario.at(&["switch", key], problem, format!("expected switch.{key} = true")));
                 }
             }

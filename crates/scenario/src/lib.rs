@@ -11,6 +11,7 @@ pub mod figure;
 pub mod sections;
 pub mod tables;
 
+mod agents;
 mod algorithms;
 mod build;
 mod document;

@@ -9,7 +9,7 @@ pub use network::*;
 pub use transport::*;
 pub use workload::*;
 
-use farloop_net::spec::{Ecmp, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
+use farloop_net::spec::{Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
@@ -50,6 +50,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Which queue a packet is marked by.
+    pub enum EcnAtChoice {
+        /// The one that it finds.
+        Arrival = "arrival",
+        /// The one that it leaves behind.
+        Departure = "departure",
+    }
+}
+
 /// The two kinds of switches have the same keys and other defaults.
 macro_rules! switch_section {
     ($(#[$meta:meta])* $name:ident, buffer: $buffer:expr, pfc: $pfc:expr, ecn: $ecn:expr, int: $int:expr, agents: $agents:expr) => {
@@ -83,6 +93,11 @@ macro_rules! switch_section {
                 kmax: Bytes = Bytes::new(900_000), in Bytes::ZERO => LARGEST;
                 /// Marking probability just below kmax.
                 pmax: f64 = 1.0, in 0.0 => 1.0;
+                /// The port rate that kmin and kmax are for: at a port of another rate they are larger or smaller in proportion. "none" for the same bytes at every port.
+                ecn_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
+                /// Which queue marks a packet that waits: "arrival", the one that it finds (DCTCP, SIGCOMM 2010, §3.1); "departure", the one that it leaves
+                /// behind, as in the published simulators of DCQCN and HPCC (docs/network-model.md).
+                ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
                 /// What chooses among equally short paths: "flow" keeps all packets of a flow on one, "packet" sprays them, so that they arrive out of order.
                 ecmp: EcmpChoice = EcmpChoice::Flow;
                 /// Stamp in-band telemetry on data packets.
@@ -101,7 +116,16 @@ macro_rules! switch_section {
                     alpha: self.alpha,
                     queue_limit: QueueLimit { bytes: self.queue_limit, packets: self.queue_limit_packets },
                     pfc: self.pfc.then_some(PfcSpec { xoff, hysteresis: self.hysteresis, headroom: self.headroom }),
-                    ecn: self.ecn.then_some(EcnSpec { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax }),
+                    ecn: self.ecn.then_some(EcnSpec {
+                        kmin: self.kmin,
+                        kmax: self.kmax,
+                        pmax: self.pmax,
+                        rate: self.ecn_rate,
+                        at: match self.ecn_at {
+                            EcnAtChoice::Arrival => EcnAt::Arrival,
+                            EcnAtChoice::Departure => EcnAt::Departure,
+                        },
+                    }),
                     ecmp: match self.ecmp {
                         EcmpChoice::Flow => Ecmp::Flow,
                         EcmpChoice::Packet => Ecmp::Packet,
@@ -142,6 +166,42 @@ params! {
     pub struct AlgorithmKey {
         /// The congestion control of all flows that do not name their own.
         name: String = "gear".to_string();
+        /// The switches whose ports get an algorithm's port agents, such as Annulus' or PCN's: "all" that take agents ([switch].agents), of these the
+        /// ones with hosts ("tor"), or those whose names match a list, in which "*" stands for any characters and "?" for any one.
+        agents: AgentPlaces = AgentPlaces::All;
+    }
+}
+
+/// Where port agents live, among the switches that take them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AgentPlaces {
+    /// At all of them.
+    All,
+    /// At those with a host at one of their links.
+    Tor,
+    /// At those whose names match one of these.
+    Named(Vec<String>),
+}
+
+impl ParamType for AgentPlaces {
+    const KIND: Kind = Kind::TextList(&["all", "tor"]);
+    fn from_value(value: &Value) -> Result<AgentPlaces, String> {
+        match value {
+            Value::List(names) if names.is_empty() => {
+                Err("[] leaves no switch; expected a list of switches, \"all\" or \"tor\"".into())
+            }
+            Value::List(names) => Ok(AgentPlaces::Named(names.clone())),
+            Value::Text(t) if t == "all" => Ok(AgentPlaces::All),
+            Value::Text(t) if t == "tor" => Ok(AgentPlaces::Tor),
+            other => Err(format!("{other} is not accepted; expected a list of switches, \"all\" or \"tor\"")),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            AgentPlaces::All => Value::Text("all".into()),
+            AgentPlaces::Tor => Value::Text("tor".into()),
+            AgentPlaces::Named(names) => Value::List(names.clone()),
+        })
     }
 }
 

@@ -45,6 +45,26 @@ fn link(built: &Built, a: &str, b: &str) -> Option<(Rate, Delta)> {
 }
 
 #[test]
+fn agents_live_where_they_are_put() {
+    let text = format!(
+        "run.duration = \"1ms\"\n{}\n[algorithm]\nname = \"annulus\"\n[[flow]]\nfrom = \"h1\"\nto = \"h9\"\n",
+        k_ary(4, "topology = \"fat-tree\"")
+    );
+    let with_agents = |agents: &str| -> BTreeSet<String> {
+        let b = built(&text, &[("algorithm.agents", agents)]);
+        b.node_names.iter().filter(|n| !n.starts_with('h') && switch(&b, n).agents).cloned().collect()
+    };
+    let of = |part: &str| -> BTreeSet<String> { with_agents("all").into_iter().filter(|n| n.contains(part)).collect() };
+    assert_eq!(with_agents("all").len(), 8 + 8 + 4);
+    assert_eq!(with_agents("tor"), of("tor"));
+    assert_eq!(of("tor").len(), 8);
+    assert_eq!(with_agents("[\"agg*\", \"core1\"]"), of("agg").into_iter().chain(["core1".to_string()]).collect());
+    // What [switch] does not allow, it does not give.
+    let b = built(&text, &[("algorithm.agents", "tor"), ("switch.agents", "false"), ("algorithm.name", "hpcc")]);
+    assert!(b.node_names.iter().filter(|n| !n.starts_with('h')).all(|n| !switch(&b, n).agents));
+}
+
+#[test]
 fn a_spine_leaf_network_joins_every_leaf_with_every_spine() {
     let network =
         "[network]\ntopology = \"spine-leaf\"\nspines = 3\nleaves = 4\nhosts_per_leaf = 5\nfabric_rate = \"400Gbps\"";

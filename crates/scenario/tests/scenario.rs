@@ -1,7 +1,7 @@
 //! What well-formed scenarios mean.
 
 use farloop_cc::AnyParams;
-use farloop_net::spec::{LinuxPacing, NodeId, NodeKind, QueueLimit, TcpSpec, TransportKind};
+use farloop_net::spec::{EcnAt, LinuxPacing, NodeId, NodeKind, QueueLimit, TcpSpec, TransportKind};
 use farloop_scenario::{Built, Scenario, parse, schema};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use serde_json::Value as Json;
@@ -246,6 +246,25 @@ fn a_flow_can_run_its_own_algorithm() {
     let built = build(&format!("{MINIMAL}{other}"), &[]);
     assert_eq!(built.algorithm_names, ["fixed", "dctcp"]);
     assert_eq!(built.spec.flows.iter().map(|f| f.algorithm).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn marking_is_as_written() {
+    let ecn = |overrides: &[(&str, &str)]| match &build(MINIMAL, overrides)
+        .spec
+        .nodes
+        .iter()
+        .find(|n| n.name == "left")
+        .expect("a switch")
+        .kind
+    {
+        NodeKind::Switch(switch) => switch.ecn.expect("marks"),
+        NodeKind::Host => panic!("a host"),
+    };
+    assert_eq!((ecn(&[]).at, ecn(&[]).rate), (EcnAt::Arrival, None));
+    let set = ecn(&[("switch.ecn_at", "departure"), ("switch.ecn_rate", "25Gbps"), ("switch.kmin", "100kB")]);
+    assert_eq!(set.at, EcnAt::Departure);
+    assert_eq!(set.thresholds(Rate::from_gbps(100)), (Bytes::new(400_000), Bytes::new(3_600_000)));
 }
 
 #[test]

@@ -242,6 +242,44 @@ fn fabrics_and_overrides() {
 }
 
 #[test]
+fn marking_and_agents() {
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "[switch]\necn_at = \"departing\"\n",
+            &["bad.toml:10: switch.ecn_at: \"departing\" is not accepted; did you mean \"departure\"?", "\"arrival\""],
+        ),
+        ("[switch]\necn_rate = \"0bps\"\n", &["bad.toml:10: switch.ecn_rate: \"0bps\" is outside", "1kbps"]),
+        ("[switch]\necn_rate = 25\n", &["bad.toml:10: switch.ecn_rate: 25 is a whole number; expected a rate"]),
+        (
+            "[algorithm]\nname = \"annulus\"\nagents = \"torr\"\n",
+            &[
+                "bad.toml:11: algorithm.agents: \"torr\" is not accepted; expected a list of switches, \"all\" or \"tor\"",
+            ],
+        ),
+        ("[algorithm]\nagents = []\n", &["bad.toml:10: algorithm.agents: [] leaves no switch", "\"tor\""]),
+        (
+            "[algorithm]\nname = \"annulus\"\nagents = [\"left\", \"rihgt\"]\n",
+            &[
+                "bad.toml:11: algorithm.agents: no switch is called \"rihgt\"; did you mean \"right\"? switches: \"left\"",
+            ],
+        ),
+        // Routers take none unless told to.
+        (
+            "[algorithm]\nname = \"annulus\"\nagents = [\"wan1\"]\n",
+            &[
+                "bad.toml:11: algorithm.agents: the algorithm \"annulus\" needs an agent in the switches, but none takes it",
+            ],
+        ),
+    ];
+    for (bad, expected) in cases {
+        let text = format!("[run]\nduration = \"1ms\"\n{FLOW}[[flow]]\nfrom = \"s2\"\nto = \"r1\"\n{bad}");
+        assert_eq!(text.lines().count() - bad.lines().count(), 8);
+        let message = diagnose(&text, &[]).to_string();
+        assert!(expected.iter().all(|part| message.contains(part)), "{message}");
+    }
+}
+
+#[test]
 fn networks_of_listed_links() {
     let start = "[run]\nduration = \"1ms\"\n[network]\ntopology = \"links\"\n";
     let node = |name: &str, kind: &str| format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\ndatacenter = 0\n");

@@ -1,0 +1,64 @@
+//! Which packets are marked, by hand: by what they find, or by what they leave behind.
+
+mod common;
+use common::*;
+use farloop_net::simulate;
+use farloop_net::spec::*;
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+/// Full packets (1538 B) arrive at the switch at 100 Gbps and leave it at 10 Gbps; their ACKs (102 B) go the other way.
+const ARRIVE: Delta = Delta::from_ps(1538 * 80);
+const LEAVE: Delta = Delta::from_ps(1538 * 800);
+const ACK: Delta = Delta::from_ps(102 * 800 + 102 * 80);
+const DELAY: Delta = Delta::from_us(1);
+
+/// Ten packets arrive while the first is on its way out: the others wait. The marks that the sender has heard of after each ACK.
+fn marks(ecn: EcnSpec) -> Vec<u64> {
+    let spec = SwitchSpec { ecn: Some(ecn), ..plain_switch() };
+    let (nodes, links) = star(1, (Rate::from_gbps(100), DELAY), (Rate::from_gbps(10), DELAY), spec);
+    let ten = flow(1, 2, Time::ZERO, Bytes::new(14_600));
+    let mut network = network(nodes, links, algorithm("fixed", &[]), vec![ten]);
+    let after = |k: u64| {
+        network.end = Time::ZERO + ARRIVE + LEAVE * (k + 1) + DELAY * 4 + ACK;
+        let result = simulate(network.clone()).expect("valid");
+        sound(&result);
+        result.flows[0].marked
+    };
+    (0..10).map(after).collect()
+}
+
+fn packets(n: u64) -> Bytes {
+    Bytes::new(n * 1538)
+}
+
+#[test]
+fn on_arrival_the_later_packets_are_marked() {
+    // Packet k (from 0) finds k - 1 waiting: more than three from packet 5 on.
+    assert_eq!(marks(EcnSpec::step(packets(3))), [0, 0, 0, 0, 0, 1, 2, 3, 4, 5]);
+    assert_eq!(marks(EcnSpec::step(Bytes::ZERO)), [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn on_departure_the_earlier_packets_are_marked() {
+    // Packet k leaves 9 - k behind: more than three up to packet 5. The first does not wait and is not marked.
+    let departing = |k| marks(EcnSpec { at: EcnAt::Departure, ..EcnSpec::step(k) });
+    assert_eq!(departing(packets(3)), [0, 1, 2, 3, 4, 5, 5, 5, 5, 5]);
+    assert_eq!(departing(Bytes::ZERO), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]);
+}
+
+#[test]
+fn thresholds_scale_with_the_rate_of_the_port() {
+    // Six packets at 20 Gbps are three at the port's 10 Gbps.
+    let scaled = EcnSpec { rate: Some(Rate::from_gbps(20)), ..EcnSpec::step(packets(6)) };
+    assert_eq!(marks(scaled), marks(EcnSpec::step(packets(3))));
+    assert_ne!(marks(EcnSpec::step(packets(6))), marks(EcnSpec::step(packets(3))));
+    // HPCC's settings, SIGCOMM 2019, §5.1: 100 and 400 kB at 25 Gbps.
+    let hpcc = EcnSpec {
+        kmin: Bytes::new(100_000),
+        kmax: Bytes::new(400_000),
+        rate: Some(Rate::from_gbps(25)),
+        ..EcnSpec::step(Bytes::ZERO)
+    };
+    assert_eq!(hpcc.thresholds(Rate::from_gbps(100)), (Bytes::new(400_000), Bytes::new(1_600_000)));
+    assert_eq!(hpcc.thresholds(Rate::from_bps(1)), (Bytes::ZERO, Bytes::ZERO));
+}
