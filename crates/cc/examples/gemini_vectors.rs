@@ -12,14 +12,16 @@ use farloop_units::{Bytes, Delta, Rate};
 use serde_json::{Value, json};
 
 fn main() {
-    println!("{}", json!({ "format": "farloop gemini vectors", "version": 1 }));
+    println!("{}", json!({ "format": "farloop gemini vectors", "version": 2 }));
     let printed = GeminiParams::default();
     let started = GeminiParams { slow_start: true, ..printed.clone() };
     let gear = GeminiParams { f_min: 0.05, h: 3e-7, h_min: None, h_max: None, ..printed.clone() };
     let gentle = GeminiParams { max_cut: 0.5, initial_alpha: 0.0, beta: 0.5, g: 0.5, ..started.clone() };
+    let patient = GeminiParams { skip_after_cut: true, ..started.clone() };
     let cases = [
         ("testbed, inside the datacenter", &started, Rate::from_gbps(1), Delta::from_us(200)),
         ("testbed, across", &started, Rate::from_gbps(1), Delta::from_ms(10)),
+        ("testbed, across, judged afresh after cuts", &patient, Rate::from_gbps(1), Delta::from_ms(10)),
         ("slow and long", &started, Rate::from_mbps(1), Delta::from_ms(500)),
         ("10 Gbps, short", &started, Rate::from_gbps(10), Delta::from_us(10)),
         ("10 Gbps, across, at line rate", &printed, Rate::from_gbps(10), Delta::from_ms(10)),
@@ -100,6 +102,7 @@ fn play(name: &str, params: &GeminiParams, flow: &FlowInfo, seed: u64) {
         "delay_threshold": constants.delay_threshold, "beta": constants.beta, "f_min": constants.f_min,
         "h_per_byte": constants.h_per_byte, "h_min": constants.h_min, "h_max": constants.h_max,
         "max_cut": constants.max_cut, "g": constants.g, "gain": constants.gain,
+        "skip_after_cut": constants.skip_after_cut,
         "initial_cwnd": cwnd, "slow_start": params.slow_start, "initial_alpha": alpha, "base_rtt": rtt,
     });
     show(&mut line, &state, &constants);
@@ -124,12 +127,15 @@ fn play(name: &str, params: &GeminiParams, flow: &FlowInfo, seed: u64) {
                 // Some ACKs are faster than the handshake was.
                 let early = if random.chance(0.02) { rtt / 10 } else { 0 };
                 let limited = matches!(weather, Weather::Limited);
+                let sample =
+                    rtt - early + if late { 6_000_000 } else { 0 } + random.below((rtt / 20).min(1_000_000) + 1);
                 let ack = AckEvent {
                     acked,
                     ack_seq: una,
                     snd_nxt: nxt,
                     in_flight: if limited && size == 0 { (nxt - una) / 4 } else { nxt - una },
-                    rtt: rtt - early + if late { 6_000_000 } else { 0 } + random.below((rtt / 20).min(1_000_000) + 1),
+                    // Repairs without timestamps bring no samples, and other ACKs now and then.
+                    rtt: (!random.chance(if size == 0 { 0.3 } else { 0.05 })).then_some(sample),
                     ecn_echo: random.chance(share),
                     in_recovery: matches!(weather, Weather::Recovery),
                     app_limited: limited && size > 0,

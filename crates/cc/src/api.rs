@@ -65,8 +65,9 @@ pub struct Ack<'a> {
     pub snd_nxt: Bytes,
     /// Payload bytes in flight after this ACK.
     pub in_flight: Bytes,
-    /// From sending the data packet to receiving this ACK.
-    pub rtt: Delta,
+    /// From sending the data packet to receiving this ACK; `None` where the ACK is no sample: it acknowledges what was sent more than
+    /// once, or nothing.
+    pub rtt: Option<Delta>,
     /// The data packet was marked Congestion Experienced.
     pub ecn_echo: bool,
     /// The sender is repairing a loss: windows must not grow.
@@ -390,6 +391,8 @@ pub trait Algorithm: 'static {
 
     /// Named variants of the algorithm: the same code with other parameters.
     const PRESETS: &'static [Preset] = &[];
+    /// Parameters as the hosts have them that a scenario's `[transport] preset` names: "linux-4.9" or "linux-6".
+    const HOSTS: &'static [Preset] = &[];
 
     /// What the network must offer with these parameters; other than [`Algorithm::NEEDS`] where one of them uses more.
     fn needs(_params: &Self::Params) -> Needs {

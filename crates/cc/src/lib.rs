@@ -11,6 +11,8 @@ pub mod int;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use algorithms::{AlgorithmInfo, AnyParams, AnyPort, AnyReceiver, AnySender, all, lookup, preset_settings};
+pub use algorithms::{
+    AlgorithmInfo, AnyParams, AnyPort, AnyReceiver, AnySender, all, host_settings, lookup, preset_settings,
+};
 pub use api::*;
 pub use int::{IntHistory, IntHop, IntRecord};

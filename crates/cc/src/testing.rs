@@ -127,7 +127,7 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                     ack_seq: Bytes::new(una),
                     snd_nxt: Bytes::new(nxt),
                     in_flight: Bytes::new(nxt - una),
-                    rtt: flow.base_rtt + Delta::from_ps(u64::from(s.b)),
+                    rtt: (!s.b.is_multiple_of(4)).then_some(flow.base_rtt + Delta::from_ps(u64::from(s.b))),
                     ecn_echo: s.flag,
                     in_recovery: s.a.is_multiple_of(5),
                     app_limited: s.a.is_multiple_of(7),

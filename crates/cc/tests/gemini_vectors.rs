@@ -33,6 +33,7 @@ fn start(line: &Value) -> (Constants, State) {
         max_cut: n("max_cut"),
         g: n("g"),
         gain: n("gain"),
+        skip_after_cut: flag(line, "skip_after_cut"),
     };
     let slow_start = flag(line, "slow_start");
     let state = State::new(&constants, n("initial_cwnd"), slow_start, n("initial_alpha"), n("base_rtt"));
@@ -49,7 +50,7 @@ fn apply(constants: &Constants, state: &mut State, line: &Value) {
                 ack_seq: n("ack_seq"),
                 snd_nxt: n("snd_nxt"),
                 in_flight: n("in_flight"),
-                rtt: n("rtt"),
+                rtt: line["rtt"].as_u64(),
                 ecn_echo: flag(line, "ecn_echo"),
                 in_recovery: flag(line, "in_recovery"),
                 app_limited: flag(line, "app_limited"),
@@ -65,7 +66,7 @@ fn apply(constants: &Constants, state: &mut State, line: &Value) {
 #[test]
 fn the_recorded_windows_and_rates_come_out_again() {
     let lines = lines();
-    assert_eq!((&lines[0]["format"], &lines[0]["version"]), (&json!("farloop gemini vectors"), &json!(1)));
+    assert_eq!((&lines[0]["format"], &lines[0]["version"]), (&json!("farloop gemini vectors"), &json!(2)));
     let mut flow = None;
     for (i, line) in lines.iter().enumerate().skip(1) {
         if line["event"] == "start" {
@@ -95,7 +96,7 @@ fn the_vectors_cover_what_they_claim() {
     let is = |line: &Value, event: &str| line["event"] == event;
     let fell = |a: &Value, b: &Value| number(b, "cwnd_q10") < number(a, "cwnd_q10");
     let rose = |a: &Value, b: &Value| number(b, "cwnd_q10") > number(a, "cwnd_q10");
-    let late = |b: &Value| number(b, "rtt") > number(b, "base_rtt") + 5_000_000;
+    let late = |b: &Value| b["rtt"].as_u64().is_some_and(|rtt| rtt > number(b, "base_rtt") + 5_000_000);
     let slow_start = |a: &Value| a["ssthresh_q10"].is_null() || number(a, "cwnd_q10") < number(a, "ssthresh_q10");
     assert!(count(&|_, b| is(b, "start")) >= 8);
     assert!(count(&|a, b| is(b, "ack") && slow_start(a) && rose(a, b)) > 50, "slow start");
@@ -103,6 +104,9 @@ fn the_vectors_cover_what_they_claim() {
     assert!(count(&|a, b| is(b, "ack") && flag(b, "ecn_echo") && !late(b) && fell(a, b)) > 20, "cuts for marks");
     assert!(count(&|a, b| is(b, "ack") && !flag(b, "ecn_echo") && late(b) && fell(a, b)) > 10, "cuts for delay");
     assert!(count(&|a, b| is(b, "ack") && flag(b, "ecn_echo") && late(b) && fell(a, b)) > 5, "cuts with both signals");
+    assert!(count(&|_, b| is(b, "ack") && b["rtt"].is_null()) > 100, "no sample");
+    assert!(count(&|a, b| is(b, "ack") && b["rtt"].is_null() && fell(a, b)) > 3, "cuts without a sample");
+    assert!(count(&|_, b| is(b, "start") && flag(b, "skip_after_cut")) > 0, "both readings of delay");
     assert!(count(&|a, b| is(b, "ack") && flag(b, "in_recovery") && !rose(a, b)) > 20, "recovery");
     assert!(count(&|a, b| is(b, "ack") && flag(b, "app_limited") && !rose(a, b)) > 5, "little to send");
     assert!(count(&|a, b| is(b, "fast_retransmit") && fell(a, b)) >= 8, "fast retransmits");

@@ -295,7 +295,7 @@ impl Simulation {
                 ack_seq: Bytes::new(una),
                 snd_nxt: Bytes::new(nxt),
                 in_flight: Bytes::new(nxt - una),
-                rtt,
+                rtt: Some(rtt),
                 ecn_echo: marked,
                 in_recovery,
                 app_limited: nxt >= sender.limit,

@@ -144,17 +144,35 @@ fn bdp(result: &RunResult, rate: Rate) -> f64 {
     rate.as_f64() / 8.0 / PACKET * result.flows[0].base_rtt.as_secs_f64()
 }
 
+/// BBR as its draft has it: hosts send packet by packet, and ACKs come as packets left.
+fn drafts_bbr() -> AnyParams {
+    algorithm("bbr", &[("send_quantum", Value::Int(1)), ("ack_aggregation", Value::Bool(false))])
+}
+
+#[test]
+fn a_bbr_flow_of_linux_adds_three_send_quanta() {
+    let rate = Rate::from_mbps(100);
+    let result = one_bottleneck(algorithm("bbr", &[]), 1, (rate, Delta::from_ms(10)), 30);
+    // While it probes it paces 1.25 · 0.99 · 94.9 Mbps of payload, of which 2^-10 s carry 14.3 kB: 9 packets (`bbr_tso_segs_goal`). The
+    // probe ends at 5/4 BDP, 27 packets, up to the next even number, and two (`bbr_quantization_budget`).
+    let (_, largest, _) = between(&result, 5, 30);
+    close(largest, bdp(&result, rate) / 4.0 + 27.0 + 2.0, "largest queue");
+}
+
 #[test]
 fn a_bbr_flow_by_itself_queues_only_what_it_probes_with() {
     let rate = Rate::from_mbps(100);
-    let result = one_bottleneck(algorithm("bbr", &[]), 1, (rate, Delta::from_ms(10)), 30);
+    let result = one_bottleneck(drafts_bbr(), 1, (rate, Delta::from_ms(10)), 30);
     let bdp = bdp(&result, rate);
     let (mean, largest, goodput) = between(&result, 5, 30);
-    // In one phase of eight the rate is 5/4 of the bottleneck's, until 1/4 BDP and three packets are queued; the next one drains them
-    // (draft-cardwell-iccrg-bbr-congestion-control-00, §4.3.3; spec/bbr.md, equations 5 and 7): a triangle of two round trips in eight.
-    let peak = bdp / 4.0 + 3.0;
+    // In one phase of eight the rate is 5/4 of the bottleneck's, until 1/4 BDP and five packets are queued; the next one drains them
+    // (draft-cardwell-iccrg-bbr-congestion-control-00, §4.3.3; spec/bbr.md, equations 5 and 7).
+    let peak = bdp / 4.0 + 5.0;
     close(largest, peak, "largest queue");
-    close(mean, peak / 8.0, "mean queue");
+    // Up in so many round trips, down in one to the four packets of target(1), which six phases that are paced 1 % below the rate drain.
+    let (up, left) = (peak / (bdp / 4.0), 4.0);
+    let area = peak * up / 2.0 + (peak + left) / 2.0 + left * left / (2.0 * 0.01 * bdp);
+    close(mean, area / (7.0 + up), "mean queue");
     // Six phases of eight are paced 1 % below the bottleneck's rate.
     let used = goodput / (rate.as_f64() / 8.0 * MSS / PACKET);
     assert!((0.99..1.0).contains(&used), "utilisation {used}");
@@ -169,7 +187,7 @@ fn several_bbr_flows_fill_a_deep_buffer_up_to_two_bandwidth_delay_products() {
     let rate = Rate::from_mbps(100);
     // Where all of two or three flows happen to probe at the same time, none sees more than its share, and the queue drains.
     for n in 4..=6 {
-        let result = one_bottleneck(algorithm("bbr", &[]), n, (rate, Delta::from_ms(10)), 30);
+        let result = one_bottleneck(drafts_bbr(), n, (rate, Delta::from_ms(10)), 30);
         // Each takes what it gets while it probes for its bandwidth, so that together they hold the bottleneck for faster than it is, and
         // only the windows stop them (draft §4.2.3): 2 BDP, and three packets each, in flight, of which all but one BDP are queued.
         let in_flight = 2.0 * bdp(&result, rate) + 3.0 * f64::from(n);
@@ -187,7 +205,7 @@ fn several_bbr_flows_fill_a_deep_buffer_up_to_two_bandwidth_delay_products() {
 fn bbr_probes_for_the_least_round_trip_time_every_ten_seconds() {
     let (rate, n) = (Rate::from_mbps(40), 4);
     for delay in [5, 25] {
-        let result = one_bottleneck(algorithm("bbr", &[]), n, (rate, Delta::from_ms(delay)), 45);
+        let result = one_bottleneck(drafts_bbr(), n, (rate, Delta::from_ms(delay)), 45);
         let base = result.flows[0].base_rtt.as_secs_f64();
         // Draft §4.3.4: it takes a round trip, of a path with 2 BDP and three packets each in it, until four packets are in flight; 200 ms
         // later the window returns; and 10 s after that the least round-trip time, last seen then, is too old.

@@ -21,7 +21,7 @@
 //! Install the port half on switches of the sender's datacenter only: the loop is meant to be short.
 
 use super::dcqcn::{DcqcnParams, DcqcnReceiver, DcqcnSender, Notification, RateRecovery, RecoverySteps, cross_factor};
-use super::vegas::{VegasParams, VegasSender};
+use super::vegas::{PaperSender, VegasParams};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -193,7 +193,7 @@ pub struct AnnulusSender {
     min_decrease_factor: f64,
     dcqcn: DcqcnSender,
     /// The WAN loop of cross-datacenter flows; on the heap, because most flows have none.
-    vegas: Option<Box<VegasSender>>,
+    vegas: Option<Box<PaperSender>>,
 }
 
 impl AnnulusSender {
@@ -242,11 +242,11 @@ impl AnnulusSender {
 }
 
 /// Vegas with a window that carries the initial rate from the start: the rate loops begin there too.
-fn wan_loop(p: &AnnulusParams, flow: &FlowInfo) -> VegasSender {
+fn wan_loop(p: &AnnulusParams, flow: &FlowInfo) -> PaperSender {
     let vegas =
         VegasParams { alpha: p.vegas_alpha, beta: p.vegas_beta, gamma: p.vegas_gamma, ..VegasParams::default() };
     let carried = flow.initial_rate.bytes_in(flow.base_rtt).max(flow.mss * 2);
-    VegasSender::new(&vegas, &FlowInfo { initial_cwnd: Some(flow.initial_cwnd.unwrap_or(carried)), ..*flow })
+    PaperSender::new(&vegas, &FlowInfo { initial_cwnd: Some(flow.initial_cwnd.unwrap_or(carried)), ..*flow })
 }
 
 impl Sender for AnnulusSender {

@@ -5,7 +5,7 @@
 //!
 //! The model, updated by each ACK:
 //! 1. bandwidth = the largest delivery rate of the last 10 round trips; min RTT = the least of the last 10 seconds.
-//! 2. pacing rate = pacing gain · bandwidth; window = window gain · bandwidth · min RTT + 3 packets, at least 4 packets.
+//! 2. pacing rate = pacing gain · bandwidth; window = window gain · bandwidth · min RTT + what ACKs bring at once + 3 send quanta.
 //! 3. A pacing gain above 1 tests for more bandwidth, one below 1 takes back the queue that the test left.
 //! 4. The min RTT cannot be seen over one's own queue: who has not seen it for 10 seconds drains the queue for 200 ms.
 //! 5. Losses change the model only as fewer deliveries; for one round trip they hold the window to what ACKs release.
@@ -20,6 +20,9 @@
 //!        +--- pipe not full yet --- PROBE_RTT (4 packets, 200 ms) --- pipe was full ---> PROBE_BW
 //! ```
 
+mod aggregation;
+
+use self::aggregation::Aggregation;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -32,6 +35,14 @@ const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u8 = 3;
 /// Send quanta allowed beyond the model: one each in the sender's queue, in its NIC, and in the receiver.
 const SPARE_QUANTA: u64 = 3;
+/// Packets more in the phase that probes, so that it exceeds also the smallest BDP (Linux, `bbr_quantization_budget`).
+const PROBE_SPARE: u64 = 2;
+/// A send quantum is what the pacing rate carries in 2^-10 s (Linux, `sk_pacing_shift`), at most this many bytes of payload: 64 kB less a
+/// header, as `bbr_tso_segs_goal` has it ...
+const LARGEST_QUANTUM: u64 = 65_536 - 1 - 320;
+/// ... and so many packets, and at least two packets, or one below this rate of payload (`bbr_min_tso_segs`).
+const MOST_SEGMENTS: u64 = 127;
+const SLOW: f64 = 1.2e6;
 
 farloop_units::params! {
     /// Parameters of [`Bbr`].
@@ -48,8 +59,10 @@ farloop_units::params! {
         probe_rtt_time: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(10);
         /// Least window in packets, and the window of PROBE_RTT: two pairs of packets keep ACKs coming even if every other is delayed.
         min_window: u32 = 4, in 1 => 1000;
-        /// Packets that the host sends at once; three times as many are allowed beyond the model (Linux with segmentation offload: what 1 ms carries, up to 64 kB).
-        send_quantum: u32 = 1, in 1 => 1000;
+        /// Packets that the host sends at once; three times as many are allowed beyond the model. "none": as Linux (bbr_tso_segs_goal) what the pacing rate carries in 2^-10 s, up to 64 kB, at least 2 packets, or 1 below 1.2 Mbps.
+        send_quantum: Option<u32> = None, in Some(1) => Some(1000);
+        /// Add to the window what ACKs have brought beyond the model at once, seen over the last 5 to 10 round trips (Linux 5.1 and later, bbr_update_ack_aggregation).
+        ack_aggregation: bool = true;
         /// Fraction by which pacing stays below the model, so that queues drain in the long run (Linux: 1 %).
         pacing_margin: f64 = 0.01, in 0.0 => 0.5;
     }
@@ -64,6 +77,8 @@ impl Algorithm for Bbr {
         "BBR v1: paced at the largest delivery rate seen, two bandwidth-delay products in flight at most";
     const SOURCE: &'static str = "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 2016";
     const NEEDS: Needs = Needs { delivery_rate: true, ..Needs::NONE };
+    const HOSTS: &'static [Preset] =
+        &[Preset { name: "linux-4.9", summary: "BBR before Linux 5.1", settings: &[("ack_aggregation", "false")] }];
     type Params = BbrParams;
     type Sender = BbrSender;
     type Receiver = EchoReceiver;
@@ -114,8 +129,10 @@ pub struct BbrSender {
     params: Box<BbrParams>,
     mode: Mode,
     bandwidth: MaxFilter,
+    /// [`Delta::MAX`] before the first sample.
     min_rtt: Delta,
     min_rtt_at: Time,
+    aggregation: Aggregation,
     /// Rounds are counted in deliveries: one is over when a packet that left after its beginning is acknowledged.
     round: u32,
     round_end: Bytes,
@@ -148,7 +165,8 @@ pub struct BbrSender {
 }
 
 impl BbrSender {
-    /// A sender in STARTUP, with the flow's initial window or ten segments, and its base RTT as the first min RTT.
+    /// A sender in STARTUP, with the flow's initial window or ten segments. The flow's base RTT sets the first rate only: the min RTT is
+    /// what the flow itself has seen, queues included (Linux, `bbr_init`).
     pub fn new(params: &BbrParams, flow: &FlowInfo) -> BbrSender {
         let mss = flow.mss.get().max(1);
         let initial_cwnd = flow.initial_cwnd.map_or(10 * mss, |w| w.get().max(mss));
@@ -156,8 +174,9 @@ impl BbrSender {
             params: Box::new(params.clone()),
             mode: Mode::Startup,
             bandwidth: MaxFilter::new(params.bw_window),
-            min_rtt: flow.base_rtt.max(Delta::from_ps(1)),
+            min_rtt: Delta::MAX,
             min_rtt_at: Time::ZERO,
+            aggregation: Aggregation::default(),
             round: 0,
             round_end: Bytes::ZERO,
             round_start: false,
@@ -180,9 +199,14 @@ impl BbrSender {
             initial_cwnd,
             wire_per_payload: flow.packet.as_f64().max(mss as f64) / mss as f64,
         };
-        // Draft §4.2.1: before the first sample, the initial window per round trip.
-        sender.pacing = sender.paced(Bytes::new(initial_cwnd).per(sender.min_rtt), params.high_gain);
+        sender.start_pacing(flow.base_rtt);
         sender
+    }
+
+    /// Draft §4.2.1: before the first sample of the rate, the initial window per round trip.
+    fn start_pacing(&mut self, rtt: Delta) {
+        let rate = Bytes::new(self.initial_cwnd).per(rtt.max(Delta::from_ps(1)));
+        self.pacing = self.paced(rate, self.params.high_gain);
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -208,13 +232,34 @@ impl BbrSender {
         Rate::from_f64((payload * self.wire_per_payload).max(1.0))
     }
 
-    /// `gain` bandwidth-delay products and some to spare (draft §4.2.3); the initial window before a sample.
+    /// `gain` bandwidth-delay products and some to spare (draft §4.2.3), in bytes; the initial window before a sample.
     fn target(&self, gain: f64) -> u64 {
-        if self.bandwidth.best.as_bps() == 0 {
-            return self.initial_cwnd;
+        self.budget(self.product(gain))
+    }
+
+    /// `gain` bandwidth-delay products, rounded up to packets.
+    fn product(&self, gain: f64) -> u64 {
+        if self.bandwidth.best.as_bps() == 0 || self.min_rtt == Delta::MAX {
+            return self.initial_cwnd / self.mss;
         }
-        let product = gain * self.bandwidth.best.as_f64() / 8.0 * self.min_rtt.as_secs_f64();
-        (product as u64).saturating_add(SPARE_QUANTA * u64::from(self.params.send_quantum) * self.mss)
+        let bytes = gain * self.bandwidth.best.as_f64() / 8.0 * self.min_rtt.as_secs_f64();
+        (bytes / self.mss as f64).ceil() as u64
+    }
+
+    /// What to allow in flight, in bytes, where the model has `packets`: room for what hosts hold, an even number of packets
+    /// (Linux, `bbr_quantization_budget`).
+    fn budget(&self, packets: u64) -> u64 {
+        let even = packets.saturating_add(SPARE_QUANTA * self.send_quantum()).div_ceil(2).saturating_mul(2);
+        let probing = matches!(self.mode, Mode::ProbeBw(0, _));
+        even.saturating_add(if probing { PROBE_SPARE } else { 0 }).saturating_mul(self.mss)
+    }
+
+    /// Packets that the host sends at once.
+    fn send_quantum(&self) -> u64 {
+        let payload = self.pacing.as_f64() / self.wire_per_payload;
+        let least = if payload < SLOW { 1 } else { 2 };
+        let own = ((payload / 8.0 / 1024.0) as u64).min(LARGEST_QUANTUM) / self.mss;
+        self.params.send_quantum.map_or(own.max(least).min(MOST_SEGMENTS), u64::from)
     }
 
     fn min_window(&self) -> u64 {
@@ -292,9 +337,9 @@ impl BbrSender {
     }
 
     /// The min RTT, and PROBE_RTT where it is too old (draft §4.3.4).
-    fn update_min_rtt(&mut self, ctx: &mut Ctx<'_>, rtt: Delta, in_flight: u64) {
+    fn update_min_rtt(&mut self, ctx: &mut Ctx<'_>, rtt: Option<Delta>, in_flight: u64) {
         let expired = ctx.now().since(self.min_rtt_at) > self.params.min_rtt_window;
-        if rtt <= self.min_rtt || expired {
+        if let Some(rtt) = rtt.filter(|rtt| *rtt <= self.min_rtt || expired) {
             (self.min_rtt, self.min_rtt_at) = (rtt.max(Delta::from_ps(1)), ctx.now());
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -341,7 +386,11 @@ impl BbrSender {
             if self.conserving {
                 self.cwnd = self.cwnd.max(in_flight + newly);
             } else {
-                let target = self.target(self.cwnd_gain());
+                let mut packets = self.product(self.cwnd_gain());
+                if self.pipe_full && self.params.ack_aggregation {
+                    packets += self.aggregation.extra(self.bandwidth.best) / self.mss;
+                }
+                let target = self.budget(packets);
                 if self.pipe_full {
                     self.cwnd = (self.cwnd + newly).min(target);
                 } else if self.cwnd < target || self.delivered.get() < self.initial_cwnd {
@@ -369,14 +418,21 @@ impl Sender for BbrSender {
         Control { cwnd: Bytes::new(self.cwnd), pacing: self.pacing }
     }
 
+    fn on_established(&mut self, rtt: Delta) {
+        self.min_rtt = rtt.max(Delta::from_ps(1));
+        self.start_pacing(rtt);
+    }
+
     fn on_start(&mut self, ctx: &mut Ctx<'_>) {
         self.min_rtt_at = ctx.now();
+        self.aggregation.begin(ctx.now());
     }
 
     fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
         // Draft §4.3.4.4: the first packet after a silence. There is no need to probe for bandwidth at once.
         if sent.in_flight == sent.payload && self.app_limited {
             self.idle_restart = true;
+            self.aggregation.begin(ctx.now());
             match self.mode {
                 Mode::ProbeBw(..) => self.pacing = self.paced(self.bandwidth.best, 1.0),
                 Mode::ProbeRtt => self.check_probe_rtt_done(ctx),
@@ -396,6 +452,10 @@ impl Sender for BbrSender {
             limited = self.limited(sample);
             self.delivered = sample.delivered;
             self.update_bandwidth(sample);
+            if sample.interval > Delta::ZERO && newly > 0 {
+                let (round_start, best) = (self.round_start, self.bandwidth.best);
+                self.aggregation.on_ack(ctx.now(), newly, round_start, best, self.cwnd, self.mss);
+            }
         } else {
             self.delivered += ack.acked;
         }
@@ -404,8 +464,8 @@ impl Sender for BbrSender {
         self.check_drain(ctx, in_flight);
         self.update_min_rtt(ctx, ack.rtt, in_flight);
         self.idle_restart &= newly == 0;
-        self.update_window(ack, newly, lost);
         self.update_pacing();
+        self.update_window(ack, newly, lost);
     }
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {

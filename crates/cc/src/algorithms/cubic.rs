@@ -218,7 +218,9 @@ impl Sender for CubicSender {
 
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         // RFC 6298, §2: seven parts old, one part new, without intermediate overflow.
-        self.srtt = self.srtt - self.srtt / 8 + ack.rtt / 8;
+        if let Some(rtt) = ack.rtt {
+            self.srtt = self.srtt - self.srtt / 8 + rtt / 8;
+        }
         if self.ecn && ack.ecn_echo {
             self.mark(ack);
         } else if !self.window.may_grow(ack) {
@@ -283,7 +285,7 @@ mod tests {
     fn round(b: &mut Bench<CubicSender>, rtt: Delta) {
         let window = b.sender.window.segments() as u64;
         for i in 1..=window {
-            b.ack(&Ack { rtt, ..ack(i, 1, window - 1) });
+            b.ack(&Ack { rtt: Some(rtt), ..ack(i, 1, window - 1) });
         }
         b.now += rtt;
     }
@@ -293,7 +295,7 @@ mod tests {
         let mut b = after_loss(1000, Delta::from_ms(100));
         assert!((b.sender.window.segments() - 700.0).abs() < 1e-9);
         assert_eq!(b.sender.stage.w_max, 1000.0);
-        b.ack(&Ack { rtt: Delta::from_ms(100), ..ack(1, 1, 699) });
+        b.ack(&Ack { rtt: Some(Delta::from_ms(100)), ..ack(1, 1, 699) });
         let epoch = b.sender.stage.epoch.expect("began with the first ACK");
         // K = ∛(300/0.4) = 9.0856 s; the curve starts at 0.7·W_max and is at W_max after K.
         assert!((epoch.k - 9.085_602_964).abs() < 1e-9, "{}", epoch.k);
@@ -304,7 +306,7 @@ mod tests {
         assert!((b.sender.window.segments() - first).abs() < 1e-9);
         // One second later an ACK makes a 700th of the way to W_cubic(1 s + RTT) = 0.4·(1.1 - K)³ + 1000 = 796.30.
         b.now += Delta::from_secs(1);
-        b.ack(&Ack { rtt: Delta::from_ms(100), ..ack(2, 1, 699) });
+        b.ack(&Ack { rtt: Some(Delta::from_ms(100)), ..ack(2, 1, 699) });
         let second = first + (796.303_7 - first) / first;
         assert!((b.sender.window.segments() - second).abs() < 1e-5, "{} {second}", b.sender.window.segments());
     }
@@ -378,9 +380,9 @@ mod tests {
         let mut b = after_loss(1000, rtt);
         round(&mut b, rtt);
         let before = b.sender.window.segments();
-        b.ack(&Ack { app_limited: true, rtt, ..ack(1, 1, 700) });
+        b.ack(&Ack { app_limited: true, rtt: Some(rtt), ..ack(1, 1, 700) });
         b.now += Delta::from_secs(20);
-        b.ack(&Ack { rtt, ..ack(2, 1, 720) });
+        b.ack(&Ack { rtt: Some(rtt), ..ack(2, 1, 720) });
         assert!(b.sender.window.segments() - before < 0.1, "{} {before}", b.sender.window.segments());
     }
 
@@ -438,7 +440,7 @@ mod tests {
             let rtt = Delta::from_ms(if i < 3 { 50 } else { 60 });
             for _ in 0..window {
                 end += 1;
-                b.ack(&Ack { rtt, ..ack(end, 1, window - 1) });
+                b.ack(&Ack { rtt: Some(rtt), ..ack(end, 1, window - 1) });
             }
             b.now += rtt;
             trace.push(b.sender.window.segments() as u64);

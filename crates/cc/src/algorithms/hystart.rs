@@ -64,8 +64,10 @@ impl HyStart {
                 }
             }
         }
-        self.current = self.current.min(ack.rtt);
-        self.samples += 1;
+        if let Some(rtt) = ack.rtt {
+            self.current = self.current.min(rtt);
+            self.samples += 1;
+        }
         if self.samples >= N_RTT_SAMPLE {
             match self.conservative {
                 Some((baseline, _)) if self.current < baseline => self.conservative = None,
@@ -90,7 +92,7 @@ mod tests {
     /// A round of ten ACKs with the given RTT in ms; the verdicts of its first and last ACK.
     fn round(h: &mut HyStart, number: u64, ms: u64) -> (Verdict, Verdict) {
         let all: Vec<_> =
-            (1..=10).map(|i| h.on_ack(&Ack { rtt: Delta::from_ms(ms), ..ack(10 * number + i, 1, 9) })).collect();
+            (1..=10).map(|i| h.on_ack(&Ack { rtt: Some(Delta::from_ms(ms)), ..ack(10 * number + i, 1, 9) })).collect();
         (all[0], all[9])
     }
 

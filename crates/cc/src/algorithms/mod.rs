@@ -96,6 +96,13 @@ pub fn preset_settings(name: &str) -> Vec<(&'static str, Value)> {
     preset.map_or_else(Vec::new, |p| p.settings.iter().map(|(key, text)| (*key, preset_value(text))).collect())
 }
 
+/// The parameters that the algorithm `base` has on the hosts `host`, such as "linux-4.9"; empty where they are the defaults.
+pub fn host_settings(base: &str, host: &str) -> Vec<(&'static str, Value)> {
+    let of_base = hosts().into_iter().filter(|(name, _)| *name == base).flat_map(|(_, hosts)| hosts);
+    let settings = of_base.filter(|preset| preset.name == host).flat_map(|preset| preset.settings);
+    settings.map(|(key, text)| (*key, preset_value(text))).collect()
+}
+
 /// Reads a preset's value: a boolean, a number, else a text.
 fn preset_value(text: &str) -> Value {
     if let Ok(b) = text.parse::<bool>() {
@@ -161,6 +168,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_hosts_set_is_known() {
+        for (base, hosts) in hosts() {
+            for host in hosts {
+                assert!(["linux-4.9", "linux-6"].contains(&host.name), "{base}: {}", host.name);
+                let mut params = lookup(base).expect("registered");
+                for (key, value) in host_settings(base, host.name) {
+                    assert_eq!(params.set(key, &value), Ok(()), "{base}.{key} on {}", host.name);
+                    let default = lookup(base).expect("registered").get(key);
+                    assert_ne!(params.get(key), default, "{base}.{key} on {} says nothing", host.name);
+                }
+            }
+        }
+        assert!(host_settings("bbr", "linux-6").is_empty());
+        assert_eq!(host_settings("bbr", "linux-4.9"), [("ack_aggregation", Value::Bool(false))]);
     }
 
     proptest! {

@@ -152,7 +152,7 @@ impl PoseidonSender {
             InferFabric::None => mpd,
             InferFabric::RttMinusMpd => {
                 let mpd = mpd.unwrap_or(0.0);
-                Some(mpd.max(ack.rtt.as_secs_f64() - mpd)) // (5)
+                Some(mpd.max(ack.rtt?.as_secs_f64() - mpd)) // (5)
             }
         }
     }
@@ -201,7 +201,7 @@ mod tests {
         hop(Delta::ZERO, 0, us * 12_500)
     }
     fn one(b: &mut Bench<PoseidonSender>, rtt_us: u64, int: &[IntRecord]) -> f64 {
-        b.ack(&Ack { rtt: Delta::from_us(rtt_us), int, ..ack(1, 1, 100) });
+        b.ack(&Ack { rtt: Some(Delta::from_us(rtt_us)), int, ..ack(1, 1, 100) });
         b.sender.window.packets()
     }
 
@@ -223,7 +223,7 @@ mod tests {
         // 26 packets of 12,304 bits in 31.9904 µs are 10 Gbps, whose target is 15.33 µs. MPD = 15.33 + 4 µs:
         // U = exp(-4/40 · ln 1000 · 0.25) = 1000^(-0.025) = 0.8414.
         let int = [waits(3), hop(Delta::ZERO, 0, 241_667)];
-        let a = Ack { rtt: Delta::from_ps(31_990_400), int: &int, ..ack(1, 1, 100) };
+        let a = Ack { rtt: Some(Delta::from_ps(31_990_400)), int: &int, ..ack(1, 1, 100) };
         b.ack(&a);
         assert!((b.sender.window.packets() - 26.0 * 0.841_395).abs() < 1e-3, "{}", b.sender.window.packets());
         let before = b.sender.window.packets();
@@ -271,7 +271,7 @@ mod tests {
         let mut b = bench(&params, 26);
         // MPD = 2 + 80/3 µs is the target of 1 Gbps: from 10 Gbps a tenth.
         let int = [hop(Delta::ZERO, 0, 358_333)];
-        b.ack(&Ack { rtt: Delta::from_ps(31_990_400), int: &int, ..ack(1, 1, 100) });
+        b.ack(&Ack { rtt: Some(Delta::from_ps(31_990_400)), int: &int, ..ack(1, 1, 100) });
         assert!((b.sender.window.packets() - 2.6).abs() < 1e-3, "{}", b.sender.window.packets());
     }
 
@@ -288,7 +288,7 @@ mod tests {
             for b in &mut flows {
                 b.now += Delta::from_us(4);
                 let packets = (b.sender.window.packets() / 8.0).max(1.0) as u64;
-                b.ack(&Ack { rtt, int: &int, ..ack(round, packets, 100) });
+                b.ack(&Ack { rtt: Some(rtt), int: &int, ..ack(round, packets, 100) });
             }
         }
         let [a, b] = flows.map(|b| b.sender.window.packets());
@@ -301,7 +301,7 @@ mod tests {
     fn the_whole_rtt_counts_where_the_fabric_is_inferred() {
         let params = PoseidonParams { infer_fabric: InferFabric::RttMinusMpd, ..PoseidonParams::default() };
         let mut b = bench(&params, 26);
-        let a = Ack { rtt: Delta::from_us(32), int: &[waits(5)], ..ack(1, 1, 100) };
+        let a = Ack { rtt: Some(Delta::from_us(32)), int: &[waits(5)], ..ack(1, 1, 100) };
         assert!((b.sender.delay(&a).expect("always") - 27e-6).abs() < 1e-12); // (5)
         let a = Ack { int: &[waits(30)], ..a };
         assert!((b.sender.delay(&a).expect("always") - 30e-6).abs() < 1e-12);
@@ -320,7 +320,7 @@ mod tests {
         let mut b = bench(&PoseidonParams::default(), 26);
         assert_eq!(one(&mut b, 32, &[]), 26.0);
         let int = [waits(0)];
-        b.ack(&Ack { rtt: Delta::from_us(32), int: &int, in_recovery: true, ..ack(1, 1, 100) });
+        b.ack(&Ack { rtt: Some(Delta::from_us(32)), int: &int, in_recovery: true, ..ack(1, 1, 100) });
         assert_eq!(b.sender.window.packets(), 26.0);
         assert!(one(&mut b, 32, &int) > 26.0);
     }

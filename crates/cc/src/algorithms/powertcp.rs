@@ -142,16 +142,17 @@ impl Sender for ThetaPowerTcpSender {
         self.window.control
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        let Some(sample) = ack.rtt else { return };
         let Some((then, before)) = self.previous else {
-            self.previous = Some((ctx.now(), ack.rtt));
+            self.previous = Some((ctx.now(), sample));
             return;
         };
         let dt = ctx.now().since(then).as_ps() as f64;
         if dt == 0.0 {
             return;
         }
-        self.previous = Some((ctx.now(), ack.rtt));
-        let rtt = ack.rtt.as_ps() as f64;
+        self.previous = Some((ctx.now(), sample));
+        let rtt = sample.as_ps() as f64;
         let gradient = (rtt - before.as_ps() as f64) / dt;
         self.window.smooth((gradient + 1.0) * rtt / self.window.base_rtt, dt); // (8)
         if ack.ack_seq > self.round_end {
@@ -392,7 +393,7 @@ mod tests {
     #[test]
     fn theta_takes_power_from_the_rtt_and_moves_once_per_round() {
         let mut b = theta(0);
-        let rtt = |us: u64, end: u64| Ack { rtt: Delta::from_us(us), ..ack(end, 1, 260) };
+        let rtt = |us: u64, end: u64| Ack { rtt: Some(Delta::from_us(us)), ..ack(end, 1, 260) };
         b.ack(&rtt(32, 1));
         b.now += us(16);
         // The RTT grew by 4 µs in 16: gradient 0.25; Γ' = 1.25·36/32 = 1.40625; smoothed over half a base RTT: 1.203125.
@@ -415,7 +416,7 @@ mod tests {
         let mut b = theta(0);
         let a = ack(1, 1, 260);
         b.ack(&a);
-        assert_eq!(b.ack(&Ack { rtt: us(90), ..a }), b.sender.control());
+        assert_eq!(b.ack(&Ack { rtt: Some(us(90)), ..a }), b.sender.control());
         assert_eq!(b.sender.window.power, 1.0);
     }
 

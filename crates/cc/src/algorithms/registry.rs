@@ -26,6 +26,10 @@ macro_rules! registry {
             vec![$((<$module::$ty as Algorithm>::NAME, <$module::$ty as Algorithm>::PRESETS)),+]
         }
 
+        fn hosts() -> Vec<(&'static str, &'static [Preset])> {
+            vec![$((<$module::$ty as Algorithm>::NAME, <$module::$ty as Algorithm>::HOSTS)),+]
+        }
+
         impl AnyParams {
             fn of(base: &str) -> Option<AnyParams> {
                 $(if base == <$module::$ty as Algorithm>::NAME { return Some(AnyParams::$variant(Default::default())); })+

@@ -126,7 +126,8 @@ impl Sender for SwiftSender {
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         self.window.observe(ack);
-        let delay = ack.rtt.as_secs_f64();
+        let Some(rtt) = ack.rtt else { return };
+        let delay = rtt.as_secs_f64();
         let target = self.target(self.window.packets());
         if delay >= target {
             let factor = 1.0 - self.beta * (delay - target) / delay;
@@ -200,7 +201,7 @@ impl PacedWindow {
 
     /// Takes in what every ACK says: the round-trip time, and that packets get through.
     pub fn observe(&mut self, ack: &Ack<'_>) {
-        self.rtt = ack.rtt.max(Delta::from_ps(1));
+        self.rtt = ack.rtt.map_or(self.rtt, |rtt| rtt.max(Delta::from_ps(1)));
         self.timeouts = 0;
     }
 
@@ -262,7 +263,7 @@ mod tests {
     }
     /// One ACK of one packet with the given RTT; the window in packets after it.
     fn one(b: &mut Bench<SwiftSender>, rtt_us: u64) -> f64 {
-        b.ack(&Ack { rtt: Delta::from_us(rtt_us), ..ack(1, 1, 100) });
+        b.ack(&Ack { rtt: Some(Delta::from_us(rtt_us)), ..ack(1, 1, 100) });
         b.sender.window.packets
     }
 
@@ -341,7 +342,7 @@ mod tests {
         for _ in 0..6 {
             b.now += Delta::from_ms(1);
             b.loss(LossKind::Timeout, Bytes::ZERO, Bytes::ZERO);
-            b.ack(&Ack { rtt: Delta::from_us(32), in_recovery: true, ..ack(1, 1, 100) });
+            b.ack(&Ack { rtt: Some(Delta::from_us(32)), in_recovery: true, ..ack(1, 1, 100) });
         }
         assert_eq!(b.sender.window.packets, 1.0);
     }

@@ -246,12 +246,13 @@ impl Sender for TimelySender {
         if !self.completes(ack) {
             return;
         }
+        let Some(rtt) = ack.rtt else { return };
         let scale = match self.update {
             TimelyUpdate::Elapsed => (ctx.now().since(self.last_update).as_secs_f64() / self.min_rtt).min(1.0),
             TimelyUpdate::Segment | TimelyUpdate::Rtt => 1.0,
         };
         self.last_update = ctx.now();
-        self.completion(ack.rtt.as_secs_f64(), scale);
+        self.completion(rtt.as_secs_f64(), scale);
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
         // Going back to an earlier offset must not leave a round that ends far ahead of what is sent next.
@@ -281,7 +282,7 @@ mod tests {
             ack_seq: Bytes::new(16_000),
             snd_nxt: Bytes::new(32_000),
             in_flight: Bytes::new(16_000),
-            rtt: Delta::from_us(rtt_us),
+            rtt: Some(Delta::from_us(rtt_us)),
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,

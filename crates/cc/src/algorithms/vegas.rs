@@ -19,6 +19,9 @@
 //!   +------------+
 //! ```
 
+mod linux;
+
+use self::linux::LinuxSender;
 use super::window::SLOW_START_LIMIT;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
@@ -36,11 +39,11 @@ farloop_units::params! {
         gamma: f64 = 1.0, in 0.0 => 1e6;
         /// Window to start with in packets, unless the flow sets one (RFC 6928; Vegas itself: 2).
         initial_window: u32 = 10, in 1 => 1_000_000;
-        /// Fraction of the window that is left after a fast retransmit (3/4 in Vegas's code).
-        loss_factor: f64 = 0.75, in 0.01 => 1.0;
+        /// Fraction of the window that is left after a fast retransmit; "none" for 3/4 (Vegas's code), or 1/2 with `linux`.
+        loss_factor: Option<f64> = None, in Some(0.01) => Some(1.0);
         /// Least window in packets (Vegas: 2).
         min_window: u32 = 2, in 1 => 1_000_000;
-        /// As in Linux: slow start doubles in every round, and own packets in queues are W·(RTT - BaseRTT)/BaseRTT.
+        /// As in Linux (tcp_vegas.c): own packets in queues are W·(RTT - BaseRTT)/BaseRTT in whole packets, slow start doubles in every round, a timeout leaves one packet, and BaseRTT is forgotten whenever data goes out while nothing is in flight.
         linux: bool = false;
     }
 }
@@ -61,13 +64,21 @@ impl Algorithm for Vegas {
         summary: "Vegas with thresholds of 20 and 40 packets, as GEMINI compares with",
         settings: &[("scale", "10.0")],
     }];
+    const HOSTS: &'static [Preset] = &[
+        Preset { name: "linux-4.9", summary: "Vegas as Linux has it", settings: &[("linux", "true")] },
+        Preset { name: "linux-6", summary: "Vegas as Linux has it", settings: &[("linux", "true")] },
+    ];
     type Params = VegasParams;
     type Sender = VegasSender;
     type Receiver = EchoReceiver;
     type Port = NoPortAgent;
 
     fn sender(params: &VegasParams, flow: &FlowInfo) -> VegasSender {
-        VegasSender::new(params, flow)
+        if params.linux {
+            VegasSender::Linux(LinuxSender::new(params, flow))
+        } else {
+            VegasSender::Paper(PaperSender::new(params, flow))
+        }
     }
     fn receiver(_: &VegasParams, _: &FlowInfo) -> EchoReceiver {
         EchoReceiver
@@ -75,11 +86,60 @@ impl Algorithm for Vegas {
 }
 
 /// The sender half of [`Vegas`].
-pub struct VegasSender {
+pub enum VegasSender {
+    /// As in the papers.
+    Paper(PaperSender),
+    /// As in Linux.
+    Linux(LinuxSender),
+}
+
+impl VegasSender {
+    fn inner(&mut self) -> &mut dyn Sender {
+        match self {
+            VegasSender::Paper(s) => s,
+            VegasSender::Linux(s) => s,
+        }
+    }
+}
+
+impl Sender for VegasSender {
+    fn control(&self) -> Control {
+        match self {
+            VegasSender::Paper(s) => s.control(),
+            VegasSender::Linux(s) => s.control(),
+        }
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        match self {
+            VegasSender::Paper(s) => s.ssthresh(),
+            VegasSender::Linux(s) => s.ssthresh(),
+        }
+    }
+    fn on_established(&mut self, rtt: Delta) {
+        self.inner().on_established(rtt);
+    }
+    fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
+        self.inner().on_send(ctx, sent);
+    }
+    fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        self.inner().on_ack(ctx, ack);
+    }
+    fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
+        self.inner().on_loss(ctx, loss);
+    }
+    fn on_idle_restart(&mut self, ctx: &mut Ctx<'_>, idle: Delta, rto: Delta) {
+        self.inner().on_idle_restart(ctx, idle, rto);
+    }
+}
+
+/// Vegas as in the papers.
+pub struct PaperSender {
     /// Bytes, as are the others below without a unit.
     cwnd: f64,
     /// Slow start ends here: after a timeout, or where an earlier connection left a threshold.
     ssthresh: f64,
+    /// The window to begin with, and to return to after silence.
+    first_cwnd: f64,
     min_cwnd: f64,
     mss: f64,
     /// Window and threshold before the last loss, to undo it.
@@ -99,17 +159,16 @@ pub struct VegasSender {
     slow_start: bool,
     /// Slow start grows in every other round, so that the rounds between measure a constant window.
     growing: bool,
-    /// In Linux every round grows, and (1) divides by BaseRTT.
-    linux: bool,
 }
 
-impl VegasSender {
+impl PaperSender {
     /// A sender that takes the flow's base RTT as the first BaseRTT.
-    pub fn new(p: &VegasParams, flow: &FlowInfo) -> VegasSender {
+    pub fn new(p: &VegasParams, flow: &FlowInfo) -> PaperSender {
         let mss = flow.mss.as_f64().max(1.0);
         let cwnd = flow.initial_cwnd.map_or(f64::from(p.initial_window) * mss, Bytes::as_f64).max(1.0);
-        VegasSender {
+        PaperSender {
             cwnd,
+            first_cwnd: cwnd,
             ssthresh: flow.ssthresh.map_or(f64::MAX, Bytes::as_f64),
             min_cwnd: f64::from(p.min_window) * mss,
             mss,
@@ -122,18 +181,14 @@ impl VegasSender {
             alpha: p.scale * p.alpha,
             beta: p.scale * p.beta.max(p.alpha),
             gamma: p.gamma,
-            loss_factor: p.loss_factor,
+            loss_factor: p.loss_factor.unwrap_or(0.75),
             slow_start: flow.ssthresh.is_none_or(|t| cwnd < t.as_f64()),
             growing: true,
-            linux: p.linux,
         }
     }
 
-    /// Own bytes in queues: Diff·BaseRTT = W·(RTT - BaseRTT)/RTT (1); in Linux W·(RTT - BaseRTT)/BaseRTT.
+    /// Own bytes in queues: Diff·BaseRTT = W·(RTT - BaseRTT)/RTT (1).
     fn queued(&self, window: f64) -> f64 {
-        if self.linux {
-            return window * (self.round_rtt.ratio(self.base_rtt) - 1.0);
-        }
         window * (1.0 - self.base_rtt.ratio(self.round_rtt))
     }
 
@@ -162,7 +217,7 @@ impl VegasSender {
                 let carried = self.cwnd * self.base_rtt.ratio(self.round_rtt);
                 self.cwnd = self.cwnd.min(carried + self.mss).max(self.min_cwnd.min(self.cwnd)); // (4)
             }
-            self.growing = self.linux || !self.growing;
+            self.growing = !self.growing;
         } else if queued > self.beta {
             self.cwnd = (self.cwnd - self.mss).max(self.min_cwnd.min(self.cwnd)); // (2)
         } else if queued < self.alpha && full {
@@ -171,7 +226,7 @@ impl VegasSender {
     }
 }
 
-impl Sender for VegasSender {
+impl Sender for PaperSender {
     fn on_established(&mut self, rtt: Delta) {
         self.base_rtt = rtt.max(Delta::from_ps(1));
     }
@@ -198,9 +253,11 @@ impl Sender for VegasSender {
             }
             self.begin_round(ack.snd_nxt);
         }
-        self.base_rtt = self.base_rtt.min(ack.rtt).max(Delta::from_ps(1));
-        self.round_rtt = self.round_rtt.min(ack.rtt).max(self.base_rtt);
-        self.samples += 1;
+        if let Some(rtt) = ack.rtt {
+            self.base_rtt = self.base_rtt.min(rtt).max(Delta::from_ps(1));
+            self.round_rtt = self.round_rtt.min(rtt).max(self.base_rtt);
+            self.samples += 1;
+        }
         self.round_used = self.round_used.max(ack.in_flight + ack.acked);
         // In flight lags a growing window, so slow start only asks that half of it is used.
         if self.slow_start && self.growing && !ack.app_limited && self.cwnd < 2.0 * self.round_used.as_f64() {
@@ -208,6 +265,17 @@ impl Sender for VegasSender {
             self.cwnd += ack.acked.as_f64().min(SLOW_START_LIMIT * self.mss);
             self.slow_start = self.cwnd < self.ssthresh;
         }
+    }
+    /// The papers' senders never go idle. Each timeout that passes halves the window, as everywhere, and the next round is a new one.
+    fn on_idle_restart(&mut self, _: &mut Ctx<'_>, idle: Delta, rto: Delta) {
+        let halvings = idle.as_ps().saturating_sub(1) / rto.as_ps().max(1);
+        if halvings > 0 {
+            self.ssthresh = self.ssthresh.max(0.75 * self.cwnd);
+            let halved = libm::ldexp(self.cwnd, -(halvings.min(64) as i32));
+            self.cwnd = halved.max(self.cwnd.min(self.first_cwnd));
+            (self.slow_start, self.growing) = (self.cwnd < self.ssthresh, true);
+        }
+        self.begin_round(Bytes::ZERO);
     }
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
         match loss.kind {
@@ -241,7 +309,7 @@ mod tests {
 
     /// One bottleneck and one flow: each round acknowledges the whole window at an RTT of base plus what `queue` packets take.
     struct Path {
-        bench: Bench<VegasSender>,
+        bench: Bench<PaperSender>,
         seq: u64,
         /// Packets that fit into the base RTT of 32 µs.
         bdp: f64,
@@ -250,7 +318,7 @@ mod tests {
     impl Path {
         fn new(params: &VegasParams, cwnd: Option<u64>, bdp: f64) -> Path {
             let info = FlowInfo { initial_cwnd: cwnd.map(|n| Bytes::new(n * MSS)), ..flow(false) };
-            Path { bench: Bench::new(Vegas::sender(params, &info)), seq: 0, bdp }
+            Path { bench: Bench::new(PaperSender::new(params, &info)), seq: 0, bdp }
         }
         fn packets(&self) -> f64 {
             self.bench.sender.control().cwnd.as_f64() / MSS as f64
@@ -272,7 +340,7 @@ mod tests {
                 ack_seq: Bytes::new(self.seq),
                 snd_nxt: Bytes::new(self.seq + (window - 1) * MSS),
                 in_flight: Bytes::new((window - 1) * MSS),
-                rtt,
+                rtt: Some(rtt),
                 ecn_echo: false,
                 in_recovery,
                 app_limited: false,
@@ -291,7 +359,7 @@ mod tests {
 
     #[test]
     fn the_handshake_gives_the_first_base_rtt() {
-        let mut sender = Vegas::sender(&VegasParams::default(), &flow(false));
+        let mut sender = PaperSender::new(&VegasParams::default(), &flow(false));
         sender.on_established(Delta::from_us(70));
         assert_eq!(sender.base_rtt, Delta::from_us(70));
     }
@@ -326,25 +394,14 @@ mod tests {
     }
 
     #[test]
-    fn as_in_linux_every_round_doubles_and_base_rtt_divides() {
-        let params = VegasParams { linux: true, ..VegasParams::default() };
-        let mut path = Path::new(&params, Some(4), 20.0);
-        let trace: Vec<f64> = (0..3).map(|_| path.round()).collect();
-        assert_eq!(trace, [8.0, 16.0, 32.0]);
-        path.bench.sender.round_rtt = Delta::from_us(40);
-        // 20·(40 - 32)/32 = 5
-        assert!((path.bench.sender.queued(20.0) - 5.0).abs() < 1e-12);
-    }
-
-    #[test]
     fn slow_start_ends_at_the_threshold_of_an_earlier_connection() {
         let info = FlowInfo { ssthresh: Some(Bytes::new(16 * MSS)), ..flow(false) };
-        let mut path = Path { bench: Bench::new(Vegas::sender(&VegasParams::default(), &info)), seq: 0, bdp: 1e9 };
+        let mut path = Path { bench: Bench::new(PaperSender::new(&VegasParams::default(), &info)), seq: 0, bdp: 1e9 };
         let trace: Vec<f64> = (0..3).map(|_| path.round()).collect();
         assert_eq!(trace[0], 16.0);
         assert!(trace[2] <= 18.0, "a packet per round trip: {trace:?}");
         let beyond = FlowInfo { ssthresh: Some(Bytes::new(5 * MSS)), ..info };
-        assert!(!Vegas::sender(&VegasParams::default(), &beyond).slow_start);
+        assert!(!PaperSender::new(&VegasParams::default(), &beyond).slow_start);
     }
 
     #[test]

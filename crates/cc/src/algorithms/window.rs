@@ -231,7 +231,7 @@ pub(crate) mod tests {
             ack_seq: Bytes::new(1460 * end),
             snd_nxt: Bytes::new(1460 * (end + in_flight)),
             in_flight: Bytes::new(1460 * in_flight),
-            rtt: Delta::from_us(32),
+            rtt: Some(Delta::from_us(32)),
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,

@@ -255,12 +255,6 @@ impl Simulation {
                 cc.on_start(ctx);
             });
         }
-        let sender = &self.senders[slot];
-        // An ACK of repeated segments alone brings no sample; the last one stands in for it.
-        let rtt = match sender.latest_rtt {
-            Delta::ZERO => self.base_rtt(sender.flow),
-            latest => latest,
-        };
         let sender = &mut self.senders[slot];
         let Endpoint::Tcp(tcp) = &sender.endpoint else { return false };
         let mut effects = std::mem::take(&mut self.effects);

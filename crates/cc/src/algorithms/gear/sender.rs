@@ -125,7 +125,9 @@ impl Sender for GearSender {
     }
     #[inline]
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
-        self.0.learn_rtt(ctx, ack.rtt);
+        if let Some(rtt) = ack.rtt {
+            self.0.learn_rtt(ctx, rtt);
+        }
         let flow = &mut *self.0;
         match &mut flow.control {
             ControlLoop::Gear(g) => g.on_ack(&flow.params, ctx, ack),
@@ -373,7 +375,7 @@ mod tests {
             ack_seq: Bytes::new(end),
             snd_nxt: Bytes::new(snd_nxt),
             in_flight: Bytes::new(snd_nxt - end),
-            rtt,
+            rtt: Some(rtt),
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,

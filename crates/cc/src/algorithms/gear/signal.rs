@@ -136,7 +136,7 @@ mod tests {
             ack_seq: Bytes::new(end),
             snd_nxt: Bytes::new(end + 14_600),
             in_flight: Bytes::new(14_600),
-            rtt: US(32),
+            rtt: Some(US(32)),
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,

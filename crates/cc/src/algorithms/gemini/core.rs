@@ -71,6 +71,8 @@ pub struct Constants {
     pub g: u64,
     /// Windows on the wire (headers included) per smoothed round-trip time, in congestion avoidance, Q16; doubled in slow start.
     pub gain: u64,
+    /// Round-trip times of packets that left before a cut are left out, so that delay cuts in every other round trip at most.
+    pub skip_after_cut: bool,
 }
 
 /// An acknowledgement. Offsets count payload bytes from the start of the flow.
@@ -84,8 +86,8 @@ pub struct AckEvent {
     pub snd_nxt: u64,
     /// Bytes in flight after this ACK.
     pub in_flight: u64,
-    /// Round-trip time in ns.
-    pub rtt: u64,
+    /// Round-trip time in ns, if the ACK is a sample.
+    pub rtt: Option<u64>,
     /// It echoes a mark.
     pub ecn_echo: bool,
     /// The sender is repairing a loss.
@@ -219,7 +221,7 @@ impl State {
             let dcn = if ack.ecn_echo { (self.alpha * self.f) >> 30 } else { 0 }; // line 7
             let wan = if self.congested_wan { constants.beta } else { 0 }; // line 8
             self.cut(constants, dcn.max(wan).min(constants.max_cut)); // line 9
-            self.reduced(ack.snd_nxt);
+            self.reduced(constants, ack.snd_nxt);
         }
     }
 
@@ -249,7 +251,7 @@ impl State {
                 return;
             }
         }
-        self.reduced(snd_nxt);
+        self.reduced(constants, snd_nxt);
     }
 
     /// Once per window of data: α ← (1 - g)·α + g·F. Decay rounds up, so that α reaches zero.
@@ -273,18 +275,21 @@ impl State {
 
     /// Lines 1 and 3: round-trip times and the verdict on the WAN.
     fn update_rtt(&mut self, constants: &Constants, ack: &AckEvent) {
-        let rtt = ack.rtt.clamp(1, MAX_RTT);
-        if rtt < self.base_rtt {
-            self.set_base_rtt(constants, rtt);
+        let sample = ack.rtt.map(|rtt| rtt.clamp(1, MAX_RTT));
+        if let Some(rtt) = sample {
+            if rtt < self.base_rtt {
+                self.set_base_rtt(constants, rtt);
+            }
+            self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + rtt; // RFC 6298, §2
         }
-        self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + rtt; // RFC 6298, §2
         // Delays of what left before a cut say nothing about the window after it.
-        if ack.ack_seq <= self.reduced_until {
+        if constants.skip_after_cut && ack.ack_seq <= self.reduced_until {
             return;
         }
-        self.rtt_min = self.rtt_min.min(rtt);
+        self.rtt_min = self.rtt_min.min(sample.unwrap_or(u64::MAX));
         let end = *self.rtt_end.get_or_insert(ack.snd_nxt);
-        if ack.ack_seq > end {
+        // A window of data without a sample decides nothing; it ends with the next one.
+        if ack.ack_seq > end && self.rtt_min != u64::MAX {
             self.congested_wan = self.rtt_min > self.base_rtt + constants.delay_threshold;
             (self.rtt_min, self.rtt_end) = (u64::MAX, Some(ack.snd_nxt));
         }
@@ -335,11 +340,28 @@ impl State {
         self.undo = None; // congestion is certain now
     }
 
-    /// Marks and delay are judged afresh from what leaves from now on.
-    fn reduced(&mut self, snd_nxt: u64) {
-        self.reduced_until = snd_nxt;
-        self.congested_wan = false;
-        (self.rtt_min, self.rtt_end, self.carry) = (u64::MAX, None, 0);
+    /// A round trip from now the window may be cut again; with `skip_after_cut` delay is judged afresh from what leaves from now on.
+    fn reduced(&mut self, constants: &Constants, snd_nxt: u64) {
+        (self.reduced_until, self.carry) = (snd_nxt, 0);
+        if constants.skip_after_cut {
+            self.congested_wan = false;
+            (self.rtt_min, self.rtt_end) = (u64::MAX, None);
+        }
+    }
+
+    /// The connection was idle for `idle` ns, and the retransmission timeout is `rto` ns: the window is halved for each timeout that has
+    /// passed, down to `restart` bytes (RFC 2861; Linux, `tcp_cwnd_restart`), and delay is judged afresh.
+    pub fn on_idle_restart(&mut self, constants: &Constants, idle: u64, rto: u64, restart: u64) {
+        (self.rtt_min, self.rtt_end, self.congested_wan) = (u64::MAX, None, false);
+        let halvings = idle.saturating_sub(1) / rto.max(1);
+        if halvings == 0 {
+            return;
+        }
+        if self.ssthresh != NO_THRESHOLD {
+            self.ssthresh = self.ssthresh.max((self.cwnd >> 2) + (self.cwnd >> 1));
+        }
+        let floor = self.cwnd.min(restart.clamp(constants.mss, MAX_WINDOW >> WINDOW_BITS) << WINDOW_BITS);
+        self.cwnd = self.cwnd.checked_shr(halvings.min(63) as u32).unwrap_or(0).max(floor);
     }
 }
 
@@ -377,6 +399,7 @@ mod tests {
             max_cut: ONE,
             g: ONE,
             gain: MAX_GAIN,
+            skip_after_cut: false,
         }
     }
 
@@ -386,7 +409,7 @@ mod tests {
             ack_seq,
             snd_nxt,
             in_flight: snd_nxt - ack_seq,
-            rtt,
+            rtt: Some(rtt),
             ecn_echo: false,
             in_recovery: false,
             app_limited: false,
@@ -448,11 +471,13 @@ mod tests {
             (h_per_byte, h_min, h_max) in (0..=1u64 << 33, 0..=MAX_H, 0..=MAX_H),
             (beta, f_min, max_cut, g, gain) in (0..=ONE, 0..=4 * ONE, 0..=ONE, 0..=ONE, 1..=MAX_GAIN),
             (cwnd, rtt_bits, slow_start) in (any::<u64>(), 0..64u32, any::<bool>()),
-            events in proptest::collection::vec((0..10u8, any::<u64>(), any::<u64>(), any::<u64>()), 1..100),
+            skip_after_cut in any::<bool>(),
+            events in proptest::collection::vec((0..11u8, any::<u64>(), any::<u64>(), any::<u64>()), 1..100),
         ) {
             let delay_threshold = 5_000_000;
             let constants = Constants {
                 mss, capacity, threshold, delay_threshold, beta, f_min, h_per_byte, h_min, h_max, max_cut, g, gain,
+                skip_after_cut,
             };
             let mut state = State::new(&constants, cwnd >> (cwnd % 40), slow_start, g, 1 << rtt_bits);
             let mut una = 0;
@@ -462,10 +487,12 @@ mod tests {
                     0 => state.on_loss(&constants, LossEvent::FastRetransmit, flight, una + flight),
                     1 => state.on_loss(&constants, LossEvent::Timeout, flight, una + flight),
                     2 => state.on_loss(&constants, LossEvent::Spurious, flight, una + flight),
+                    3 => state.on_idle_restart(&constants, b, c >> (c % 64), a % (1 << 20) + 1),
                     _ => {
                         let acked = a % (flight + 1);
                         una += acked;
                         let one = ack(acked, una, una + flight - acked, c >> (c % 64));
+                        let one = AckEvent { rtt: one.rtt.filter(|_| b % 5 > 0), ..one };
                         state.on_ack(&constants, &AckEvent { ecn_echo: b % 3 == 0, in_recovery: b % 7 == 0, ..one });
                     }
                 }

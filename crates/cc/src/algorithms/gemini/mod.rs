@@ -56,6 +56,8 @@ farloop_units::params! {
         slow_start: bool = false;
         /// Windows per smoothed RTT at which packets are paced; twice that in slow start, where windows double.
         pacing_gain: f64 = 1.25, in 0.1 => 10.0;
+        /// Leave out the RTTs of packets that left before a cut, which still met the queue that it answered: delay then cuts in every other round trip at most. Algorithm 1 judges each round trip, and cuts in each.
+        skip_after_cut: bool = false;
     }
 }
 
@@ -127,6 +129,7 @@ impl Constants {
             max_cut: fixed(params.max_cut, 30),
             g: fixed(params.g, 30),
             gain: fixed(params.pacing_gain * on_the_wire, core::GAIN_BITS).min(core::MAX_GAIN),
+            skip_after_cut: params.skip_after_cut,
         }
     }
 }
@@ -139,7 +142,7 @@ impl AckEvent {
             ack_seq: ack.ack_seq.get(),
             snd_nxt: ack.snd_nxt.get(),
             in_flight: ack.in_flight.get(),
-            rtt: nanoseconds(ack.rtt),
+            rtt: ack.rtt.map(nanoseconds),
             ecn_echo: ack.ecn_echo,
             in_recovery: ack.in_recovery,
             app_limited: ack.app_limited,
@@ -152,6 +155,8 @@ pub struct GeminiSender {
     state: State,
     /// Boxed: several flows' worth of numbers that never change.
     constants: Box<Constants>,
+    /// Bytes to begin with, and to return to after silence.
+    initial_cwnd: u64,
 }
 
 impl GeminiSender {
@@ -164,7 +169,7 @@ impl GeminiSender {
         if let (true, Some(threshold)) = (params.slow_start, flow.ssthresh) {
             state.begin_below(threshold.get());
         }
-        GeminiSender { state, constants }
+        GeminiSender { state, constants, initial_cwnd: cwnd }
     }
 }
 
@@ -186,6 +191,11 @@ impl Sender for GeminiSender {
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
         self.state.on_ack(&self.constants, &AckEvent::new(ack));
+    }
+
+    fn on_idle_restart(&mut self, _: &mut Ctx<'_>, idle: Delta, rto: Delta) {
+        let (idle, rto) = (nanoseconds(idle), nanoseconds(rto));
+        self.state.on_idle_restart(&self.constants, idle, rto, self.initial_cwnd);
     }
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
@@ -215,7 +225,7 @@ mod tests {
         }
     }
     fn at(rtt: Delta, ack: Ack<'_>) -> Ack<'_> {
-        Ack { rtt, ..ack }
+        Ack { rtt: Some(rtt), ..ack }
     }
     fn segments(b: &Bench<GeminiSender>) -> f64 {
         b.sender.state.cwnd as f64 / f64::from(1u32 << core::WINDOW_BITS) / 1460.0
@@ -305,8 +315,39 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_with_wan_delay() {
+    fn delay_cuts_once_per_round_trip_as_algorithm_1_has_it() {
         let mut b = Bench::new(Gemini::sender(&GeminiParams::default(), &testbed(1000)));
+        let mut trace = Vec::new();
+        // One cumulative ACK per round trip. 16 ms > 10 + 5 ms.
+        for ms in [10, 14, 16, 16, 16, 12] {
+            let round = trace.len() as u64;
+            b.ack(&at(Delta::from_ms(ms), ack(1001 * (round + 1), 1001, 1000)));
+            trace.push((segments(&b) * 100.0).round() / 100.0);
+        }
+        // h = 1.2 while all is well; then a fifth in each round trip that ends with a least RTT above 15 ms.
+        assert_eq!(trace, [1001.2, 1002.4, 801.92, 641.54, 513.23, 514.43]);
+    }
+
+    #[test]
+    fn silence_halves_the_window_for_each_timeout_that_passes() {
+        let params = GeminiParams { slow_start: true, ..GeminiParams::default() };
+        let mut b = Bench::new(Gemini::sender(&params, &testbed(10)));
+        b.loss(LossKind::FastRetransmit, Bytes::new(14_600), Bytes::new(14_600));
+        b.sender.state.cwnd = (1460 * 100) << core::WINDOW_BITS;
+        let after = |b: &mut Bench<GeminiSender>, ms| {
+            b.call(|s, ctx| s.on_idle_restart(ctx, Delta::from_ms(ms), Delta::from_ms(200)));
+            segments(b)
+        };
+        assert_eq!(after(&mut b, 200), 100.0);
+        assert_eq!(after(&mut b, 401), 25.0);
+        assert_eq!(b.sender.state.ssthresh, (1460 * 75) << core::WINDOW_BITS, "three quarters of the window");
+        assert_eq!(after(&mut b, 10_000), 10.0, "the initial window remains");
+    }
+
+    #[test]
+    fn a_trace_with_wan_delay_that_skips_what_left_before_a_cut() {
+        let params = GeminiParams { skip_after_cut: true, ..GeminiParams::default() };
+        let mut b = Bench::new(Gemini::sender(&params, &testbed(1000)));
         let mut trace = Vec::new();
         // One cumulative ACK per round trip. 16 ms > 10 + 5 ms.
         for ms in [10, 14, 16, 16, 16, 12] {
