@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from farloop.papers.claims import Finding, Statement
-from farloop.papers.schedule import Need
-from farloop.results import Comparison, Run
+from farloop.results import Comparison
 
 STUDENT = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -22,29 +20,11 @@ STUDENT = (
 
 
 def replicated(comparison: Comparison, judge: Callable[[Comparison], list[Finding]]) -> list[Finding]:
-    """What the runs say: of one seed as it is, of several seeds each judged on its own and then taken together.
-
-    Only seeds of the same case and algorithm are replications: a case may have a seed of its own.
-    """
-    seeds = repeated_seeds(comparison.runs)
-    if len(seeds) < 2:
+    """What the runs say: as they are, or, of several seeds, each judged on its own and then taken together."""
+    if len(comparison.seeds) < 2:
         return judge(comparison)
-    each = [
-        judge(dataclasses.replace(comparison, runs=[r for r in comparison.runs if seed_of(r) == seed]))
-        for seed in seeds
-    ]
+    each = [judge(comparison.of_seed(seed)) for seed in comparison.seeds]
     return [_together(list(found)) for found in zip(*each, strict=True)]
-
-
-def repeated_seeds(runs: Sequence[Run]) -> list[int]:
-    """The seeds of the runs, in their order, if some case was run with several; otherwise none."""
-    counted = Counter(Need(run.case, run.algorithm) for run in runs)
-    return list(dict.fromkeys(map(seed_of, runs))) if max(counted.values(), default=0) > 1 else []
-
-
-def seed_of(run: Run) -> int:
-    """The seed of a run's random streams."""
-    return int(run.scenario["run"]["seed"])
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
