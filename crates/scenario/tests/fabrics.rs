@@ -65,6 +65,23 @@ fn agents_live_where_they_are_put() {
 }
 
 #[test]
+fn the_seed_draws_the_paths() {
+    let text = format!(
+        "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n{}\n[[flow]]\nfrom = \"h1\"\nto = \"h9\"\ncount = 400\n",
+        k_ary(4, "topology = \"fat-tree\"")
+    );
+    let paths = |seed: &str| -> Vec<Vec<(NodeId, NodeId)>> {
+        let simulation = Simulation::new(built(&text, &[("run.seed", seed)]).spec).expect("valid");
+        (0..400).map(|flow| simulation.path_of(flow)).collect()
+    };
+    let (one, two) = (paths("1"), paths("2"));
+    assert_eq!(one, paths("1"));
+    // Two aggregation switches, two cores behind each: a quarter of the flows keep theirs. Five standard deviations are 43.
+    let same = one.iter().zip(&two).filter(|(a, b)| a == b).count();
+    assert!(same.abs_diff(100) < 43, "{same} of 400 flows keep their paths");
+}
+
+#[test]
 fn a_spine_leaf_network_joins_every_leaf_with_every_spine() {
     let network =
         "[network]\ntopology = \"spine-leaf\"\nspines = 3\nleaves = 4\nhosts_per_leaf = 5\nfabric_rate = \"400Gbps\"";
