@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::connections::Connections;
 use crate::flows::Flows;
 use crate::host::{Agenda, Host};
+use crate::noise::Noise;
 use crate::paced::PacedHeap;
 use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
 use crate::pauses::Pauses;
@@ -221,6 +222,7 @@ impl Simulation {
             hosts: host_states,
             agents,
             routes,
+            noisy: spec.transport.noisy(),
             transport: spec.transport,
             algorithms: spec.algorithms,
             tcp_configs,
@@ -408,7 +410,9 @@ fn buffers(
             if !spec.nodes[node as usize].pauses(&spec.nodes[peer as usize]) {
                 continue;
             }
-            let capacity = pfc.headroom.unwrap_or_else(|| required_headroom(link, largest));
+            let capacity = pfc
+                .headroom
+                .unwrap_or_else(|| required_headroom(&spec.transport.with_noise(link, &spec.nodes), largest));
             let port = 2 * i + side;
             ingress[port] = Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() };
             stats[port].row.headroom = capacity * classes;
@@ -483,6 +487,7 @@ fn host_states(spec: &NetworkSpec, nodes: &[NodeRef], ports: &[Port]) -> Result<
                 timers: Default::default(),
                 agenda: Vec::new(),
                 random: RandomStream::new(spec.seed, "host", u64::from(h)),
+                noise: Noise::new(RandomStream::new(spec.seed, "delay noise", u64::from(h))),
             }),
             ref several => Err(BuildError::HostLinks { host: node.name.clone(), links: several.len() }),
         })

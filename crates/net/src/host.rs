@@ -4,13 +4,14 @@
 //! by packet (round robin per class). A flow is in exactly one place ([`Place`]): blocked, in the ready queue, or in the
 //! pacing heap until its time comes. No timer per packet: the transmitter's next event is the earliest of these.
 
+use crate::noise::Noise;
 use crate::paced::{Entry, PacedHeap};
 use crate::packet::{DATA, DATA_CLASSES, LINK, PacketKind};
 use crate::sender::Place;
 use crate::sim::Simulation;
 use crate::timers::TimerHeap;
 use farloop_engine::RandomStream;
-use farloop_units::Time;
+use farloop_units::{Delta, Time};
 use std::collections::VecDeque;
 
 /// A host.
@@ -25,6 +26,7 @@ pub(crate) struct Host {
     /// Starts and stops of its flows, latest first.
     pub agenda: Vec<Agenda>,
     pub random: RandomStream,
+    pub noise: Noise,
 }
 
 /// A start or stop of a flow; the flow knows when. Ordered by flow, starts first.
@@ -143,7 +145,7 @@ impl Simulation {
                 self.stats[p as usize].integrate(self.now, port.data_queue);
             }
             let slot = port.dequeue(&self.packets, class);
-            port.launch(&mut self.packets, &mut self.calendar, self.arrival_base + p, slot, self.now);
+            self.host_launch(host, p, slot);
         } else {
             let state = &mut self.hosts[host as usize];
             while state.paced.next() <= self.now
@@ -157,6 +159,28 @@ impl Simulation {
         }
         let at = self.next_transmission(host, p);
         self.arm(p, at);
+    }
+
+    /// Sends a packet of a host, whose transmitter is free.
+    #[inline]
+    pub(crate) fn host_launch(&mut self, host: u32, p: u32, slot: u32) {
+        let late = if self.noisy { self.noise(host, p, slot) } else { Delta::ZERO };
+        let port = &mut self.ports[p as usize];
+        port.launch_late(&mut self.packets, &mut self.calendar, self.arrival_base + p, slot, self.now, late);
+    }
+
+    /// How much longer than the link's delay a packet takes that host `host` sends now.
+    #[inline(never)]
+    fn noise(&mut self, host: u32, p: u32, slot: u32) -> Delta {
+        let packet = &self.packets[slot];
+        let sigma = match self.crosses(packet.flow) {
+            false => self.transport.tcp.delay_noise_intra,
+            true => self.transport.tcp.delay_noise_cross,
+        };
+        let port = &self.ports[p as usize];
+        let time = port.transmission_time(packet.wire);
+        let at_rest = self.now + time + port.delay;
+        self.hosts[host as usize].noise.delay(at_rest, time, sigma)
     }
 
     /// Lets the first flow in turn send that still may.

@@ -8,6 +8,7 @@ mod build;
 mod connections;
 mod flows;
 mod host;
+mod noise;
 mod offered;
 mod paced;
 mod packed;

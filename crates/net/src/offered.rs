@@ -27,6 +27,8 @@ impl Simulation {
             let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
             let (there, back) = self.wire_bytes(&spec);
             let unlimited = spec.size == Bytes::MAX;
+            // The path of the connection that the flow was a request on.
+            let flow = self.connections.number(flow);
             self.offer(self.hosts[src as usize].port, dst, flow, there << FRACTION, unlimited, &mut ledger);
             self.offer(self.hosts[dst as usize].port, src, flow, back << FRACTION, unlimited, &mut ledger);
         }

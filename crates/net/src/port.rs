@@ -138,6 +138,20 @@ impl Port {
         slot: u32,
         start: Time,
     ) {
+        self.launch_late(packets, calendar, arrival_event, slot, start, Delta::ZERO);
+    }
+
+    /// [`Port::launch`] of a packet that arrives later by `late`; not before one that was sent before.
+    #[inline]
+    pub fn launch_late(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: u32,
+        slot: u32,
+        start: Time,
+        late: Delta,
+    ) {
         debug_assert!(start >= self.busy_until, "two packets on one transmitter");
         if let Some(rate) = self.int
             && packets[slot].kind == PacketKind::Data
@@ -155,7 +169,7 @@ impl Port {
         self.busy_until = end;
         self.tx_bytes += u64::from(wire);
         self.tx_packets += 1;
-        let arrival = end + self.delay;
+        let arrival = end + self.delay + late;
         if self.pipe.is_empty() {
             calendar.set(arrival_event, arrival);
             self.pipe.push(packets, slot);

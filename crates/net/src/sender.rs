@@ -231,11 +231,11 @@ impl Simulation {
             sender.outcome.packets += 1;
             sender.outcome.retransmitted += u64::from(again);
         }
-        let p = self.hosts[sender.host as usize].port;
+        let host = sender.host;
+        let p = self.hosts[host as usize].port;
         let index = self.packets.insert(packet);
         self.totals.injected += 1;
-        let port = &mut self.ports[p as usize];
-        port.launch(&mut self.packets, &mut self.calendar, self.arrival_base + p, index, self.now);
+        self.host_launch(host, p, index);
     }
 
     /// An ACK or NACK reached the source of its flow.

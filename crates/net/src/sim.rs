@@ -76,6 +76,8 @@ pub struct Simulation {
     pub(crate) agents: Vec<Agent>,
     pub(crate) routes: Routes,
     pub(crate) transport: TransportSpec,
+    /// Hosts have delay noise.
+    pub(crate) noisy: bool,
     pub(crate) algorithms: Vec<AnyParams>,
     pub(crate) formats: Vec<Format>,
     /// What the endpoints of each algorithm's flows are set to, where they are TCP.

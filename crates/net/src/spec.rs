@@ -318,6 +318,10 @@ pub struct TcpSpec {
     pub pacing: Option<LinuxPacing>,
     /// A uniform random time up to this is added to each round-trip time sample.
     pub rtt_noise: Delta,
+    /// Delay noise of hosts: standard deviation of the round-trip time inside a datacenter in an empty network; at most a second.
+    pub delay_noise_intra: Delta,
+    /// The same across datacenters.
+    pub delay_noise_cross: Delta,
     /// A connection starts with the slow start threshold that the last one between the same hosts left.
     pub remember_ssthresh: bool,
     /// Packets leave in chunks, as hosts with segmentation offload send them, where no algorithm or pacing spreads them.
@@ -355,6 +359,8 @@ impl Default for TcpSpec {
             max_ack_delay: Delta::from_ms(200),
             pacing: None,
             rtt_noise: Delta::ZERO,
+            delay_noise_intra: Delta::ZERO,
+            delay_noise_cross: Delta::ZERO,
             remember_ssthresh: false,
             segmentation_offload: false,
             persistent: false,

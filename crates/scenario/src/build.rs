@@ -175,7 +175,9 @@ fn check_buffers(
         for (node, peer) in [(link.spec.a, link.spec.b), (link.spec.b, link.spec.a)] {
             let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &plan.nodes[node as usize].kind else { continue };
             if plan.nodes[node as usize].pauses(&plan.nodes[peer as usize]) {
-                let headroom = pfc.headroom.unwrap_or_else(|| required_headroom(&link.spec, largest));
+                let headroom = pfc
+                    .headroom
+                    .unwrap_or_else(|| required_headroom(&format.with_noise(&link.spec, &plan.nodes), largest));
                 reserved[node as usize] += u128::from(headroom.get()) * classes as u128;
             }
         }

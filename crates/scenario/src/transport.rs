@@ -194,6 +194,8 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         max_ack_delay: keys.max_ack_delay.unwrap_or(default.max_ack_delay),
         pacing: (keys.pacing == PacingChoice::Linux).then_some(linux),
         rtt_noise: keys.rtt_noise,
+        delay_noise_intra: keys.delay_noise_intra,
+        delay_noise_cross: keys.delay_noise_cross,
         remember_ssthresh: keys.remember_ssthresh,
         segmentation_offload: keys.segmentation_offload,
         persistent: keys.connections == ConnectionsChoice::Persistent,

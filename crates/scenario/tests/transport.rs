@@ -31,6 +31,10 @@ fn every_setting_of_recovery_and_timers_reaches_the_endpoints() {
             "connections = \"persistent\"\nslow_start_after_idle = false\n",
             TcpSpec { persistent: true, slow_start_after_idle: false, ..default() },
         ),
+        (
+            "delay_noise_intra = \"17us\"\ndelay_noise_cross = \"58us\"\n",
+            TcpSpec { delay_noise_intra: Delta::from_us(17), delay_noise_cross: Delta::from_us(58), ..default() },
+        ),
         ("frto = false\n", TcpSpec { frto: false, ..default() }),
         ("recovery = \"rack\"\n", rack()),
         ("recovery = \"rack\"\ntail_loss_probe = true\ndsack = true\n", rack()),
@@ -72,6 +76,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         ("tail_loss_probes = true\n", &["transport.tail_loss_probes: unknown key; did you mean \"tail_loss_probe\"?"]),
         ("connections = \"open\"\n", &["transport.connections: \"open\"", "\"per-flow\", \"persistent\""]),
+        ("delay_noise_intra = \"2s\"\n", &["tcp.toml:7: transport.delay_noise_intra: \"2s\" is outside", "0ps to 1s"]),
         // Combinations.
         (
             "slow_start_after_idle = true\n",

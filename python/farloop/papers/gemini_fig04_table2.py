@@ -29,6 +29,10 @@ MARKED = ("Cubic+ECN", "DCTCP")
 """Schemes that answer to marks."""
 
 
+APART = "a connection for each flow"
+"""The case without persistent connections, for comparison."""
+
+
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Small and large flows against Vegas, losses by place, with and without the WAN's delay."""
     judging = Judging(comparison, claims["gemini/fig04-table2"])
@@ -90,6 +94,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     text = "without the WAN's delay schemes with ECN lose less than 1e-4 inside datacenters"
     judging.order(text, [n for name in MARKED for n in needs["0 ms"].get(name, [])], marked)
+    apart = {n: Completion.of(run).cells() for n, run in longest(named(comparison, APART)).items()}
+    judging.measure(lambda: {f"{n}, {c}, {APART} (s)": v for n, row in apart.items() for c, v in row.items()})
     unfinished = {n: Completion.of(run).unfinished for n, run in far.items()}
     flows = ", ".join(f"{n} {run.flows.num_rows}" for n, run in far.items())
     return [judging.finding(note=f"flows: {flows}; unfinished: {said(unfinished, 'd')}")]

@@ -43,6 +43,8 @@ pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Confi
         initial_cwnd: _,
         pacing: _,
         rtt_noise: _,
+        delay_noise_intra: _,
+        delay_noise_cross: _,
         remember_ssthresh: _,
         segmentation_offload: _,
         persistent: _,

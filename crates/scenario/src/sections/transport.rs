@@ -160,6 +160,10 @@ params! {
         pacing_gain: f64 = 1.2, in 0.1 => 10.0;
         /// Noise of the end hosts: a uniform random time up to this is added to each round-trip time sample (GEMINI, ToN 2022, Table V).
         rtt_noise: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+        /// Noise of the end hosts in the delay of every packet, data and ACK: the standard deviation that round-trip times inside a datacenter have in an empty network (GEMINI, ToN 2022, §IV-B: 17us).
+        delay_noise_intra: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
+        /// The same across datacenters (GEMINI, ToN 2022, §IV-B: 58us).
+        delay_noise_cross: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// A flow starts with the slow start threshold that the last one between the same hosts left, as hosts that keep metrics of their routes have it (Linux, tcp_no_metrics_save = 0).
         remember_ssthresh: bool = false;
         /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer). Not for flows that are paced.

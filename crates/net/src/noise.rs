@@ -1,0 +1,86 @@
+//! Delay noise of hosts: what kernel and NIC of an end host take, more for one packet than for the next.
+//!
+//! Every packet that a host sends arrives later by a uniform random time from 0 to x, but never before one that the host sent before, nor
+//! closer behind it than its own transmission time: as if packets had come from the host's stack into the NIC with that delay. A round trip
+//! has two such delays, of the sender and of the receiver, so that its standard deviation in an empty network is x/√6; that is what a scenario sets.
+
+use crate::spec::{LinkSpec, NodeKind, NodeSpec, TransportKind, TransportSpec};
+use farloop_engine::RandomStream;
+use farloop_units::{Delta, Time};
+
+/// Noise of one host.
+pub(crate) struct Noise {
+    random: RandomStream,
+    /// When the last packet arrives at the other end of the link.
+    last: Time,
+}
+
+impl Noise {
+    /// Drawn from this stream.
+    pub fn new(random: RandomStream) -> Noise {
+        Noise { random, last: Time::ZERO }
+    }
+
+    /// How much later than `at_rest`, when it would arrive without noise, a packet arrives that takes `time` on the wire; `sigma` is the standard
+    /// deviation of the round trip.
+    pub fn delay(&mut self, at_rest: Time, time: Delta, sigma: Delta) -> Delta {
+        let drawn = self.random.below(longest(sigma).as_ps() + 1);
+        let at = at_rest.saturating_add(Delta::from_ps(drawn)).max(self.last.saturating_add(time));
+        self.last = at;
+        at.since(at_rest)
+    }
+}
+
+/// The largest delay of one packet where round trips have a standard deviation of `sigma`: √6 times that, rounded down.
+pub(crate) fn longest(sigma: Delta) -> Delta {
+    let ps = u128::from(sigma.as_ps());
+    Delta::from_ps((6 * ps * ps).isqrt() as u64)
+}
+
+impl TransportSpec {
+    /// Whether hosts have delay noise.
+    pub(crate) fn noisy(&self) -> bool {
+        self.kind == TransportKind::Tcp && self.largest_noise() > Delta::ZERO
+    }
+
+    fn largest_noise(&self) -> Delta {
+        self.tcp.delay_noise_intra.max(self.tcp.delay_noise_cross)
+    }
+
+    /// A link as PFC must see it: what a host had sent before a pause reached it arrives up to the longest noise later, which headroom has to
+    /// take like a longer link's.
+    pub fn with_noise(&self, link: &LinkSpec, nodes: &[NodeSpec]) -> LinkSpec {
+        let ends = [link.a, link.b].map(|node| nodes[node as usize].kind == NodeKind::Host);
+        if !self.noisy() || !ends.contains(&true) {
+            return *link;
+        }
+        let half = Delta::from_ps(longest(self.largest_noise()).as_ps().div_ceil(2));
+        LinkSpec { delay: link.delay + half, ..*link }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_vary_as_set() {
+        // Two uniform times up to x vary by x²/12 each: 17 us² = x²/6.
+        assert_eq!(longest(Delta::from_us(17)), Delta::from_ps(41_641_325));
+        assert_eq!(longest(Delta::ZERO), Delta::ZERO);
+    }
+
+    #[test]
+    fn packets_keep_their_order_and_distance_and_none_is_later_than_the_longest() {
+        let mut noise = Noise::new(RandomStream::new(1, "delay noise", 0));
+        let (time, sigma) = (Delta::from_us(12), Delta::from_us(17));
+        let mut last = Time::ZERO;
+        for k in 1..2000u64 {
+            let at_rest = Time::ZERO + time * k;
+            let at = at_rest + noise.delay(at_rest, time, sigma);
+            assert!(at >= last + time || k == 1, "{k}");
+            assert!(at - at_rest <= longest(sigma), "{k}");
+            last = at;
+        }
+    }
+}
