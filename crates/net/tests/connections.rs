@@ -162,7 +162,8 @@ fn runs_are_sound_and_repeat() {
         let mut spec = line(persistent(), params, &[]);
         let NodeKind::Switch(sw) = &mut spec.nodes[0].kind else { panic!("node 0 is the switch") };
         (sw.int, sw.agents) = (needs.int, needs.port_agent);
-        sw.ecn = needs.ecn.then_some(EcnSpec { kmin: Bytes::new(30_000), kmax: Bytes::new(90_000), pmax: 0.5 });
+        sw.ecn =
+            needs.ecn.then_some(EcnSpec { kmin: Bytes::new(30_000), pmax: 0.5, ..EcnSpec::step(Bytes::new(90_000)) });
         (spec.links[1].loss, spec.links[0].loss) = (0.01, 0.005);
         spec.links[1].rate = Rate::from_mbps(500);
         spec.flows = (0..60).map(|i| flow(1, 2, ms(7 * i), Bytes::new(1 + i * i * 997))).collect();
