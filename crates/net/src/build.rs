@@ -25,6 +25,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+/// Flows are checked so many at a time before the caller may stop.
+const POLL: usize = 1024;
+
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
 const PACKED_FROM: u64 = 1024;
 
@@ -86,6 +89,8 @@ pub enum BuildError {
         /// Name of the switch.
         switch: String,
     },
+    /// The caller asked for the building to stop.
+    Cancelled,
     /// More ports and hosts than the calendar can number.
     TooLarge {
         /// Event ids needed.
@@ -117,6 +122,7 @@ impl fmt::Display for BuildError {
                     "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart"
                 )
             }
+            BuildError::Cancelled => write!(f, "cancelled"),
             BuildError::TooLarge { events } => {
                 write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
             }
@@ -128,6 +134,12 @@ impl std::error::Error for BuildError {}
 impl Simulation {
     /// Builds a network from its specification.
     pub fn new(spec: NetworkSpec) -> Result<Simulation, BuildError> {
+        Simulation::build(spec, &mut || true)
+    }
+
+    /// As [`Simulation::new`]; `go_on` is called often enough for every wish to stop, and answers `false` to have
+    /// [`BuildError::Cancelled`].
+    pub fn build(spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
         let formats = formats(&spec)?;
         let tcp_configs = tcp_configs(&spec, &formats)?;
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
@@ -188,7 +200,7 @@ impl Simulation {
             })
             .collect();
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
-        let routes = Routes::new(hosts as usize, &ecmp, &ends, salt);
+        let routes = Routes::new(hosts as usize, &ecmp, &ends, salt, go_on).ok_or(BuildError::Cancelled)?;
         let (ingress, switch_states) = buffers(&spec, &mut stats, largest)?;
         let agents = agents(&spec, &mut ports)?;
         let host_states = host_states(&spec, &nodes, &ports)?;
@@ -249,7 +261,7 @@ impl Simulation {
             sample_event: 2 * p + 2 * h + a,
             watch_event: 2 * p + 2 * h + a + 1,
         };
-        simulation.check_flows()?;
+        simulation.check_flows(go_on)?;
         if spec.intra_rtt.is_none() {
             simulation.intra_rtt = simulation.largest_intra_rtt();
         }
@@ -258,7 +270,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    fn check_flows(&self) -> Result<(), BuildError> {
+    fn check_flows(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(), BuildError> {
         if self.flows.len() > Agenda::FLOWS {
             let problem = format!("is one too many; a simulation has at most {}", Agenda::FLOWS);
             return Err(BuildError::Flow { flow: Agenda::FLOWS, problem });
@@ -274,6 +286,9 @@ impl Simulation {
             };
             if src == dst {
                 return fail("begins and ends at the same host");
+            }
+            if i % POLL == 0 && !go_on() {
+                return Err(BuildError::Cancelled);
             }
             if spec.size == Bytes::ZERO {
                 return fail("has nothing to send");
@@ -311,13 +326,13 @@ impl Simulation {
     /// one of any flow.
     fn largest_intra_rtt(&self) -> Delta {
         let Some(format) = self.formats.first() else { return Delta::ZERO };
-        let mut first: Vec<(u16, u32)> = Vec::new();
+        let mut first: BTreeMap<u16, u32> = BTreeMap::new();
         let mut largest = Delta::ZERO;
         for (node, spec) in self.nodes.iter().zip(&self.node_specs) {
             let (NodeRef::Host(host), Some(datacenter)) = (node, spec.datacenter) else { continue };
-            match first.iter().find(|(d, _)| *d == datacenter) {
-                None => first.push((datacenter, *host)),
-                Some((_, origin)) if self.reaches(*origin, *host, 0) && self.reaches(*host, *origin, 0) => {
+            match first.get(&datacenter) {
+                None => drop(first.insert(datacenter, *host)),
+                Some(origin) if self.reaches(*origin, *host, 0) && self.reaches(*host, *origin, 0) => {
                     let (there, back) = (self.path(*origin, *host, 0), self.path(*host, *origin, 0));
                     largest = largest.max(crate::path::base_rtt(&there, &back, format.packet, format.ack_wire));
                 }
@@ -508,13 +523,16 @@ fn recorded_flows(spec: &NetworkSpec) -> Result<Vec<(u32, u64)>, BuildError> {
 }
 
 fn recorded_ports(spec: &NetworkSpec) -> Result<Vec<u32>, BuildError> {
+    if spec.record.ports.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Of parallel links the first.
+    let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for (port, ends) in (0..).zip(spec.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)])) {
+        known.entry(ends).or_insert(port);
+    }
     let find = |(node, peer): &(u32, u32)| {
-        let port = spec.links.iter().enumerate().find_map(|(i, link)| match (link.a, link.b) {
-            (a, b) if (a, b) == (*node, *peer) => Some(2 * i as u32),
-            (a, b) if (b, a) == (*node, *peer) => Some(2 * i as u32 + 1),
-            _ => None,
-        });
-        port.ok_or_else(|| {
+        known.get(&(*node, *peer)).copied().ok_or_else(|| {
             let problem = format!("the port of node {node} towards node {peer} cannot be recorded: no link joins them");
             BuildError::Record { problem }
         })

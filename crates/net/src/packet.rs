@@ -389,14 +389,12 @@ impl IndexMut<u32> for Packets {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fifo {
     pub head: u32,
-    /// The packet behind the head, so that its successor can be looked up one packet ahead of need.
-    after: u32,
     tail: u32,
 }
 
 impl Default for Fifo {
     fn default() -> Fifo {
-        Fifo { head: NIL, after: NIL, tail: NIL }
+        Fifo { head: NIL, tail: NIL }
     }
 }
 
@@ -420,9 +418,6 @@ impl Fifo {
             self.head = slot;
         } else {
             packets[last].next = slot;
-            if self.after == NIL {
-                self.after = slot;
-            }
         }
         self.tail = slot;
         last
@@ -431,11 +426,9 @@ impl Fifo {
     /// Removes the first packet; the queue must not be empty.
     #[inline]
     pub fn pop(&mut self, packets: &Packets) -> u32 {
+        // Whoever takes a packet looks into it: its successor costs nothing there, the successor's own would cost a miss.
         let slot = self.head;
-        self.head = self.after;
-        if self.head != NIL {
-            self.after = packets[self.head].next;
-        }
+        self.head = packets[slot].next;
         slot
     }
 }
