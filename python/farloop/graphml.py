@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import bz2
 import difflib
+import gzip
+import io
 import json
+import os
 import re
+import warnings
+import zlib
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError
+from typing import TYPE_CHECKING, Any, NoReturn
+from xml.parsers import expat
 
 from farloop import _native, units
 from farloop.errors import FarloopError
@@ -17,6 +23,12 @@ if TYPE_CHECKING:
     import networkx as nx
 
 KINDS = ("host", "switch", "router")
+
+LARGEST = 1 << 28
+"""Most bytes of a file, unpacked: more is no network, but perhaps a device without end."""
+DEEPEST = 100
+"""Most XML elements in each other."""
+LAST_DATACENTER = 65_535
 
 NODE_ATTRIBUTES = ("kind", "datacenter")
 EDGE_ATTRIBUTES = ("rate", "delay", "loss", "corruption")
@@ -75,12 +87,16 @@ def _read(path: str | PathLike[str]) -> nx.Graph:
     # Loading it takes longer than all the rest of farloop, and few need it.
     import networkx as nx
 
+    content = _content(path)
+    _Outline(path).check(content)
     try:
-        graph = nx.read_graphml(path)
-    except OSError as error:
-        raise FarloopError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ParseError, nx.NetworkXException, KeyError, ValueError) as error:
-        raise FarloopError(f"{path}: is not valid GraphML: {error}") from None
+        with warnings.catch_warnings():
+            # About types of attributes that are taken for texts, as farloop takes them all.
+            warnings.simplefilter("ignore")
+            graph = nx.read_graphml(io.BytesIO(content))
+    except Exception as error:
+        # What a reader of foreign files meets: not only the exceptions that it documents.
+        raise FarloopError(f"{path}: is not valid GraphML: {error or type(error).__name__}") from None
     if graph.is_directed():
         raise FarloopError(
             f'{path}: the graph is directed; links carry both directions: expected an undirected graph (edgedefault="undirected")'
@@ -93,6 +109,105 @@ def _read(path: str | PathLike[str]) -> nx.Graph:
     return graph
 
 
+def _content(path: str | PathLike[str]) -> bytes:
+    """What the file holds, unpacked."""
+    try:
+        name = os.fspath(path)
+        with open(name, "rb") as raw:  # noqa: PTH123  also takes what is no path, and says so
+            unpack = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File}.get(os.path.splitext(name)[1])  # noqa: PTH122
+            with unpack(raw) if unpack else raw as file:
+                content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise FarloopError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (EOFError, zlib.error, ValueError, TypeError) as error:
+        raise FarloopError(f"{path}: cannot be read: {error}") from None
+    if len(content) > LARGEST:
+        raise FarloopError(f"{path}: has more than {LARGEST} bytes; expected the file of a network")
+    return content
+
+
+class _Outline:
+    """Nodes and edges with their lines, for what the reader would pass over in silence."""
+
+    def __init__(self, path: object) -> None:
+        self._path = path
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._open: list[str] = []
+        self._graphs = 0
+        self._nodes: dict[str, int] = {}
+        self._ends: list[tuple[str, str, int]] = []
+        self._keys: dict[tuple[str, str], int] = {}
+        self._data: set[str] = set()
+
+    def check(self, content: bytes) -> None:
+        """Refuses an edge to a node that is not declared, an id given twice, nested graphs, several graphs."""
+        try:
+            self._parser.Parse(content, True)
+        except expat.ExpatError as error:
+            raise FarloopError(f"{self._path}:{error.lineno}: is not valid GraphML: {error}") from None
+        except (LookupError, ValueError) as error:
+            if isinstance(error, FarloopError):
+                raise
+            raise FarloopError(f"{self._path}:1: is not valid GraphML: {error}") from None
+        for name, other, line in self._ends:
+            if name not in self._nodes:
+                close = difflib.get_close_matches(name, self._nodes, n=1)
+                hint = f"; did you mean {_cut(close[0])}?" if close else ""
+                raise FarloopError(
+                    f"{self._path}:{line}: edge {_edge(_cut(name), _cut(other))}: there is no node {_cut(name)}; "
+                    f"expected the id of a node{hint}"
+                )
+
+    def _fail(self, problem: str) -> NoReturn:
+        raise FarloopError(f"{self._path}:{self._parser.CurrentLineNumber}: {problem}")
+
+    def _start(self, element: str, attributes: dict[str, str]) -> None:
+        kind = element.rpartition(" ")[2]
+        inside = self._open[-1] if self._open else ""
+        self._open.append(kind)
+        if len(self._open) > DEEPEST:
+            self._fail(f"elements are nested more than {DEEPEST} deep; expected GraphML")
+        if kind == "graph":
+            self._graphs += 1
+            if inside != "graphml":
+                self._fail("the graph is part of another one; expected no nested graphs")
+            if self._graphs > 1:
+                self._fail("the file has several graphs; expected one")
+        elif kind == "key":
+            name = attributes.get("attr.name", "")
+            for domain in ("node", "edge") if attributes.get("for") == "all" else (attributes.get("for", ""),):
+                if name and (domain, name) in self._keys:
+                    first = self._keys[domain, name]
+                    self._fail(f"the attribute {_cut(name)} is declared twice, first in line {first}; expected one key")
+                self._keys[domain, name] = self._parser.CurrentLineNumber
+        elif kind == "node" and inside == "graph":
+            self._data = set()
+            name = attributes.get("id", "")
+            if not name:
+                self._fail("a node has no id; expected one")
+            if name in self._nodes:
+                first = self._nodes[name]
+                self._fail(f"node {_cut(name)}: the id is used twice, first in line {first}; expected a unique one")
+            self._nodes[name] = self._parser.CurrentLineNumber
+        elif kind == "edge" and inside == "graph":
+            self._data = set()
+            a, b = attributes.get("source", ""), attributes.get("target", "")
+            if not a or not b:
+                self._fail(f"an edge has no {'target' if a else 'source'}; expected the id of a node")
+            line = self._parser.CurrentLineNumber
+            self._ends += [(a, b, line), (b, a, line)]
+        elif kind == "data" and inside in ("node", "edge"):
+            key = attributes.get("key", "")
+            if key in self._data:
+                self._fail(f"the {inside} has two values for the key {_cut(key)}; expected one")
+            self._data.add(key)
+
+    def _end(self, _element: str) -> None:
+        self._open.pop()
+
+
 def _with_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """The attributes that farloop knows; an empty one counts as missing."""
     written = {name: value for name, value in attributes.items() if value not in (None, "")}
@@ -100,14 +215,14 @@ def _with_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict
 
 
 def _node(path: object, graph: nx.Graph, name: str, attributes: dict[str, Any]) -> list[str]:
-    where = f"{path}: node {name}"
+    where = f"{path}: node {_cut(name)}"
     if not re.fullmatch(r"[\w-]+", name):
         raise FarloopError(f'{where}: the id cannot be a name; expected letters, digits, "_" and "-"')
     kind = "host" if attributes["kind"] is None else str(attributes["kind"])
     if kind not in KINDS:
         close = difflib.get_close_matches(kind, KINDS, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        raise FarloopError(f"{where}: kind: {kind!r} is not accepted; expected one of {', '.join(KINDS)}{hint}")
+        raise FarloopError(f"{where}: kind: {_cut(repr(kind))} is not accepted; expected one of {', '.join(KINDS)}{hint}")
     lines = [f'name = "{name}"', f'kind = "{kind}"']
     datacenter = attributes["datacenter"]
     if datacenter is None:
@@ -117,15 +232,17 @@ def _node(path: object, graph: nx.Graph, name: str, attributes: dict[str, Any]) 
                 "only a router can be outside of all"
             )
         return lines
-    if not re.fullmatch(r"\d+", str(datacenter)):
-        raise FarloopError(f"{where}: datacenter: {datacenter!r} is no whole number; expected 0, 1, …")
+    if not re.fullmatch(r"[0-9]+", str(datacenter)):
+        raise FarloopError(f"{where}: datacenter: {_cut(repr(datacenter))} is no whole number; expected 0, 1, …")
+    if len(str(datacenter)) > 9 or int(datacenter) > LAST_DATACENTER:
+        raise FarloopError(f"{where}: datacenter: {_cut(datacenter)} is too large; expected 0 to {LAST_DATACENTER}")
     if kind == "host" and graph.degree(name) != 1:
         raise FarloopError(f"{where}: a host with {graph.degree(name)} links; expected exactly one, or another kind")
     return [*lines, f"datacenter = {int(datacenter)}"]
 
 
 def _link(path: object, a: str, b: str, attributes: dict[str, Any]) -> list[str]:
-    where = f"{path}: edge {_edge(a, b)}"
+    where = f"{path}: edge {_edge(_cut(a), _cut(b))}"
     if a == b:
         raise FarloopError(f"{where}: connects a node with itself; expected another node")
     lines = [f'a = "{a}"', f'b = "{b}"']
@@ -137,7 +254,7 @@ def _link(path: object, a: str, b: str, attributes: dict[str, Any]) -> list[str]
             try:
                 parse(str(value))
             except ValueError:
-                raise FarloopError(f"{where}: {name}: {value!r} is not accepted; expected {expected}") from None
+                raise FarloopError(f"{where}: {name}: {_cut(repr(value))} is not accepted; expected {expected}") from None
             lines.append(f"{name} = {json.dumps(str(value), ensure_ascii=False)}")
         else:
             lines.append(f"{name} = {_probability(where, name, value)!r}")
@@ -150,7 +267,7 @@ def _probability(where: str, name: str, value: object) -> float:
     except ValueError:
         number = -1.0
     if not 0.0 <= number <= 1.0:
-        raise FarloopError(f"{where}: {name}: {value!r} is no probability; expected a number from 0 to 1")
+        raise FarloopError(f"{where}: {name}: {_cut(repr(value))} is no probability; expected a number from 0 to 1")
     return number
 
 
@@ -173,7 +290,7 @@ def _check_network(path: object, graph: nx.Graph) -> None:
         ahead += found
     for name in graph:
         if name not in reached:
-            raise FarloopError(f"{path}: no path leads from node {first} to node {name}; expected a connected graph")
+            raise FarloopError(f"{path}: no path leads from node {_cut(first)} to node {_cut(name)}; expected a connected graph")
 
 
 def _check_scenario(path: object, graph: nx.Graph, text: str, default: str) -> None:
@@ -193,3 +310,10 @@ def _check_scenario(path: object, graph: nx.Graph, text: str, default: str) -> N
 
 def _edge(a: str, b: str) -> str:
     return f"{a}–{b}"
+
+
+def _cut(text: object, most: int = 80) -> str:
+    """What users wrote, for a message: on one line, and not at full length where that is megabytes."""
+    short = str(text)
+    short = short if len(short) <= most else f"{short[: most - 20]}… ({len(short)} characters)"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)

@@ -86,15 +86,25 @@ fn schema() -> String {
     farloop_scenario::schema().to_string()
 }
 
-/// A scenario with all its defaults, as JSON; checks all that `run` checks before it simulates.
+/// A scenario with all its defaults, as JSON; checks all that `run` checks before it simulates. An interrupt ends it.
 #[pyfunction]
-fn resolve(text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    let check = || {
-        let scenario = farloop_scenario::parse(text, file, &overrides)?;
-        scenario.build()?;
-        Ok(scenario.resolved().to_string())
-    };
-    check().map_err(|e: farloop_scenario::Diagnostic| ScenarioError::new_err(e.to_string()))
+fn resolve(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let mut raised = None;
+    let outcome = py.detach(|| {
+        farloop_scenario::resolve(&text, &file, &overrides, &mut || {
+            Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())
+        })
+    });
+    outcome.map_err(|error| failure(raised, error))
+}
+
+/// What Python raised, else what the simulator refused.
+fn failure(raised: Option<PyErr>, error: RunError) -> PyErr {
+    match (raised, error) {
+        (Some(raised), _) => raised,
+        (None, RunError::Scenario(diagnostic)) => ScenarioError::new_err(diagnostic.to_string()),
+        (None, RunError::Cancelled) => Cancelled::new_err("cancelled"),
+    }
 }
 
 /// The outcome of a run.
@@ -191,11 +201,7 @@ fn with_progress<T: Send>(
         };
         f(&mut call)
     });
-    outcome.map_err(|error| match (raised, error) {
-        (Some(raised), _) => raised,
-        (None, RunError::Scenario(diagnostic)) => ScenarioError::new_err(diagnostic.to_string()),
-        (None, RunError::Cancelled) => Cancelled::new_err("cancelled"),
-    })
+    outcome.map_err(|error| failure(raised, error))
 }
 
 /// Runs a scenario. `progress(simulated_s, end_s, packet_hops)` returns False to cancel.

@@ -6,6 +6,7 @@ use crate::reader::Section;
 use crate::sections::AlgorithmKey;
 use farloop_cc::{AlgorithmInfo, AnyParams};
 use farloop_units::{Params, Value};
+use std::sync::OnceLock;
 
 /// Parameters as scenarios set them, by algorithm or preset.
 #[derive(Clone, Debug, Default)]
@@ -92,8 +93,8 @@ pub(crate) struct Unknown {
 
 /// What is wrong with an algorithm's name, if the registry does not know it.
 pub(crate) fn unknown(name: &str) -> Option<Unknown> {
-    let infos = farloop_cc::all();
-    let names = || infos.iter().map(|i| i.name);
+    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    let names = || NAMES.get_or_init(|| farloop_cc::all().into_iter().map(|i| i.name).collect()).iter().copied();
     (!names().any(|n| n == name)).then(|| Unknown {
         problem: format!("there is no algorithm \"{name}\""),
         expected: format!("algorithms: {}", listing(names())),

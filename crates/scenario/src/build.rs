@@ -4,6 +4,7 @@ use crate::agents;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::network::Network;
 use crate::reader::Section;
+use crate::run::RunError;
 use crate::scenario::Scenario;
 use crate::sections::{AgentPlaces, SELECTION_WORDS, Selection};
 use crate::switch_override::{self, setting_path};
@@ -15,10 +16,14 @@ use farloop_cc::{AnyParams, Needs, PortInfo};
 use farloop_net::required_headroom;
 use farloop_net::spec::*;
 use farloop_units::{Bytes, Rate, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// More objects than this get no series unless they are asked for.
 const AUTO_SERIES: usize = 64;
+/// Most characters of a name: it becomes part of messages, labels and names of files.
+pub(crate) const LONGEST_NAME: usize = 100;
+/// So many flows are checked before the caller may stop.
+pub(crate) const POLL: usize = 1024;
 /// Most rows of series that a run may record.
 const MAX_SERIES_ROWS: u64 = 200_000_000;
 
@@ -37,13 +42,13 @@ pub struct Built {
     pub routers: BTreeSet<NodeId>,
 }
 
-/// Builds; `generate` draws the random workload, otherwise it is only checked.
-pub(crate) fn build(scenario: &Scenario, generate: bool) -> Result<Built, Diagnostic> {
+/// Builds; `generate` draws the random workload, otherwise it is only checked. Stops where `go_on` answers `false`.
+pub(crate) fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
     let mut plan = plan(scenario)?;
     switch_override::apply(scenario, &mut plan)?;
     agents::place(scenario, &mut plan)?;
     let hosts = check_network(scenario, &plan)?;
-    let traffic = traffic::traffic(scenario, &plan, &hosts, generate)?;
+    let traffic = traffic::traffic(scenario, &plan, &hosts, generate, go_on)?;
     let algorithms = algorithms(scenario, &plan, &traffic.algorithm_names)?;
     check_agents(scenario, &traffic.algorithm_names, &algorithms)?;
     check_buffers(scenario, &plan, &traffic.flows, &algorithms)?;
@@ -83,6 +88,10 @@ pub(crate) fn check_name(section: &Section<'_>, key: &str, name: &str) -> Result
 /// Why a name could not be addressed in overrides and lists, and what could.
 pub(crate) fn name_problem(name: &str) -> Option<(String, String)> {
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if name.chars().count() > LONGEST_NAME {
+        let problem = format!("\"{name}\" cannot be a name");
+        return Some((problem, format!("expected at most {LONGEST_NAME} characters")));
+    }
     (name.is_empty() || !name.chars().all(plain) || SELECTION_WORDS.contains(&name)).then(|| {
         let expected = format!("expected letters, digits, \"_\" and \"-\", and none of {}", words());
         (format!("\"{name}\" cannot be a name"), expected)
@@ -238,6 +247,7 @@ fn algorithms(scenario: &Scenario, plan: &Plan, names: &[String]) -> Result<Vec<
     let offers = |wanted: fn(&SwitchSpec) -> bool| {
         plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if wanted(s)))
     };
+    let switch = (0..).zip(&plan.nodes).find(|(_, n)| n.kind != NodeKind::Host).map(|(id, _): (NodeId, _)| id);
     names
         .iter()
         .map(|name| {
@@ -249,14 +259,24 @@ fn algorithms(scenario: &Scenario, plan: &Plan, names: &[String]) -> Result<Vec<
                 (needs.port_agent, offers(|s| s.agents), "agents", "an agent in the switches, but none takes it"),
             ];
             for (needed, offered, key, what) in lacking {
-                if needed && !offered {
-                    let problem = format!("the algorithm \"{name}\" needs {what}");
-                    if key == "agents" && scenario.algorithm.agents != AgentPlaces::All {
-                        let expected = "expected \"all\", or switches with agents = true";
-                        return Err(scenario.at(&["algorithm", "agents"], problem, expected));
-                    }
-                    return Err(scenario.at(&["switch", key], problem, format!("expected switch.{key} = true")));
+                if !needed || offered {
+                    continue;
                 }
+                let Some(switch) = switch else {
+                    let (what, _) = what.split_once(", but").unwrap_or((what, ""));
+                    let problem = format!("the algorithm \"{name}\" needs {what}, but the network has no switch");
+                    let expected = "expected a switch between the hosts, or an algorithm that needs none";
+                    return Err(scenario.at(&["network", "topology"], problem, expected));
+                };
+                if key == "agents" && scenario.algorithm.agents != AgentPlaces::All {
+                    let problem = format!("the algorithm \"{name}\" needs {what}");
+                    let expected = "expected \"all\", or switches with agents = true";
+                    return Err(scenario.at(&["algorithm", "agents"], problem, expected));
+                }
+                // The key that decides for the first switch: of [switch], [wan_switch] or an override.
+                let path = setting_path(scenario, plan, switch, key);
+                let problem = format!("the algorithm \"{name}\" needs {what}");
+                return Err(scenario.at(&path, problem, format!("expected {} = true", path.join("."))));
             }
             if needs.int && offers(|s| s.ecmp == Ecmp::Packet) {
                 let problem = format!(
@@ -336,11 +356,16 @@ fn record_flows(scenario: &Scenario, traffic: &traffic::Traffic) -> Result<Vec<u
         Selection::None => return Ok(Vec::new()),
         Selection::Named(names) => names,
     };
-    let mut chosen = Vec::new();
+    let mut known: HashMap<&str, std::ops::Range<u32>> = HashMap::new();
+    for (i, name) in (0..).zip(&traffic.flow_names) {
+        known.insert(name, i..i + 1);
+    }
+    for group in &traffic.groups {
+        known.insert(&group.name, group.flows.clone());
+    }
+    let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
     for name in names {
-        let group = traffic.groups.iter().find(|g| g.name == *name).map(|g| g.flows.clone());
-        let one = || traffic.flow_names.iter().position(|n| n == name).map(|i| i as u32..i as u32 + 1);
-        let Some(range) = group.or_else(one) else {
+        let Some(range) = known.get(name.as_str()) else {
             // A random workload that is not drawn yet may hold the name.
             if traffic.complete {
                 let known = || traffic.groups.iter().map(|g| g.name.as_str());
@@ -352,7 +377,7 @@ fn record_flows(scenario: &Scenario, traffic: &traffic::Traffic) -> Result<Vec<u
             }
             continue;
         };
-        chosen.extend(range.filter(|f| !chosen.contains(f)).collect::<Vec<_>>());
+        chosen.extend(range.clone().filter(|f| seen.insert(*f)));
     }
     Ok(chosen)
 }
@@ -368,13 +393,13 @@ fn record_ports(scenario: &Scenario, plan: &Plan) -> Result<Vec<(NodeId, NodeId)
     };
     let port_name =
         |(a, b): (NodeId, NodeId)| format!("{}->{}", plan.nodes[a as usize].name, plan.nodes[b as usize].name);
-    let mut chosen = Vec::new();
+    let ids: HashMap<&str, NodeId> = (0..).zip(&plan.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
+    let known: HashSet<(NodeId, NodeId)> = all().collect();
+    let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
     for name in names {
-        let ends = name.split_once("->").map(|(a, b)| (plan.find(a.trim()), plan.find(b.trim())));
-        let port = match ends {
-            Some((Some(a), Some(b))) => all().find(|port| *port == (a, b)),
-            _ => None,
-        };
+        let id = |name: &str| ids.get(name.trim()).copied();
+        let ends = name.split_once("->").and_then(|(a, b)| Some((id(a)?, id(b)?)));
+        let port = ends.filter(|port| known.contains(port));
         let Some(port) = port else {
             let ports: Vec<String> = all().map(port_name).collect();
             return Err(Diagnostic {
@@ -386,7 +411,7 @@ fn record_ports(scenario: &Scenario, plan: &Plan) -> Result<Vec<(NodeId, NodeId)
                 )
             });
         };
-        if !chosen.contains(&port) {
+        if seen.insert(port) {
             chosen.push(port);
         }
     }

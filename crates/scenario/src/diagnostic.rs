@@ -1,5 +1,6 @@
 //! What is wrong with a scenario, where, and what would be accepted.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The file name that diagnostics about overrides carry.
@@ -41,21 +42,21 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
+        write!(f, "{}", shown(&self.file, 4096))?;
         if &*self.file != OVERRIDES {
             write!(f, ":{}", self.line)?;
         }
         if !self.key.is_empty() {
-            write!(f, ": {}", self.key)?;
+            write!(f, ": {}", shown(&self.key, 100))?;
         }
-        write!(f, ": {}", self.problem)?;
+        write!(f, ": {}", shown(&self.problem, 400))?;
         if let Some(name) = &self.suggestion {
-            write!(f, "; did you mean \"{name}\"?")?;
+            write!(f, "; did you mean \"{}\"?", shown(name, 100))?;
         }
         match (self.expected.is_empty(), &self.suggestion) {
             (true, _) => Ok(()),
-            (false, Some(_)) => write!(f, " {}", self.expected),
-            (false, None) => write!(f, "; {}", self.expected),
+            (false, Some(_)) => write!(f, " {}", shown(&self.expected, 2000)),
+            (false, None) => write!(f, "; {}", shown(&self.expected, 2000)),
         }
     }
 }
@@ -64,6 +65,10 @@ impl std::error::Error for Diagnostic {}
 
 /// The candidate nearest to `name`, if one is near enough to be meant. Case does not count.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    // No name is that long, and the distance takes time in proportion.
+    if name.len() > 200 {
+        return None;
+    }
     let wanted = name.to_lowercase();
     let distance = |c: &str| strsim::damerau_levenshtein(&wanted, &c.to_lowercase());
     // A third of the longer name may differ: "bottelneck_rate" is near "bottleneck_rate", "x" is near nothing.
@@ -75,13 +80,32 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, c)| c.to_string())
 }
 
+/// `text` for a message, on one line: control characters escaped, the middle of more than `most` characters left out. What users write
+/// can be megabytes long.
+pub(crate) fn shown(text: &str, most: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    let short: Cow<'_, str> = if count <= most {
+        Cow::Borrowed(text)
+    } else {
+        let (head, tail) = (most * 2 / 3, most / 3);
+        let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(i, _)| i);
+        let left_out = count - head - tail;
+        Cow::Owned(format!("{}… ({left_out} characters) …{}", &text[..at(head)], &text[at(count - tail)..]))
+    };
+    if !short.chars().any(char::is_control) {
+        return short;
+    }
+    let plain = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(short.chars().map(plain).collect())
+}
+
 /// `words` in quotes, separated by commas; a long list is cut, with the number of the others.
 pub(crate) fn listing<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 24;
     let words: Vec<&str> = words.into_iter().collect();
-    let shown: Vec<String> = words.iter().take(SHOWN).map(|w| format!("\"{w}\"")).collect();
+    let first: Vec<String> = words.iter().take(SHOWN).map(|w| format!("\"{}\"", shown(w, 60))).collect();
     let more = words.len().saturating_sub(SHOWN);
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+    if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
 }
 
 #[cfg(test)]
@@ -113,6 +137,18 @@ mod tests {
         assert_eq!(nearest("bottelneck_rate", keys), Some("bottleneck_rate".into()));
         assert_eq!(nearest("RATE", keys), Some("rate".into()));
         assert_eq!(nearest("colour", keys), None);
+    }
+
+    #[test]
+    fn what_users_wrote_at_length_is_cut() {
+        assert_eq!(shown("abc", 3), "abc");
+        assert_eq!(shown("abcdefghij", 6), "abcd… (4 characters) …ij");
+        assert_eq!(shown("ééééééé", 3), "éé… (4 characters) …é");
+        assert_eq!(shown("a\nb\u{0}\u{1b}[2J", 40), "a\\nb\\u{0}\\u{1b}[2J");
+        let mut d = Diagnostic::of_file("a.toml", "x".repeat(5_000_000), "y".repeat(5_000_000));
+        d.key = "k".repeat(5_000_000);
+        assert!(d.to_string().len() < 3000);
+        assert_eq!(nearest(&"r".repeat(5_000_000), ["rate"]), None);
     }
 
     #[test]

@@ -4,6 +4,9 @@ use crate::diagnostic::{Diagnostic, OVERRIDES, listing, nearest};
 use farloop_units::Value;
 use toml_edit::{Item as TomlItem, TableLike, Value as TomlValue};
 
+/// Most parts of an override's dotted path; no key lies deeper, and each is a step of a recursion.
+const DEEPEST: usize = 16;
+
 /// Where something was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
@@ -85,7 +88,7 @@ impl Document {
         let mut document = Document { file: file.to_string(), text: text.to_string(), root: Table::default() };
         let toml = toml_edit::Document::parse(text).map_err(|e| {
             let place = Place::Text(e.span().map_or(0, |s| s.start));
-            document.diagnostic(place, "", format!("not valid TOML: {}", e.message()), "")
+            document.diagnostic(place, "", format!("not valid TOML: {}", e.message().replace('\n', "; ")), "")
         })?;
         document.root = table(toml.as_table(), &|span| Place::Text(span.map_or(0, |s| s.start)));
         Ok(document)
@@ -171,6 +174,9 @@ impl Document {
             // Names such as "left->right" are no bare TOML keys, but plain enough.
             Err(_) => key.split('.').map(str::to_string).collect(),
         };
+        if path.len() > DEEPEST {
+            return Err(self.diagnostic(place, key, "too many dots", "expected a dotted path, such as network.rate"));
+        }
         if path.iter().any(String::is_empty) {
             let expected = "expected a dotted path, such as network.rate or flow.f1.start";
             return Err(self.diagnostic(place, key, "not a key", expected));
@@ -321,6 +327,7 @@ mod tests {
         assert_eq!((&*e.file, &*e.key, e.suggestion.as_deref()), ("--set", "flow.inta.start", Some("intra")));
         assert!(d.set("title.x", "1", 1).expect_err("a text").problem.contains("not a table"));
         assert!(d.set("", "1", 1).expect_err("empty").problem.contains("not a key"));
+        assert!(d.set(&"a.".repeat(100_000), "1", 1).expect_err("deep").problem.contains("too many dots"));
         assert!(d.set("a..b", "1", 1).expect_err("a gap").problem.contains("not a key"));
     }
 }

@@ -1,10 +1,15 @@
 //! What a file under `papers/` says about a figure: its cases and the claims that are checked against it.
 
+use crate::build::LONGEST_NAME;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Item, Node, Table};
 use crate::reader::Section;
 use farloop_units::{Value, params};
 use serde_json::Value as Json;
+use std::collections::HashSet;
+
+/// Most cases of a scenario: each is checked as a scenario of its own.
+const MAX_CASES: usize = 1000;
 
 params! {
     /// `[figure]`: the figure of a paper that this scenario reproduces.
@@ -87,7 +92,20 @@ pub(crate) fn read_figure(root: &Section<'_>) -> Result<Option<Figure>, Diagnost
     if !section.written() {
         return Ok(None);
     }
-    section.read::<Figure>(&["id"], &[]).map(Some)
+    let figure = section.read::<Figure>(&["id"], &[])?;
+    let id = figure.id.as_deref().unwrap_or_default();
+    let plain = |part: &str| {
+        let mut letters = part.chars();
+        letters.next().is_some_and(|c| c.is_ascii_alphanumeric())
+            && letters.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    if id.len() > LONGEST_NAME || id.split('/').count() != 2 || !id.split('/').all(plain) {
+        let expected = format!(
+            "expected PAPER/FIGURE, such as \"gear/fig09\": letters, digits, \"_\" and \"-\", at most {LONGEST_NAME} characters"
+        );
+        return Err(section.diagnostic("id", format!("\"{id}\" cannot be the name of a figure"), expected));
+    }
+    Ok(Some(figure))
 }
 
 /// Reads every `[[case]]`; without any, a figure has one case that sets nothing.
@@ -98,9 +116,17 @@ pub(crate) fn read_cases(root: &Section<'_>, figure: Option<&Figure>) -> Result<
     };
     let default_algorithms = figure.map(|f| f.algorithms.clone()).unwrap_or_default();
     let mut cases: Vec<LocatedCase> = Vec::new();
+    let mut seen = HashSet::new();
     for (name, section) in root.sections("case")? {
         let keys: CaseKeys = section.read(&["name"], &["set"])?;
-        if cases.iter().any(|c| c.case.name == name) {
+        if name.trim().is_empty() || name.chars().count() > LONGEST_NAME || name.contains(['\n', '\r', '\t']) {
+            let expected = format!("expected 1 to {LONGEST_NAME} characters on one line");
+            return Err(section.diagnostic("name", format!("\"{name}\" cannot be a name"), expected));
+        }
+        if seen.len() == MAX_CASES {
+            return Err(section.diagnostic("name", "one case too many", format!("expected at most {MAX_CASES}")));
+        }
+        if !seen.insert(name.clone()) {
             return Err(section.diagnostic("name", "used twice", "expected a unique name"));
         }
         let set_section = section.section("set")?;
@@ -127,9 +153,14 @@ pub(crate) fn read_cases(root: &Section<'_>, figure: Option<&Figure>) -> Result<
 /// Reads every `[[claim]]`.
 pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> {
     let mut claims: Vec<Claim> = Vec::new();
+    let mut seen = HashSet::new();
     for (id, section) in root.sections("claim")? {
         let keys: ClaimKeys = section.read(&["id", "what"], &["paper", "tolerance"])?;
-        if claims.iter().any(|c| c.id == id) {
+        if id.trim().is_empty() || id.chars().count() > LONGEST_NAME {
+            let expected = format!("expected 1 to {LONGEST_NAME} characters");
+            return Err(section.diagnostic("id", format!("\"{id}\" cannot be an identifier"), expected));
+        }
+        if !seen.insert(id.clone()) {
             return Err(section.diagnostic("id", "used twice", "expected a unique id"));
         }
         let free = |name: &str| {

@@ -1,8 +1,9 @@
 //! Flows from a CSV file: `[workload]` with `flows = "FILE.csv"`.
 
 use crate::algorithms;
-use crate::build::name_problem;
+use crate::build::{POLL, name_problem};
 use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::run::RunError;
 use crate::scenario::{Scenario, stop_problem};
 use crate::sections::Flow;
 use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
@@ -18,13 +19,18 @@ pub(crate) struct FlowList {
 
 impl FlowList {
     /// Reads the file that the key at `path` names.
-    pub fn read(scenario: &Scenario, path: &[&str], name: &str) -> Result<FlowList, Diagnostic> {
+    pub fn read(
+        scenario: &Scenario,
+        path: &[&str],
+        name: &str,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<FlowList, RunError> {
         if name.ends_with(".parquet") {
             let expected = format!("expected a CSV file: `farloop import-flows {name} > FLOWS.csv` writes one");
-            return Err(scenario.at(path, format!("\"{name}\" is a Parquet file"), expected));
+            return Err(scenario.at(path, format!("\"{name}\" is a Parquet file"), expected).into());
         }
         let (file, text) = scenario.read_neighbour(path, name, "expected a CSV file with the columns from and to")?;
-        parse(file, &text)
+        parse(file, &text, go_on)
     }
 
     /// A diagnostic about the column `key` of the flow in `line`.
@@ -39,38 +45,75 @@ impl FlowList {
     }
 }
 
-/// A first row with column names, which are keys of `[[flow]]` in any order, then one row for each flow. An empty cell leaves the key at
-/// its default; empty lines and lines that begin with `#` are skipped.
-fn parse(file: String, text: &str) -> Result<FlowList, Diagnostic> {
-    let specs = Flow::specs();
+/// A first row with column names, which are keys of `[[flow]]` in any order, then one row for each flow, as RFC 4180 has it. An empty
+/// cell leaves the key at its default; empty lines and lines that begin with `#` are skipped.
+fn parse(file: String, text: &str, go_on: &mut dyn FnMut() -> bool) -> Result<FlowList, RunError> {
+    let specs = Flow::spec_table();
     let mut columns: Option<Vec<&ParamSpec>> = None;
     let mut list = FlowList { file, flows: Vec::new() };
     let mut seen: HashMap<String, u32> = HashMap::new();
-    for (line, row) in (1..).zip(text.trim_start_matches('\u{feff}').lines().map(str::trim)) {
-        if row.is_empty() || row.starts_with('#') {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .comment(Some(b'#'))
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    let mut end = 0;
+    let mut line = 1;
+    loop {
+        let more = reader.read_record(&mut record).map_err(|e| list.diagnostic(line, "", e.to_string(), ""))?;
+        if !more {
+            break;
+        }
+        line = record.position().map_or(line, |p| p.line() as u32);
+        let begin = std::mem::replace(&mut end, reader.position().byte() as usize);
+        let cells: Vec<&str> = record.iter().collect();
+        if cells == [""] || cells.first().is_some_and(|cell| cell.starts_with('#')) {
             continue;
         }
-        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+        let row = record_text(text, begin, end);
+        // An opening quote alone would take in the rest of the file, and no value has one of its own.
+        if row.bytes().filter(|b| *b == b'"').count() % 2 == 1 || cells.iter().any(|c| c.contains(['\n', '\r'])) {
+            let problem = "a quotation mark is not closed";
+            return Err(list
+                .diagnostic(line, "", problem, "expected quotes around whole cells, each on one line")
+                .into());
+        }
         let Some(columns) = &columns else {
-            columns = Some(header(&list, line, &cells, &specs)?);
+            columns = Some(header(&list, line, &cells, specs)?);
             continue;
         };
         if cells.len() != columns.len() {
             let problem = format!("the row has {} cells", cells.len());
-            return Err(list.diagnostic(line, "", problem, format!("expected {}, as many as columns", columns.len())));
+            let expected = format!("expected {}, as many as columns", columns.len());
+            return Err(list.diagnostic(line, "", problem, expected).into());
+        }
+        if list.flows.len().is_multiple_of(POLL) && !go_on() {
+            return Err(RunError::Cancelled);
         }
         let flow = flow(&list, line, columns, &cells)?;
         if let Some(first) = flow.name.as_ref().and_then(|name| seen.insert(name.clone(), line)) {
             let problem = format!("the flow of line {first} has the same name");
-            return Err(list.diagnostic(line, "name", problem, "expected a unique name"));
+            return Err(list.diagnostic(line, "name", problem, "expected a unique name").into());
         }
         list.flows.push((line, flow));
     }
     if list.flows.is_empty() {
         let expected = "expected a row of column names, such as \"name,from,to,start,size\", and a row for each flow";
-        return Err(list.diagnostic(1, "", "the file lists no flow", expected));
+        return Err(list.diagnostic(1, "", "the file lists no flow", expected).into());
     }
     Ok(list)
+}
+
+/// What stands between two places of the file, less the comments before it.
+fn record_text(text: &str, begin: usize, end: usize) -> &str {
+    let mut row = text.get(begin..end).unwrap_or_default();
+    while let Some(comment) = row.trim_start().strip_prefix('#') {
+        row = comment.split_once('\n').map_or("", |(_, rest)| rest);
+    }
+    row
 }
 
 fn header<'s>(
@@ -105,6 +148,10 @@ fn flow(list: &FlowList, line: u32, columns: &[&ParamSpec], cells: &[&str]) -> R
     for (spec, cell) in columns.iter().zip(cells) {
         if cell.is_empty() {
             continue;
+        }
+        if cell.chars().any(char::is_control) {
+            let problem = format!("\"{cell}\" has a control character");
+            return Err(list.diagnostic(line, spec.name, problem, format!("expected {}", crate::reader::wanted(spec))));
         }
         let value = match (spec.kind, cell.parse::<i64>()) {
             (Kind::Integer, Ok(number)) => Value::Int(number),

@@ -2,24 +2,27 @@
 
 /// Whether `pattern` matches all of `name`: "*" stands for any characters, "?" for any one, everything else for itself.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    // The last "*" and how much of the name it has taken: only this one can need to take more.
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        if p < pattern.len() && pattern[p] == '*' {
-            star = Some((p, n));
-            p += 1;
-        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == name[n]) {
-            (p, n) = (p + 1, n + 1);
-        } else if let Some((at, taken)) = star {
-            star = Some((at, taken + 1));
-            (p, n) = (at + 1, taken + 1);
-        } else {
-            return false;
+    let (mut p, mut n) = (pattern.chars(), name.chars());
+    // Behind the last "*", and the name from where it stops taking: only this one can need to take more.
+    let mut star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let rest = n.clone();
+        match (p.next(), n.next()) {
+            (Some('*'), _) => {
+                star = Some((p.clone(), rest.clone()));
+                n = rest;
+            }
+            (None, None) => return true,
+            (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {}
+            _ => {
+                let Some((behind, taken)) = &mut star else { return false };
+                if taken.next().is_none() {
+                    return false;
+                }
+                (p, n) = (behind.clone(), taken.clone());
+            }
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
 }
 
 #[cfg(test)]

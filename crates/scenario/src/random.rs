@@ -1,8 +1,9 @@
 //! The generated flows of a workload.
 
-use crate::build::end;
+use crate::build::{POLL, end};
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
+use crate::run::RunError;
 use crate::scenario::Scenario;
 use crate::sections::{LARGEST, Pairs, RandomFlows, RoundKeys};
 use crate::traffic::{Host, Network, Traffic};
@@ -15,14 +16,15 @@ use farloop_workload::{Between, Pattern, Poisson, Population, Rounds, SizeDistri
 /// Most flows that a workload may be expected to have: each takes a few hundred bytes before the run begins.
 const MAX_RANDOM: f64 = 5e6;
 
-/// Adds the flows of `workload`, which draws from the stream `number`. Without `generate` they are checked but not drawn.
+/// Adds the flows of `workload`, which draws from the stream `number`. Without `generate` they are checked but not drawn; it stops the
+/// drawing where it answers `false`.
 pub(crate) fn add(
     network: &Network<'_>,
     workload: &Workload,
     number: u64,
-    generate: bool,
+    generate: Option<&mut dyn FnMut() -> bool>,
     traffic: &mut Traffic,
-) -> Result<(), Diagnostic> {
+) -> Result<(), RunError> {
     let Some(flows) = workload.random() else { return Ok(()) };
     let scenario = network.scenario;
     let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
@@ -33,10 +35,10 @@ pub(crate) fn add(
     let mut others = selected.iter();
     let Some(first) = others.next() else {
         let known = format!("hosts: {}", listing(all().map(|(id, _)| name(id))));
-        return Err(at("hosts", format!("no host is called \"{}\"", flows.hosts), &known));
+        return Err(at("hosts", format!("no host is called \"{}\"", flows.hosts), &known).into());
     };
     if others.clone().any(|h| h.island != first.island) {
-        return Err(at("between", "some hosts cannot reach each other".into(), "expected a connected network"));
+        return Err(at("between", "some hosts cannot reach each other".into(), "expected a connected network").into());
     }
     let datacenter = |id: &NodeId| network.plan.nodes[*id as usize].datacenter.unwrap_or_default();
     let from = match &workload.traffic {
@@ -46,7 +48,7 @@ pub(crate) fn add(
     let sends = |host: u32| glob::matches(from, name(ids[host as usize]));
     if !(0..ids.len() as u32).any(sends) {
         let known = format!("hosts of this workload: {}", listing(ids.iter().map(|id| name(*id))));
-        return Err(at("from", format!("no host of this workload is called \"{from}\""), &known));
+        return Err(at("from", format!("no host of this workload is called \"{from}\""), &known).into());
     }
     let population = Population::with_senders(&ids.iter().map(datacenter).collect::<Vec<_>>(), sends);
     let between = match flows.between {
@@ -64,7 +66,7 @@ pub(crate) fn add(
         workload::Traffic::Poisson(_, keys) => {
             if others.any(|h| h.rate != first.rate) {
                 let problem = "the load is defined against the hosts' links, which have different rates".to_string();
-                return Err(at("load", problem, "expected hosts with equal links"));
+                return Err(at("load", problem, "expected hosts with equal links").into());
             }
             let (load, cross_share, link_rate) = (keys.load, keys.cross_share, first.rate);
             let spec = Poisson { load, link_rate, between, cross_share, start, stop };
@@ -100,12 +102,10 @@ pub(crate) fn add(
     if expected_flows > MAX_RANDOM {
         let problem = format!("about {expected_flows:.0} flows would arrive");
         let expected = format!("expected at most {MAX_RANDOM:.0}: a shorter time, or less traffic");
-        return Err(at(key, problem, &expected));
+        return Err(at(key, problem, &expected).into());
     }
     let algorithm = traffic.algorithm(flows.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
-    if !generate {
-        return Ok(());
-    }
+    let Some(go_on) = generate else { return Ok(()) };
     let mut stream = RandomStream::new(scenario.run.seed, "workload", number);
     let arrivals = match draw {
         Draw::Poisson(spec) => farloop_workload::poisson(&spec, &population, &sizes, &mut stream),
@@ -115,6 +115,9 @@ pub(crate) fn add(
     };
     let begin = traffic.flows.len();
     for (i, arrival) in (1..).zip(arrivals.map_err(refused(key))?) {
+        if i % POLL == 0 && !go_on() {
+            return Err(RunError::Cancelled);
+        }
         traffic.flow_names.push(match &flows.name {
             Some(name) => format!("{name}-{i}"),
             None => format!("f{}", traffic.flows.len() + 1),
@@ -178,8 +181,13 @@ fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Result<SizeDis
     }
     let expected = "expected a CSV file: bytes, cumulative probability";
     let (file, text) = scenario.read_neighbour(&path, name, expected)?;
-    SizeDistribution::from_csv(&file, &text).map_err(|e| Diagnostic {
+    let sizes = SizeDistribution::from_csv(&file, &text).map_err(|e| Diagnostic {
         line: e.line.try_into().unwrap_or(u32::MAX),
         ..Diagnostic::of_file(&e.file, e.problem, format!("expected {}", e.expected))
-    })
+    })?;
+    if sizes.largest() > LARGEST {
+        let problem = format!("the size {} is outside the accepted range", sizes.largest());
+        return Err(Diagnostic::of_file(&file, problem, format!("expected at most {LARGEST}")));
+    }
+    Ok(sizes)
 }

@@ -77,17 +77,24 @@ impl<'d> Section<'d> {
 
     /// Reads the keys of `P`. `required` must be there; `elsewhere` are keys of the same table that are read on their own.
     pub fn read<P: Params>(&self, required: &[&str], elsewhere: &[&str]) -> Result<P, Diagnostic> {
-        let specs = P::specs();
+        let specs = P::spec_table();
         let mut params = P::default();
         self.check_keys(specs.iter().map(|s| s.name).chain(elsewhere.iter().copied()))?;
-        for (spec, item) in self.written_values(&specs) {
-            self.set(spec, item, |value| params.set(spec.name, value))?;
+        for (spec, item) in self.written_values(specs) {
+            // What must be there can be declared as optional, but "none" will not do.
+            let no_none = |d: Diagnostic| match required.contains(&spec.name) {
+                true => Diagnostic { expected: d.expected.replace(", or \"none\"", ""), ..d },
+                false => d,
+            };
+            self.set(spec, item, |value| params.set(spec.name, value)).map_err(no_none)?;
         }
         for name in required {
             if params.get(name).flatten().is_none() {
                 let spec = specs.iter().find(|s| s.name == *name);
                 let wanted = spec.map_or_else(String::new, |s| format!("expected {}: {}", wanted(s), s.doc));
-                return Err(self.diagnostic(name, "missing", wanted));
+                let written = self.table.is_some_and(|t| t.get(name).is_some());
+                let problem = if written { "\"none\" is not accepted" } else { "missing" };
+                return Err(self.diagnostic(name, problem, wanted));
             }
         }
         Ok(params)
@@ -113,6 +120,15 @@ impl<'d> Section<'d> {
             Some(value) => value,
             None => return Err(fail(format!("is {}", item.node.describe()), format!("expected {}", wanted(spec)))),
         };
+        let texts = match &value {
+            Value::Text(text) => std::slice::from_ref(text),
+            Value::List(texts) => texts,
+            _ => &[],
+        };
+        if texts.iter().flat_map(|t| t.chars()).any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+            let expected = format!("expected {}", wanted(spec));
+            return Err(fail(format!("{value} has a control character"), expected));
+        }
         set(&value).map_err(|e| match e {
             ParamError::UnknownName => self.unknown(spec.name, item.place, [].into_iter()),
             ParamError::OutOfRange(range) => {

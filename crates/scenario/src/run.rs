@@ -4,6 +4,8 @@ use crate::diagnostic::Diagnostic;
 use crate::tables::{Names, Tables};
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::{BuildError, Cancelled, Progress, Simulation};
+use farloop_units::Time;
+use std::time::{Duration, Instant};
 
 /// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,23 +29,66 @@ pub enum RunError {
     Cancelled,
 }
 
+impl RunError {
+    /// What is wrong, of an error of who cannot cancel.
+    pub(crate) fn diagnostic(self) -> Diagnostic {
+        match self {
+            RunError::Scenario(diagnostic) => *diagnostic,
+            RunError::Cancelled => unreachable!("nobody cancels"),
+        }
+    }
+}
+
 impl From<Diagnostic> for RunError {
     fn from(diagnostic: Diagnostic) -> RunError {
         RunError::Scenario(Box::new(diagnostic))
     }
 }
 
-/// Parses, builds and simulates. `progress` is called now and then and returns `false` to stop.
+/// How often who waits for a network to be built is asked whether to go on.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// Asks `go_on` now and then, however often the answer is called for.
+fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> bool {
+    let mut asked = Instant::now();
+    move || {
+        if asked.elapsed() < ASK_EVERY {
+            return true;
+        }
+        asked = Instant::now();
+        go_on()
+    }
+}
+
+/// Checks all that [`run`] checks before it simulates, and gives the scenario with all its defaults as JSON. `go_on` is called now and
+/// then and returns `false` to stop.
+pub fn resolve(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<String, RunError> {
+    let mut go_on = now_and_then(go_on);
+    let scenario = crate::scenario::parse_while(text, file, overrides, &mut go_on)?;
+    scenario.build_while(&mut go_on)?;
+    Ok(scenario.resolved().to_string())
+}
+
+/// Parses, builds and simulates. `progress` is called now and then and returns `false` to stop; while the network is built, without any
+/// packet-hops.
 pub fn run(
     text: &str,
     file: &str,
     overrides: &[(String, String)],
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    let scenario = crate::parse(text, file, overrides)?;
-    let built = scenario.build()?;
-    let names = Names::of(&built);
-    let simulation = Simulation::new(built.spec).map_err(|e| refused(file, &e))?;
+    let (names, simulation) = {
+        let mut building = now_and_then(|| progress(Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }));
+        let scenario = crate::scenario::parse_while(text, file, overrides, &mut building)?;
+        let built = scenario.build_while(&mut building)?;
+        let names = Names::of(&built);
+        (names, Simulation::build(built.spec, &mut building).map_err(|e| refused(file, &e))?)
+    };
     let result = simulation.run(progress).map_err(|Cancelled| RunError::Cancelled)?;
     Ok(Outcome {
         tables: names.tables(&result),
@@ -54,8 +99,9 @@ pub fn run(
 }
 
 /// What only the finished network could tell.
-fn refused(file: &str, error: &BuildError) -> Diagnostic {
+fn refused(file: &str, error: &BuildError) -> RunError {
     let key = match error {
+        BuildError::Cancelled => return RunError::Cancelled,
         BuildError::BufferTooSmall { .. } => "switch.buffer",
         BuildError::IntRate { .. } | BuildError::TwoAgents { .. } => "switch",
         BuildError::Format { .. } => "transport.mtu",
@@ -63,5 +109,5 @@ fn refused(file: &str, error: &BuildError) -> Diagnostic {
         BuildError::Record { .. } => "record",
         _ => "network",
     };
-    Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, error.to_string(), "") }
+    Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, error.to_string(), "") }.into()
 }

@@ -7,11 +7,13 @@ use crate::document::Document;
 use crate::figure::{self, Case, Claim, Figure, LocatedCase};
 use crate::network::{self, Network};
 use crate::reader::Section;
+use crate::run::RunError;
 use crate::sections::*;
 use crate::switch_override::{self, SwitchOverride};
 use crate::transport::{self, Endpoint};
 use crate::workload::{self, Workload};
 use farloop_units::Params;
+use std::io::Read;
 use std::path::Path;
 
 /// Reads the text of a scenario file; the diagnostic says why that is not possible and what to do.
@@ -21,16 +23,33 @@ pub fn read(path: &Path) -> Result<String, Diagnostic> {
     if path.is_dir() {
         return Err(fail("is a directory".into(), "expected a scenario file, such as fig09.toml"));
     }
-    let bytes = std::fs::read(path).map_err(|e| match e.kind() {
+    let bytes = bytes(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => fail("no such file".into(), "expected the path of a scenario file"),
         _ => fail(format!("cannot be read: {e}"), "expected a readable scenario file"),
     })?;
+    text(bytes).map_err(|line| Diagnostic {
+        line,
+        ..fail("is not UTF-8 text".into(), "expected a TOML file; save it as UTF-8")
+    })
+}
+
+/// Most bytes that a file may have: more is no scenario and no flow list, but perhaps a device without end.
+const LARGEST_FILE: u64 = 1 << 28;
+
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(std::io::Error::other(format!("it has more than {LARGEST_FILE} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// `bytes` as text, else the line that is not UTF-8.
+fn text(bytes: Vec<u8>) -> Result<String, u32> {
     String::from_utf8(bytes).map_err(|e| {
         let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        Diagnostic {
-            line: before.iter().filter(|b| **b == b'\n').count() as u32 + 1,
-            ..fail("is not UTF-8 text".into(), "expected a TOML file; save it as UTF-8")
-        }
+        before.iter().filter(|b| **b == b'\n').count() as u32 + 1
     })
 }
 
@@ -39,13 +58,23 @@ pub fn read(path: &Path) -> Result<String, Diagnostic> {
 ///
 /// Every case of a figure is validated here, so a file that loads has no case that fails later.
 pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Scenario, Diagnostic> {
+    parse_while(text, file, overrides, &mut || true).map_err(RunError::diagnostic)
+}
+
+/// As [`parse`]; stops where `go_on` answers `false`.
+pub fn parse_while(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Scenario, RunError> {
     let mut document = Document::parse(text, file)?;
     for (i, (key, value)) in overrides.iter().enumerate() {
         document.set(key, value, i + 1)?;
     }
     let (scenario, cases) = Scenario::from_document(document)?;
     for case in &cases {
-        scenario.check_case(case)?;
+        scenario.check_case(case, go_on)?;
     }
     Ok(scenario)
 }
@@ -99,7 +128,12 @@ impl Scenario {
 
     /// Checks the scenario as a whole and makes what the simulator runs.
     pub fn build(&self) -> Result<Built, Diagnostic> {
-        build::build(self, true)
+        self.build_while(&mut || true).map_err(RunError::diagnostic)
+    }
+
+    /// As [`Scenario::build`]; stops where `go_on` answers `false`.
+    pub fn build_while(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
+        build::build(self, true, go_on)
     }
 
     /// What to run for the figure: the name of each case, its overrides (as for [`parse`]), its algorithms. A scenario without
@@ -143,9 +177,20 @@ impl Scenario {
         expected: &str,
     ) -> Result<(String, String), Diagnostic> {
         let file = Path::new(self.document.file()).parent().unwrap_or(Path::new("")).join(name);
-        match std::fs::read_to_string(&file) {
-            Ok(text) => Ok((file.display().to_string(), text)),
-            Err(e) => Err(self.at(path, format!("the file {} cannot be read: {e}", file.display()), expected)),
+        let shown = file.display().to_string();
+        let fail = |problem: &str| self.at(path, format!("the file {shown} {problem}"), expected);
+        // A pipe without a writer would never end, nor would a device.
+        match std::fs::metadata(&file) {
+            Ok(of) if of.is_dir() => return Err(fail("is a directory")),
+            Ok(of) if !of.is_file() => return Err(fail("is not a regular file")),
+            _ => {}
+        }
+        let bytes = bytes(&file).map_err(|e| fail(&format!("cannot be read: {e}")))?;
+        match text(bytes) {
+            Ok(text) => Ok((shown, text)),
+            Err(line) => {
+                Err(Diagnostic { line, ..Diagnostic::of_file(&shown, "is not UTF-8 text", expected.to_string()) })
+            }
         }
     }
 
@@ -207,23 +252,30 @@ impl Scenario {
     }
 
     /// Applies a case and checks the outcome with each of its algorithms, without drawing a random workload.
-    fn check_case(&self, case: &LocatedCase) -> Result<(), Diagnostic> {
+    fn check_case(&self, case: &LocatedCase, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
         let mut document = self.document.clone();
         for (key, item) in &case.set {
             document.put(key, item.clone()).map_err(|d| in_case(d, case))?;
         }
-        let check = |document: Document| {
-            let (scenario, _) = Scenario::from_document(document)?;
-            build::build(&scenario, false)
+        let mut check = |document: Document| {
+            if !go_on() {
+                return Err(RunError::Cancelled);
+            }
+            let outcome = Scenario::from_document(document)
+                .map_err(RunError::from)
+                .and_then(|(scenario, _)| build::build(&scenario, false, go_on).map(drop));
+            outcome.map_err(|e| match e {
+                RunError::Scenario(d) => in_case(*d, case).into(),
+                RunError::Cancelled => RunError::Cancelled,
+            })
         };
         if case.algorithms.is_empty() {
-            check(document).map_err(|d| in_case(d, case))?;
-            return Ok(());
+            return check(document);
         }
         for algorithm in &case.algorithms {
             let mut document = document.clone();
             document.put("algorithm.name", algorithm.clone())?;
-            check(document).map_err(|d| in_case(d, case))?;
+            check(document)?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::sections::{Switch, WanSwitch, switch_override_specs};
 use crate::topology::Plan;
 use farloop_net::spec::{NodeId, NodeKind};
 use farloop_units::{ParamError, ParamType, Params, Value};
+use std::collections::{HashMap, HashSet};
 
 /// One `[[switch_override]]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +22,7 @@ pub struct SwitchOverride {
 /// Reads every `[[switch_override]]`.
 pub(crate) fn read(root: &Section<'_>) -> Result<Vec<SwitchOverride>, Diagnostic> {
     let mut overrides: Vec<SwitchOverride> = Vec::new();
+    let mut seen = HashSet::new();
     for (_, section) in root.sections("switch_override")? {
         let specs = switch_override_specs();
         section.check_keys(specs.iter().map(|s| s.name))?;
@@ -40,7 +42,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Vec<SwitchOverride>, Diagnostic
         let Some(pattern) = pattern else {
             return Err(section.diagnostic("match", "missing", "expected the names of switches, such as \"core*\""));
         };
-        if overrides.iter().any(|o| o.pattern == pattern) {
+        if !seen.insert(pattern.clone()) {
             return Err(section.diagnostic("match", "used twice", "expected all settings of a pattern in one table"));
         }
         overrides.push(SwitchOverride { pattern, settings });
@@ -51,14 +53,19 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Vec<SwitchOverride>, Diagnostic
 /// Gives the switches of `plan` the settings of the overrides that match them, later ones on top.
 pub(crate) fn apply(scenario: &Scenario, plan: &mut Plan) -> Result<(), Diagnostic> {
     let is_switch = |kind: &NodeKind| matches!(kind, NodeKind::Switch(_));
-    for o in &scenario.switch_overrides {
+    let index = Index::new(&scenario.switch_overrides);
+    let (mut switches, mut hosts) = (HashSet::new(), HashSet::new());
+    for node in &plan.nodes {
+        let matched = if is_switch(&node.kind) { &mut switches } else { &mut hosts };
+        matched.extend(index.of(&node.name));
+    }
+    for (i, o) in scenario.switch_overrides.iter().enumerate() {
         let at =
             |problem: String, expected: &str| scenario.at(&["switch_override", &o.pattern, "match"], problem, expected);
-        let matching = || plan.nodes.iter().filter(|n| glob::matches(&o.pattern, &n.name));
-        if matching().any(|n| is_switch(&n.kind)) {
+        if switches.contains(&i) {
             continue;
         }
-        if matching().next().is_some() {
+        if hosts.contains(&i) {
             return Err(at(format!("\"{}\" matches hosts only", o.pattern), "expected the names of switches"));
         }
         let names = || plan.nodes.iter().filter(|n| is_switch(&n.kind)).map(|n| n.name.as_str());
@@ -68,7 +75,7 @@ pub(crate) fn apply(scenario: &Scenario, plan: &mut Plan) -> Result<(), Diagnost
     }
     for node in 0..plan.nodes.len() {
         let name = &plan.nodes[node].name;
-        let ours: Vec<_> = scenario.switch_overrides.iter().filter(|o| glob::matches(&o.pattern, name)).collect();
+        let ours: Vec<_> = index.of(name).into_iter().map(|i| &scenario.switch_overrides[i]).collect();
         if ours.is_empty() || !is_switch(&plan.nodes[node].kind) {
             continue;
         }
@@ -88,6 +95,29 @@ pub(crate) fn apply(scenario: &Scenario, plan: &mut Plan) -> Result<(), Diagnost
         plan.nodes[node].kind = NodeKind::Switch(spec);
     }
     Ok(())
+}
+
+/// Which overrides a name has: those for a single name are looked up, so that a thousand of them do not cost every switch a thousand
+/// comparisons.
+struct Index<'s> {
+    single: HashMap<&'s str, usize>,
+    patterns: Vec<(usize, &'s str)>,
+}
+
+impl<'s> Index<'s> {
+    fn new(overrides: &'s [SwitchOverride]) -> Index<'s> {
+        let all = overrides.iter().enumerate().map(|(i, o)| (i, o.pattern.as_str()));
+        let (patterns, single): (Vec<_>, Vec<_>) = all.partition(|(_, pattern)| pattern.contains(['*', '?']));
+        Index { single: single.into_iter().map(|(i, name)| (name, i)).collect(), patterns }
+    }
+
+    /// In their order.
+    fn of(&self, name: &str) -> Vec<usize> {
+        let matching = self.patterns.iter().filter(|(_, pattern)| glob::matches(pattern, name)).map(|(i, _)| *i);
+        let mut all: Vec<usize> = matching.chain(self.single.get(name).copied()).collect();
+        all.sort_unstable();
+        all
+    }
 }
 
 /// The path of the key that sets `key` of the switch `node`.

@@ -1,8 +1,10 @@
 //! The flows of a scenario: the listed ones, then those of the workloads.
 
+use crate::build::POLL;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::flow_list::FlowList;
 use crate::random;
+use crate::run::RunError;
 use crate::scenario::Scenario;
 use crate::sections::Flow;
 use crate::topology::Plan;
@@ -92,21 +94,27 @@ impl Network<'_> {
     }
 }
 
-/// All flows; `hosts` has an entry for every node that is a host. Without `generate` random flows are checked but not drawn.
+/// All flows; `hosts` has an entry for every node that is a host. Without `generate` random flows are checked but not drawn. Stops where
+/// `go_on` answers `false`.
 pub(crate) fn traffic(
     scenario: &Scenario,
     plan: &Plan,
     hosts: &[Option<Host>],
     generate: bool,
-) -> Result<Traffic, Diagnostic> {
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Traffic, RunError> {
     let drawn = scenario.workloads.iter().any(|w| w.random().is_some());
     let mut traffic = Traffic { complete: generate || !drawn, ..Traffic::default() };
     if scenario.flows.is_empty() && scenario.workloads.is_empty() {
-        return Err(scenario.at(&["flow"], "there is no traffic", "expected at least one [[flow]], or a [workload]"));
+        let expected = "expected at least one [[flow]], or a [workload]";
+        return Err(scenario.at(&["flow"], "there is no traffic", expected).into());
     }
     let ids = (0..).zip(&plan.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
     let network = Network { scenario, plan, hosts, ids };
-    for flow in &scenario.flows {
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        if i % POLL == 0 && !go_on() {
+            return Err(RunError::Cancelled);
+        }
         let name = flow.name.as_deref().unwrap_or_default();
         let at = |key: &str, problem: String, expected: &str| scenario.at(&["flow", name, key], problem, expected);
         listed(&network, flow, name, &at, &mut traffic)?;
@@ -117,8 +125,11 @@ pub(crate) fn traffic(
         match &workload.traffic {
             workload::Traffic::List(keys) => {
                 let path = workload.path("flows");
-                let list = FlowList::read(scenario, &path, keys.flows.as_deref().unwrap_or_default())?;
-                for (line, flow) in &list.flows {
+                let list = FlowList::read(scenario, &path, keys.flows.as_deref().unwrap_or_default(), go_on)?;
+                for (i, (line, flow)) in list.flows.iter().enumerate() {
+                    if i % POLL == 0 && !go_on() {
+                        return Err(RunError::Cancelled);
+                    }
                     let own = format!("f{}", traffic.flows.len() + 1);
                     let at =
                         |key: &str, problem: String, expected: &str| list.diagnostic(*line, key, problem, expected);
@@ -129,8 +140,11 @@ pub(crate) fn traffic(
                     }
                 }
             }
-            _ => random::add(&network, workload, number, generate, &mut traffic)?,
+            _ => random::add(&network, workload, number, generate.then_some(&mut *go_on), &mut traffic)?,
         }
+    }
+    if !go_on() {
+        return Err(RunError::Cancelled);
     }
     check_unique(scenario, &traffic)?;
     Ok(traffic)

@@ -92,6 +92,8 @@ pub enum ParamError {
 pub trait Params: Default + Clone + fmt::Debug + Send + Sync + 'static {
     /// All parameters in declaration order.
     fn specs() -> Vec<ParamSpec>;
+    /// The same, made once: who reads a million tables asks a million times.
+    fn spec_table() -> &'static [ParamSpec];
     /// Sets the parameter `name`; nothing changes on error.
     fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError>;
     /// The current value of `name`: `None` for an unknown name, `Some(None)` for an optional parameter that is not set.
@@ -105,6 +107,9 @@ pub struct NoParams;
 impl Params for NoParams {
     fn specs() -> Vec<ParamSpec> {
         Vec::new()
+    }
+    fn spec_table() -> &'static [ParamSpec] {
+        &[]
     }
     fn set(&mut self, _: &str, _: &Value) -> Result<(), ParamError> {
         Err(ParamError::UnknownName)
@@ -327,6 +332,10 @@ macro_rules! params {
                         range,
                     }
                 },)*]
+            }
+            fn spec_table() -> &'static [$crate::ParamSpec] {
+                static SPECS: std::sync::OnceLock<Vec<$crate::ParamSpec>> = std::sync::OnceLock::new();
+                SPECS.get_or_init(Self::specs)
             }
             fn set(&mut self, name: &str, value: &$crate::Value) -> Result<(), $crate::ParamError> {
                 match name {

@@ -310,11 +310,11 @@ fn parse(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u6
     let fail = |problem: String| ParseQuantityError { problem, expected };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
-    let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+    let (digits, unit) = (&trimmed[..split], trimmed[split..].trim());
     if trimmed.starts_with('-') {
         return Err(fail(format!("\"{text}\" is negative")));
     }
-    if number.is_empty() {
+    if digits.is_empty() {
         return Err(fail(format!("\"{text}\" has no number")));
     }
     if unit.is_empty() {
@@ -323,8 +323,14 @@ fn parse(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u6
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == unit) else {
         return Err(fail(format!("\"{text}\" has the unknown unit \"{unit}\"")));
     };
-    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     let bad = || fail(format!("\"{text}\" is not a number with a unit"));
+    // As in TOML: an underscore stands between two digits. Elsewhere it is more likely a slip than a separator.
+    let between_digits = |run: &str| run.split('_').all(|part| !part.is_empty());
+    if digits.contains('_') && !digits.split('.').all(between_digits) {
+        return Err(bad());
+    }
+    let number = digits.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
         return Err(bad());
     }
@@ -396,6 +402,7 @@ mod tests {
         assert_eq!("100Gbps".parse::<Rate>(), Ok(Rate::from_gbps(100)));
         assert_eq!("12.5Gbps".parse::<Rate>(), Ok(Rate::from_mbps(12_500)));
         assert_eq!("10MB".parse::<Bytes>(), Ok(Bytes::new(10_000_000)));
+        assert_eq!("1_000_000.000_5us".parse::<Delta>(), Ok(Delta::from_ps(1_000_000_000_500)));
         assert_eq!("64KiB".parse::<Bytes>(), Ok(Bytes::new(65_536)));
         assert_eq!(Delta::from_ns(1500).to_string(), "1.5us");
         assert_eq!(Rate::from_mbps(12_500).to_string(), "12.5Gbps");
@@ -412,6 +419,9 @@ mod tests {
         assert!(problem("99999999999999Tbps").contains("too large"));
         assert!(problem("Gbps").contains("no number"));
         assert!(problem("1.2.3Gbps").contains("not a number"));
+        for slip in ["1__0Gbps", "_1Gbps", "1_Gbps", "1_.5Gbps", "1._5Gbps", "_Gbps"] {
+            assert!(problem(slip).contains("not a number"), "{slip}");
+        }
         assert!("5".parse::<Delta>().expect_err("must fail").to_string().contains("\"25ms\""));
     }
 

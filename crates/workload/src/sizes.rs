@@ -89,7 +89,8 @@ impl SizeDistribution {
                 continue;
             }
             last_line = index + 1;
-            let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+            // Neither column can have a comma, so quotes are decoration.
+            let cells: Vec<&str> = row.split(',').map(|cell| unquoted(cell.trim())).collect();
             let [size, probability] = cells[..] else {
                 return fail(format!("\"{row}\" has {} columns", cells.len()), EXPECTED_ROW);
             };
@@ -167,6 +168,11 @@ impl SizeDistribution {
         };
         Bytes::from_f64(size + 0.5).clamp(Bytes::new(1), self.largest())
     }
+}
+
+/// The inside of a quoted cell, or the cell.
+fn unquoted(cell: &str) -> &str {
+    cell.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map_or(cell, str::trim)
 }
 
 /// "10000" or "10kB".

@@ -100,9 +100,4 @@ impl Plan {
     pub fn lossy_link(&mut self, spec: LinkSpec, rate_key: RateKey) {
         self.links.push(PlannedLink { spec, rate_key });
     }
-
-    /// The node with this name.
-    pub fn find(&self, name: &str) -> Option<NodeId> {
-        self.nodes.iter().position(|n| n.name == name).map(|i| i as NodeId)
-    }
 }
