@@ -67,13 +67,15 @@ fn parse(file: String, text: &str, go_on: &mut dyn FnMut() -> bool) -> Result<Fl
         if !more {
             break;
         }
-        line = record.position().map_or(line, |p| p.line() as u32);
         let begin = std::mem::replace(&mut end, reader.position().byte() as usize);
-        let cells: Vec<&str> = record.iter().collect();
+        let (row, skipped) = less_skipped(text.get(begin..end).unwrap_or_default());
+        line = record.position().map_or(line, |p| p.line() as u32) + skipped;
+        // Quotes after a space are none to the reader.
+        let in_quotes = |cell: &str| cell.len() > 1 && cell.starts_with('"') && cell.ends_with('"');
+        let cells: Vec<&str> = record.iter().map(|c| if in_quotes(c) { c[1..c.len() - 1].trim() } else { c }).collect();
         if cells == [""] || cells.first().is_some_and(|cell| cell.starts_with('#')) {
             continue;
         }
-        let row = record_text(text, begin, end);
         // An opening quote alone would take in the rest of the file, and no value has one of its own.
         if row.bytes().filter(|b| *b == b'"').count() % 2 == 1 || cells.iter().any(|c| c.contains(['\n', '\r'])) {
             let problem = "a quotation mark is not closed";
@@ -107,13 +109,20 @@ fn parse(file: String, text: &str, go_on: &mut dyn FnMut() -> bool) -> Result<Fl
     Ok(list)
 }
 
-/// What stands between two places of the file, less the comments before it.
-fn record_text(text: &str, begin: usize, end: usize) -> &str {
-    let mut row = text.get(begin..end).unwrap_or_default();
-    while let Some(comment) = row.trim_start().strip_prefix('#') {
-        row = comment.split_once('\n').map_or("", |(_, rest)| rest);
+/// A record less the empty lines and comments before it, and how many lines those are.
+fn less_skipped(mut record: &str) -> (&str, u32) {
+    let mut lines = 0;
+    loop {
+        if let Some(rest) = record.strip_prefix('\n') {
+            (record, lines) = (rest, lines + 1);
+        } else if let Some(rest) = record.strip_prefix('\r') {
+            record = rest;
+        } else if record.starts_with('#') {
+            record = record.find('\n').map_or("", |end| &record[end..]);
+        } else {
+            return (record, lines);
+        }
     }
-    row
 }
 
 fn header<'s>(

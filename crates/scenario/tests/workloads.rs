@@ -136,6 +136,11 @@ fn a_bad_file_of_flows_is_named_with_its_line() {
         ("from,to,initial_rate\ns1,d1,200Gbps\n", 2, "initial_rate", "above the rate of the host's link"),
         ("from,to,algorithm\ns1,d1,fixd\n", 2, "algorithm", "there is no algorithm \"fixd\"; did you mean \"fixed\"?"),
         ("name,from,to\na b,s1,d1\n", 2, "name", "\"a b\" cannot be a name"),
+        ("from,to\r\n# \"\r\n\r\ns1,d1\r\ns1,d9\r\n", 5, "to", "there is no node \"d9\""),
+        ("from,to\n\"s1,d1\ns2,d1\n", 2, "", "a quotation mark is not closed"),
+        ("from,to\ns1,\"d1", 2, "", "a quotation mark is not closed"),
+        ("from,to\ns1,\"d\n1\"\n", 2, "", "a quotation mark is not closed"),
+        ("from,to\ns1,d\0\n", 2, "to", "has a control character"),
         ("name,from,to\na,s1,d1\na,s2,d1\n", 3, "name", "the flow of line 2 has the same name"),
     ];
     for (csv, line, key, problem) in cases {
@@ -143,6 +148,13 @@ fn a_bad_file_of_flows_is_named_with_its_line() {
         assert!(d.file.ends_with("flows.csv") && d.line == *line && d.key == *key, "{d}\n{csv}");
         assert!(d.to_string().contains(problem), "{d}\n{csv}");
     }
+    let quoted = "\u{feff}\"from\",to, size\r\n  # \"\r\n   \r\n\"s1\" , \"d1\",\"1MB\"\r\ns1,d1,";
+    std::fs::write(directory.join("flows.csv"), quoted).expect("written");
+    let built = parse(LIST, &file, &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}"));
+    assert_eq!(built.spec.flows.iter().map(|f| f.size).collect::<Vec<_>>(), [Bytes::new(1_000_000), Bytes::MAX]);
+    std::fs::write(directory.join("flows.csv"), b"from,to\ns1,d\xff\n").expect("written");
+    let d = parse(LIST, &file, &[]).and_then(|s| s.build()).expect_err("Latin 1");
+    assert!(d.line == 2 && d.problem.contains("not UTF-8"), "{d}");
     // A name twice among all flows is found where the file is named.
     std::fs::write(directory.join("flows.csv"), "name,from,to,count\na,s1,d1,2\na-1,s1,d1,1\n").expect("written");
     let d = parse(LIST, &file, &[]).and_then(|s| s.build()).expect_err("twice");
