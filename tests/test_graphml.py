@@ -118,13 +118,81 @@ def test_only_undirected_graphs_with_single_edges(convert):
         convert(twice)
 
 
+HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<graph edgedefault="undirected">\n'
+TAIL = "</graph>\n</graphml>\n"
+NODES = '<node id="h0"/>\n<node id="h1"/>\n<node id="leaf"/>\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (HEAD + NODES + '<edge source="h0" target="laef"/>\n' + TAIL, ":6: edge h0–laef: there is no node laef; .*leaf"),
+        (HEAD + NODES + '<edge source="h0"/>\n' + TAIL, ":6: an edge has no target"),
+        (HEAD + NODES + '<node id="h0"/>\n' + TAIL, ":6: node h0: the id is used twice, first in line 3"),
+        (HEAD + NODES + "<node/>\n" + TAIL, ":6: a node has no id"),
+        (HEAD + '<node id="a"><graph><node id="b"/></graph></node>' + TAIL, ":3: the graph is part of another one"),
+        (HEAD + "</graph>\n<graph>" + TAIL, ":4: the file has several graphs"),
+        (HEAD + '<node id="a"><data key="k">1</data>\n<data key="k">2</data></node>' + TAIL, ":4: .* two values"),
+        ('<?xml version="1.0" encoding="klingon"?>\n' + HEAD + TAIL, ":1: is not valid GraphML: unknown encoding"),
+        (HEAD + "<node id='a'>\n" + TAIL, ":4: is not valid GraphML: mismatched tag"),
+        ("<a>" * 200, "nested more than 100 deep"),
+        ("<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>" + "".join(
+            f"<!ENTITY {chr(98 + i)} '{f'&{chr(97 + i)};' * 10}'>" for i in range(9)
+        ) + "]><graphml>&j;</graphml>", "not valid GraphML"),
+    ],
+)  # fmt: skip
+def test_what_a_reader_would_pass_over_is_refused_with_its_line(content, named, tmp_path):
+    path = tmp_path / "net.graphml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(farloop.FarloopError, match=rf"net\.graphml.*{named}"):
+        farloop.from_graphml(path, kind="router")
+
+
+def test_packed_files(tmp_path):
+    path = tmp_path / "net.graphml.gz"
+    nx.write_graphml(two_datacenters(), path)
+    whole = path.read_bytes()
+    assert tomllib.loads(farloop.from_graphml(path))["network"] == {"topology": "links"}
+    for damaged in (whole[:40], b"\x1f\x8b" + bytes(50), whole[:30] + bytes(20) + whole[50:], b"<graphml/>"):
+        path.write_bytes(damaged)
+        with pytest.raises(farloop.FarloopError, match=r"net\.graphml\.gz: cannot be read"):
+            farloop.from_graphml(path)
+
+
+@pytest.mark.parametrize("datacenter", [65_536, 10**20, "9" * 5000])
+def test_a_datacenter_beyond_all_is_named(datacenter, convert):
+    with pytest.raises(farloop.FarloopError, match=r"node h0: datacenter: \d+.* is too large; expected 0 to 65535"):
+        convert(two_datacenters_without_numbers(), datacenter=datacenter)
+
+
+def two_datacenters_without_numbers() -> nx.Graph:
+    graph = two_datacenters()
+    for node in graph.nodes.values():
+        node.pop("datacenter", None)
+    return graph
+
+
+@pytest.mark.parametrize("path", ["nul\0.graphml", 5.5, None])
+def test_what_is_no_path(path):
+    with pytest.raises(farloop.FarloopError, match="cannot be read"):
+        farloop.from_graphml(path)
+
+
+def test_what_is_echoed_is_cut(convert):
+    graph = two_datacenters()
+    graph.nodes["leaf0"]["kind"] = "x" * 1_000_000
+    with pytest.raises(farloop.FarloopError) as caught:
+        convert(graph)
+    assert len(str(caught.value)) < 1000
+
+
 @pytest.mark.parametrize(
     "content", ["", "no XML", "<a/>", "<graphml><graph/>", '<graphml xmlns="x"><graph/></graphml>']
 )
 def test_other_files_are_refused(content, tmp_path):
     path = tmp_path / "net.graphml"
     path.write_text(content)
-    with pytest.raises(farloop.FarloopError, match=r"net\.graphml: is not valid GraphML"):
+    with pytest.raises(farloop.FarloopError, match=r"net\.graphml(:\d+)?: is not valid GraphML"):
         farloop.from_graphml(path)
 
 

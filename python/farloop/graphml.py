@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import difflib
 import gzip
 import io
@@ -114,9 +115,10 @@ def _content(path: str | PathLike[str]) -> bytes:
     try:
         name = os.fspath(path)
         with open(name, "rb") as raw:  # noqa: PTH123  also takes what is no path, and says so
-            unpack = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File}.get(os.path.splitext(name)[1])  # noqa: PTH122
-            with unpack(raw) if unpack else raw as file:
-                content = file.read(LARGEST + 1)
+            suffix = os.path.splitext(name)[1]  # noqa: PTH122
+            unpack: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+            with unpack.get(suffix, contextlib.nullcontext)(raw) as file:
+                content: bytes = file.read(LARGEST + 1)
     except OSError as error:
         raise FarloopError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (EOFError, zlib.error, ValueError, TypeError) as error:
@@ -137,8 +139,8 @@ class _Outline:
         self._open: list[str] = []
         self._graphs = 0
         self._nodes: dict[str, int] = {}
-        self._ends: list[tuple[str, str, int]] = []
-        self._keys: dict[tuple[str, str], int] = {}
+        self._edges: list[tuple[str, str, int]] = []
+        self._keys: dict[str, str] = {}
         self._data: set[str] = set()
 
     def check(self, content: bytes) -> None:
@@ -151,12 +153,13 @@ class _Outline:
             if isinstance(error, FarloopError):
                 raise
             raise FarloopError(f"{self._path}:1: is not valid GraphML: {error}") from None
-        for name, other, line in self._ends:
-            if name not in self._nodes:
-                close = difflib.get_close_matches(name, self._nodes, n=1)
+        for a, b, line in self._edges:
+            unknown = next((name for name in (a, b) if name not in self._nodes), None)
+            if unknown is not None:
+                close = difflib.get_close_matches(unknown[:200], self._nodes, n=1)
                 hint = f"; did you mean {_cut(close[0])}?" if close else ""
                 raise FarloopError(
-                    f"{self._path}:{line}: edge {_edge(_cut(name), _cut(other))}: there is no node {_cut(name)}; "
+                    f"{self._path}:{line}: edge {_edge(_cut(a), _cut(b))}: there is no node {_cut(unknown)}; "
                     f"expected the id of a node{hint}"
                 )
 
@@ -176,12 +179,8 @@ class _Outline:
             if self._graphs > 1:
                 self._fail("the file has several graphs; expected one")
         elif kind == "key":
-            name = attributes.get("attr.name", "")
-            for domain in ("node", "edge") if attributes.get("for") == "all" else (attributes.get("for", ""),):
-                if name and (domain, name) in self._keys:
-                    first = self._keys[domain, name]
-                    self._fail(f"the attribute {_cut(name)} is declared twice, first in line {first}; expected one key")
-                self._keys[domain, name] = self._parser.CurrentLineNumber
+            # Several keys may stand for one attribute: each type of value has its own.
+            self._keys[attributes.get("id", "")] = attributes.get("attr.name", "")
         elif kind == "node" and inside == "graph":
             self._data = set()
             name = attributes.get("id", "")
@@ -196,13 +195,13 @@ class _Outline:
             a, b = attributes.get("source", ""), attributes.get("target", "")
             if not a or not b:
                 self._fail(f"an edge has no {'target' if a else 'source'}; expected the id of a node")
-            line = self._parser.CurrentLineNumber
-            self._ends += [(a, b, line), (b, a, line)]
+            self._edges.append((a, b, self._parser.CurrentLineNumber))
         elif kind == "data" and inside in ("node", "edge"):
             key = attributes.get("key", "")
-            if key in self._data:
-                self._fail(f"the {inside} has two values for the key {_cut(key)}; expected one")
-            self._data.add(key)
+            name = self._keys.get(key) or key
+            if name in self._data:
+                self._fail(f"the {inside} has two values for {_cut(name)}; expected one")
+            self._data.add(name)
 
     def _end(self, _element: str) -> None:
         self._open.pop()
@@ -222,7 +221,9 @@ def _node(path: object, graph: nx.Graph, name: str, attributes: dict[str, Any]) 
     if kind not in KINDS:
         close = difflib.get_close_matches(kind, KINDS, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        raise FarloopError(f"{where}: kind: {_cut(repr(kind))} is not accepted; expected one of {', '.join(KINDS)}{hint}")
+        raise FarloopError(
+            f"{where}: kind: {_cut(repr(kind))} is not accepted; expected one of {', '.join(KINDS)}{hint}"
+        )
     lines = [f'name = "{name}"', f'kind = "{kind}"']
     datacenter = attributes["datacenter"]
     if datacenter is None:
@@ -254,7 +255,9 @@ def _link(path: object, a: str, b: str, attributes: dict[str, Any]) -> list[str]
             try:
                 parse(str(value))
             except ValueError:
-                raise FarloopError(f"{where}: {name}: {_cut(repr(value))} is not accepted; expected {expected}") from None
+                raise FarloopError(
+                    f"{where}: {name}: {_cut(repr(value))} is not accepted; expected {expected}"
+                ) from None
             lines.append(f"{name} = {json.dumps(str(value), ensure_ascii=False)}")
         else:
             lines.append(f"{name} = {_probability(where, name, value)!r}")
@@ -290,7 +293,9 @@ def _check_network(path: object, graph: nx.Graph) -> None:
         ahead += found
     for name in graph:
         if name not in reached:
-            raise FarloopError(f"{path}: no path leads from node {_cut(first)} to node {_cut(name)}; expected a connected graph")
+            raise FarloopError(
+                f"{path}: no path leads from node {_cut(first)} to node {_cut(name)}; expected a connected graph"
+            )
 
 
 def _check_scenario(path: object, graph: nx.Graph, text: str, default: str) -> None:
