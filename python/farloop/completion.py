@@ -24,6 +24,9 @@ MANY = 20
 BINS = 10
 """Size bins of pictures: tenths of the flows, as papers have them."""
 
+CURVE_POINTS = 400
+"""Points of a drawn distribution function."""
+
 Mask = npt.NDArray[np.bool_]
 
 

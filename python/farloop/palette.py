@@ -10,6 +10,12 @@ from collections.abc import Sequence
 INTRA = ["#0072B2", "#56B4E9", "#009E73", "#4B6FA8", "#7FB7BE"]
 CROSS = ["#D55E00", "#E69F00", "#CC79A7", "#B2452D", "#F0A35E"]
 
+IDLE = "#b4bcc4"
+"""A link that carried, queued or paused nothing."""
+
+HEAT = ["#56B4E9", "#E69F00", "#C1272D"]
+"""From little to the most, for links of the map; what is more is also drawn wider."""
+
 
 def flow_colours(names: Sequence[str]) -> dict[str, str]:
     """A colour per flow: warm for names that start with "cross", cool for all others."""

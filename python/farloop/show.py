@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from farloop.report.tables import Cell, claim_rows, number, run_rows, slowdown_rows
+from farloop.report.tables import Cell, claim_rows, number, run_rows, slowdown_rows, worst_rows
 from farloop.results import Comparison
 
 PIPE_WIDTH = 200
@@ -31,9 +31,9 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 def comparison(result: Comparison) -> None:
     """The runs side by side, then the claims that they decide."""
     _print_table(*run_rows(result), title=result.title)
-    header, rows = slowdown_rows(result)
-    if rows:
-        _print_table(header, rows)
+    for header, rows in (worst_rows(result), slowdown_rows(result)):
+        if rows:
+            _print_table(header, rows)
     deadlocks(result.deadlocks)
     if result.claims:
         claims(result.claims)

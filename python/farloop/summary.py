@@ -28,6 +28,7 @@ def summarise(
     of_kind = {kind: rates[completion.is_kind(flows, kind)] for kind in completion.KINDS}
     means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
     slowdown, unfinished = completion.summarise(flows, end)
+    worst = worst_ports(ports, series, end)
     summary: dict[str, Any] = {
         "title": scenario.get("title", ""),
         "simulated": totals["end_s"],
@@ -37,7 +38,8 @@ def summarise(
         "jain": metrics.jain(rates),
         "throughput": float(np.sum(flows["delivered_bytes"].to_numpy())) * 8 / end if end else None,
         "mean_throughput": means,
-        "bottleneck": bottleneck(ports, series),
+        "bottleneck": worst["mean_queue"],
+        "worst": worst,
         "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
         "dropped": sum(int(totals[f"dropped_{cause}"]) for cause in ("buffer", "limit", "agent")),
         "lost": int(totals["lost"]) + int(totals["corrupted"]),
@@ -102,23 +104,49 @@ def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
     return flows.take(np.sort(order[:most]))
 
 
-def bottleneck(ports: pa.Table, series: Series) -> dict[str, Any] | None:
-    """The recorded port with the longest mean queue: mean over the whole run, largest, and 99th percentile of the samples."""
-    recorded = set(series.objects("port"))
-    candidates = [p for p in ports.to_pylist() if f"{p['node']}->{p['peer']}" in recorded]
-    if not candidates:
-        return None
-    port = max(candidates, key=lambda p: p["mean_queue_bytes"])
-    name = f"{port['node']}->{port['peer']}"
-    _, queue = series.get(f"port/{name}", "queue")
-    _, utilisation = series.get(f"port/{name}", "utilisation")
+WORST = ("mean_queue", "max_queue", "drops", "paused")
+"""What a port can be the worst of all by."""
+
+
+def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[str, Any] | None]:
+    """The worst of all ports by mean queue, longest queue, drops and time paused; `None` where no port has any.
+
+    Of ports that are equally bad the first in the table counts.
+
+    Args:
+        ports: The table of ports.
+        series: The samples; only recorded ports have a percentile of the queue.
+        end: When the run ended, in seconds.
+    """
+    columns = {
+        "mean_queue": completion.column(ports, "mean_queue_bytes"),
+        "max_queue": completion.column(ports, "max_queue_bytes"),
+        "drops": sum(completion.column(ports, f"dropped_{cause}") for cause in ("buffer", "limit", "agent")),
+        "paused": completion.column(ports, "paused_ps") / 1e12,
+    }
+    found: dict[str, dict[str, Any] | None] = {}
+    for what in WORST:
+        values = np.asarray(columns[what])
+        row = int(np.argmax(values)) if values.size else 0
+        found[what] = (
+            _port(ports.slice(row, 1).to_pylist()[0], series, end) if values.size and values[row] > 0 else None
+        )
+    return found
+
+
+def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:
+    """One port: sizes in bytes, times in seconds, drops in packets, the utilisation as a share of its rate over the whole run."""
+    name = f"{row['node']}->{row['peer']}"
+    queue = series.get(f"port/{name}", "queue")[1] if (f"port/{name}", "queue") in series else np.empty(0)
     return {
         "port": name,
-        "mean_queue": port["mean_queue_bytes"],
+        "mean_queue": row["mean_queue_bytes"],
         "p99_queue": float(np.percentile(queue, 99)) if queue.size else None,
-        "max_queue": port["max_queue_bytes"],
-        "utilisation": float(utilisation.mean()) if utilisation.size else None,
-        "marked": port["marked"],
+        "max_queue": row["max_queue_bytes"],
+        "drops": row["dropped_buffer"] + row["dropped_limit"] + row["dropped_agent"],
+        "paused": row["paused_ps"] / 1e12,
+        "utilisation": row["tx_bytes"] * 8 / (row["rate_bps"] * end) if end else None,
+        "marked": row["marked"],
     }
 
 

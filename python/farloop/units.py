@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 _BITS_PER_SECOND = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 _BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
@@ -66,3 +68,23 @@ def time_text(duration: float) -> str:
         if abs(duration) >= factor:
             return f"{duration / factor:.3g} {unit}"
     return f"{duration / 1e-9:.3g} ns" if duration else "0 s"
+
+
+class Unit(NamedTuple):
+    """A unit of an axis: its name, and how many of the base unit it is."""
+
+    name: str
+    factor: float
+
+
+TIMES = (Unit("s", 1.0), Unit("ms", 1e-3), Unit("µs", 1e-6), Unit("ns", 1e-9))
+RATES = (Unit("Tbps", 1e12), Unit("Gbps", 1e9), Unit("Mbps", 1e6), Unit("kbps", 1e3), Unit("bps", 1.0))
+BYTES = (Unit("GB", 1e9), Unit("MB", 1e6), Unit("kB", 1e3), Unit("B", 1.0))
+
+
+def unit_for(largest: Iterable[float], units: Sequence[Unit]) -> Unit:
+    """The unit for an axis that reaches the largest of these values: the biggest one that this value is one or more of."""
+    top = max(largest, default=0.0)
+    if not top > 0:
+        return next(u for u in units if u.factor == 1.0)
+    return next((u for u in units if top >= u.factor * 0.9999), units[-1])

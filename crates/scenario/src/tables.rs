@@ -208,7 +208,7 @@ impl Names {
             ("node", words(&|r| r.node)),
             ("peer", words(&|r| r.peer)),
             ("kind", Column::Dictionary(rows.iter().map(|r| place(r).0).collect(), KINDS.map(String::from).to_vec())),
-            ("datacenter", Column::I64(rows.iter().map(|r| place(r).1.map_or(-1, i64::from)).collect())),
+            ("datacenter", Column::OptionalI64(rows.iter().map(|r| place(r).1.map(i64::from)).collect())),
             ("rate_bps", ints(&|r| link(r).rate.as_bps())),
             ("delay_ps", ints(&|r| link(r).delay.as_ps())),
             ("tx_bytes", ints(&|r| r.tx.get())),

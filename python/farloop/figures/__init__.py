@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from farloop import papers
+from farloop.figures.network import network_maps
 from farloop.figures.panels import queue_panels, slowdown_panels, throughput_panels
+from farloop.network import map_of
 from farloop.results import Comparison
 
 RESOLUTION = 150
@@ -18,10 +21,15 @@ def draw(comparison: Comparison, into: Path) -> list[Path]:
     """Writes the pictures of a comparison into a directory; returns their paths."""
     module = papers.module(comparison.figure) if comparison.figure else None
     pictures: dict[str, Figure] = module.draw(comparison) if module else generic(comparison)
+    if not module or any(map_of(run.ports).is_fabric for run in comparison.runs[:1]):
+        pictures["network"] = network_maps(comparison.runs, comparison.title)
     paths = []
     for name, figure in pictures.items():
         path = into / f"{name}.png"
-        figure.savefig(path, dpi=RESOLUTION, facecolor="white")
+        with warnings.catch_warnings():
+            # Letters that the font lacks become boxes; the report has them.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            figure.savefig(path, dpi=RESOLUTION, facecolor="white")
         paths.append(path)
     return paths
 

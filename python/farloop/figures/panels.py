@@ -3,40 +3,77 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from farloop import completion
-from farloop.metrics import smoothed, thinned
-from farloop.palette import flow_colours, run_colours
+from farloop.curves import CURVES, Curve, curves
+from farloop.figures.text import plain
+from farloop.palette import run_colours
 from farloop.results import Run
+from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 
 MAX_COLUMNS = 4
-MOST_CURVES = 16
-"""Of more recorded flows or ports than this a panel shows those that reach the highest values; more could not be told apart."""
+TITLE_SIZE, CAPTION_SIZE, LABEL_SIZE, TICK_SIZE, LEGEND_SIZE = 10.0, 8.0, 8.0, 7.0, 6.5
+"""In points."""
 
-POINTS = 1500
-"""A panel is a few hundred pixels wide: more points than this are averaged together."""
+PANEL = (3.4, 2.3)
+ALONE = (6.4, 3.2)
+"""Inches, of one panel of several, and of a single one."""
 
 
 def grid(count: int, title: str, *, columns: int = MAX_COLUMNS, shared: bool = True) -> tuple[Figure, list[Axes]]:
     """A figure with `count` panels; with `shared` all have one scale."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    figure = Figure(figsize=(3.4 * columns, 2.3 * rows + 0.5), layout="constrained")
+    width, height = ALONE if count == 1 else PANEL
+    figure = Figure(figsize=(width * columns, height * rows + 0.5), layout="constrained")
     axes = figure.subplots(rows, columns, sharex=shared, sharey=shared, squeeze=False)
     flat: list[Axes] = list(axes.flat)
     for unused in flat[count:]:
         unused.set_visible(False)
-    if title:
-        figure.suptitle(title, fontsize=10)
+    heading(figure, title)
     for axis in flat:
         axis.grid(visible=True, alpha=0.25, linewidth=0.5)
-        axis.tick_params(labelsize=7)
+        axis.tick_params(labelsize=TICK_SIZE)
+        axis.xaxis.set_major_locator(MaxNLocator(6 if count == 1 else 5))
     return figure, flat[:count]
+
+
+def heading(figure: Figure, title: str) -> None:
+    """The title of a figure, in as many lines as its width asks for."""
+    if title:
+        figure.suptitle(plain(title, _columns(figure.get_figwidth(), TITLE_SIZE)), fontsize=TITLE_SIZE)
+
+
+def caption(axis: Axes, text: str) -> None:
+    """The heading of one panel, in as many lines as its width asks for."""
+    columns = axis.get_subplotspec()
+    count = columns.get_gridspec().ncols if columns else 1
+    width = axis.get_figure(root=True).get_figwidth() / count  # type: ignore[union-attr]
+    axis.set_title(plain(text, _columns(width, CAPTION_SIZE)), fontsize=CAPTION_SIZE)
+
+
+def legend_below(figure: Figure, axes: Iterable[Axes], title: str = "") -> None:
+    """One legend for all panels below them, where it hides nothing."""
+    entries: dict[str, Any] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if not entries:
+        return
+    # A column takes its longest name and the line before it.
+    wide = max(len(label) for label in entries) + 7
+    columns = max(1, min(len(entries), int(_columns(figure.get_figwidth(), LEGEND_SIZE) / wide)))
+    figure.legend(
+        list(entries.values()), list(entries), fontsize=LEGEND_SIZE, loc="outside lower center", ncols=columns,
+        title=title or None, title_fontsize=LEGEND_SIZE,
+    )  # fmt: skip
 
 
 def throughput_panels(
@@ -47,33 +84,14 @@ def throughput_panels(
     columns: int = MAX_COLUMNS,
 ) -> Figure:
     """One panel per run: throughput of its flows over time, with the ratio intra to cross in the heading."""
-    figure, axes = grid(len(runs), title, columns=columns)
-    named: set[str] = set()
-    for axis, run in zip(axes, runs, strict=True):
-        throughput(axis, run)
-        axis.set_title((caption or with_ratio)(run), fontsize=8)
-        # Panels with the same flows share the legend of the first one.
-        flows = set(run.samples.highest("flow", "throughput", MOST_CURVES))
-        if flows - named:
-            axis.legend(fontsize=6, loc="upper right")
-        named |= flows
-    _label(axes, columns, "time (s)", "throughput (Gbps)")
-    return figure
+    return _panels(runs, CURVES["throughput"], title, caption or with_ratio, columns)
 
 
 def queue_panels(
     runs: Sequence[Run], title: str, *, caption: Callable[[Run], str] | None = None, columns: int = MAX_COLUMNS
 ) -> Figure:
     """One panel per run: data queues of its recorded ports over time."""
-    figure, axes = grid(len(runs), title, columns=columns)
-    for axis, run in zip(axes, runs, strict=True):
-        for port in run.samples.highest("port", "max_queue", MOST_CURVES):
-            t, queue = thinned(*run.samples.get(f"port/{port}", "max_queue"), np.max, POINTS)
-            axis.plot(t, queue / 1e6, linewidth=0.8, label=port)
-        axis.set_title(caption(run) if caption else run.label, fontsize=8)
-        axis.legend(fontsize=6, loc="upper right")
-    _label(axes, columns, "time (s)", "queue (MB)")
-    return figure
+    return _panels(runs, CURVES["max_queue"], title, caption or (lambda run: run.label), columns)
 
 
 def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
@@ -84,32 +102,30 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
     for i, kind in enumerate(kinds):
         sizes_axis, share_axis = axes[2 * i], axes[2 * i + 1]
         for run in runs:
+            look: dict[str, Any] = {"color": colours[run.label], "linewidth": 0.9}
             sizes, (median, tail) = completion.by_size(run.flows, kind, [50, 99])
-            sizes_axis.plot(sizes, median, color=colours[run.label], linewidth=0.9, marker=".", label=run.label)
-            sizes_axis.plot(sizes, tail, color=colours[run.label], linewidth=0.9, marker=".", linestyle="--")
-            values, share = completion.cumulative(run.flows, kind, POINTS)
-            share_axis.step(values, share, color=colours[run.label], linewidth=0.9, where="post", label=run.label)
+            sizes_axis.plot(sizes, median, marker=".", label=plain(run.label), **look)
+            sizes_axis.plot(sizes, tail, marker=".", linestyle="--", **look)
+            values, share = completion.cumulative(run.flows, kind, completion.CURVE_POINTS)
+            share_axis.step(values, share, where="post", **look)
         for axis in (sizes_axis, share_axis):
-            axis.tick_params(which="both", labelsize=7)
             axis.set_xscale("log")
-            axis.set_title(f"{kind}-datacenter flows", fontsize=8)
+            axis.tick_params(which="both", labelsize=TICK_SIZE)
+            axis.set_title(f"{kind}-datacenter flows", fontsize=CAPTION_SIZE)
         sizes_axis.set_yscale("log")
-        sizes_axis.set_xlabel("flow size (bytes)", fontsize=8)
-        sizes_axis.set_ylabel("FCT slowdown: p50, p99 (dashed)", fontsize=8)
-        sizes_axis.legend(fontsize=6, loc="upper right")
-        share_axis.set_xlabel("FCT slowdown", fontsize=8)
-        share_axis.set_ylabel("share of finished flows", fontsize=8)
+        sizes_axis.set_xlabel("flow size (bytes)", fontsize=LABEL_SIZE)
+        sizes_axis.set_ylabel("FCT slowdown: p50, p99 (dashed)", fontsize=LABEL_SIZE)
+        share_axis.set_xlabel("FCT slowdown", fontsize=LABEL_SIZE)
+        share_axis.set_ylabel("share of finished flows", fontsize=LABEL_SIZE)
         share_axis.set_ylim(0, 1.02)
+    # What is compared has one scale: the same quantity of both kinds of flows.
+    for column in (axes[::2], axes[1::2]):
+        for axis in column[1:]:
+            axis.sharex(column[0])
+            axis.sharey(column[0])
+        column[0].autoscale()
+    legend_below(figure, axes)
     return figure
-
-
-def throughput(axis: Axes, run: Run, *, over: int = 1) -> None:
-    """Throughput of the recorded flows in Gbps, each point the mean of `over` samples."""
-    flows = run.samples.highest("flow", "throughput", MOST_CURVES)
-    for name, colour in flow_colours(flows).items():
-        t, rate = run.samples.get(f"flow/{name}", "throughput")
-        t, rate = thinned(t, smoothed(rate, over), np.mean, POINTS)
-        axis.plot(t, rate / 1e9, color=colour, linewidth=0.9, label=name)
 
 
 def with_ratio(run: Run) -> str:
@@ -118,12 +134,34 @@ def with_ratio(run: Run) -> str:
     return run.label if ratio is None else f"{run.label} (intra/cross {ratio:.2f})"
 
 
+def _panels(runs: Sequence[Run], curve: Curve, title: str, told: Callable[[Run], str], columns: int) -> Figure:
+    figure, axes = grid(len(runs), title, columns=columns)
+    drawn, note = curves(runs, curve)
+    across = unit_for((t[-1] for lines in drawn for _, _, t, _ in lines if t.size), TIMES)
+    up = unit_for((float(np.nanmax(v, initial=0.0)) for lines in drawn for *_, v in lines), UNITS[curve.quantity])
+    for axis, run, lines in zip(axes, runs, drawn, strict=True):
+        for name, colour, times, values in lines:
+            axis.plot(times / across.factor, values / up.factor, color=colour, linewidth=0.9, label=plain(name))
+        caption(axis, told(run))
+    _label(axes, columns, f"time ({across.name})", f"{curve.title} ({up.name})")
+    legend_below(figure, axes, note)
+    return figure
+
+
+UNITS: dict[str, Sequence[Unit]] = {"rate": RATES, "bytes": BYTES, "time": TIMES}
+
+
+def _columns(width: float, size: float) -> float:
+    """Characters that fit into so many inches; half of the font's size is more than a character's mean width."""
+    return 0.95 * width * 72 / (0.58 * size)
+
+
 def _label(axes: Sequence[Axes], columns: int, x: str, y: str) -> None:
     for i, axis in enumerate(axes):
         # Only now: a limit set before the last panel is drawn would cut that one off where scales are shared.
         axis.set_ylim(bottom=0)
         if i % columns == 0:
-            axis.set_ylabel(y, fontsize=8)
+            axis.set_ylabel(y, fontsize=LABEL_SIZE)
         if i + columns >= len(axes):
-            axis.set_xlabel(x, fontsize=8)
+            axis.set_xlabel(x, fontsize=LABEL_SIZE)
             axis.tick_params(labelbottom=True)

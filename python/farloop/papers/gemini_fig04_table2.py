@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid
+from farloop.figures.panels import grid, legend_below
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.schedule import Need, scheduled
-from farloop.papers.testbed import COLOURS, SCHEMES, Completion, Losses, bars, legend, longest, named, said
+from farloop.papers.testbed import COLOURS, SCHEMES, Completion, Losses, bars, longest, named, said
 from farloop.results import Comparison, Run
 
 INSIDE = 0.8
@@ -127,5 +127,5 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         bars(axis, {name: {"DCN": 1e5 * x.dcn, "WAN": 1e5 * x.wan} for name, x in losses.items()})
         axis.set_title(title, fontsize=8)
         axis.set_ylabel("loss rate (1e-5)", fontsize=8)
-    legend(table, panels[0])
+    legend_below(table, [panels[0]])
     return {"fig04": figure, "table2": table}

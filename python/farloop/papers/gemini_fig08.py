@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid
+from farloop.figures.panels import grid, legend_below
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.gemini_fig05 import sweep
 from farloop.papers.schedule import Need, scheduled
-from farloop.papers.testbed import SCHEMES, bars, legend, said
+from farloop.papers.testbed import SCHEMES, bars, said
 from farloop.results import Comparison, Run
 
 AT_LEAST = 0.998
@@ -90,5 +90,5 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_xlabel("ECN threshold (packets)", fontsize=8)
         axis.set_ylabel("throughput (Mbps)", fontsize=8)
         axis.set_ylim(0, 1000)
-    legend(figure, axes[0])
+    legend_below(figure, [axes[0]])
     return {"fig08": figure}

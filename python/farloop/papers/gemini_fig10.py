@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid
+from farloop.figures.panels import grid, legend_below
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.schedule import scheduled
-from farloop.papers.testbed import COLOURS, SCHEMES, Floats, legend, said, spans
+from farloop.papers.testbed import COLOURS, SCHEMES, Floats, said, spans
 from farloop.results import Comparison, Run
 
 TOGETHER = (100.0, 150.0)
@@ -66,7 +66,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_xlabel("time (s)", fontsize=8)
     for axis in axes[::2]:
         axis.set_ylabel("throughput (Mbps)", fontsize=8)
-    legend(figure, axes[0])
+    legend_below(figure, [axes[0]])
     fairness, (axis,) = grid(1, "Jain's index of the flows that run")
     for run in comparison.runs:
         name = SCHEMES.get(run.algorithm, run.algorithm)
@@ -74,7 +74,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.plot(times, index, color=COLOURS.get(name), linewidth=0.8, label=name)
     axis.set_xlabel("time (s)", fontsize=8)
     axis.set_ylim(0, 1.02)
-    legend(fairness, axis)
+    legend_below(fairness, [axis])
     return {"fig10": figure, "fig10-jain": fairness}
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid
+from farloop.figures.panels import grid, legend_below
 from farloop.papers.claims import Claim, Finding, Judging, UndecidedError
 from farloop.papers.schedule import scheduled
-from farloop.papers.testbed import COLOURS, SCHEMES, legend, rates, round_trip, said
+from farloop.papers.testbed import COLOURS, SCHEMES, rates, round_trip, said
 from farloop.results import Comparison, Run
 
 SETTLED = 20.0
@@ -86,7 +86,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     axis.set_ylim(*EDGES)
     axis.set_xticks([4, 8, 16, 32, 64], ["4", "8", "16", "32", "64"])
     axis.set_xlabel("RTT2 / RTT1", fontsize=8)
-    legend(figure, axis)
+    legend_below(figure, [axis])
     return {"fig11": figure}
 
 

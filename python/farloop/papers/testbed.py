@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from farloop import metrics
 from farloop.palette import CROSS, INTRA
@@ -186,13 +185,6 @@ def bars(axis: Axes, table: Mapping[str, Mapping[str, float]]) -> None:
         axis.bar(at, [row[g] for g in groups], width, color=COLOURS.get(name), label=name)
     axis.set_xticks(np.arange(len(groups)), groups)
     axis.tick_params(labelsize=7)
-
-
-def legend(figure: Figure, axis: Axes) -> None:
-    """One legend for all panels, below them, where it covers nothing."""
-    handles, labels = axis.get_legend_handles_labels()
-    if labels:
-        figure.legend(handles, labels, fontsize=6, loc="outside lower center", ncols=min(len(labels), 6))
 
 
 def said(values: Mapping[str, float], form: str = ".3g") -> str:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from farloop import completion
-from farloop.metrics import thinned
-from farloop.palette import flow_colours, run_colours
-from farloop.results import Comparison, Run
-from farloop.tables import Floats
-
-MOST_POINTS = 4000
-LEAST_POINTS = 400
-CHART_POINTS = 60_000
-"""Points per curve and chart, which browsers draw without delay; neighbours become one (mean of rates, maximum of queues)."""
+from farloop.curves import CURVES, MOST_CURVES, Curve, curves, is_far_apart
+from farloop.palette import run_colours
+from farloop.results import Comparison
+from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 
 EXPLANATIONS = {
     "slowdown": "Median (solid) and 99th percentile (dashed) of the FCT slowdown by flow size, each point a tenth of the flows, and the "
@@ -31,8 +27,12 @@ EXPLANATIONS = {
     "paused": "How much of each sampling interval the port was told to stop sending data.",
 }
 
-MOST_CURVES = 16
-"""Of more recorded flows or ports than this a panel shows those that reach the highest values; more could not be told apart."""
+UNITS: dict[str, Sequence[Unit]] = {
+    "rate": RATES,
+    "bytes": BYTES,
+    "time": TIMES,
+    "share": (Unit("fraction of time", 1.0),),
+}
 
 PANEL_HEIGHT = 190
 SLOWDOWN_HEIGHT = 300
@@ -51,97 +51,55 @@ class Chart:
 
 def charts(comparison: Comparison) -> list[Chart]:
     """The charts for which there are data: slowdown, throughput, window and rate, round-trip time, queue, pauses."""
-    wanted = [
-        _flows(comparison, "throughput", "Throughput per flow", "Gbps", 1e-9),
-        _flows(comparison, "cwnd", "Congestion window", "MB", 1e-6),
-        _flows(comparison, "pacing", "Pacing rate", "Gbps", 1e-9),
-        _flows(comparison, "rtt", "Round-trip time", "ms", 1e3),
-        _ports(comparison, "max_queue", "Queue of the recorded ports", "MB", 1e-6, np.max),
-        _ports(comparison, "paused", "PFC pauses", "fraction of time", 1.0, np.mean),
-    ]
+    titles = {
+        "throughput": "Throughput per flow",
+        "cwnd": "Congestion window",
+        "pacing": "Pacing rate",
+        "rtt": "Round-trip time",
+        "max_queue": "Queue of the recorded ports",
+        "paused": "PFC pauses",
+    }
+    wanted = [_panels(comparison, CURVES[metric], title) for metric, title in titles.items()]
     if comparison.has_many_finished:
         wanted = [_slowdown(comparison), *wanted]
     return [chart for chart in wanted if chart is not None]
 
 
-def _flows(comparison: Comparison, metric: str, title: str, unit: str, scale: float) -> Chart | None:
-    points = _points(comparison, "flow")
-
-    def curves(run: Run) -> list[tuple[str, str, Floats, Floats]]:
-        found = []
-        for name, colour in flow_colours(run.samples.highest("flow", metric, MOST_CURVES)).items():
-            times, values = run.samples.get(f"flow/{name}", metric)
-            times, values = thinned(times, values, np.mean, points)
-            values = np.where(np.isfinite(values), values, np.nan)
-            if np.isfinite(values).any():
-                found.append((name, colour, times, values * scale))
-        return found
-
-    return _panels(comparison, metric, title, unit, curves)
-
-
-def _ports(
-    comparison: Comparison,
-    metric: str,
-    title: str,
-    unit: str,
-    scale: float,
-    how: Callable[..., Floats],
-) -> Chart | None:
-    points = _points(comparison, "port")
-
-    def curves(run: Run) -> list[tuple[str, str, Floats, Floats]]:
-        found = []
-        for name, colour in flow_colours(run.samples.highest("port", metric, MOST_CURVES)).items():
-            times, values = run.samples.get(f"port/{name}", metric)
-            if metric != "paused" or values.any():
-                found.append((name, colour, *thinned(times, values * scale, how, points)))
-        return found
-
-    return _panels(comparison, metric, title, unit, curves)
-
-
-def _points(comparison: Comparison, kind: str) -> int:
-    curves = sum(min(MOST_CURVES, len(run.samples.objects(kind))) for run in comparison.runs)
-    return min(MOST_POINTS, max(LEAST_POINTS, CHART_POINTS // max(1, curves)))
-
-
-def _panels(
-    comparison: Comparison,
-    metric: str,
-    title: str,
-    unit: str,
-    curves: Callable[[Run], list[tuple[str, str, Floats, Floats]]],
-) -> Chart | None:
-    found = [(run, curves(run)) for run in comparison.runs]
-    found = [(run, c) for run, c in found if c]
+def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
+    drawn, note = curves(comparison.runs, curve)
+    found = [(run, lines) for run, lines in zip(comparison.runs, drawn, strict=True) if lines]
     if not found:
         return None
     columns = min(COLUMNS, len(found))
     rows = -(-len(found) // columns)
-    height = PANEL_HEIGHT * rows + 90
+    height = PANEL_HEIGHT * rows + 116
     figure = make_subplots(
         rows=rows,
         cols=columns,
+        # What is compared has one scale.
         shared_xaxes="all",
-        shared_yaxes="all" if metric in ("throughput", "paused") else False,
-        subplot_titles=[run.label for run, _ in found],
+        shared_yaxes="all",
+        subplot_titles=[escape(run.label) for run, _ in found],
         vertical_spacing=min(0.5, 60 / height) if rows > 1 else 0.0,
         horizontal_spacing=0.06,
     )
+    across = unit_for((t[-1] for lines in drawn for _, _, t, _ in lines if t.size), TIMES)
+    up = unit_for((float(np.nanmax(v)) for lines in drawn for *_, v in lines), UNITS[curve.quantity])
+    logarithmic = is_far_apart(drawn)
     named: set[str] = set()
-    for i, (_, panel) in enumerate(found):
-        for name, colour, times, values in panel:
+    for i, (_, lines) in enumerate(found):
+        for name, colour, times, values in lines:
+            shown = values / up.factor
             figure.add_trace(
                 go.Scatter(
-                    x=times,
-                    y=values,
-                    name=name,
+                    x=times / across.factor,
+                    y=np.where(shown > 0, shown, np.nan) if logarithmic else shown,
+                    name=escape(name),
                     legendgroup=name,
                     showlegend=name not in named,
                     mode="lines",
                     line={"color": colour, "width": 1.4},
-                    hovertemplate=f"%{{x:.4f}} s: %{{y:.4g}} {unit}",
+                    hovertemplate=f"%{{x:.5g}} {across.name}: %{{y:.4g}} {up.name}",
                 ),
                 row=i // columns + 1,
                 col=i % columns + 1,
@@ -149,11 +107,15 @@ def _panels(
             named.add(name)
     _style(figure, height)
     figure.update_layout(hovermode="x unified")
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_xaxes(title_text="time (s)", row=rows)
-    figure.update_yaxes(title_text=unit, col=1)
-    kind = "port" if metric in ("max_queue", "paused") else "flow"
-    return Chart(metric, title, EXPLANATIONS[metric] + _left_out(comparison, kind), figure)
+    figure.update_yaxes(**({"type": "log", "dtick": 1} if logarithmic else {"rangemode": "tozero"}))
+    figure.update_xaxes(title_text=f"time ({across.name})", row=rows)
+    figure.update_yaxes(title_text=up.name, col=1)
+    explanation = EXPLANATIONS[curve.metric] + _left_out(comparison, curve.kind)
+    if note:
+        explanation += f" In the drawing {note}."
+    if logarithmic:
+        explanation += " The axis is logarithmic: the curves differ by orders of magnitude."
+    return Chart(curve.metric, title, explanation, figure)
 
 
 def _left_out(comparison: Comparison, kind: str) -> str:
@@ -166,12 +128,21 @@ def _left_out(comparison: Comparison, kind: str) -> str:
 def _slowdown(comparison: Comparison) -> Chart:
     kinds = [k for k in completion.KINDS if any(run.summary["slowdown"][k] for run in comparison.runs)]
     titles = [f"{kind}-datacenter flows: {what}" for kind in kinds for what in ("by size", "distribution")]
-    figure = make_subplots(rows=len(kinds), cols=2, subplot_titles=titles, horizontal_spacing=0.08)
+    # Both kinds of flows on one scale.
+    figure = make_subplots(
+        rows=len(kinds),
+        cols=2,
+        subplot_titles=titles,
+        shared_xaxes="columns",
+        shared_yaxes="columns",
+        horizontal_spacing=0.08,
+        vertical_spacing=0.18 if len(kinds) > 1 else 0.0,
+    )
     colours = run_colours([run.label for run in comparison.runs])
     for i, kind in enumerate(kinds):
         for run in comparison.runs:
             sizes, (median, tail) = completion.by_size(run.flows, kind, [50, 99])
-            values, share = completion.cumulative(run.flows, kind, LEAST_POINTS)
+            values, share = completion.cumulative(run.flows, kind, completion.CURVE_POINTS)
             colour = colours[run.label]
             curves = [
                 (1, sizes, median, {"color": colour}, "%{x:.3s}B: p50 %{y:.4g}"),
@@ -186,7 +157,7 @@ def _slowdown(comparison: Comparison) -> Chart:
         figure.update_yaxes(type="log", title_text="FCT slowdown", row=i + 1, col=1)
         figure.update_xaxes(type="log", title_text="FCT slowdown", row=i + 1, col=2)
         figure.update_yaxes(range=[0, 1.02], title_text="share of flows", row=i + 1, col=2)
-    _style(figure, SLOWDOWN_HEIGHT * len(kinds) + 90)
+    _style(figure, SLOWDOWN_HEIGHT * len(kinds) + 116)
     return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"], figure)
 
 
@@ -195,7 +166,8 @@ def _style(figure: go.Figure, height: int) -> None:
     grey = "#808a94"
     figure.update_layout(
         height=height,
-        margin={"l": 55, "r": 15, "t": 40, "b": 75},
+        # Above the headings of the panels there must be room for the tool bar.
+        margin={"l": 55, "r": 15, "t": 66, "b": 75},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": grey, "size": 12},

@@ -10,9 +10,11 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from farloop import _native
+from farloop.network import map_of
+from farloop.report import network
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows
+from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows, worst_rows
 from farloop.results import Comparison
 from farloop.summary import MAX_FLOWS_LISTED
 
@@ -22,15 +24,20 @@ _CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
 def page(comparison: Comparison) -> str:
     """A complete HTML document that loads nothing from anywhere."""
     title = comparison.title or "farloop"
-    shown = charts(comparison)
-    links = [("overview", "Overview"), *((c.anchor, c.title) for c in shown), ("parameters", "Parameters")]
-    if comparison.claims:
-        links.insert(1, ("claims", "Claims"))
-    if has_pauses(comparison):
-        links.insert(-1, ("pfc", "PFC"))
-    navigation = "".join(f'<a href="#{a}">{escape(t)}</a>' for a, t in links)
+    parts = [
+        ("overview", "Overview", '<h2 id="overview">Overview</h2>' + _overview(comparison)),
+        *([("claims", "Claims", '<h2 id="claims">Claims</h2>' + claim_cards(comparison))] if comparison.claims else []),
+        *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
+        *([("pfc", "PFC", section(comparison, table))] if has_pauses(comparison) else []),
+        ("parameters", "Parameters", _parameters(comparison)),
+    ]
+    # Where there are many switches, where it happened is the first question; otherwise everybody knows.
+    opens = any(map_of(run.ports).is_fabric for run in comparison.runs[:1])
+    parts.insert(0 if opens else -1, ("network", "Network", network.section(comparison)))
+    navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
-    return document(title, header + _body(comparison, shown) + _parameters(comparison), script=get_plotlyjs())
+    content = [header, alert(comparison.deadlocks), *(content for _, _, content in parts)]
+    return document(title, "\n".join(content), script=get_plotlyjs())
 
 
 def document(title: str, content: str, *, script: str = "") -> str:
@@ -71,25 +78,18 @@ def _subtitle(comparison: Comparison) -> str:
     )
 
 
-def _body(comparison: Comparison, shown: list[Chart]) -> str:
-    parts = [alert(comparison.deadlocks), '<h2 id="overview">Overview</h2>', _overview(comparison)]
-    if comparison.claims:
-        parts.append('<h2 id="claims">Claims</h2>' + claim_cards(comparison))
-    for chart in shown:
-        drawn = chart.figure.to_html(
-            full_html=False, include_plotlyjs=False, config=_CONFIG, div_id=f"chart-{chart.anchor}"
-        )
-        parts.append(
-            f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
-            f'<div class="card">{drawn}</div>'
-        )
-    if has_pauses(comparison):
-        parts.append(section(comparison, table))
-    return "\n".join(parts)
+def _chart(chart: Chart) -> str:
+    drawn = chart.figure.to_html(
+        full_html=False, include_plotlyjs=False, config=_CONFIG, div_id=f"chart-{chart.anchor}"
+    )
+    return (
+        f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
+        f'<div class="card scroll"><div class="wide">{drawn}</div></div>'
+    )
 
 
 def _overview(comparison: Comparison) -> str:
-    parts = [table(*run_rows(comparison)), _slowdowns(comparison)]
+    parts = [table(*run_rows(comparison)), _worst(comparison), _slowdowns(comparison)]
     header, rows = flow_rows(comparison)
     if rows:
         counts = [run.flows.num_rows for run in comparison.runs]
@@ -102,6 +102,15 @@ def _overview(comparison: Comparison) -> str:
             )
         parts.append(f"<details><summary>{title}</summary>{note}{table(header, rows)}</details>")
     return "".join(parts)
+
+
+def _worst(comparison: Comparison) -> str:
+    note = (
+        "The worst of all ports of each run, and what is known of them. A percentile of the queue exists only for ports with series "
+        "(record.ports); utilisation is the share of the link's rate over the whole run."
+    )
+    header, rows = worst_rows(comparison)
+    return f'{table(header, rows)}<p class="soft">{note}</p>' if rows else ""
 
 
 def _slowdowns(comparison: Comparison) -> str:

@@ -11,8 +11,14 @@ from farloop.units import bytes_text, rate_text, time_text
 Cell = str | None
 
 RUN_HEADER = [
-    "run", "intra", "cross", "intra/cross", "Jain", "mean queue", "p99 queue", "max queue", "paused", "drops", "M hops/s",
+    "run", "intra", "cross", "intra/cross", "Jain", "longest queue", "paused", "drops", "lost", "M hops/s",
 ]  # fmt: skip
+
+WORST_HEADER = [
+    "run", "worst port by", "port", "mean queue", "p99 queue", "longest queue", "drops", "paused", "utilisation",
+]  # fmt: skip
+
+WORST_WORDS = {"mean_queue": "mean queue", "max_queue": "longest queue", "drops": "drops", "paused": "pause"}
 
 SLOWDOWN_HEADER = [
     "run", "FCT slowdown of", "finished", "unfinished", "mean", "p50", "p95", "p99",
@@ -21,8 +27,13 @@ SLOWDOWN_HEADER = [
 
 
 def run_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """One row per run: mean throughput by kind of flow, fairness, the bottleneck's queue, pauses, drops, speed."""
+    """One row per run: mean throughput by kind of flow, fairness, longest queue of any port, pauses, drops, speed."""
     return RUN_HEADER, [_run_row(run) for run in comparison.runs]
+
+
+def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """The worst of all ports of each run: by queue, by drops, by pause; a port that is the worst by several has one row."""
+    return WORST_HEADER, [row for run in comparison.runs for row in _worst_rows(run)]
 
 
 def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -78,7 +89,7 @@ def number(value: Any) -> Cell:
 
 def _run_row(run: Run) -> list[Cell]:
     found = run.summary
-    bottleneck = found["bottleneck"] or {}
+    longest = found["worst"]["max_queue"]
     wall = float(run.info["wall_s"])
     return [
         run.label,
@@ -86,12 +97,34 @@ def _run_row(run: Run) -> list[Cell]:
         _mean_rate(run, "cross"),
         None if found["ratio"] is None else f"{found['ratio']:.2f}",
         None if found["jain"] is None else f"{found['jain']:.3f}",
-        _size(bottleneck.get("mean_queue")),
-        _size(bottleneck.get("p99_queue")),
-        _size(bottleneck.get("max_queue")),
+        _size(longest["max_queue"] if longest else 0.0),
         time_text(found["pfc"]["paused"]),
-        str(found["dropped"]),
+        f"{found['dropped']:,}",
+        f"{found['lost']:,}",
         f"{found['packet_hops'] / wall / 1e6:.1f}" if wall > 0 else None,
+    ]
+
+
+def _worst_rows(run: Run) -> list[list[Cell]]:
+    ports: dict[str, dict[str, Any]] = {}
+    reasons: dict[str, list[str]] = {}
+    for what, port in run.summary["worst"].items():
+        if port is not None:
+            ports[port["port"]] = port
+            reasons.setdefault(port["port"], []).append(WORST_WORDS[what])
+    return [
+        [
+            run.label,
+            ", ".join(reasons[name]),
+            name,
+            _size(port["mean_queue"]),
+            _size(port["p99_queue"]),
+            _size(port["max_queue"]),
+            f"{port['drops']:,}",
+            time_text(port["paused"]),
+            None if port["utilisation"] is None else f"{100 * port['utilisation']:.0f} %",
+        ]
+        for name, port in ports.items()
     ]
 
 
