@@ -4,6 +4,7 @@
 #   make test    build, run every test of the Rust crates and of the Python package
 #   make lint    formatting, clippy, ruff, mypy
 #   make bench   speed of the simulator, in packet-hops per second
+#   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -18,7 +19,7 @@ FARLOOP := $(VENV)/bin/farloop
 DEMO_ALGORITHMS := gear,hpcc,dctcp,gemini,timely,dcqcn,annulus
 NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help demo test lint bench build clean prerequisites
+.PHONY: help demo test lint bench mutants build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -39,6 +40,13 @@ lint: build $(VENV)/.dev
 
 bench: build
 	@$(FARLOOP) bench
+
+# Not part of CI: docs/mutation-testing.md. The algorithms, TCP, and where the network decides about packets.
+MUTANTS_VERSION := 27.1.0
+MUTANTS ?= -f 'crates/cc/src/**' -f 'crates/tcp/src/**' -f crates/net/src/switch.rs -f crates/net/src/port.rs
+mutants:
+	@cargo mutants --version >/dev/null 2>&1 || { echo "farloop's mutation tests need cargo-mutants; install it with: cargo install cargo-mutants --locked --version $(MUTANTS_VERSION)" >&2; exit 1; }
+	nice cargo mutants $(MUTANTS)
 
 build: $(VENV)/.native
 

@@ -26,7 +26,7 @@ fn nine_packets(spec: SwitchSpec) -> (PortRow, PortRow) {
 }
 
 fn marked(kmin: u64, kmax: u64, pmax: f64) -> u64 {
-    let ecn = EcnSpec { kmin: Bytes::new(kmin), kmax: Bytes::new(kmax), pmax };
+    let ecn = EcnSpec { kmin: Bytes::new(kmin), kmax: Bytes::new(kmax), pmax, ..EcnSpec::step(Bytes::ZERO) };
     nine_packets(SwitchSpec { ecn: Some(ecn), ..plain_switch() }).0.marked
 }
 
