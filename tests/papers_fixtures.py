@@ -87,9 +87,8 @@ def made(
 @functools.cache
 def own(figure, case, algorithm, change=(), seed=None):
     """The scenario of a figure's case, with some settings changed; kept, because resolving one takes longer than judging it."""
-    overrides = next((c.set for c in schedule.cases(figure) if c.name == case), {})
-    changed = schedule.own_scenario(figure).override(overrides).override(dict(change))
-    return changed.override(algorithm=algorithm, seed=seed)
+    own_case = schedule.case_scenario(figure, case, algorithm)
+    return own_case.override(dict(change), seed=seed) if change or seed is not None else own_case
 
 
 def planned(figure, make, scale="full", without=()):
@@ -126,10 +125,7 @@ def table(name, rows):
         values = [row.get(column) for row in rows]
         if column in NAMES:
             texts = [v or "" for v in values]
-            names = list(dict.fromkeys(texts))
-            columns[column] = pa.DictionaryArray.from_arrays(
-                pa.array([names.index(t) for t in texts], pa.int32()), pa.array(names, pa.string())
-            )
+            columns[column] = pa.array(texts, pa.string()).dictionary_encode()
         elif column in ABSENT:
             columns[column] = pa.array([None if v is None else round(v) for v in values], pa.int64())
         elif column == "mean_queue_bytes":
@@ -147,11 +143,11 @@ def samples(series, times):
         value.append(np.broadcast_to(np.asarray(row, float), times.shape))
         time.append(np.round(times * 1e12).astype(np.int64))
         keys += [key] * times.size
-    objects, metrics = (list(dict.fromkeys(k[i] for k in keys)) for i in (0, 1))
+    objects, metrics = ({name: i for i, name in enumerate(dict.fromkeys(k[j] for k in keys))} for j in (0, 1))
     column = {
         "time_ps": ("i64", b"".join(t.tobytes() for t in time), None),
-        "object": ("dict", np.array([objects.index(k[0]) for k in keys], "<u4").tobytes(), objects),
-        "metric": ("dict", np.array([metrics.index(k[1]) for k in keys], "<u4").tobytes(), metrics),
+        "object": ("dict", np.array([objects[k[0]] for k in keys], "<u4").tobytes(), list(objects)),
+        "metric": ("dict", np.array([metrics[k[1]] for k in keys], "<u4").tobytes(), list(metrics)),
         "value": ("f64", b"".join(v.tobytes() for v in value), None),
     }
     return to_arrow(column)

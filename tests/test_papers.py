@@ -7,6 +7,7 @@ import pytest
 
 import farloop
 from farloop import papers, reproduce
+from farloop.papers import schedule
 from farloop.papers.claims import Claim, Finding, Statement, near
 from farloop.scenario import PAPERS, Scenario, figure_names
 
@@ -67,6 +68,16 @@ def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
 def test_every_scenario_agrees_with_the_schema(figure):
     document = tomllib.loads((PAPERS / f"{figure}.toml").read_text("utf-8"))
     jsonschema.validate(document, farloop.schema())
+
+
+@pytest.mark.parametrize("figure", figure_names())
+def test_cases_stand_before_claims(figure):
+    """What is read as the figure's own case is what is run."""
+    text = Scenario.load(figure).text
+    left = tomllib.loads(schedule.CASES.sub("", text))
+    assert left == {k: v for k, v in tomllib.loads(text).items() if k != "case"}
+    case, algorithm, scenario = reproduce.plan(figure, full=True).parts[-1]
+    assert schedule.flat(schedule.case_scenario(figure, case, algorithm).resolved) == schedule.flat(scenario.resolved)
 
 
 def test_a_scenario_that_is_no_figure_has_no_judge():

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from farloop.papers.gear_fig06 import distance, intra_share, order
-from farloop.papers.traffic import Flows, statistics
+from farloop.papers.gear_fig06 import distance, intra_share
+from farloop.papers.traffic import Flows, layer, statistics
 
 
 def flows(rows, end=1.0):
@@ -19,8 +19,9 @@ LOADED = flows(
         (False, 0.5, -1.0, 0.1, 3000, 1000),
         (True, 0.0, 0.8, 0.4, 4000, 4000),
         (True, 0.2, -1.0, 0.4, 4000, 2000),
-        # Could not have finished even alone.
-        (True, 0.9, -1.0, 0.4, 8000, 0),
+        # Too young, of either kind.
+        (True, 0.96, -1.0, 0.4, 8000, 0),
+        (False, 0.96, -1.0, 0.1, 8000, 1),
     ]
 )
 
@@ -38,7 +39,7 @@ def test_the_flow_level_ratio_is_of_mean_rates():
 
 
 def test_throughput_counts_all_that_arrived():
-    assert LOADED.throughput() == pytest.approx(8 * 8000)
+    assert LOADED.throughput() == pytest.approx(8 * 8001)
 
 
 def test_slowdowns_are_split_at_the_median_of_the_generated_sizes():
@@ -47,8 +48,20 @@ def test_slowdowns_are_split_at_the_median_of_the_generated_sizes():
     assert [len(slowdowns[kind]) for kind in ("small", "large")] == [2, 2]
     assert statistics(slowdowns["small"]) == pytest.approx({"avg": 2, "p95": 2, "p99": 2})
     assert LOADED.unfinished() == 1
-    assert len(LOADED.slowdowns()["large"]) == 0
-    assert all(math.isnan(v) for v in statistics(LOADED.slowdowns()["large"]).values())
+
+
+def test_flows_that_have_not_finished_count_with_their_age():
+    slow = flows(
+        [(False, 0.0, 0.2, 0.1, 1000, 1000), (False, 0.5, -1.0, 0.1, 3000, 1000), (False, 0.5, -1.0, 0.2, 4000, 0)]
+    )
+    assert slow.slowdowns()["small"].tolist() == pytest.approx([2, 5])
+    assert slow.slowdowns()["large"].tolist() == pytest.approx([2.5])
+    assert all(math.isnan(v) for v in statistics(np.empty(0)).values())
+
+
+def test_the_backlog_is_of_all_flows():
+    assert LOADED.backlog(cross=False) == pytest.approx(2000 + 7999)
+    assert LOADED.backlog(cross=True) == pytest.approx(2000 + 8000)
 
 
 def test_without_flows_of_a_kind_there_is_no_ratio():
@@ -60,14 +73,10 @@ def test_distance_from_one_is_the_same_both_ways():
     assert distance(0.0) == distance(math.inf) == distance(math.nan) == math.inf
 
 
-def test_the_order_of_fig06():
-    row = {"gear": 0.99, "hpcc": 0.7, "dctcp": 0.8, "gemini": 0.9, "annulus": 1.2}
-    assert all(s.holds for s in order({"1:1": row}, "here"))
-    failed = [
-        s.text for s in order({"1:1": row, "9:1": row | {"gemini": 0.995, "annulus": 0.9}}, "here") if not s.holds
-    ]
-    assert failed == ["Gear is nearest to 1 here", "annulus is above 1 here"]
-
-
 def test_points_are_drawn_by_their_share_of_intra_traffic():
     assert sorted(["1:9", "1:1", "9:1", "other", "3:7"], key=intra_share) == ["1:9", "3:7", "1:1", "9:1", "other"]
+
+
+def test_layers_are_read_from_the_names_of_nodes():
+    names = ["dc0-h12", "dc0-tor1-2", "dc0-agg3-1", "dc0-core8", "dc1-h1", "dc1-border"]
+    assert [layer(n) for n in names] == ["host", "ToR", "aggregation", "core", "outside", "outside"]

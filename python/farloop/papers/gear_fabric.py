@@ -13,7 +13,18 @@ from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Judging
-from farloop.papers.gear_fig06 import bars, distance, longest, order, planned, point, ratios, scale_note
+from farloop.papers.gear_fig06 import (
+    backlogs,
+    bars,
+    distance,
+    longest,
+    numbers,
+    order,
+    planned,
+    point,
+    ratios,
+    scale_note,
+)
 from farloop.papers.schedule import Need
 from farloop.papers.traffic import Flows, paused, statistics
 from farloop.results import Comparison, Run
@@ -49,7 +60,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 
 def _fig07(judging: Judging, needs: Sequence[Need], note: str) -> Finding:
-    judging.measure(lambda: {f"{r.algorithm}, {point(r.case)}": _ratio(r) for r in judging.have(needs)})
+    for run in judging.comparison.runs:
+        if run.algorithm != ABLATED:
+            judging.measure(numbers, run)
     order(judging, needs, "under both workloads")
 
     def near_one(*runs: Run) -> tuple[bool, str]:
@@ -178,7 +191,7 @@ def _throughput_gain(gear: Run, rival: Run) -> float:
 
 def _unfinished(runs: Sequence[Run]) -> str:
     counts = ", ".join(f"{r.algorithm} {Flows.of(r).unfinished()} of {int((~Flows.of(r).cross).sum())}" for r in runs)
-    return f"; intra flows unfinished at the end: {counts}" if counts else ""
+    return f"; intra flows unfinished at the end, which count with their age so far: {counts}" if counts else ""
 
 
 def _ratio(run: Run) -> float:
@@ -193,7 +206,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     """Fig. 7, Table I as bars, Fig. 8, and Fig. 14(a) where the ablation ran."""
     table = {p: {a: r for a, r in row.items() if a != ABLATED} for p, row in ratios(comparison).items()}
     pictures = {"fig07": bars(table, "flow sizes")}
-    web = {a: run for (point, a), run in longest(comparison).items() if point == "WebSearch"}
+    web = {a: run for (at, a), run in longest(comparison).items() if at == "WebSearch"}
+    pictures["backlog"] = backlogs(run for run in longest(comparison).values() if run.algorithm != ABLATED)
     if web:
         slowdowns = {a: {k: statistics(v) for k, v in Flows.of(run).slowdowns().items()} for a, run in web.items()}
         pictures["table1"] = _pauses({a: paused(run) for a, run in web.items() if a != ABLATED})

@@ -13,7 +13,7 @@ from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.schedule import Need, scheduled
-from farloop.papers.traffic import Flows
+from farloop.papers.traffic import AGE, Flows, offered_told
 from farloop.results import Comparison, Run
 
 BELOW = ("gemini", "hpcc", "dctcp")
@@ -28,7 +28,8 @@ Table = dict[str, dict[str, float]]
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Which algorithm is nearest to 1, and on which side each is."""
     judging = Judging(comparison, claims["gear/fig06"])
-    judging.measure(lambda: {f"{a}, {p}": r for p, row in ratios(comparison).items() for a, r in row.items()})
+    for run in comparison.runs:
+        judging.measure(numbers, run)
     judging.measure(
         lambda: {
             f"{run.algorithm}, {point(run.case)}, flow level": Flows.of(run).flow_level_ratio()
@@ -37,6 +38,29 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     )
     order(judging, planned(comparison), "at every point")
     return [judging.finding(note=scale_note(comparison))]
+
+
+def numbers(run: Run) -> dict[str, float]:
+    """The ratio, what is left undelivered of each kind, and how much of each kind's payload has arrived."""
+    found, name = Flows.of(run), f"{run.algorithm}, {run.case}"
+    return {name: found.normalised_ratio()} | {
+        f"{name}, backlog {kind} (MB)": found.backlog(cross=kind == "cross") / 1e6 for kind in ("intra", "cross")
+    }
+
+
+def backlogs(runs: Iterable[Run]) -> Figure:
+    """What is generated and has not arrived by the end of each run, by kind."""
+    figure, axes = grid(
+        2, "Backlog at the end of the run: payload generated and not delivered", columns=2, shared=False
+    )
+    chosen = list(runs)
+    for axis, kind in zip(axes, ("intra", "cross"), strict=True):
+        names = [f"{run.algorithm}, {run.case}" for run in chosen]
+        axis.barh(names, [Flows.of(run).backlog(cross=kind == "cross") / 1e6 for run in chosen], color=INTRA[0])
+        axis.set_title(f"{kind} (MB)", fontsize=8)
+        axis.tick_params(axis="y", labelsize=5)
+    figure.set_size_inches(8, max(2.5, 0.16 * len(chosen) + 1))
+    return figure
 
 
 def planned(comparison: Comparison, leave_out: Collection[str] = ()) -> list[Need]:
@@ -94,14 +118,21 @@ def intra_share(point: str) -> float:
 def scale_note(comparison: Comparison) -> str:
     """How long the runs at hand are."""
     durations = sorted({run.duration for run in longest(comparison).values()})
-    return "simulated " + ", ".join(f"{1e3 * d:g} ms" for d in durations)
+    if not durations:
+        return ""
+    loads = []
+    for run in {point(run.case): run for run in longest(comparison).values()}.values():
+        told = offered_told([run])
+        loads += [f"{point(run.case)}: {told}"] if told else []
+    ages = f"flows older than {1e3 * AGE:g} ms count, of both kinds"
+    return "; ".join(["simulated " + ", ".join(f"{1e3 * d:g} ms" for d in durations), ages, *loads])
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Bars by generated ratio, as in the paper, with the ideal ratio as a red dotted line."""
     table = ratios(comparison)
     ordered = {point: table[point] for point in sorted(table, key=intra_share)}
-    return {"fig06": bars(ordered, "generated intra : cross")}
+    return {"fig06": bars(ordered, "generated intra : cross"), "backlog": backlogs(longest(comparison).values())}
 
 
 def bars(table: Table, label: str) -> Figure:

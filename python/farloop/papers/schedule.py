@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,9 @@ from farloop.scenario import PAPERS, Scenario, figure_names
 
 NO_OUTCOME = ("title", "source", "figure", "case", "run.seed", "record.flows", "record.ports")
 """Keys that change neither what happens in a run nor how it is measured. Another sampling interval does: variations depend on it."""
+
+CASES = re.compile(r"^\[\[case\]\].*?(?=^\[\[claim\]\]|\Z)", re.MULTILINE | re.DOTALL)
+"""The cases in the text of a figure's scenario, which stand before its claims."""
 
 NAMED = 5
 """Changed keys that are named; of more the number is told."""
@@ -97,11 +101,19 @@ def _nearest(figure: str, run: Run) -> tuple[str, list[str]]:
 
 
 @functools.cache
-def _settings(figure: str, case: str, algorithm: str) -> dict[str, Any]:
+def case_scenario(figure: str, case: str, algorithm: str) -> Scenario:
+    """The scenario of a case of a paper's figure under an algorithm; by a name that is no case, of the figure as it stands."""
     own = own_scenario(figure)
     assert own is not None
-    (overrides,) = (c.set for c in cases(figure) if c.name == case)
-    return flat(own.override(overrides).override(algorithm=algorithm).resolved)
+    overrides = next((c.set for c in cases(figure) if c.name == case), {})
+    # Reading a file checks all of its cases, fabric by fabric; here they are known to be good.
+    alone = Scenario(CASES.sub("", own.text), own.file)
+    return alone.override(overrides).override(algorithm=algorithm)
+
+
+@functools.cache
+def _settings(figure: str, case: str, algorithm: str) -> dict[str, Any]:
+    return flat(case_scenario(figure, case, algorithm).resolved)
 
 
 def _different(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
