@@ -1,7 +1,7 @@
-//! Every default of every algorithm and preset stands in `spec/defaults.md` with its source: a changed number, a parameter without an entry and
-//! an entry without a parameter all fail here.
+//! Every default of every algorithm and preset stands in `spec/defaults.md` with its source, and so does what each needs of the network: a changed
+//! number, a parameter without an entry and an entry without a parameter all fail here.
 
-use farloop_cc::{all, lookup, preset_settings};
+use farloop_cc::{Needs, all, lookup, preset_settings};
 use std::collections::BTreeMap;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/defaults.md");
@@ -19,11 +19,31 @@ fn table() -> BTreeMap<String, (String, String)> {
     rows
 }
 
-/// What the registry says: all parameters of the algorithms, and what the presets set.
+/// What an algorithm needs, in words.
+fn words(needs: Needs) -> String {
+    let Needs { ecn, int, header_bytes, port_agent, accurate_ecn, delivery_rate } = needs;
+    let mut words: Vec<String> = [
+        (ecn, "ecn"),
+        (accurate_ecn, "accurate_ecn"),
+        (int, "int"),
+        (port_agent, "port_agent"),
+        (delivery_rate, "delivery_rate"),
+    ]
+    .iter()
+    .filter_map(|(needed, word)| needed.then(|| word.to_string()))
+    .collect();
+    if header_bytes > 0 {
+        words.push(format!("{header_bytes} header bytes"));
+    }
+    if words.is_empty() { "nothing".to_string() } else { words.join(", ") }
+}
+
+/// What the registry says: all parameters of the algorithms, what the presets set, and what each needs.
 fn registered() -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
     for info in all() {
         let params = lookup(info.name).expect("listed");
+        rows.insert(format!("{} needs", info.name), words(params.needs()));
         let set: Vec<&str> = preset_settings(info.name).into_iter().map(|(name, _)| name).collect();
         for spec in &info.params {
             if info.preset_of.is_none() || set.contains(&spec.name) {

@@ -209,7 +209,10 @@ mod tests {
             assert!(!m.on_ack(&if end <= 5 { marked(one) } else { one }));
         }
         assert!(m.on_ack(&ack(10, 1, 8)));
-        // 4 of 9 bytes marked: 1/16 · 4/9.
+        // 4 of 9 segments marked: 1/16 · 4/9.
+        assert!((m.alpha() - 4.0 / 144.0).abs() < 1e-12, "{}", m.alpha());
+        // A window in which nothing new was acknowledged says nothing.
+        assert!(m.on_ack(&ack(30, 0, 8)));
         assert!((m.alpha() - 4.0 / 144.0).abs() < 1e-12, "{}", m.alpha());
     }
 
@@ -285,6 +288,9 @@ mod tests {
         let near = FlowInfo { base_rtt: Delta::from_us(32 * 200), ..flow(true) };
         assert_eq!(increase_factor(&scaled, &near), 200.0);
         assert_eq!(increase_factor(&DctcpParams::default(), &flow(true)), 1.0);
+        // A flow of just k = 100 intra-datacenter RTTs is none across.
+        let at_k = FlowInfo { base_rtt: Delta::from_us(32 * 100), ..flow(true) };
+        assert_eq!(increase_factor(&scaled, &at_k), 1.0);
     }
 
     #[test]

@@ -264,6 +264,15 @@ mod tests {
     }
 
     #[test]
+    fn of_equally_loaded_hops_the_first_one_counts() {
+        let mut b = bench(with_ai(0));
+        b.ack(&with_int(1, &[hop(us(0), 0, 0), hop_at(1, us(16), 0, 0)]));
+        // Both half full, over T and over T/2: U takes all of the first.
+        b.ack(&with_int(2, &[hop(us(32), 200_000, 0), hop_at(1, us(32), 100_000, 0)]));
+        assert_eq!(b.sender.load, 0.5);
+    }
+
+    #[test]
     fn congestion_scales_the_reference_once_per_round() {
         let mut b = bench(with_ai(80));
         b.ack(&next_round(0, &[hop(us(0), 0, 40_000)]));

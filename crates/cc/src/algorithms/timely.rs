@@ -355,6 +355,15 @@ mod tests {
         let mut steps: Vec<f64> = trace[4..].iter().map(|rate| (rate - low).round()).collect();
         steps.extend([24, 23, 22].map(|rtt| (event(&mut b, rtt) - low).round()));
         assert_eq!(steps, [100.0, 200.0, 300.0, 400.0, 500.0, 1000.0, 1500.0]);
+        // Increases between the thresholds count as those below T_low do.
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        let trace = [200, 190, 180, 170, 160, 150, 140].map(|rtt| event(&mut b, rtt));
+        assert_eq!(trace, [10_000.0, 10_100.0, 10_200.0, 10_300.0, 10_400.0, 10_500.0, 11_000.0]);
+        // T_low itself, reached from below, is a decrease: the count starts over.
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        let low = [20, 22, 24, 26, 28, 50].map(|rtt| event(&mut b, rtt))[5];
+        assert!(low < 10_400.0);
+        assert_eq!([20, 20].map(|rtt| (event(&mut b, rtt) - low).round()), [100.0, 200.0]);
         // By the paper nothing is hyperactive below T_low, and a decrease starts the count over.
         let mut b = start();
         let last = [40; 12].map(|rtt| event(&mut b, rtt))[11];
@@ -405,6 +414,7 @@ mod tests {
         assert_eq!(event(&mut b, 40), 10_000.0);
         assert_eq!(event(&mut b, 40), 10_000.0); // 16,000 is before the round's end at 32,000
         b.loss(LossKind::Timeout, Bytes::new(16_000), Bytes::new(16_000));
+        // The ACK of all that had been sent when the round began ends it.
         assert_eq!(event(&mut b, 40), 10_100.0);
     }
 
