@@ -8,6 +8,7 @@ mod build;
 mod connections;
 mod flows;
 mod host;
+mod memory;
 mod noise;
 mod offered;
 mod paced;
@@ -29,7 +30,8 @@ mod tcp;
 mod timers;
 
 pub use build::BuildError;
+pub use memory::OutOfMemory;
 pub use result::RunResult;
-pub use sim::{Cancelled, Progress, Simulation, simulate};
+pub use sim::{Progress, Simulation, Stopped, simulate};
 pub use spec::NetworkSpec;
 pub use switch::required_headroom;

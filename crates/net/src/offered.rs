@@ -40,7 +40,7 @@ impl Simulation {
     fn wire_bytes(&self, spec: &FlowSpec) -> (u128, u128) {
         let format = self.formats[spec.algorithm as usize];
         let (full, rest) = path::split(spec.size, format.mss);
-        let last = if rest > 0 { u64::from(rest + format.packet - format.mss) } else { 0 };
+        let last = if rest > 0 { u64::from(rest + (format.packet - format.mss)) } else { 0 };
         let packets = full + u64::from(rest > 0);
         let data = u128::from(full) * u128::from(format.packet) + u128::from(last);
         let ack = u128::from(format.ack_wire);

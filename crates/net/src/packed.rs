@@ -58,6 +58,10 @@ impl<T: Copy> Ring<T> {
         Some(entry)
     }
 
+    fn memory(&self) -> usize {
+        (self.chunks.len() + usize::from(self.spare.is_some())) * CHUNK * size_of::<T>()
+    }
+
     fn max_memory(&self) -> usize {
         self.most * CHUNK * size_of::<T>()
     }
@@ -109,6 +113,11 @@ impl Packed {
         entries.clear();
         entries.extend((0..packet.entries()).map_while(|_| self.records.pop()));
         Some(packet)
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory(&self) -> usize {
+        self.entries.memory() + self.records.memory()
     }
 
     /// Most bytes of memory in use at once.

@@ -1,5 +1,6 @@
 //! Packets: 128 bytes each in an arena, linked into queues and link pipes by index; on long links packed ([`crate::packed`]).
 
+use crate::memory::Memory;
 use crate::packed::Packed;
 use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
@@ -142,8 +143,10 @@ impl Packet {
 /// What does not fit a packet: telemetry of long paths, and blocks of selective acknowledgement behind it.
 type Spill = [IntRecord; MAX_HOPS + SackBlocks::MAX - INLINE_HOPS];
 
+/// The least by which the arena grows.
+const FEW: usize = 4096;
+
 /// All packets of a simulation.
-#[derive(Default)]
 pub(crate) struct Packets {
     carriage: IntCarriage,
     slots: Vec<Packet>,
@@ -156,12 +159,34 @@ pub(crate) struct Packets {
     unpacked: Vec<IntRecord>,
     live: usize,
     max_live: usize,
+    /// What packets may take.
+    pub memory_limit: Memory,
+    /// It was not enough.
+    exhausted: bool,
+}
+
+impl Default for Packets {
+    fn default() -> Packets {
+        Packets {
+            carriage: IntCarriage::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            spill: Vec::new(),
+            spill_free: Vec::new(),
+            packed: Vec::new(),
+            unpacked: Vec::new(),
+            live: 0,
+            max_live: 0,
+            memory_limit: Memory::Bytes(u64::MAX),
+            exhausted: false,
+        }
+    }
 }
 
 impl Packets {
     /// No packets yet; telemetry travels as `carriage` says.
     pub fn new(carriage: IntCarriage) -> Packets {
-        Packets { carriage, ..Packets::default() }
+        Packets { carriage, memory_limit: Memory::machine(), ..Packets::default() }
     }
 
     /// Which telemetry records packets carry.
@@ -186,10 +211,37 @@ impl Packets {
                 slot
             }
             None => {
+                if self.slots.len() == self.slots.capacity() {
+                    self.grow();
+                }
                 self.slots.push(packet);
                 self.slots.len() as u32 - 1
             }
         }
+    }
+
+    /// Doubles the arena, or takes half of what is left; where that is nothing the run goes on for a few packets until it is stopped.
+    #[cold]
+    fn grow(&mut self) {
+        let room = self.memory_limit.room(self.memory()) / size_of::<Packet>() as u64;
+        let twice = self.slots.capacity().max(FEW);
+        let more = usize::try_from(room / 2).unwrap_or(usize::MAX).min(twice);
+        let enough = more >= FEW && self.slots.try_reserve_exact(more).is_ok();
+        if !enough {
+            self.exhausted = true;
+            self.slots.reserve_exact(FEW);
+        }
+    }
+
+    /// Whether all packets have found room; looked at now and then.
+    pub fn fit(&self) -> bool {
+        !self.exhausted && self.memory_limit.room(self.memory()) > 0
+    }
+
+    /// Bytes of memory held for packets.
+    pub fn memory(&self) -> u64 {
+        let (slots, spill) = (self.slots.capacity() * size_of::<Packet>(), self.spill.capacity() * size_of::<Spill>());
+        (slots + spill + self.packed.iter().map(Packed::memory).sum::<usize>()) as u64
     }
 
     /// Forgets a packet.

@@ -32,6 +32,8 @@ impl Simulation {
 /// `full` packets of `wire` bytes followed by one of `last` bytes (or none, if `last` is zero), alone in the empty network,
 /// through store-and-forward nodes.
 ///
+/// Beyond what fits ([`Delta::MAX`], 213 days) it saturates.
+///
 /// With hop times t_i and delays d_i the k-th full packet leaves hop i at Σ_{j≤i} t_j + Σ_{j<i} d_j + (k-1)·max_{j≤i} t_j; the
 /// last packet follows by D(i) = max(D_full(i), D(i-1) + d_{i-1}) + t_i(last).
 pub(crate) fn ideal_time(path: &[&Port], full: u64, wire: u16, last: u16) -> Delta {
@@ -43,21 +45,26 @@ pub(crate) fn ideal_time(path: &[&Port], full: u64, wire: u16, last: u16) -> Del
         let t = port.transmission_time(wire);
         slowest = slowest.max(t);
         if full > 0 {
-            sum += t;
-            before = sum + slowest * (full - 1);
+            sum = plus(sum, t);
+            before = plus(sum, Delta::from_ps(slowest.as_ps().saturating_mul(full - 1)));
         }
         if last > 0 {
-            tail = before.max(tail) + port.transmission_time(last) + port.delay;
+            tail = plus(plus(before.max(tail), port.transmission_time(last)), port.delay);
         }
-        sum += port.delay;
+        sum = plus(sum, port.delay);
     }
     let delay = path.last().map_or(Delta::ZERO, |p| p.delay);
-    if last > 0 { tail } else { before + delay }
+    if last > 0 { tail } else { plus(before, delay) }
+}
+
+/// The sum, or the longest time.
+pub(crate) fn plus(a: Delta, b: Delta) -> Delta {
+    Delta::from_ps(a.as_ps().saturating_add(b.as_ps()))
 }
 
 /// Round-trip time of one packet of `wire` bytes along `forward` and its ACK of `ack` bytes along `backward`.
 pub(crate) fn base_rtt(forward: &[&Port], backward: &[&Port], wire: u16, ack: u16) -> Delta {
-    ideal_time(forward, 1, wire, 0) + ideal_time(backward, 1, ack, 0)
+    plus(ideal_time(forward, 1, wire, 0), ideal_time(backward, 1, ack, 0))
 }
 
 /// Splits `payload` bytes into full packets and the payload of a last, smaller one.
@@ -74,6 +81,22 @@ mod tests {
     fn port(gbps: u64, us: u64) -> Port {
         let random = farloop_engine::RandomStream::new(1, "telemetry", 0);
         Port::new(NodeRef::Host(0), NodeRef::Host(1), Rate::from_gbps(gbps), Delta::from_us(us), random)
+    }
+
+    #[test]
+    fn times_beyond_the_longest_saturate() {
+        let at = |rate| {
+            let random = farloop_engine::RandomStream::new(1, "telemetry", 0);
+            Port::new(NodeRef::Host(0), NodeRef::Host(1), rate, Delta::from_us(1), random)
+        };
+        let packets = 1_000_000_000_000; // of 1000 B each: 10^15 B
+        // At 1 Mbps they take 8·10^21 ps, 400 times what fits.
+        let slow = at(Rate::from_mbps(1));
+        assert_eq!(ideal_time(&[&slow, &slow], packets, 1000, 0), Delta::MAX);
+        assert_eq!(ideal_time(&[&slow, &slow], packets, 1000, 7), Delta::MAX);
+        // At 10 Gbps 800,000 s, another hop of 0.8 us, and two delays.
+        let fast = at(Rate::from_gbps(10));
+        assert_eq!(ideal_time(&[&fast, &fast], packets, 1000, 0), Delta::from_secs(800_000) + Delta::from_ns(2_800));
     }
 
     #[test]

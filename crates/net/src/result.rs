@@ -35,7 +35,8 @@ pub struct FlowRow {
     pub finish: Option<Time>,
     /// Payload that the receiver got in order.
     pub delivered: Bytes,
-    /// Completion time of the same flow alone in the empty network, to the last byte's arrival; zero for unlimited flows.
+    /// Completion time of the same flow alone in the empty network, to the last byte's arrival; zero for unlimited flows,
+    /// [`Delta::MAX`] where it is longer than fits.
     pub ideal: Delta,
     /// When the last byte of a finished flow reached the receiver.
     pub received: Option<Time>,

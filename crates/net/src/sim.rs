@@ -7,6 +7,7 @@ use crate::agent::Agent;
 use crate::connections::Connections;
 use crate::flows::{Flows, Outcome};
 use crate::host::{Agenda, Host};
+use crate::memory::{Memory, OutOfMemory};
 use crate::packet::{NIL, PacketKind, Packets};
 use crate::path;
 use crate::pauses::Pauses;
@@ -56,9 +57,14 @@ pub struct Progress {
     pub packet_hops: u64,
 }
 
-/// The caller asked for the run to stop.
+/// Why a run came to no end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cancelled;
+pub enum Stopped {
+    /// The caller asked for it.
+    Cancelled,
+    /// More packets are in flight than memory has room for.
+    OutOfMemory(OutOfMemory),
+}
 
 /// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
 pub struct Simulation {
@@ -114,13 +120,22 @@ pub struct Simulation {
 
 impl Simulation {
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
-    pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Cancelled> {
+    pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         while self.step(self.end, 400_000) {
             if !progress(Progress { now: self.now, end: self.end, packet_hops: self.totals.packet_hops }) {
-                return Err(Cancelled);
+                return Err(Stopped::Cancelled);
+            }
+            if !self.packets.fit() {
+                let (packets, bytes) = (self.packets.live() as u64, self.packets.memory());
+                return Err(Stopped::OutOfMemory(OutOfMemory { now: self.now, packets, bytes }));
             }
         }
         Ok(self.finish())
+    }
+
+    /// Packets in queues and on links may take this many bytes of memory, instead of what the machine has.
+    pub fn limit_memory(&mut self, bytes: u64) {
+        self.packets.memory_limit = Memory::Bytes(bytes);
     }
 
     /// Executes events before or at `end`, at most `limit` of them; `false` when none is left.
@@ -383,7 +398,7 @@ impl Simulation {
         }
         let format = self.formats[spec.algorithm as usize];
         let (full, rest) = path::split(spec.size, format.mss);
-        let last = if rest > 0 { rest + format.packet - format.mss } else { 0 };
+        let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
         let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
         let number = self.connections.number(flow);
         let path = self.path(src, dst, number);
@@ -393,7 +408,7 @@ impl Simulation {
         } else {
             Delta::ZERO
         };
-        handshake + path::ideal_time(&path, full, format.packet, last)
+        path::plus(handshake, path::ideal_time(&path, full, format.packet, last))
     }
 
     /// What the simulation gives back, as of the end of its specification, and the checks of its invariants. For who moves
@@ -525,7 +540,10 @@ impl LogicalProcess for Simulation {
 }
 
 /// Builds and runs `spec` without progress reports.
+///
+/// # Panics
+/// There is not enough memory for its packets.
 pub fn simulate(spec: NetworkSpec) -> Result<RunResult, crate::build::BuildError> {
     let simulation = Simulation::new(spec)?;
-    Ok(simulation.run(&mut |_| true).unwrap_or_else(|_| unreachable!("nobody cancels")))
+    Ok(simulation.run(&mut |_| true).unwrap_or_else(|stopped| panic!("{stopped:?}")))
 }

@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::tables::{Names, Tables};
 use farloop_net::result::{Invariant, Totals};
-use farloop_net::{BuildError, Cancelled, Progress, Simulation};
+use farloop_net::{BuildError, OutOfMemory, Progress, Simulation, Stopped};
 use farloop_units::Time;
 use std::time::{Duration, Instant};
 
@@ -89,13 +89,24 @@ pub fn run(
         let names = Names::of(&built);
         (names, Simulation::build(built.spec, &mut building).map_err(|e| refused(file, &e))?)
     };
-    let result = simulation.run(progress).map_err(|Cancelled| RunError::Cancelled)?;
+    let result = simulation.run(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
     })
+}
+
+/// Why the run has no result.
+fn stopped_at(file: &str, stopped: Stopped) -> RunError {
+    let out: OutOfMemory = match stopped {
+        Stopped::Cancelled => return RunError::Cancelled,
+        Stopped::OutOfMemory(out) => out,
+    };
+    let expected = "expected less in flight: lower rates or shorter delays in [network], smaller windows (transport.receive_window), or \
+                    smaller buffers in [switch] and [wan_switch]";
+    Diagnostic { key: "network".to_string(), ..Diagnostic::of_file(file, out.to_string(), expected) }.into()
 }
 
 /// What only the finished network could tell.

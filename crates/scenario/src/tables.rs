@@ -128,7 +128,7 @@ impl Names {
             ("received_ps", maybe(&|r| moment(r.received))),
             ("delivered_bytes", ints(&|r| r.delivered.get() as i64)),
             ("size_bytes", maybe(&|r| size(r).map(|s| s.get() as i64))),
-            ("ideal_fct_ps", maybe(&|r| size(r).map(|_| r.ideal.as_ps() as i64))),
+            ("ideal_fct_ps", maybe(&|r| size(r).and_then(|_| i64::try_from(r.ideal.as_ps()).ok()))),
             ("base_rtt_ps", ints(&|r| r.base_rtt.as_ps() as i64)),
             ("retransmitted", ints(&|r| r.retransmitted as i64)),
             ("timeouts", ints(&|r| r.timeouts as i64)),

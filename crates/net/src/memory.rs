@@ -1,0 +1,132 @@
+//! How much memory a run may still take: so that a network with too many packets in flight is an error and no abort.
+//!
+//! What the machine (`/proc/meminfo`), the control groups that the process is in and its own limit of address space (`ulimit -v`) leave, less a
+//! reserve for what grows between two looks. Where none of these can be read, as outside of Linux, nothing is refused.
+
+use farloop_units::Time;
+use std::fmt;
+use std::fs::read_to_string;
+use std::path::Path;
+
+/// What the packets of some hundred thousand events may take.
+const RESERVE: u64 = 256 << 20;
+
+/// Too many packets are in flight for the memory that there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfMemory {
+    /// Simulated time at which the run stopped.
+    pub now: Time,
+    /// Packets in queues and on links.
+    pub packets: u64,
+    /// Bytes of memory that they take.
+    pub bytes: u64,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ms, gb) = (self.now.as_secs_f64() * 1e3, self.bytes as f64 / 1e9);
+        write!(
+            f,
+            "out of memory after {ms:.3} ms of the run: {} packets in queues and on links take {gb:.2} GB",
+            self.packets
+        )
+    }
+}
+impl std::error::Error for OutOfMemory {}
+
+/// What bounds the memory of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Memory {
+    /// What the machine leaves, less so many bytes.
+    Machine { reserve: u64 },
+    /// So many bytes for packets.
+    Bytes(u64),
+}
+
+impl Memory {
+    /// The machine's, of which a quarter at most is held in reserve.
+    pub fn machine() -> Memory {
+        Memory::Machine { reserve: available().map_or(0, |bytes| RESERVE.min(bytes / 4)) }
+    }
+
+    /// Bytes that packets may take beyond the `held` ones.
+    pub fn room(self, held: u64) -> u64 {
+        match self {
+            Memory::Machine { reserve } => available().map_or(u64::MAX, |bytes| bytes.saturating_sub(reserve)),
+            Memory::Bytes(bytes) => bytes.saturating_sub(held),
+        }
+    }
+}
+
+/// Bytes that this process can still have; `None` where nothing says so.
+fn available() -> Option<u64> {
+    let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
+    let limits = [machine, address_space(), control_group(Path::new("/sys/fs/cgroup"))];
+    limits.into_iter().flatten().min()
+}
+
+/// The number behind a word, in kB as `/proc` gives it, in bytes.
+fn kilobytes(text: &str, word: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(word))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// What `ulimit -v` leaves.
+fn address_space() -> Option<u64> {
+    let limits = read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let most: u64 = line.split_whitespace().next()?.parse().ok()?; // "unlimited" is no number
+    let used = kilobytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?;
+    Some(most.saturating_sub(used))
+}
+
+/// What the memory controller of a container leaves; pages of files that it would give back count as free.
+fn control_group(root: &Path) -> Option<u64> {
+    let number = |path: &Path| read_to_string(path).ok()?.trim().parse::<u64>().ok(); // "max" is no number
+    let second = (root.join("memory.max"), root.join("memory.current"), root.join("memory.stat"));
+    let first = root.join("memory");
+    let first = (first.join("memory.limit_in_bytes"), first.join("memory.usage_in_bytes"), first.join("memory.stat"));
+    [second, first].into_iter().find_map(|(limit, usage, stat)| {
+        let (limit, usage) = (number(&limit)?, number(&usage)?);
+        let stat = read_to_string(stat).ok()?;
+        let word = |word: &str| stat.lines().find_map(|line| line.strip_prefix(word)?.trim().parse::<u64>().ok());
+        let files = word("total_inactive_file ").or_else(|| word("inactive_file ")).unwrap_or(0);
+        Some(limit.saturating_sub(usage.saturating_sub(files)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_linux_says() {
+        let text = "MemTotal:       24684084 kB\nMemAvailable:   22310484 kB\n";
+        assert_eq!(kilobytes(text, "MemAvailable:"), Some(22_310_484 * 1024));
+        assert_eq!(kilobytes(text, "VmSize:"), None);
+        #[cfg(target_os = "linux")]
+        assert!(available().is_some_and(|bytes| bytes > 1 << 20));
+    }
+
+    #[test]
+    fn reads_both_kinds_of_control_groups() {
+        let root = std::env::temp_dir().join(format!("farloop-memory-{}", std::process::id()));
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().expect("has one")).expect("writable");
+            std::fs::write(path, text).expect("writable");
+        };
+        assert_eq!(control_group(&root), None);
+        write("memory/memory.limit_in_bytes", "1000\n");
+        write("memory/memory.usage_in_bytes", "700\n");
+        write("memory/memory.stat", "cache 5\ntotal_inactive_file 100\n");
+        assert_eq!(control_group(&root), Some(400));
+        write("memory.max", "max\n");
+        write("memory.current", "7\n");
+        write("memory.stat", "inactive_file 1\n");
+        assert_eq!(control_group(&root), Some(400), "\"max\" bounds nothing");
+        write("memory.max", "500\n");
+        assert_eq!(control_group(&root), Some(494));
+        std::fs::remove_dir_all(&root).expect("removable");
+    }
+}
