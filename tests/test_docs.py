@@ -39,3 +39,18 @@ def test_the_readme_names_real_targets_of_make():
     targets = set(re.findall(r"make ([a-z]+)", text))
     assert {"demo", "test"} <= targets
     assert all(re.search(rf"^{t}:", makefile, re.MULTILINE) for t in targets)
+
+
+def test_every_algorithm_with_a_page_has_it_in_the_package():
+    from farloop import catalogue
+
+    pages = {entry["name"]: catalogue.page(entry["name"]) for entry in catalogue.entries("algorithms")}
+    assert [name for name, page in pages.items() if page is None] == ["fixed"]
+    # In a checkout by a link, in a wheel as files.
+    included = (REPOSITORY / "pyproject.toml").read_text("utf-8")
+    assert "python/farloop/spec/*.md" in included
+    shown = CliRunner().invoke(app, ["explain", "gear-literal", "--page"])
+    assert shown.stdout == (REPOSITORY / "spec" / "gear.md").read_text("utf-8")
+    missing = CliRunner().invoke(app, ["explain", "fixed", "--page"])
+    assert missing.exit_code == 2
+    assert "has no page" in missing.stderr

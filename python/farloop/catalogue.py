@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from farloop.api import algorithms, workloads
@@ -48,6 +50,23 @@ def algorithm(name: str) -> dict[str, Any]:
         hint = f"did you mean {close[0]}? " if close else ""
         raise FarloopError(f"{name}: no such algorithm; {hint}known are {', '.join(known)}")
     return known[name]
+
+
+def page(name: str) -> Path | None:
+    """The page that specifies an algorithm, in the checkout or in the installed package; a preset's is that of its algorithm.
+
+    `None` where there is none, as for `fixed`.
+
+    Raises:
+        FarloopError: there is no such algorithm.
+    """
+    entry = algorithm(name)
+    of = entry["preset_of"] or name
+    for candidate in dict.fromkeys((name, of, of.rpartition("-")[2])):
+        found = Path(str(files("farloop"))) / "spec" / f"{candidate}.md"
+        if found.is_file():
+            return found
+    return None
 
 
 def _title(scenario: Scenario) -> str:

@@ -210,14 +210,21 @@ def import_flows(
 @guarded
 def explain(
     algorithm: Annotated[str, typer.Argument(metavar="ALGORITHM", help="An algorithm or a preset.")],
+    page: Annotated[bool, typer.Option("--page", help="Print the page that specifies it.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an algorithm is, where it is specified, what it needs, and which parameters it has."""
     entry = catalogue.algorithm(algorithm)
+    found = catalogue.page(algorithm)
+    if page:
+        if found is None:
+            raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` says what there is to say")
+        typer.echo(found.read_text("utf-8"), nl=False)
+        return
     if as_json:
         typer.echo(json.dumps(entry, indent=2, ensure_ascii=False))
     else:
-        show.algorithm(entry)
+        show.algorithm(entry, found)
 
 
 @app.command()

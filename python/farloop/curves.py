@@ -22,7 +22,7 @@ LEAST_POINTS = 400
 ALL_POINTS = 60_000
 """Points of a curve and of all curves of a chart, which browsers draw without delay; neighbours become one."""
 
-FAR_APART = 100.0
+FAR_APART = 50.0
 """Where curves of one chart differ by more than this factor, only a logarithmic axis shows them all."""
 
 
@@ -37,6 +37,7 @@ class Curve:
         quantity: "rate" (bit/s), "bytes", "time" (seconds) or "share".
         how: How neighbouring samples become one.
         word: The same in words.
+        far_apart: Whether a logarithmic axis suits it where curves are far apart; shares of a link are compared on a linear one.
     """
 
     metric: str
@@ -45,15 +46,16 @@ class Curve:
     quantity: str
     how: Callable[..., Floats]
     word: str
+    far_apart: bool = False
 
 
 CURVES = {
     c.metric: c
     for c in (
         Curve("throughput", "flow", "throughput", "rate", np.mean, "mean"),
-        Curve("cwnd", "flow", "congestion window", "bytes", np.mean, "mean"),
-        Curve("pacing", "flow", "pacing rate", "rate", np.mean, "mean"),
-        Curve("rtt", "flow", "round-trip time", "time", np.mean, "mean"),
+        Curve("cwnd", "flow", "congestion window", "bytes", np.mean, "mean", far_apart=True),
+        Curve("pacing", "flow", "pacing rate", "rate", np.mean, "mean", far_apart=True),
+        Curve("rtt", "flow", "round-trip time", "time", np.mean, "mean", far_apart=True),
         Curve("max_queue", "port", "queue", "bytes", np.max, "maximum"),
         Curve("paused", "port", "paused", "share", np.mean, "mean"),
     )

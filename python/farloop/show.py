@@ -80,8 +80,8 @@ def entries(rows: Sequence[dict[str, Any]]) -> None:
     _print_table(header, [[_plain(row.get(k)) for k in header] for row in rows])
 
 
-def algorithm(entry: dict[str, Any]) -> None:
-    """One algorithm with its parameters."""
+def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
+    """One algorithm with its parameters, and where its page is."""
     console = _console()
     needs = [words for need, words in _NEEDS.items() if entry["needs"][need]]
     if entry["needs"].get("header_bytes"):
@@ -89,6 +89,8 @@ def algorithm(entry: dict[str, Any]) -> None:
     preset = f" (a preset of {entry['preset_of']})" if entry["preset_of"] else ""
     console.print(f"{entry['name']}{preset}: {entry['summary']}", markup=False, highlight=False)
     console.print(f"source: {entry['source']}", markup=False, highlight=False)
+    if page:
+        console.print(f"page: {page}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"needs: {', '.join(needs) or 'nothing special'}", markup=False, highlight=False)
     parameters = [
         [p["name"], _plain(p["default"]) or "none", p["range"] or ", ".join(p.get("choices") or []), p["doc"]]

@@ -46,6 +46,11 @@ def _quantity(text: str, units: dict[str, float], what: str) -> float:
     return float(match[1]) * units[match[2]]
 
 
+def count_text(count: int, what: str) -> str:
+    """So many of something: "1 phase", "2 phases"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def rate_text(bits_per_second: float) -> str:
     """A rate for people, in Gbps, Mbps, kbps or bps."""
     for factor, unit in ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "kbps")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from matplotlib.figure import Figure
@@ -12,6 +13,7 @@ from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import balanced_from, by_algorithm, lasting, ratio, shares, spread, throughput
 from farloop.papers.schedule import Need, scheduled
 from farloop.results import Comparison, Run
+from farloop.units import count_text
 
 FAIR = (0.8, 1.25)
 """Ratios that count as fair where the paper gives a word and no number."""
@@ -41,7 +43,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def gear(*runs: Run) -> tuple[float, str]:
         mean, low, high = spread(runs, ratio)
         judging.measured |= {"Gear_ratio_least": low, "Gear_ratio_largest": high}
-        return mean, f"{len(runs)} start phase(s), {low:.3g} to {high:.3g}"
+        return mean, f"{count_text(len(runs), 'start phase')}, {low:.3g} to {high:.3g}"
 
     def fair(run: Run) -> tuple[bool, str]:
         return FAIR[0] <= ratio(run) <= FAIR[1], f"ratio {ratio(run):.3g}"
@@ -51,7 +53,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def not_converged(run: Run) -> tuple[bool, str]:
         since = _since(lasting(run, HPCC_UNTIL))
-        return since > HPCC_UNTIL, f"converged after {since:.3g} s"
+        return since > HPCC_UNTIL, f"converged after {since:.3g} s" if math.isfinite(
+            since
+        ) else "has not converged at the end"
 
     def cross_over_intra(run: Run) -> float:
         return metrics.ratio(1, ratio(run))

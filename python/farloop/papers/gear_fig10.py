@@ -12,6 +12,7 @@ from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import by_algorithm, lasting, shares, spread, throughput
 from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
+from farloop.units import count_text
 
 FLOWS = ("intra1", "cross", "intra2")
 JOINED = (1.5, 3.0)
@@ -40,7 +41,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             f"{run.case} {'/'.join(f'{100 * s:.0f}' for s in shares(run, FLOWS, *JOINED).values())}" for run in runs
         )
         judging.notes.append(f"shares (intra1, cross, intra2) by phase of the join: {by_phase}")
-        told = f"{mean:.3f} ({low:.3f} to {high:.3f} over {len(runs)} phase(s) of the join)"
+        told = f"{mean:.3f} ({low:.3f} to {high:.3f} over {count_text(len(runs), 'time')} of the join)"
         return low >= FAIR, f"Jain's index {told}, fair from {FAIR}"
 
     def only_intra(run: Run) -> tuple[bool, str]:

@@ -11,6 +11,7 @@ from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import ratio, spread
 from farloop.papers.schedule import scheduled
 from farloop.results import Comparison, Run
+from farloop.units import count_text
 
 NUMBERS = {"gear": "ratio_full", "gear-without-cross": "ratio_without_cross"}
 
@@ -24,7 +25,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         value, low, high = spread(runs, ratio)
         name = NUMBERS[runs[0].algorithm]
         judging.measured |= {f"{name}_least": low, f"{name}_largest": high}
-        return value, f"{len(runs)} start phase(s), {low:.3g} to {high:.3g}"
+        return value, f"{count_text(len(runs), 'start phase')}, {low:.3g} to {high:.3g}"
 
     def falls(*runs: Run) -> tuple[bool, str]:
         full, without = (spread([r for r in runs if r.algorithm == a], ratio)[0] for a in NUMBERS)

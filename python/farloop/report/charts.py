@@ -41,12 +41,13 @@ COLUMNS = 2
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: what it is called, what it shows, and its figure."""
+    """One chart: what it is called, what it shows, and its figure with so many columns of panels."""
 
     anchor: str
     title: str
     explanation: str
     figure: go.Figure
+    columns: int = 1
 
 
 def charts(comparison: Comparison) -> list[Chart]:
@@ -72,7 +73,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         return None
     columns = min(COLUMNS, len(found))
     rows = -(-len(found) // columns)
-    height = PANEL_HEIGHT * rows + 116
+    height = PANEL_HEIGHT * rows + 40 * (rows - 1) + 116
     figure = make_subplots(
         rows=rows,
         cols=columns,
@@ -80,12 +81,12 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         shared_xaxes="all",
         shared_yaxes="all",
         subplot_titles=[escape(run.label) for run, _ in found],
-        vertical_spacing=min(0.5, 60 / height) if rows > 1 else 0.0,
+        vertical_spacing=min(0.5, 75 / height) if rows > 1 else 0.0,
         horizontal_spacing=0.06,
     )
     across = unit_for((t[-1] for lines in drawn for _, _, t, _ in lines if t.size), TIMES)
     up = unit_for((float(np.nanmax(v)) for lines in drawn for *_, v in lines), UNITS[curve.quantity])
-    logarithmic = is_far_apart(drawn)
+    logarithmic = curve.far_apart and is_far_apart(drawn)
     named: set[str] = set()
     for i, (_, lines) in enumerate(found):
         for name, colour, times, values in lines:
@@ -115,7 +116,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         explanation += f" In the drawing {note}."
     if logarithmic:
         explanation += " The axis is logarithmic: the curves differ by orders of magnitude."
-    return Chart(curve.metric, title, explanation, figure)
+    return Chart(curve.metric, title, explanation, figure, columns)
 
 
 def _left_out(comparison: Comparison, kind: str) -> str:
@@ -158,7 +159,7 @@ def _slowdown(comparison: Comparison) -> Chart:
         figure.update_xaxes(type="log", title_text="FCT slowdown", row=i + 1, col=2)
         figure.update_yaxes(range=[0, 1.02], title_text="share of flows", row=i + 1, col=2)
     _style(figure, SLOWDOWN_HEIGHT * len(kinds) + 116)
-    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"], figure)
+    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"], figure, COLUMNS)
 
 
 def _style(figure: go.Figure, height: int) -> None:

@@ -84,7 +84,7 @@ def _chart(chart: Chart) -> str:
     )
     return (
         f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
-        f'<div class="card scroll"><div class="wide">{drawn}</div></div>'
+        f'<div class="card scroll"><div class="{"wide" if chart.columns > 1 else ""}">{drawn}</div></div>'
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from farloop import pfc
 from farloop.report.tables import Cell
 from farloop.results import Comparison, Run
-from farloop.units import time_text
+from farloop.units import count_text, time_text
 
 MOST_ROWS = 50
 """Rows and branches per run; a large fabric has thousands."""
@@ -45,8 +45,8 @@ def headline(run: Run) -> str:
     """One run's totals in words."""
     total = run.summary["pfc"]
     told = (
-        f"{total['pauses']} pauses, {time_text(total['paused'])} over all ports; {_plural(total['roots'], 'root')}, "
-        f"spreading up to depth {total['depth']}; {_plural(total['victims'], 'victim flow')}"
+        f"{total['pauses']} pauses, {time_text(total['paused'])} over all ports; {count_text(total['roots'], 'root')}, "
+        f"spreading up to depth {total['depth']}; {count_text(total['victims'], 'victim flow')}"
     )
     return told + (f" ({victims})" if (victims := _victims(run)) else "")
 
@@ -102,7 +102,7 @@ def _nested(branches: list[pfc.Branch]) -> str:
         level = branch.level
         pause = branch.pause
         because = "" if branch.attached else f" because of {pause.cause}"
-        parts.append(escape(f"{pause.port}: {_plural(pause.pauses, 'pause')}, {time_text(pause.paused)}{because}"))
+        parts.append(escape(f"{pause.port}: {count_text(pause.pauses, 'pause')}, {time_text(pause.paused)}{because}"))
     return "".join(parts) + "</li></ul>" * level
 
 
@@ -114,7 +114,3 @@ def _victims(run: Run) -> str:
 
 def _cut(total: int) -> str:
     return f'<p class="soft">{MOST_ROWS} of {total}; all are in pauses.parquet.</p>'
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -74,8 +74,18 @@ def claim_rows(claim: dict[str, Any]) -> tuple[list[str], list[list[Cell]]]:
     """One row per number of a claim: the paper's beside ours."""
     unit = f" ({claim['unit']})" if claim["unit"] else ""
     names = dict.fromkeys([*claim["paper"], *claim["measured"]])
-    rows: list[list[Cell]] = [[n, number(claim["paper"].get(n)), number(claim["measured"].get(n))] for n in names]
+    rows: list[list[Cell]] = [
+        [in_words(n), number(claim["paper"].get(n)), number(claim["measured"].get(n))] for n in names
+    ]
     return [f"number{unit}", "paper", "measured"], rows
+
+
+def in_words(name: str) -> str:
+    """A number's name for people: "Gear_ratio_least" becomes "Gear ratio (least)", "converged_s" becomes "converged (s)"."""
+    *parts, last = name.split("_")
+    if parts and last in ("least", "largest", "s", "ms", "us"):
+        return f"{' '.join(parts)} ({last})"
+    return name.replace("_", " ")
 
 
 def number(value: Any) -> Cell:
