@@ -191,7 +191,7 @@ def with_samples(run, count):
             return table["t"], table["v"]
 
     copy = dataclasses.replace(run)
-    copy.__dict__ |= {"samples": Samples(), "summary": run.summary}
+    copy.__dict__.update(samples=Samples(), summary=run.summary)
     return copy
 
 
