@@ -28,6 +28,8 @@ QUEUED = ("Cubic", "Cubic+ECN", "DCTCP")
 MARKED = ("Cubic+ECN", "DCTCP")
 """Schemes that answer to marks."""
 
+SIMILAR = 2.0
+"""Loss rates that differ by less than this factor are similar."""
 
 APART = "a connection for each flow"
 """The case without persistent connections, for comparison."""
@@ -74,7 +76,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.measured["bbr_loss"] = losses["BBR"].total
         return losses["BBR"].total > MANY, f"{100 * losses['BBR'].total:.3g} %"
 
-    judging.order("BBR loses more than 0.1 %", of("BBR"), bbr, number=True)
+    judging.order("BBR loses more than 0.1 %", of("BBR"), bbr)
 
     def inside(*_: Run) -> tuple[bool, str]:
         shares = {n: x.share for n, x in losses.items() if x.total > 0}
@@ -87,6 +89,13 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         of("Cubic paced"),
         lambda *_: losses["Cubic paced"].dcn,
     )
+
+    def similar(*_: Run) -> tuple[bool, str]:
+        paced, raw = losses["Cubic paced"].dcn, losses["Cubic"].dcn
+        return raw / SIMILAR <= paced <= raw * SIMILAR and paced > 0, f"{paced:.2g} against {raw:.2g}"
+
+    text = "with pacing Cubic's loss rate inside datacenters is similar to that without"
+    judging.order(text, of("Cubic paced", "Cubic"), similar)
 
     def marked(*_: Run) -> tuple[bool, str]:
         lost = {n: local[n].dcn for n in MARKED}

@@ -20,6 +20,9 @@ AT_LEAST = 0.998
 UNDEGRADED = 0.98
 """Throughput at K = 100 over that at the largest K that counts as not degraded."""
 
+BETTER = 1.01
+"""GEMINI's throughput over DCTCP's that counts as better."""
+
 LITTLE = 0.05
 """A difference for flows inside the datacenter that counts as little."""
 
@@ -53,8 +56,16 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         evidence = said({f"K = {k}:": g for k, g in gain["intra"].items()}, ".4f")
         return all(abs(g - 1) <= LITTLE for g in gain["intra"].values()), f"GEMINI over DCTCP: {evidence}"
 
+    def better(*_: Run) -> tuple[bool, str]:
+        found = [k for k, g in gain["inter"].items() if g >= BETTER]
+        evidence = f"by {100 * (BETTER - 1):.0f} % or more at K = {', '.join(map(str, found)) or 'none'}"
+        return 2 * len(found) > len(gain["inter"]), f"{evidence}, of {len(gain['inter'])} thresholds"
+
     judging.order("GEMINI has at least DCTCP's throughput at every K", inter, at_least)
+    judging.order("GEMINI has more throughput than DCTCP at most thresholds", inter, better)
     judging.near("max_gain", "up to 1.49 times DCTCP's throughput", inter, lambda *_: max(gain["inter"].values()))
+    largest = [n for n in inter if n.case == "inter, K = 320"]
+    judging.near("gain_k320", "4 % more than DCTCP at K = 320", largest, lambda *_: gain["inter"][320])
     for algorithm in ("gemini", "dctcp"):
         judging.near(
             f"{algorithm}_mbps_k320",

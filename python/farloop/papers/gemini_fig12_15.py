@@ -22,6 +22,9 @@ FIGURES = {
 }
 """The cases of each figure begin so."""
 
+PATTERN_1 = ("fig12", "fig13")
+"""The figures with all flows across."""
+
 RIVALS = {"cubic": "Cubic", "dctcp": "DCTCP", "bbr": "BBR", "vegas": "Vegas"}
 """The names in the published numbers, and the schemes."""
 
@@ -73,6 +76,37 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.order(
             text, both(rival, figures), lambda *_, rival=rival, kind=kind, figures=figures: faster(rival, kind, figures)
         )
+
+    def tail(rival: str) -> tuple[bool, str]:
+        reductions = {f: r for f, r in reduction(table, rival, "small, p99").items() if f in PATTERN_1}
+        return len(reductions) == len(PATTERN_1) and all(r > 0 for r in reductions.values()), said(reductions)
+
+    for rival in ("Cubic", "DCTCP", "BBR"):
+        text = f"the 99th percentile of small flows is below {rival}'s ({', '.join(PATTERN_1)})"
+        judging.order(text, both(rival, PATTERN_1), lambda *_, rival=rival: tail(rival))
+
+    def best_of_all(*_: Run) -> tuple[bool, str]:
+        rows = {f: {n: cell["all, average"] for n, cell in table[f].items()} for f in PATTERN_1}
+        fastest = {f: min(row, key=lambda n: row[n]) for f, row in rows.items()}
+        own_place = {f: sorted(row, key=lambda n: row[n]).index("GEMINI") + 1 for f, row in rows.items()}
+        evidence = ", ".join(f"{f}: {fastest[f]}, GEMINI is number {own_place[f]}" for f in rows)
+        return set(fastest.values()) == {"GEMINI"}, f"fastest in {evidence}"
+
+    first = [n for f in PATTERN_1 for n in needs[f].values()]
+    judging.order("over all flows GEMINI is the fastest under pattern 1", first, best_of_all)
+
+    def scaled(*_: Run) -> tuple[bool, str]:
+        over = {
+            f"{f}, {c}": metrics.ratio(table[f]["Vegas-10"][c], table[f]["Vegas"][c])
+            for f in PATTERN_1
+            for c in ("large, average", "small, average")
+        }
+        holds = all((r < 1) == ("large" in c) for c, r in over.items())
+        return holds, f"Vegas-10 over Vegas: {said(over)}"
+
+    vegas = [needs[f][n] for f in PATTERN_1 for n in ("Vegas", "Vegas-10") if n in needs[f]]
+    text = "larger thresholds speed up Vegas' large flows and slow down its small ones (fig12, fig13)"
+    judging.order(text, vegas, scaled)
 
     def few(*_: Run) -> tuple[bool, str]:
         own = {f: row["GEMINI"].total for f, row in losses.items() if "GEMINI" in row}

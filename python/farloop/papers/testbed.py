@@ -47,7 +47,10 @@ LARGE = 10e6
 
 @dataclass(frozen=True)
 class Losses:
-    """Packets dropped per packet sent, by place, once hosts know each other ([settled][farloop.papers.testbed.settled]).
+    """Packets dropped per packet sent, by place, of the flows that start once hosts know each other.
+
+    From when on that is, [settled][farloop.papers.testbed.settled] says. How much they lose is counted by flow, where it is lost by
+    port: all ports' drops from then on divide it.
 
     Attributes:
         dcn: At the switches of the datacenters.
@@ -67,8 +70,10 @@ class Losses:
             place = "wan" if "spine" in port.partition("->")[0] else "dcn"
             dropped[place] += float(values[times > since].sum())
         starts = run.flows["start_ps"].to_numpy() / 1e12
-        sent = float(run.flows["packets"].to_numpy()[starts >= since].sum())
-        return cls(**{place: metrics.ratio(lost, sent) for place, lost in dropped.items()})
+        sent, lost = (float(run.flows[c].to_numpy()[starts >= since].sum()) for c in ("packets", "dropped"))
+        everywhere = sum(dropped.values())
+        parts = {place: found / everywhere if everywhere > 0 else 0.0 for place, found in dropped.items()}
+        return cls(**{place: metrics.ratio(lost, sent) * part for place, part in parts.items()})
 
     @property
     def total(self) -> float:
@@ -83,7 +88,10 @@ class Losses:
 
 @dataclass(frozen=True)
 class Completion:
-    """Completion times of the finished flows in seconds, by size; of flows that start once hosts know each other."""
+    """Completion times in seconds, by size; of flows that start once hosts know each other.
+
+    A flow that has not finished counts with the time that it has had: the least that it takes.
+    """
 
     small: Floats
     large: Floats
@@ -97,12 +105,12 @@ class Completion:
         counted = column["start_ps"] >= 1e12 * settled(run)
         column = {n: values[counted] for n, values in column.items()}
         done = column["received_ps"] >= 0
-        time = (column["received_ps"] - column["start_ps"])[done] / 1e12
-        size = column["size_bytes"][done]
-        return cls(time[size < SMALL], time[size > LARGE], time, int((~done).sum()))
+        time = np.where(done, column["received_ps"], 1e12 * run.duration) - column["start_ps"]
+        size = column["size_bytes"]
+        return cls(time[size < SMALL] / 1e12, time[size > LARGE] / 1e12, time / 1e12, int((~done).sum()))
 
     def cells(self) -> dict[str, float]:
-        """The numbers of the paper's panels: averages, and the 99th percentile of small flows. NaN where no such flow finished."""
+        """The numbers of the paper's panels: averages, and the 99th percentile of small flows. NaN where there is no such flow."""
         return {
             "small, average": mean(self.small),
             "small, p99": float(np.percentile(self.small, 99)) if self.small.size else float("nan"),
