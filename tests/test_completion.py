@@ -83,7 +83,7 @@ def test_size_bins_are_tenths_and_leave_out_what_is_empty():
 
 def test_the_distribution_function_ends_at_one_with_few_points():
     table = flows(*[(0, 7, 0, 10 + i, 10) for i in range(1000)])
-    values, share = completion.cumulative(table, "intra", 50)
+    values, share = completion.cumulative([table], "intra", 50)
     assert values.size == 50
     assert (values[0], values[-1]) == (1.0, 100.9)
     assert (share[0], share[-1]) == (0.001, 1.0)

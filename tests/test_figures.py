@@ -12,6 +12,7 @@ import farloop
 from farloop import curves, figures, report
 from farloop.figures.panels import queue_panels, slowdown_panels, throughput_panels
 from farloop.figures.text import plain
+from farloop.replicas import replicas
 from farloop.report.charts import charts
 from farloop.report.tables import in_words
 from farloop.units import BYTES, RATES, TIMES, unit_for
@@ -197,7 +198,7 @@ def with_samples(run, count):
 
 def test_report_and_picture_show_the_same_points_and_say_what_they_are(result):
     run = with_samples(result, 4500)
-    (lines,), note = curves.curves([run], curves.CURVES["throughput"])
+    (lines,), note = curves.curves(replicas([run]), curves.CURVES["throughput"])
     assert note == "each point the mean of 3 samples (3 ms)"
     figure = throughput_panels([run], "")
     assert figure.legends[0].get_title().get_text() == note
@@ -205,11 +206,11 @@ def test_report_and_picture_show_the_same_points_and_say_what_they_are(result):
     assert note in chart.explanation
     in_picture = figure.axes[0].lines[0].get_ydata()
     assert np.allclose(in_picture, np.asarray(chart.figure.data[0].y, dtype=float))
-    assert len(in_picture) == 1500 == lines[0][2].size
+    assert len(in_picture) == 1500 == lines[0].times.size
 
 
 def test_where_every_sample_is_a_point_nothing_is_said(result):
-    assert curves.curves([result], curves.CURVES["throughput"])[1] == ""
+    assert curves.curves(replicas([result]), curves.CURVES["throughput"])[1] == ""
 
 
 def test_numbers_of_claims_have_names_for_people():

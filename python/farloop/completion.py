@@ -6,6 +6,7 @@ same for every algorithm; sizes that equal the median count as small.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ BINS = 10
 
 CURVE_POINTS = 400
 """Points of a drawn distribution function."""
+
+SEEDS_TOLD = "over sizes: means over the seeds with 95 % bands; distribution: all seeds' flows together"
+"""What curves of several seeds are."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -97,9 +101,44 @@ def by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Float
     return edges[used].astype(np.float64), np.array(rows, dtype=np.float64).reshape(-1, len(percentiles)).T
 
 
-def cumulative(flows: pa.Table, kind: str, points: int) -> tuple[Floats, Floats]:
-    """The distribution function of the slowdown of a kind: values, and the share of finished flows up to each; at most `points` points."""
-    values = slowdowns(flows)[is_kind(flows, kind)]
+def over_sizes(tables: Sequence[pa.Table], kind: str, percentiles: list[float]) -> tuple[Floats, Floats, Floats]:
+    """Like `by_size`, of one or several runs that differ in their seed: sizes, means over the runs, half widths of their 95 % intervals.
+
+    The bins are those of the flows of all runs together. A run without a finished flow in a bin does not count there; the half widths
+    are NaN where fewer than two do.
+    """
+    if len(tables) == 1:
+        sizes, rows = by_size(tables[0], kind, percentiles)
+        return sizes, rows, np.full_like(rows, np.nan)
+    pooled = np.concatenate([column(t, "size_bytes")[is_kind(t, kind)] for t in tables])
+    pooled = pooled[~np.isnan(pooled)]
+    if not pooled.size:
+        return np.empty(0), np.empty((len(percentiles), 0)), np.empty((len(percentiles), 0))
+    edges = np.unique(np.quantile(pooled, np.arange(1, BINS + 1) / BINS, method="inverted_cdf"))
+    means, halves, used = [], [], []
+    for i, edge in enumerate(edges):
+        least = edges[i - 1] if i else -np.inf
+        rows_of_bin = []
+        for table in tables:
+            sizes, values = column(table, "size_bytes"), slowdowns(table)
+            inside = values[is_kind(table, kind) & (sizes > least) & (sizes <= edge) & ~np.isnan(values)]
+            if inside.size:
+                rows_of_bin.append(np.percentile(inside, percentiles))
+        if rows_of_bin:
+            mean, half = metrics.intervals(rows_of_bin)
+            means.append(mean)
+            halves.append(half)
+            used.append(edge)
+    shape = (-1, len(percentiles))
+    return np.array(used, dtype=np.float64), np.array(means).reshape(shape).T, np.array(halves).reshape(shape).T
+
+
+def cumulative(tables: Sequence[pa.Table], kind: str, points: int) -> tuple[Floats, Floats]:
+    """The distribution function of the slowdown of a kind over all tables: values, and the share of finished flows up to each.
+
+    At most `points` points.
+    """
+    values = np.concatenate([slowdowns(flows)[is_kind(flows, kind)] for flows in tables])
     values = np.sort(values[~np.isnan(values)])
     if not values.size:
         return values, values

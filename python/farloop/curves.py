@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from farloop.metrics import thinned
+from farloop.metrics import intervals, thinned
 from farloop.palette import flow_colours
-from farloop.results import Run
+from farloop.replicas import Replicas
 from farloop.tables import Floats
 from farloop.units import time_text
 
@@ -61,41 +62,75 @@ CURVES = {
     )
 }
 
-Line = tuple[str, str, Floats, Floats]
-"""Name, colour, times in seconds, values."""
+
+class Line(NamedTuple):
+    """A curve of one run, or the mean over several seeds with its 95 % confidence band; times in seconds."""
+
+    name: str
+    colour: str
+    times: Floats
+    values: Floats
+    band: tuple[Floats, Floats] | None = None
 
 
-def curves(runs: Sequence[Run], curve: Curve) -> tuple[list[list[Line]], str]:
-    """The curves of each run, and what became of the samples in words; nothing where every sample is a point.
+def curves(found: Sequence[Replicas], curve: Curve) -> tuple[list[list[Line]], str]:
+    """The curves of each case, and what they are in words; nothing where every sample of a single run is a point.
 
-    A curve that has no finite value, or of pauses none above zero, is left out.
+    Of several seeds the curve is the mean over them with its band. Where the seeds' flows are different ones (random traffic), their
+    curves have nothing in common: then those of the first seed are drawn. A curve that has no finite value, or of pauses none above zero,
+    is left out.
     """
-    count = sum(min(MOST_CURVES, len(run.samples.objects(curve.kind))) for run in runs)
+    count = sum(min(MOST_CURVES, len(of.runs[0].samples.objects(curve.kind))) for of in found)
     points = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // max(1, count)))
-    found: list[list[Line]] = []
+    notes: dict[str, None] = {}
     joined: set[tuple[int, float]] = set()
-    for run in runs:
+    drawn: list[list[Line]] = []
+    for of in found:
         lines = []
-        for name, colour in flow_colours(run.samples.highest(curve.kind, curve.metric, MOST_CURVES)).items():
-            times, values = run.samples.get(f"{curve.kind}/{name}", curve.metric)
+        for name, colour in flow_colours(of.runs[0].samples.highest(curve.kind, curve.metric, MOST_CURVES)).items():
+            times, rows = _rows(of, f"{curve.kind}/{name}", curve)
             step = math.ceil(times.size / points) if times.size else 1
             if step > 1:
                 joined.add((step, step * float(np.median(np.diff(times)))))
-            times, values = thinned(times, np.where(np.isfinite(values), values, np.nan), curve.how, points)
-            if np.isfinite(values).any() and (curve.metric != "paused" or values.any()):
-                lines.append((name, colour, times, values))
-        found.append(lines)
-    if not joined:
-        return found, ""
-    spans = sorted(joined)
+            thin = [thinned(times, np.where(np.isfinite(row), row, np.nan), curve.how, points)[1] for row in rows]
+            times = thinned(times, times, np.max, points)[0]
+            values, half = intervals(thin)
+            if not np.isfinite(values).any() or (curve.metric == "paused" and not values.any()):
+                continue
+            several = len(rows) > 1
+            if of.n > 1:
+                notes[f"mean of {of.n} seeds with 95 % band" if several else f"the first of {of.n} seeds alone"] = None
+            lines.append(
+                Line(name, colour, times, values, (np.maximum(values - half, 0), values + half) if several else None)
+            )
+        drawn.append(lines)
+    if joined:
+        notes[f"each point the {curve.word} of {_told(sorted(joined))}"] = None
+    return drawn, "; ".join(notes)
+
+
+def _rows(of: Replicas, name: str, curve: Curve) -> tuple[Floats, list[Floats]]:
+    """Sampling times, and the values of every seed; only those of the first if the others have no such samples."""
+    times, first = of.runs[0].samples.get(name, curve.metric)
+    rows = [first]
+    for run in of.runs[1:]:
+        if (name, curve.metric) not in run.samples:
+            return times, [first]
+        others, values = run.samples.get(name, curve.metric)
+        if not np.array_equal(times, others):
+            return times, [first]
+        rows.append(values)
+    return times, rows
+
+
+def _told(spans: list[tuple[int, float]]) -> str:
     least, most = spans[0], spans[-1]
-    told = f"{least[0]} samples ({time_text(least[1])})"
-    if least != most:
-        told = f"{least[0]} to {most[0]} samples ({time_text(least[1])} to {time_text(most[1])})"
-    return found, f"each point the {curve.word} of {told}"
+    if least == most:
+        return f"{least[0]} samples ({time_text(least[1])})"
+    return f"{least[0]} to {most[0]} samples ({time_text(least[1])} to {time_text(most[1])})"
 
 
 def is_far_apart(drawn: Sequence[Sequence[Line]]) -> bool:
     """Whether the typical values of the curves differ so much that a linear axis would hide some of them."""
-    typical = [float(np.nanmedian(v[v > 0])) for lines in drawn for *_, v in lines if (v > 0).any()]
+    typical = [float(np.nanmedian(x.values[x.values > 0])) for lines in drawn for x in lines if (x.values > 0).any()]
     return bool(typical) and max(typical) > FAR_APART * min(typical)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from types import ModuleType
 
 from matplotlib.figure import Figure
 
@@ -20,7 +21,7 @@ RESOLUTION = 150
 def draw(comparison: Comparison, into: Path) -> list[Path]:
     """Writes the pictures of a comparison into a directory; returns their paths."""
     module = papers.module(comparison.figure) if comparison.figure else None
-    pictures: dict[str, Figure] = module.draw(comparison) if module else generic(comparison)
+    pictures: dict[str, Figure] = _papers(module, comparison) if module else generic(comparison)
     if not module or any(map_of(run.ports).is_fabric for run in comparison.runs[:1]):
         pictures["network"] = network_maps(comparison.runs, comparison.title)
     paths = []
@@ -32,6 +33,19 @@ def draw(comparison: Comparison, into: Path) -> list[Path]:
             figure.savefig(path, dpi=RESOLUTION, facecolor="white")
         paths.append(path)
     return paths
+
+
+def _papers(module: ModuleType, comparison: Comparison) -> dict[str, Figure]:
+    """A paper's figure as the paper arranges it. Of several seeds that is the first; the means over all are beside it."""
+    if len(comparison.seeds) < 2:
+        found: dict[str, Figure] = module.draw(comparison)
+        return found
+    first = comparison.seeds[0]
+    pictures: dict[str, Figure] = module.draw(comparison.of_seed(first))
+    for figure in pictures.values():
+        told = f"seed {first}, the first of {len(comparison.seeds)}; means over all are in pictures of their own"
+        figure.text(0.995, 0.995, told, fontsize=5, ha="right", va="top", color="0.4")
+    return pictures | {f"{name}-seeds": figure for name, figure in generic(comparison).items()}
 
 
 def generic(comparison: Comparison) -> dict[str, Figure]:

@@ -15,6 +15,7 @@ from farloop import completion
 from farloop.curves import CURVES, Curve, curves
 from farloop.figures.text import plain
 from farloop.palette import run_colours
+from farloop.replicas import replicas
 from farloop.results import Run
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 
@@ -97,16 +98,22 @@ def queue_panels(
 def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
     """FCT slowdown by flow size (median solid, 99th percentile dashed) and its distribution; a row per kind of flow."""
     kinds = [k for k in completion.KINDS if any(run.summary["slowdown"][k] for run in runs)]
+    found = replicas(runs)
     figure, axes = grid(2 * len(kinds), title, columns=2, shared=False)
-    colours = run_colours([run.label for run in runs])
+    colours = run_colours([of.label for of in found])
     for i, kind in enumerate(kinds):
         sizes_axis, share_axis = axes[2 * i], axes[2 * i + 1]
-        for run in runs:
-            look: dict[str, Any] = {"color": colours[run.label], "linewidth": 0.9}
-            sizes, (median, tail) = completion.by_size(run.flows, kind, [50, 99])
-            sizes_axis.plot(sizes, median, marker=".", label=plain(run.label), **look)
+        for of in found:
+            look: dict[str, Any] = {"color": colours[of.label], "linewidth": 0.9}
+            tables = [run.flows for run in of.runs]
+            sizes, (median, tail), halves = completion.over_sizes(tables, kind, [50, 99])
+            sizes_axis.plot(sizes, median, marker=".", label=plain(of.told), **look)
             sizes_axis.plot(sizes, tail, marker=".", linestyle="--", **look)
-            values, share = completion.cumulative(run.flows, kind, completion.CURVE_POINTS)
+            for middle, half in zip((median, tail), halves, strict=True):
+                if of.n > 1:
+                    low, high = np.maximum(middle - half, 1.0), middle + half
+                    sizes_axis.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)
+            values, share = completion.cumulative(tables, kind, completion.CURVE_POINTS)
             share_axis.step(values, share, where="post", **look)
         for axis in (sizes_axis, share_axis):
             axis.set_xscale("log")
@@ -124,7 +131,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             axis.sharex(column[0])
             axis.sharey(column[0])
         column[0].autoscale()
-    legend_below(figure, axes)
+    legend_below(figure, axes, completion.SEEDS_TOLD if any(of.n > 1 for of in found) else "")
     return figure
 
 
@@ -135,14 +142,19 @@ def with_ratio(run: Run) -> str:
 
 
 def _panels(runs: Sequence[Run], curve: Curve, title: str, told: Callable[[Run], str], columns: int) -> Figure:
-    figure, axes = grid(len(runs), title, columns=columns)
-    drawn, note = curves(runs, curve)
-    across = unit_for((t[-1] for lines in drawn for _, _, t, _ in lines if t.size), TIMES)
-    up = unit_for((float(np.nanmax(v, initial=0.0)) for lines in drawn for *_, v in lines), UNITS[curve.quantity])
-    for axis, run, lines in zip(axes, runs, drawn, strict=True):
-        for name, colour, times, values in lines:
-            axis.plot(times / across.factor, values / up.factor, color=colour, linewidth=0.9, label=plain(name))
-        caption(axis, told(run))
+    found = replicas(runs)
+    figure, axes = grid(len(found), title, columns=columns)
+    drawn, note = curves(found, curve)
+    across = unit_for((x.times[-1] for lines in drawn for x in lines if x.times.size), TIMES)
+    up = unit_for((float(np.nanmax(x.values, initial=0.0)) for lines in drawn for x in lines), UNITS[curve.quantity])
+    for axis, of, lines in zip(axes, found, drawn, strict=True):
+        for line in lines:
+            times = line.times / across.factor
+            axis.plot(times, line.values / up.factor, color=line.colour, linewidth=0.9, label=plain(line.name))
+            if line.band:
+                low, high = line.band
+                axis.fill_between(times, low / up.factor, high / up.factor, color=line.colour, alpha=0.2, linewidth=0)
+        caption(axis, told(of.runs[0]) if of.n == 1 else of.told)
     _label(axes, columns, f"time ({across.name})", f"{curve.title} ({up.name})")
     legend_below(figure, axes, note)
     return figure

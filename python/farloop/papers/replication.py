@@ -7,16 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from farloop.metrics import interval
 from farloop.papers.claims import Finding, Statement
 from farloop.results import Comparison
-
-STUDENT = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Quantiles of Student's t distribution at 97.5 %, for 1 to 30 degrees of freedom; the normal one's beyond."""
 
 
 def replicated(comparison: Comparison, judge: Callable[[Comparison], list[Finding]]) -> list[Finding]:
@@ -25,16 +18,6 @@ def replicated(comparison: Comparison, judge: Callable[[Comparison], list[Findin
         return judge(comparison)
     each = [judge(comparison.of_seed(seed)) for seed in comparison.seeds]
     return [_together(list(found)) for found in zip(*each, strict=True)]
-
-
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and half the width of its 95 % confidence interval (Student's t); the latter NaN for fewer than two values."""
-    n = len(values)
-    mean = float(np.mean(values)) if n else math.nan
-    if n < 2:
-        return mean, math.nan
-    t = STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96
-    return mean, t * float(np.std(values, ddof=1)) / math.sqrt(n)
 
 
 def mean_told(values: Sequence[float]) -> str:

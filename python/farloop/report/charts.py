@@ -13,7 +13,9 @@ from plotly.subplots import make_subplots
 from farloop import completion
 from farloop.curves import CURVES, MOST_CURVES, Curve, curves, is_far_apart
 from farloop.palette import run_colours
+from farloop.replicas import replicas
 from farloop.results import Comparison
+from farloop.tables import Floats
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 
 EXPLANATIONS = {
@@ -67,8 +69,9 @@ def charts(comparison: Comparison) -> list[Chart]:
 
 
 def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
-    drawn, note = curves(comparison.runs, curve)
-    found = [(run, lines) for run, lines in zip(comparison.runs, drawn, strict=True) if lines]
+    cases = replicas(comparison.runs)
+    drawn, note = curves(cases, curve)
+    found = [(of, lines) for of, lines in zip(cases, drawn, strict=True) if lines]
     if not found:
         return None
     columns = min(COLUMNS, len(found))
@@ -80,17 +83,23 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         # What is compared has one scale.
         shared_xaxes="all",
         shared_yaxes="all",
-        subplot_titles=[escape(run.label) for run, _ in found],
+        subplot_titles=[escape(of.told) for of, _ in found],
         vertical_spacing=min(0.5, 75 / height) if rows > 1 else 0.0,
         horizontal_spacing=0.06,
     )
-    across = unit_for((t[-1] for lines in drawn for _, _, t, _ in lines if t.size), TIMES)
-    up = unit_for((float(np.nanmax(v)) for lines in drawn for *_, v in lines), UNITS[curve.quantity])
+    across = unit_for((x.times[-1] for lines in drawn for x in lines if x.times.size), TIMES)
+    up = unit_for((float(np.nanmax(x.values)) for lines in drawn for x in lines), UNITS[curve.quantity])
     logarithmic = curve.far_apart and is_far_apart(drawn)
     named: set[str] = set()
     for i, (_, lines) in enumerate(found):
-        for name, colour, times, values in lines:
+        for name, colour, times, values, band in lines:
             shown = values / up.factor
+            if band:
+                figure.add_trace(
+                    _band(times / across.factor, band, up.factor, colour, name),
+                    row=i // columns + 1,
+                    col=i % columns + 1,
+                )
             figure.add_trace(
                 go.Scatter(
                     x=times / across.factor,
@@ -113,10 +122,26 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     figure.update_yaxes(title_text=up.name, col=1)
     explanation = EXPLANATIONS[curve.metric] + _left_out(comparison, curve.kind)
     if note:
-        explanation += f" In the drawing {note}."
+        explanation += f" Drawn: {note}."
     if logarithmic:
         explanation += " The axis is logarithmic: the curves differ by orders of magnitude."
     return Chart(curve.metric, title, explanation, figure, columns)
+
+
+def _band(times: Floats, band: tuple[Floats, Floats], factor: float, colour: str, name: str) -> go.Scatter:
+    """A confidence band as one closed line, there along its lower and back along its upper edge."""
+    low, high = band
+    return go.Scatter(
+        x=np.concatenate([times, times[::-1]]),
+        y=np.concatenate([low, high[::-1]]) / factor,
+        fill="toself",
+        fillcolor=colour,
+        opacity=0.2,
+        mode="none",
+        legendgroup=name,
+        showlegend=False,
+        hoverinfo="skip",
+    )
 
 
 def _left_out(comparison: Comparison, kind: str) -> str:
@@ -139,19 +164,26 @@ def _slowdown(comparison: Comparison) -> Chart:
         horizontal_spacing=0.08,
         vertical_spacing=0.18 if len(kinds) > 1 else 0.0,
     )
-    colours = run_colours([run.label for run in comparison.runs])
+    found = replicas(comparison.runs)
+    colours = run_colours([of.label for of in found])
     for i, kind in enumerate(kinds):
-        for run in comparison.runs:
-            sizes, (median, tail) = completion.by_size(run.flows, kind, [50, 99])
-            values, share = completion.cumulative(run.flows, kind, completion.CURVE_POINTS)
-            colour = colours[run.label]
-            curves = [
+        for of in found:
+            tables = [run.flows for run in of.runs]
+            sizes, (median, tail), halves = completion.over_sizes(tables, kind, [50, 99])
+            values, share = completion.cumulative(tables, kind, completion.CURVE_POINTS)
+            colour = colours[of.label]
+            for middle, half in zip((median, tail), halves, strict=True):
+                if of.n > 1:
+                    known = ~np.isnan(half)
+                    band = (np.maximum(middle - half, 1.0)[known], (middle + half)[known])
+                    figure.add_trace(_band(sizes[known], band, 1.0, colour, of.label), row=i + 1, col=1)
+            drawn = [
                 (1, sizes, median, {"color": colour}, "%{x:.3s}B: p50 %{y:.4g}"),
                 (1, sizes, tail, {"color": colour, "dash": "dash"}, "%{x:.3s}B: p99 %{y:.4g}"),
                 (2, values, share, {"color": colour, "shape": "hv"}, "%{x:.4g}: %{y:.1%}"),
             ]
-            for j, (column, x, y, line, hover) in enumerate(curves):
-                named = {"name": run.label, "legendgroup": run.label, "showlegend": i == j == 0}
+            for j, (column, x, y, line, hover) in enumerate(drawn):
+                named = {"name": escape(of.told), "legendgroup": of.label, "showlegend": i == j == 0}
                 trace = go.Scatter(x=x, y=y, mode="lines", line={"width": 1.4, **line}, hovertemplate=hover, **named)
                 figure.add_trace(trace, row=i + 1, col=column)
         figure.update_xaxes(type="log", title_text="flow size (bytes)", row=i + 1, col=1)
@@ -159,7 +191,8 @@ def _slowdown(comparison: Comparison) -> Chart:
         figure.update_xaxes(type="log", title_text="FCT slowdown", row=i + 1, col=2)
         figure.update_yaxes(range=[0, 1.02], title_text="share of flows", row=i + 1, col=2)
     _style(figure, SLOWDOWN_HEIGHT * len(kinds) + 116)
-    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"], figure, COLUMNS)
+    told = f" {completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in found) else ""
+    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + told, figure, COLUMNS)
 
 
 def _style(figure: go.Figure, height: int) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from farloop import completion, summary
+from farloop.replicas import Replicas, mean_text, replicas
 from farloop.results import Comparison, Run
 from farloop.units import bytes_text, rate_text, time_text
 
@@ -28,21 +30,26 @@ SLOWDOWN_HEADER = [
 
 def run_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per run: mean throughput by kind of flow, fairness, longest queue of any port, pauses, drops, speed."""
-    return RUN_HEADER, [_run_row(run) for run in comparison.runs]
+    found = replicas(comparison.runs)
+    return RUN_HEADER, [_run_row(of) for of in found]
 
 
 def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """The worst of all ports of each run: by queue, by drops, by pause; a port that is the worst by several has one row."""
-    return WORST_HEADER, [row for run in comparison.runs for row in _worst_rows(run)]
+    """The worst of all ports of each run: by queue, by drops, by pause; a port that is the worst by several has one row.
+
+    Of several seeds it is the worst port of all of them.
+    """
+    return WORST_HEADER, [row for of in replicas(comparison.runs) for row in _worst_rows(of)]
 
 
 def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """Slowdown of the finished flows by run and kind; no rows if no run has enough of them for a distribution."""
     return SLOWDOWN_HEADER, [
-        _slowdown_row(run, kind)
-        for run in comparison.runs
+        _slowdown_row(of, kind)
+        for of in replicas(comparison.runs)
         for kind in completion.KINDS
-        if comparison.has_many_finished and (run.summary["slowdown"][kind] or run.summary["unfinished"][kind])
+        if comparison.has_many_finished
+        and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
     ]
 
 
@@ -97,35 +104,48 @@ def number(value: Any) -> Cell:
     return None if value is None else str(value)
 
 
-def _run_row(run: Run) -> list[Cell]:
-    found = run.summary
-    longest = found["worst"]["max_queue"]
-    wall = float(run.info["wall_s"])
+def _run_row(of: Replicas) -> list[Cell]:
+    def mean(value: Callable[[Run], float | None], text: Callable[[float], str]) -> Cell:
+        return mean_text([value(run) for run in of.runs], text)
+
     return [
-        run.label,
-        _mean_rate(run, "intra"),
-        _mean_rate(run, "cross"),
-        None if found["ratio"] is None else f"{found['ratio']:.2f}",
-        None if found["jain"] is None else f"{found['jain']:.3f}",
-        _size(longest["max_queue"] if longest else 0.0),
-        time_text(found["pfc"]["paused"]),
-        f"{found['dropped']:,}",
-        f"{found['lost']:,}",
-        f"{found['packet_hops'] / wall / 1e6:.1f}" if wall > 0 else None,
+        of.told,
+        mean(lambda run: run.summary["mean_throughput"]["intra"], rate_text),
+        mean(lambda run: run.summary["mean_throughput"]["cross"], rate_text),
+        mean(lambda run: run.summary["ratio"], "{:.2f}".format),
+        mean(lambda run: run.summary["jain"], "{:.3f}".format),
+        mean(lambda run: (run.summary["worst"]["max_queue"] or {"max_queue": 0.0})["max_queue"], bytes_text),
+        mean(lambda run: run.summary["pfc"]["paused"], time_text),
+        mean(lambda run: run.summary["dropped"], _whole),
+        mean(lambda run: run.summary["lost"], _whole),
+        mean(_speed, "{:.1f}".format),
     ]
 
 
-def _worst_rows(run: Run) -> list[list[Cell]]:
-    ports: dict[str, dict[str, Any]] = {}
-    reasons: dict[str, list[str]] = {}
-    for what, port in run.summary["worst"].items():
-        if port is not None:
-            ports[port["port"]] = port
-            reasons.setdefault(port["port"], []).append(WORST_WORDS[what])
+def _whole(packets: float) -> str:
+    """A count, or a mean of several."""
+    return f"{packets:,.0f}" if packets == round(packets) else f"{packets:,.1f}"
+
+
+def _speed(run: Run) -> float | None:
+    wall = float(run.info["wall_s"])
+    return run.summary["packet_hops"] / wall / 1e6 if wall > 0 else None
+
+
+def _worst_rows(of: Replicas) -> list[list[Cell]]:
+    ports: dict[tuple[str, str], dict[str, Any]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for what in summary.WORST:
+        known = [(run, run.summary["worst"][what]) for run in of.runs if run.summary["worst"][what]]
+        if known:
+            run, port = max(known, key=lambda pair: float(pair[1][what]))
+            key = (run.label, port["port"])
+            ports[key] = port
+            reasons.setdefault(key, []).append(WORST_WORDS[what])
     return [
         [
-            run.label,
-            ", ".join(reasons[name]),
+            label,
+            ", ".join(reasons[label, name]),
             name,
             _size(port["mean_queue"]),
             _size(port["p99_queue"]),
@@ -134,22 +154,23 @@ def _worst_rows(run: Run) -> list[list[Cell]]:
             time_text(port["paused"]),
             None if port["utilisation"] is None else f"{100 * port['utilisation']:.0f} %",
         ]
-        for name, port in ports.items()
+        for (label, name), port in ports.items()
     ]
 
 
-def _mean_rate(run: Run, kind: str) -> Cell:
-    mean = run.summary["mean_throughput"][kind]
-    return None if mean is None else rate_text(mean)
-
-
-def _slowdown_row(run: Run, kind: str) -> list[Cell]:
-    found = run.summary["slowdown"][kind] or {}
-    small, large = found.get("small") or {}, found.get("large") or {}
-    numbers = [found.get(key) for key in ("mean", "p50", "p95", "p99")]
-    numbers += [part.get(key) for part in (small, large) for key in ("mean", "p99")]
-    counts = [str(found.get("flows", 0)), str(run.summary["unfinished"][kind])]
-    return [run.label, kind, *counts, *(None if n is None else f"{n:.2f}" for n in numbers)]
+def _slowdown_row(of: Replicas, kind: str) -> list[Cell]:
+    each = [run.summary["slowdown"][kind] or {} for run in of.runs]
+    unfinished = [float(run.summary["unfinished"][kind]) for run in of.runs]
+    numbers = [[found.get(key) for found in each] for key in ("mean", "p50", "p95", "p99")]
+    for part in ("small", "large"):
+        numbers += [[(found.get(part) or {}).get(key) for found in each] for key in ("mean", "p99")]
+    counts = [[float(found.get("flows", 0)) for found in each], unfinished]
+    return [
+        of.told,
+        kind,
+        *(mean_text(values, _whole) for values in counts),
+        *(mean_text(values, "{:.2f}".format) for values in numbers),
+    ]
 
 
 def _size(value: float | None) -> Cell:
