@@ -305,6 +305,14 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_may_come_in_pieces() {
+        let params = TimelyParams { segment: Bytes::new(48_000), ..TimelyParams::default() };
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        let trace = [40; 7].map(|rtt| event(&mut b, rtt)); // 16,000 B each
+        assert_eq!(trace, [10_000.0, 10_000.0, 10_000.0, 10_000.0, 10_000.0, 10_100.0, 10_100.0]);
+    }
+
+    #[test]
     fn a_high_rtt_shrinks_whatever_the_gradient() {
         let mut b = start();
         event(&mut b, 1000);
