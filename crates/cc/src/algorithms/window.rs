@@ -268,6 +268,7 @@ pub(crate) mod tests {
             ack(2, 0, 10),
             ack(2, 1, 4), // 5 of 11 segments in use
         ] {
+            assert!(!w.may_grow(&ack), "{ack:?}");
             w.grow(&ack, 1.0);
             assert_eq!(w.segments(), 11.0, "{ack:?}");
         }
