@@ -17,8 +17,8 @@ NAMES = {"name", "source", "destination", "algorithm", "outcome", "node", "peer"
 }  # fmt: skip
 """Columns that hold texts."""
 
-ABSENT = {"stop_ps", "finish_ps", "received_ps"}
-"""Columns of a flow that have no number unless a test gives one."""
+ABSENT = {"stop_ps", "finish_ps", "received_ps", "offered_bytes"}
+"""Columns that have no number unless a test gives one."""
 
 
 def made(

@@ -350,6 +350,46 @@ def test_fig12_incomplete():
     assert undecided(claim) == ["HPCC has not converged at 2 s from 66 Gbps"]
 
 
+# ---------------------------------------------------------------- Fig. 13
+
+
+def fig13(one_path=True, **intra):
+    """Gbit/s of the intra flow by strategy; the cross flow has the rest of 90."""
+    rate = {"all": 44, "longest queue": 40, "three": 44} | {k.replace("_", " "): v for k, v in intra.items()}
+
+    def make(case, a):
+        own = rate[case.removesuffix(", light")]
+        up = [{"node": "dc0-agg1-2", "peer": "dc0-core3"}]
+        ports = up if one_path else [*up, {"node": "dc0-agg1-1", "peer": "dc0-core1"}]
+        return made("gear/fig13", case, a, series=rates(intra=own, cross=90 - own), ports=ports, interval=0.05)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("intra", "failing"),
+    [
+        ({}, []),
+        ({"all": 30, "longest_queue": 27}, ["with all entries both flows have fair shares from 0.5 s on"]),
+        ({"longest_queue": 46}, ["with the longest queue's entry alone the cross flow takes more"]),
+        ({"longest_queue": 20}, ["the difference is not significant"]),
+    ],
+)
+def test_fig13(intra, failing):
+    claim = judge("gear/fig13", planned("gear/fig13", fig13(**intra)))["gear/fig13"]
+    assert failed(claim) == failing
+    assert claim["verdict"] == ("differs" if failing else "reproduced")
+
+
+def test_fig13_incomplete():
+    light = planned("gear/fig13", fig13(), scale="quick")
+    assert judge("gear/fig13", light)["gear/fig13"]["told"] == "partial: 0 of 3 statements"
+    assert judge("gear/fig13", light, "quick")["gear/fig13"]["verdict"] == "reproduced"
+    apart = judge("gear/fig13", planned("gear/fig13", fig13(one_path=False)))["gear/fig13"]
+    assert apart["told"] == "partial: 0 of 3 statements"
+    assert "different paths" in apart["note"]
+
+
 # ---------------------------------------------------------------- Fig. 14
 
 
