@@ -5,6 +5,8 @@
 #   make lint    formatting, clippy, ruff, mypy
 #   make bench   speed of the simulator, in packet-hops per second
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
+#   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), in both profiles
+#   make deny    licences, sources and known flaws of the Rust dependencies (needs cargo-deny)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -19,7 +21,7 @@ FARLOOP := $(VENV)/bin/farloop
 DEMO_ALGORITHMS := gear,hpcc,dctcp,gemini,timely,dcqcn,annulus
 NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help demo test lint bench mutants build clean prerequisites
+.PHONY: help demo test lint bench mutants fuzz deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -48,6 +50,20 @@ mutants:
 	@cargo mutants --version >/dev/null 2>&1 || { echo "farloop's mutation tests need cargo-mutants; install it with: cargo install cargo-mutants --locked --version $(MUTANTS_VERSION)" >&2; exit 1; }
 	nice cargo mutants $(MUTANTS)
 
+# Both profiles: with overflow checks and assertions (as tests have them), then without; what comes out must be the same. A failure prints
+# the seed that repeats it.
+FUZZ_CASES ?= 2000
+FUZZ_SEED ?= 1
+FUZZ := FARLOOP_FUZZ_CASES=$(FUZZ_CASES) FARLOOP_FUZZ_SEED=$(FUZZ_SEED) FARLOOP_FUZZ_DIGESTS=$(CURDIR)/target/fuzz-digests cargo test
+fuzz:
+	mkdir -p target && rm -f target/fuzz-digests
+	$(FUZZ) -p farloop-scenario --test fuzz -- --nocapture
+	$(FUZZ) --profile fuzz -p farloop-scenario --test fuzz -- --nocapture
+
+deny:
+	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }
+	cargo deny --all-features check
+
 build: $(VENV)/.native
 
 clean:
@@ -62,11 +78,11 @@ $(VENV)/bin/python: | prerequisites
 
 $(VENV)/.runtime: requirements/runtime.txt requirements/build.txt | $(VENV)/bin/python
 	@echo "installing Python packages into $(VENV)"
-	$(PIP) install -r requirements/runtime.txt -r requirements/build.txt
+	$(PIP) install --require-hashes -r requirements/runtime.txt -r requirements/build.txt
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
-	$(PIP) install -r requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
 # An editable install: changes of Python files count at once, changes of Rust files when make runs again.

@@ -22,7 +22,7 @@ class Reporter(Protocol):
         """A job begins."""
 
     def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
-        """A job has simulated so many of `end` seconds."""
+        """A job has simulated so many of `end` seconds; without packet-hops, its network is being built."""
 
     def finish(self, job: str) -> None:
         """A job is done."""
@@ -66,6 +66,9 @@ class Lines:
                 return
             self._jobs[job] = (began, now, packet_hops)
             elapsed = now - began
+            if packet_hops == 0:
+                self._print(f"{job}: building the network for {elapsed:.0f} s")
+                return
             left = elapsed * (end - simulated) / simulated if simulated > 0 else float("nan")
             self._print(
                 f"{job}: {simulated:.3f} of {end:.3f} s simulated, {speed(packet_hops, elapsed)}, {left:.0f} s left"
@@ -101,8 +104,8 @@ class Bars:
         task, began = self._jobs[job]
         self._progress.update(
             task,
-            completed=simulated / end if end > 0 else 1.0,
-            simulated=f"{simulated:.2f}/{end:.2f} s",
+            completed=simulated / end if end > 0 else 0.0,
+            simulated=f"{simulated:.2f}/{end:.2f} s" if packet_hops else "building",
             speed=speed(packet_hops, time.monotonic() - began),
         )
 

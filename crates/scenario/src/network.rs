@@ -129,6 +129,8 @@ fn refuse_others(root: &Section<'_>, section: &Section<'_>, topology: &str, fabr
             return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
         }
     }
+    // Before the tables: a misspelt `topology` makes them seem superfluous.
+    section.check_keys(keys.iter().copied().chain(["topology"]))?;
     if topology != "links" {
         for list in ["node", "link"] {
             if root.table.is_some_and(|t| t.get(list).is_some()) {

@@ -1,0 +1,229 @@
+//! Random scenarios, from the declarations of the keys: what is added to the format is drawn from then on.
+
+use farloop_engine::RandomStream;
+use farloop_scenario::sections::*;
+use farloop_units::{Bytes, Delta, Kind, ParamSpec, Params, Rate, Value};
+use std::fmt::Write;
+use std::str::FromStr;
+
+/// Draws what a scenario is made of.
+pub struct Draw(RandomStream);
+
+impl Draw {
+    /// The same seed draws the same.
+    pub fn new(seed: u64) -> Draw {
+        Draw(RandomStream::new(seed, "fuzz", 0))
+    }
+
+    fn chance(&mut self, p: f64) -> bool {
+        self.0.chance(p)
+    }
+
+    fn one_of<'a, T: ?Sized>(&mut self, words: &[&'a T]) -> &'a T {
+        words[self.0.below(words.len() as u64) as usize]
+    }
+
+    fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.0.below(high - low + 1)
+    }
+
+    /// A value for a key, in the form of TOML: about the default, at a bound of its range, or anywhere between in its logarithm.
+    fn value(&mut self, spec: &ParamSpec) -> Option<String> {
+        if spec.optional && self.chance(0.3) {
+            return Some("\"none\"".into());
+        }
+        let range = spec.range.split_once(" to ");
+        let number = |text: &str| match spec.kind {
+            Kind::Time => Delta::from_str(text).ok().map(|t| t.as_ps() as f64),
+            Kind::Bytes => Bytes::from_str(text).ok().map(|b| b.get() as f64),
+            Kind::Rate => Rate::from_str(text).ok().map(|r| r.as_bps() as f64),
+            _ => text.parse().ok(),
+        };
+        let shown = |x: f64| match spec.kind {
+            Kind::Time => format!("\"{}ps\"", x as u64),
+            Kind::Bytes => format!("\"{}B\"", x as u64),
+            Kind::Rate => format!("\"{}bps\"", x as u64),
+            Kind::Integer => format!("{}", x as u64),
+            _ => format!("{x:?}"),
+        };
+        match spec.kind {
+            Kind::Bool => Some(self.chance(0.5).to_string()),
+            Kind::Choice(words) => Some(format!("\"{}\"", self.one_of(words))),
+            Kind::Text | Kind::TextList(_) => None,
+            _ => {
+                let (low, high) = range?;
+                let (low, high) = (number(low)?, number(high)?);
+                let default = spec.default.as_ref().and_then(|d| match d {
+                    Value::Text(t) => number(t),
+                    other => number(&other.to_string()),
+                });
+                let x = match (self.0.below(10), default) {
+                    (0, _) => low,
+                    (1, _) => high,
+                    (2..=7, Some(default)) => default * [0.5, 0.9, 1.1, 2.0][self.0.below(4) as usize],
+                    _ => {
+                        let (bottom, span) = (low.max(1e-3), high.max(1e-3) / low.max(1e-3));
+                        bottom * span.powf(self.0.uniform())
+                    }
+                };
+                Some(shown(x.clamp(low, high)))
+            }
+        }
+    }
+
+    /// Some of these keys, each with chance `p`, one line each.
+    fn keys(&mut self, specs: &[ParamSpec], p: f64, but: &[&str]) -> String {
+        let mut lines = String::new();
+        for spec in specs.iter().filter(|s| !but.contains(&s.name)) {
+            if self.chance(p)
+                && let Some(value) = self.value(spec)
+            {
+                let _ = writeln!(lines, "{} = {value}", spec.name);
+            }
+        }
+        lines
+    }
+
+    /// `[network]` small enough for a moment's run, and the nodes between which flows can be listed, where their names are known.
+    fn network(&mut self) -> (String, Vec<String>) {
+        let alternatives = network_alternatives();
+        let chosen = &alternatives[self.0.below(alternatives.len() as u64) as usize];
+        let mut text = format!("[network]\ntopology = \"{}\"\n", chosen.topology);
+        if let Some(fabric) = chosen.fabric {
+            let _ = writeln!(text, "fabric = \"{fabric}\"");
+        }
+        for spec in chosen.specs.iter().filter(|s| s.name != "fabric") {
+            let line = match (spec.kind, spec.name) {
+                (_, "cores" | "remote_hosts" | "wan_links") => continue,
+                (Kind::Integer, "aggs_per_pod") => Some("2".to_string()),
+                (Kind::Integer, _) => {
+                    Some(self.between(1, 3).max(if spec.name == "datacenters" { 2 } else { 1 }).to_string())
+                }
+                (Kind::Rate, _) => Some(format!("\"{}\"", self.one_of(&["1Gbps", "10Gbps", "25Gbps", "100Gbps"]))),
+                (Kind::Time, _) => Some(format!("\"{}\"", self.one_of(&["0us", "1us", "5us", "200us"]))),
+                (Kind::Float, _) => Some(self.one_of(&["0.0", "0.0", "0.001", "0.1"]).to_string()),
+                _ if self.chance(0.3) => self.value(spec),
+                _ => None,
+            };
+            if let Some(value) = line {
+                let _ = writeln!(text, "{} = {value}", spec.name);
+            }
+        }
+        if chosen.specs.iter().any(|s| s.name == "cores") {
+            let _ = writeln!(text, "cores = {}", 2 * self.between(1, 2));
+        }
+        let mut hosts = Vec::new();
+        if chosen.topology == "links" {
+            let (switches, count) = (self.between(1, 5), self.between(2, 6));
+            for s in 0..switches {
+                let kind = if self.chance(0.2) { "router" } else { "switch" };
+                let _ = writeln!(text, "[[node]]\nname = \"x{s}\"\nkind = \"{kind}\"\ndatacenter = {}", s % 2);
+            }
+            for h in 0..count {
+                let _ = writeln!(text, "[[node]]\nname = \"h{h}\"\ndatacenter = {}", h % 2);
+                hosts.push(format!("h{h}"));
+            }
+            let mut links: Vec<(String, String)> =
+                (1..switches).map(|s| (format!("x{s}"), format!("x{}", self.0.below(s)))).collect();
+            // A second way, where there is room for one.
+            if switches > 2 && !links.contains(&("x2".into(), "x0".into())) {
+                links.push(("x2".into(), "x0".into()));
+            }
+            links.extend((0..count).map(|h| (format!("h{h}"), format!("x{}", self.0.below(switches)))));
+            for (a, b) in links {
+                let (rate, delay) =
+                    (self.one_of(&["1Gbps", "10Gbps", "40Gbps"]), self.one_of(&["0us", "2us", "100us"]));
+                let _ = writeln!(text, "[[link]]\na = \"{a}\"\nb = \"{b}\"\nrate = \"{rate}\"\ndelay = \"{delay}\"");
+                if self.chance(0.1) {
+                    let _ = writeln!(text, "loss = 0.01\ncorruption = 0.01");
+                }
+            }
+        }
+        (text, hosts)
+    }
+
+    fn traffic(&mut self, hosts: &[String], algorithms: &[&str]) -> String {
+        let mut text = String::new();
+        for _ in 0..if hosts.is_empty() { 0 } else { self.between(0, 4) } {
+            let from = self.0.below(hosts.len() as u64) as usize;
+            let to = (from + 1 + self.0.below(hosts.len() as u64 - 1) as usize) % hosts.len();
+            let _ = writeln!(
+                text,
+                "[[flow]]\nfrom = \"{}\"\nto = \"{}\"\nstart = \"{}us\"",
+                hosts[from],
+                hosts[to],
+                self.between(0, 300)
+            );
+            if self.chance(0.5) {
+                let _ = writeln!(text, "size = \"{}kB\"", self.between(1, 2000));
+            }
+            if self.chance(0.2) {
+                let _ = writeln!(text, "algorithm = \"{}\"", self.one_of(algorithms));
+            }
+            text += &self.keys(
+                Flow::spec_table(),
+                0.1,
+                &["name", "from", "to", "start", "stop", "size", "count", "initial_rate"],
+            );
+        }
+        let alternatives = workload_alternatives();
+        for _ in 0..self.between(u64::from(text.is_empty()), 2) {
+            let (pattern, specs) = &alternatives[self.0.below(4) as usize];
+            let _ = writeln!(text, "[[workload]]\npattern = \"{pattern}\"");
+            let sizes = self.one_of(&["10kB", "1MB", "websearch", "fb_hadoop", "1B"]);
+            let sizes = if *pattern == "poisson" && sizes == "1B" { "3kB" } else { sizes };
+            let _ = writeln!(text, "sizes = \"{sizes}\"");
+            text += &self.keys(
+                specs,
+                0.3,
+                &["name", "sizes", "start", "stop", "interval", "spread", "hosts", "from", "senders"],
+            );
+            if pattern == &"incast" {
+                let _ = writeln!(text, "senders = {}", self.between(1, 20));
+            }
+        }
+        text
+    }
+
+    /// A scenario that is most likely valid.
+    pub fn scenario(&mut self) -> String {
+        let infos = farloop_scenario::algorithm_list();
+        let names: Vec<&str> = infos.iter().map(|i| i.name).collect();
+        let algorithm = self.one_of(&names);
+        let mut text = format!("[run]\nduration = \"{}us\"\nseed = {}\n", self.between(50, 600), self.between(0, 9));
+        let (network, hosts) = self.network();
+        text += &network;
+        // What an algorithm needs stays on: those without are refused, and nothing is learnt.
+        let needed = ["ecn", "int", "agents", "kmin", "kmax", "buffer", "headroom", "xoff"];
+        let switch = self.keys(Switch::spec_table(), 0.15, &needed);
+        let _ = write!(text, "[switch]\n{switch}");
+        let buffer = if self.chance(0.3) { self.between(1, 9) } else { 500 };
+        let kmin = self.between(0, 400);
+        let kmax = kmin + self.between(0, 800);
+        let _ = writeln!(text, "buffer = \"{buffer}MB\"\nkmin = \"{kmin}kB\"\nkmax = \"{kmax}kB\"");
+        let routers = self.keys(WanSwitch::spec_table(), 0.1, &needed);
+        let _ = write!(text, "[wan_switch]\n{routers}");
+        if self.chance(0.2) {
+            let keys = self.keys(Switch::spec_table(), 0.1, &needed);
+            let _ = write!(text, "[[switch_override]]\nmatch = \"*\"\n{keys}");
+        }
+        let alternatives = transport_alternatives();
+        let delivery_rate = infos.iter().any(|i| i.name == algorithm && i.needs.delivery_rate);
+        let (kind, specs) = &alternatives[if delivery_rate { 1 } else { self.0.below(2) as usize }];
+        let keys = self.keys(specs, 0.12, &["kind", "intra_rtt", "int_bytes"]);
+        let _ = write!(text, "[transport]\nkind = \"{kind}\"\n{keys}");
+        let _ = writeln!(text, "[algorithm]\nname = \"{algorithm}\"");
+        if let Some(info) = infos.iter().find(|i| i.name == algorithm)
+            && self.chance(0.5)
+        {
+            let keys = self.keys(&info.params, 0.3, &[]);
+            let _ = write!(text, "[algorithm.{algorithm}]\n{keys}");
+        }
+        text += &self.traffic(&hosts, &names);
+        let _ = writeln!(text, "[record]\ninterval = \"{}us\"", self.between(1, 100));
+        if self.chance(0.3) {
+            text += "flows = \"all\"\nports = \"all\"\n";
+        }
+        text
+    }
+}

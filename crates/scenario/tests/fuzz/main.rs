@@ -1,0 +1,104 @@
+//! Random scenarios: each that is accepted runs to its end, breaks no invariant, and gives the same twice. Neither accepted nor refused
+//! ones panic.
+//!
+//! `FARLOOP_FUZZ_CASES` says how many (`make fuzz`), `FARLOOP_FUZZ_SEED` where to begin: a failure prints the one that repeats it. With
+//! `FARLOOP_FUZZ_DIGESTS` what comes out is written to that file or, where it is there, compared with it: another profile or machine must
+//! agree.
+
+mod generate;
+
+use farloop_scenario::{Outcome, RunError, parse, run};
+use generate::Draw;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+/// Cases in a test run: under a minute.
+const CASES: u64 = 150;
+/// A key that another one makes meaningless is taken away, so many times at most.
+const REPAIRS: usize = 12;
+/// Progress is reported every few hundred thousand events; longer runs than this many are stopped, and tell nothing but that they live.
+const PATIENCE: u32 = 8;
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{variable}: {text}")))
+}
+
+fn simulate(text: &str) -> Result<Outcome, RunError> {
+    let mut reports = 0;
+    run(text, "random.toml", &[], &mut |p| {
+        reports += u32::from(p.packet_hops > 0);
+        reports < PATIENCE
+    })
+}
+
+/// What became of a scenario, as a digest of its outcome.
+enum Fate {
+    Ran(u64),
+    Refused(String),
+    Stopped,
+}
+
+fn examine(text: &str) -> Fate {
+    let outcome = match simulate(text) {
+        Ok(outcome) => outcome,
+        Err(RunError::Scenario(diagnostic)) => return Fate::Refused(diagnostic.to_string()),
+        Err(RunError::Cancelled) => return Fate::Stopped,
+    };
+    for invariant in &outcome.invariants {
+        assert!(invariant.ok, "{}: {}", invariant.name, invariant.detail);
+    }
+    assert!(simulate(text).is_ok_and(|again| again == outcome), "two runs differ");
+    Fate::Ran(digest(&format!("{outcome:?}")))
+}
+
+/// Takes away keys that do not go together with others: the refusal names their lines.
+fn repair(text: &mut String) {
+    for _ in 0..REPAIRS {
+        let Err(diagnostic) = parse(text, "random.toml", &[]).and_then(|s| s.build()) else { return };
+        let mut lines: Vec<&str> = text.lines().collect();
+        let at = diagnostic.line as usize - 1;
+        if !lines.get(at).is_some_and(|line| line.contains('=')) {
+            return;
+        }
+        lines.remove(at);
+        *text = lines.join("\n") + "\n";
+    }
+}
+
+/// FNV-1a.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[test]
+fn random_scenarios_run_soundly_and_repeat() {
+    let (first, cases) = (number("FARLOOP_FUZZ_SEED", 1), number("FARLOOP_FUZZ_CASES", CASES));
+    let (mut ran, mut stopped, mut refused, mut digests) = (0, 0, Vec::new(), String::new());
+    for seed in first..first + cases {
+        let mut text = Draw::new(seed).scenario();
+        match catch_unwind(AssertUnwindSafe(|| {
+            repair(&mut text);
+            examine(&text)
+        })) {
+            Ok(Fate::Ran(digest)) => {
+                ran += 1;
+                digests += &format!("{seed} {digest:016x}\n");
+            }
+            Ok(Fate::Refused(message)) => refused.push(message),
+            Ok(Fate::Stopped) => stopped += 1,
+            Err(_) => panic!("repeat with FARLOOP_FUZZ_SEED={seed} FARLOOP_FUZZ_CASES=1:\n{text}"),
+        }
+    }
+    println!("{cases} scenarios from seed {first}: {ran} ran, {stopped} were stopped, {} were refused", refused.len());
+    if cases == 1 {
+        println!("{}", refused.join("\n"));
+    }
+    // A generator whose scenarios are refused would test nothing.
+    assert!(cases < 10 || ran * 10 > cases * 7, "too many were refused: {refused:#?}");
+    if let Some(file) = std::env::var_os("FARLOOP_FUZZ_DIGESTS").map(PathBuf::from) {
+        match std::fs::read_to_string(&file) {
+            Ok(known) => assert_eq!(known, digests, "what came out differs from {}", file.display()),
+            Err(_) => std::fs::write(&file, digests).expect("written"),
+        }
+    }
+}
