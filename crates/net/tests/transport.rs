@@ -281,3 +281,26 @@ fn a_pause_stops_its_own_class_only() {
     let [slow, fast] = rates([0, 0]);
     assert!((slow - 1.0).abs() < 0.01 && fast < 1.2, "{slow} and {fast} Gbps");
 }
+
+/// A packet of 60,038 B and a rest of 59,000: their sum is beyond 16 bits, as is a petabyte at 1 kbps beyond 64.
+#[test]
+fn sizes_near_the_largest_do_not_wrap() {
+    let end = (Rate::from_gbps(10), us(1));
+    let (nodes, links) = star(1, end, end, plain_switch());
+    let flows = vec![
+        flow(1, 2, Time::ZERO, Bytes::new(59_960 + 59_000)),
+        flow(1, 2, Time::ZERO + Delta::from_ms(1), Bytes::new(1_000_000_000_000_000)),
+    ];
+    let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
+    spec.transport.mtu = Bytes::new(60_000);
+    spec.end = Time::ZERO + Delta::from_ms(2);
+    let result = simulate(spec.clone()).expect("valid");
+    sound(&result);
+    // The first packet on two links of 10 Gbps (800 ps a byte), the second one behind it, and two delays.
+    let ideal = Delta::from_ps(800 * (60_038 + 60_038 + 59_078)) + us(2);
+    assert_eq!(result.flows[0].ideal, ideal);
+    assert_eq!(result.flows[0].received, Some(Time::ZERO + ideal));
+    spec.links.iter_mut().for_each(|link| link.rate = Rate::from_bps(1000));
+    let result = simulate(spec).expect("valid");
+    assert_eq!(result.flows[1].ideal, Delta::MAX);
+}

@@ -1,0 +1,126 @@
+//! Random scenarios, built and run: no panic, no overflow (tests check arithmetic and assertions), no broken invariant.
+//!
+//! What is drawn reaches the ends of what keys accept: rates from 1 kbps to 10 Tbps, MTUs from 64 B to 64 kB, sizes from a byte to a petabyte. The end
+//! of each run is chosen so that its hosts can send a few thousand packets.
+
+use farloop_net::Simulation;
+use farloop_scenario::parse;
+use proptest::prelude::*;
+use std::cell::Cell;
+
+const RATES: [u64; 8] =
+    [1_000, 1_000_000, 50_000_000, 1_000_000_000, 12_500_000_000, 100_000_000_000, 400_000_000_000, 10_000_000_000_000];
+const SIZES: [&str; 8] = ["1B", "1459B", "1461B", "64kB", "3MB", "10GB", "1000000GB", "none"];
+
+/// A choice among some words.
+fn one(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(words)
+}
+
+prop_compose! {
+    fn network()(
+        topology in one(&[
+            "topology = \"dumbbell\"\nintra_pairs = 2\ncross_pairs = 2",
+            "topology = \"three-racks\"\nhosts_per_rack = 2",
+            "topology = \"spine-leaf\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2",
+            "topology = \"fat-tree\"\npods = 2\ntors_per_pod = 1\naggs_per_pod = 2\ncores = 2\nhosts_per_tor = 2",
+        ]),
+        rate in prop::sample::select(&RATES[..]),
+        delay in one(&["0s", "1ns", "10us", "1ms", "30ms"]),
+        pfc in any::<bool>(), ecmp in one(&["flow", "packet"]), ecn in any::<bool>(), int in any::<bool>(),
+        buffer in one(&["300kB", "4MB", "1GB"]), kmin in one(&["1B", "30kB", "200kB"]),
+    ) -> (u64, String) {
+        let switch = format!(
+            "buffer = \"{buffer}\"\npfc = {pfc}\necmp = \"{ecmp}\"\necn = {ecn}\nint = {int}\nkmin = \"{kmin}\"\nkmax = \"200kB\""
+        );
+        (rate, format!("[network]\n{topology}\nrate = \"{rate}bps\"\nlink_delay = \"{delay}\"\n[switch]\n{switch}\n"))
+    }
+}
+
+prop_compose! {
+    fn transport()(
+        mtu in prop::sample::select(vec![64u64, 200, 576, 1500, 9000, 60_000, 65_497]),
+        tcp in any::<bool>(),
+        recovery in one(&["newreno", "sack", "rack"]),
+        handshake in any::<bool>(), delayed in any::<bool>(), persistent in any::<bool>(), offload in any::<bool>(),
+        noise in one(&["0s", "17us", "1s"]), priority in any::<bool>(), window in one(&["100kB", "1GB"]),
+        carriage in one(&["all", "three", "max_queue"]),
+    ) -> (u64, String) {
+        let mut text = format!("[transport]\nmtu = \"{mtu}B\"\ncontrol_priority = {priority}\nint_carriage = \"{carriage}\"\n");
+        if tcp {
+            let connections = if persistent { "persistent" } else { "per-flow" };
+            let delayed = if delayed { "40ms" } else { "none" };
+            text += &format!(
+                "kind = \"tcp\"\nrecovery = \"{recovery}\"\nhandshake = {handshake}\ndelayed_ack = \"{delayed}\"\n\
+                 connections = \"{connections}\"\nsegmentation_offload = {offload}\ndelay_noise_intra = \"{noise}\"\n\
+                 receive_window = \"{window}\"\n"
+            );
+        }
+        (mtu, text)
+    }
+}
+
+prop_compose! {
+    fn flows(end_ns: u64)(list in prop::collection::vec(
+        (0..3usize, 0..SIZES.len(), 0..100u64, any::<bool>(), 0..2u8, 1..4u32), 1..6,
+    )) -> String {
+        let pair = [("s1", "d1"), ("s1", "d1"), ("s2", "d2")];
+        list.iter().map(|(p, size, at, stops, class, count)| {
+            let start = end_ns / 100 * at;
+            let stop = if *stops { format!("stop = \"{}ns\"\n", start + end_ns / 7 + 1) } else { String::new() };
+            format!(
+                "[[flow]]\nfrom = \"{}\"\nto = \"{}\"\nsize = \"{}\"\nstart = \"{start}ns\"\n{stop}class = {class}\ncount = {count}\n",
+                pair[*p].0, pair[*p].1, SIZES[*size]
+            )
+        }).collect()
+    }
+}
+
+/// The hosts of the drawn topologies have different names.
+fn with_hosts(flows: &str, network: &str) -> String {
+    let names = match network {
+        n if n.contains("dumbbell") => return flows.to_string(),
+        n if n.contains("three-racks") => ["a1", "b1", "a2", "b2"],
+        _ => ["h1", "h3", "h2", "h4"],
+    };
+    let text = ["\"s1\"", "\"d1\"", "\"s2\"", "\"d2\""].iter().zip(names);
+    text.fold(flows.to_string(), |flows, (old, new)| flows.replace(old, &format!("\"{new}\"")))
+}
+
+fn scenario() -> impl Strategy<Value = String> {
+    let names: Vec<&'static str> = farloop_cc::all().into_iter().map(|info| info.name).collect();
+    (network(), transport(), prop::sample::select(names), any::<u32>(), 0..2u8)
+        .prop_flat_map(|((rate, network), (mtu, transport), name, seed, long)| {
+            // Four thousand packets of a host, up to five minutes.
+            let end_ns = (4_000 * 8 * mtu).saturating_mul(1_000_000_000) / rate * if long == 0 { 1 } else { 3 };
+            let end_ns = end_ns.clamp(1_000, 300_000_000_000);
+            flows(end_ns).prop_map(move |flows| {
+                let flows = with_hosts(&flows, &network);
+                format!("[run]\nduration = \"{end_ns}ns\"\nseed = {seed}\n{network}{transport}[algorithm]\nname = \"{name}\"\n{flows}")
+            })
+        })
+}
+
+#[test]
+fn random_scenarios_run_soundly() {
+    let (ran, refused) = (Cell::new(0), Cell::new(0));
+    let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let outcome = runner.run(&scenario(), |text| {
+        let Ok(built) = parse(&text, "random.toml", &[]).and_then(|s| s.build()) else {
+            refused.set(refused.get() + 1);
+            return Ok(());
+        };
+        let simulation = Simulation::new(built.spec.clone()).expect("what the scenario accepts can be simulated");
+        let result = simulation.run(&mut |_| true).expect("nobody stops it");
+        prop_assert_eq!(result.violation(), None, "{}", text);
+        farloop_scenario::tables::Names::of(&built).tables(&result);
+        ran.set(ran.get() + 1);
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+    // Many draws make no sense together, such as telemetry and spraying; enough do.
+    assert!(ran.get() > refused.get() / 2, "{} ran, {} were refused", ran.get(), refused.get());
+}
