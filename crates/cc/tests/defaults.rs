@@ -30,7 +30,8 @@ fn words(needs: Needs) -> String {
         (delivery_rate, "delivery_rate"),
     ]
     .iter()
-    .filter_map(|(needed, word)| needed.then(|| word.to_string()))
+    .filter(|(needed, _)| *needed)
+    .map(|(_, word)| word.to_string())
     .collect();
     if header_bytes > 0 {
         words.push(format!("{header_bytes} header bytes"));
