@@ -85,3 +85,18 @@ def _debug_library(root, cargo):
         [cargo, "metadata", "--no-deps", "--format-version=1"], cwd=root, check=True, capture_output=True, text=True
     )
     return next((Path(json.loads(metadata.stdout)["target_directory"]) / "debug").glob("lib_native.*[!d]"))
+
+
+def test_summary_and_pictures_are_the_same_bytes_and_the_rest_but_for_the_time_that_it_took(small, tmp_path):
+    runs = [farloop.run(small) for _ in range(2)]
+    first, second = (run.save(tmp_path / name) for run, name in zip(runs, "ab", strict=True))
+    same = ["summary.json", *(str(p.relative_to(first)) for p in first.glob("figures/*.png"))]
+    assert len(same) >= 4
+    for name in same:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    # Nothing but the wall time makes the others differ: given the same one, they are the same.
+    for run in runs:
+        run.info["wall_s"] = 1.0
+    third, fourth = (run.save(tmp_path / name) for run, name in zip(runs, "cd", strict=True))
+    for name in ("report.html", "manifest.json"):
+        assert (third / name).read_bytes() == (fourth / name).read_bytes(), name

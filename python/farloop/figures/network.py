@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from farloop.figures.text import plain
-from farloop.network import METRICS, Map, Metric, map_of
+from farloop.network import METRICS, Edge, Map, Metric, map_of
 from farloop.palette import HEAT, IDLE
 from farloop.results import Run
 from farloop.tables import Floats
@@ -58,11 +58,16 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
 def _draw(
     axis: Axes, drawn: Map, values: Floats, scale: Normalize, colours: LinearSegmentedColormap, *, names: bool
 ) -> None:
-    span = max(drawn.width / drawn.height, 1.0)
-    lines = [line for edge in drawn.edges for line in _lanes(drawn, edge.a, edge.b, drawn.bend(edge), span)]
+    figure = axis.get_figure(root=True)
+    grid = axis.get_subplotspec()
+    rows, columns = grid.get_gridspec().get_geometry() if grid else (1, 1)
+    width, height = figure.get_size_inches() if figure else (6.0, 3.0)
+    crowded = len(drawn.edges) > 750
+    inches = (width / columns, height / rows)
+    lines = [lane for edge in drawn.edges for lane in _lanes(drawn, edge, inches, 1.0 if crowded else 2.6)]
     shares = np.asarray(scale(values), dtype=np.float64)
     order = np.argsort(shares, kind="stable")
-    thin = 0.35 if len(lines) > 1500 else 0.7
+    thin = 0.35 if crowded else 0.7
     axis.add_collection(
         LineCollection(
             [lines[i] for i in order],
@@ -89,15 +94,14 @@ def _draw(
     axis.set_axis_off()
 
 
-def _lanes(drawn: Map, a: int, b: int, bend: float, span: float) -> list[Floats]:
-    """Both directions of a link as lines beside each other, each to the right of its way."""
-    start = np.array([drawn.places[a].x, drawn.places[a].y])
-    stop = np.array([drawn.places[b].x, drawn.places[b].y])
-    along = stop - start
-    # The drawing is stretched: a slot is `span` times as narrow as a row is high.
-    normal = np.array([-along[1] * span, along[0] / span])
-    length = float(np.hypot(along[0] / span, along[1])) or 1.0
-    aside = 0.022 * normal / length
+def _lanes(drawn: Map, edge: Edge, inches: tuple[float, float], apart: float) -> list[Floats]:
+    """Both directions of a link as lines beside each other, so many points apart, each to the right of its way."""
+    a, b, bend = drawn.places[edge.a], drawn.places[edge.b], drawn.bend(edge)
+    # A slot and a row in points: what is perpendicular and how far is seen on paper.
+    unit = np.array([72 * inches[0] / drawn.width, 72 * inches[1] / drawn.height])
+    start, along = np.array([a.x, a.y]), np.array([b.x - a.x, b.y - a.y])
+    seen = along * unit
+    aside = 0.5 * apart * np.array([-seen[1], seen[0]]) / (float(np.hypot(*seen)) or 1.0) / unit
     t = np.linspace(0.0, 1.0, CURVE_POINTS if bend else 2)[:, None]
     points = start + t * along - np.array([0.0, 4 * bend]) * t * (1 - t)
     return [points + aside, points - aside]

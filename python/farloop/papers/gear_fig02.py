@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid
+from farloop.figures.panels import grid, legend_below
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import throughput
@@ -75,7 +75,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     rates.set_xlabel("ECN threshold", fontsize=8)
     rates.set_ylabel("throughput (Mbps)", fontsize=8)
     delays.set_ylabel("99th percentile of the queueing delay (ms)", fontsize=8)
-    rates.legend(fontsize=7, loc="lower right")
+    legend_below(figure, [rates])
     rates.set_zorder(delays.get_zorder() + 1)
     rates.patch.set_visible(False)
     return {"fig02": figure}

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid
+from farloop.figures.panels import caption, grid
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.schedule import scheduled
@@ -61,7 +61,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.plot(times[last], queue[last] / 1e3, color=INTRA[0], linewidth=0.7)
         axis.axhline(_least_queue(run) / 1e3, color=CROSS[0], linewidth=0.7, linestyle="--")
         axis.set_ylim(bottom=0)
-        axis.set_title(f"{run.case or run.label} (utilisation {100 * _utilisation(run):.1f} %)", fontsize=8)
+        caption(axis, f"{run.case or run.label} (utilisation {100 * _utilisation(run):.1f} %)")
         axis.set_ylabel("queue (kB)", fontsize=7)
     return {"theorem1": figure}
 
