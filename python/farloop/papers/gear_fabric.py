@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid
+from farloop.figures.panels import grid, legend_below
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.gear_fig06 import (
@@ -235,7 +235,7 @@ def _slowdowns(table: Statistics) -> Figure:
             axis.bar(at, list(by_kind[kind].values()), width, color=colours[i % len(colours)], label=algorithm)
         axis.set_xticks(np.arange(3), ["avg", "p95", "p99"])
         axis.set_title(f"{kind} flows", fontsize=8)
-    figure.legend(*axes[0].get_legend_handles_labels(), fontsize=6, loc="outside lower center", ncols=len(table) or 1)
+    legend_below(figure, axes)
     axes[0].set_ylabel("slowdown", fontsize=8)
     return figure
 

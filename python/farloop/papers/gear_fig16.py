@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from farloop import metrics
-from farloop.figures.panels import grid, throughput_panels
+from farloop.figures.panels import grid, legend_below, throughput_panels
 from farloop.palette import CROSS, INTRA
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import both_started, by_algorithm, ratio, shares, spread, throughput
@@ -132,7 +132,7 @@ def _bars(shared: dict[str, list[Run]]) -> Figure:
         axes[0].bar(at + (i - 0.5) * 0.4, means, 0.4, yerr=errors, color=colour, label=flow, capsize=2)
     axes[0].set_xticks(at, list(shared))
     axes[0].set_ylabel("throughput (Gbps)", fontsize=8)
-    axes[0].legend(fontsize=7)
+    legend_below(figure, axes)
     return figure
 
 
