@@ -64,6 +64,14 @@ def test_the_flows_run(convert, tmp_path):
         ({"from": ["s1", "a,b"], "to": ["d1", "d1"]}, ["row 1", "column from", "comma"]),
         ({"from": ["#1", "s1"], "to": ["d1", "d1"]}, ["row 0", "column from", "#"]),
         ({"from": [1, 2], "to": ["d1", "d1"]}, ["row 0", "column from", "no text"]),
+        ({"from": ["s1", "a\0"], "to": ["d1", "d1"]}, ["row 1", "column from", "control character"]),
+        (
+            GOOD | {"start": pa.array([None, 1], pa.time64("ns"))},
+            ["row 1", "column start", "time64[ns]", "plain numbers"],
+        ),
+        (GOOD | {"start": pa.array([0, 2**62], pa.duration("s"))}, ["row 1", "column start", "duration[s]"]),
+        (GOOD | {"start": pa.array([0, 2**30], pa.date32())}, ["row", "column start"]),
+        (GOOD | {"x" * 100_000: ["", ""]}, ["column xxx", "(100000 characters): unknown"]),
     ],
 )
 def test_what_is_wrong_is_named(columns, named, convert):
@@ -71,6 +79,29 @@ def test_what_is_wrong_is_named(columns, named, convert):
         convert(columns)
     for text in ["flows.parquet", *named]:
         assert text in str(caught.value)
+
+
+def test_text_that_is_not_utf8_is_named(convert):
+    offsets, content = pa.py_buffer(b"\0\0\0\0\2\0\0\0\4\0\0\0"), pa.py_buffer(b"s1\xff\xfe")
+    latin = pa.Array.from_buffers(pa.string(), 2, [None, offsets, content])
+    with pytest.raises(farloop.FarloopError, match=r"flows\.parquet: row 1, column from: is not UTF-8"):
+        convert(GOOD | {"from": latin})
+
+
+def test_damaged_files_and_no_paths(tmp_path):
+    path = tmp_path / "flows.parquet"
+    pq.write_table(pa.table(GOOD), path)
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            farloop.flows_from_parquet(path)
+        except farloop.FarloopError as error:
+            assert "\n" not in str(error)
+            assert "flows.parquet" in str(error)
+    for wrong in ("nul\0", 5.5, None):
+        with pytest.raises(farloop.FarloopError, match="cannot be read|NUL"):
+            farloop.flows_from_parquet(wrong)
 
 
 def test_the_command(command):

@@ -6,13 +6,14 @@ import csv
 import difflib
 import io
 import math
+import os
 from os import PathLike
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, shown
 
 COLUMNS = (
     "name", "from", "to", "start", "stop", "size", "initial_rate", "initial_cwnd", "algorithm", "class", "count",
@@ -39,12 +40,17 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
         FarloopError: the file is no Parquet file, a column is not known or missing, or a value is not what its column needs; the text names
             row (from 0) and column.
     """
+    file, path = path, shown(path, 300)
     try:
-        table = pq.ParquetFile(path).read()
+        table = pq.ParquetFile(os.fspath(file)).read()
     except OSError as error:
-        raise FarloopError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise FarloopError(f"{path}: cannot be read: {shown(str(error.strerror or error).strip(), 300)}") from None
+    except (TypeError, ValueError) as error:
+        # Arrow's errors are ValueErrors, too, and so are null bytes in a path.
+        problem = "is not a Parquet file" if isinstance(error, pa.ArrowException) else "cannot be read"
+        raise FarloopError(f"{path}: {problem}: {shown(str(error).strip(), 300)}") from None
     except pa.ArrowException as error:
-        raise FarloopError(f"{path}: is not a Parquet file: {error}") from None
+        raise FarloopError(f"{path}: is not a Parquet file: {shown(str(error).strip(), 300)}") from None
     keys = [_key(path, name) for name in table.column_names]
     for key in keys:
         if keys.count(key) > 1:
@@ -53,7 +59,7 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
         if required not in keys:
             raise FarloopError(f"{path}: column {required}: missing; {_known()}")
     columns = [
-        [_cell(path, row, name, value) for row, value in enumerate(table[name].to_pylist())]
+        [_cell(path, row, name, value) for row, value in enumerate(_values(path, name, table.column(name)))]
         for name in table.column_names
     ]
     text = io.StringIO()
@@ -63,14 +69,34 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
     return text.getvalue()
 
 
+def _values(path: object, name: str, column: pa.ChunkedArray) -> list[Any]:
+    """What stands in a column, in Python's types."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException):
+        # Texts that are not UTF-8, and times that Python has no type for: find the first.
+        for row, scalar in enumerate(column):
+            try:
+                scalar.as_py()
+            except UnicodeDecodeError:
+                raise FarloopError(f"{path}: row {row}, column {name}: is not UTF-8 text") from None
+            except (ValueError, OverflowError, pa.ArrowException):
+                problem = f"is of the type {column.type}"
+                raise FarloopError(
+                    f"{path}: row {row}, column {name}: {problem}; expected texts or plain numbers"
+                ) from None
+        raise
+    return values
+
+
 def _key(path: object, name: str) -> str:
     if name in COLUMNS:
         return name
     if name in _WITH_UNIT:
         return _WITH_UNIT[name][0]
-    close = difflib.get_close_matches(name, [*COLUMNS, *_WITH_UNIT], n=1)
+    close = difflib.get_close_matches(name[:200], [*COLUMNS, *_WITH_UNIT], n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
-    raise FarloopError(f"{path}: column {name}: unknown; {_known()}{hint}")
+    raise FarloopError(f"{path}: column {shown(name)}: unknown; {_known()}{hint}")
 
 
 def _known() -> str:
@@ -80,7 +106,7 @@ def _known() -> str:
 def _cell(path: object, row: int, name: str, value: Any) -> str:
     if value is None:
         return ""
-    where = f"{path}: row {row}, column {name}: {value!r}"
+    where = f"{path}: row {row}, column {name}: {shown(repr(value))}"
     if name in _WITH_UNIT:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise FarloopError(f"{where} is no number; expected one, or null for the default")
@@ -95,9 +121,11 @@ def _cell(path: object, row: int, name: str, value: Any) -> str:
             other = next(column for column, (key, _) in _WITH_UNIT.items() if key == name)
             expected = f"a text with a unit, or numbers in a column such as {other}"
         raise FarloopError(f"{where} is no text; expected {expected}")
-    # Quoting is not part of the scenario's CSV, and no name or quantity has these.
-    if any(mark in value for mark in ',"\n\r') or value.lstrip().startswith("#"):
-        raise FarloopError(f"{where} has a comma, quote, line break or leading #; expected a plain text")
+    # No name or quantity has these.
+    if any(mark in value for mark in ',"') or not value.isprintable() or value.lstrip().startswith("#"):
+        raise FarloopError(
+            f"{where} has a comma, quote, line break, control character or leading #; expected a plain text"
+        )
     return value
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
 from farloop import _native, units
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, shown
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -68,27 +68,28 @@ def from_graphml(
     Raises:
         FarloopError: the file is no GraphML, or a node or edge is not what a network needs; the text names it and its attribute.
     """
-    graph = _read(path)
+    name = shown(path, 300)
+    graph = _read(path, name)
     nodes = {"kind": kind, "datacenter": datacenter}
     edges = {"rate": rate, "delay": delay, "loss": loss, "corruption": corruption}
     lines = [f"# Network of {json.dumps(str(path), ensure_ascii=False)}; add [run] and traffic."]
     lines += _left_out(graph)
     lines += ["", "[network]", 'topology = "links"']
-    for name, attributes in graph.nodes(data=True):
-        lines += ["", "[[node]]", *_node(path, graph, name, _with_defaults(attributes, nodes))]
+    for node, attributes in graph.nodes(data=True):
+        lines += ["", "[[node]]", *_node(name, graph, node, _with_defaults(attributes, nodes))]
     for a, b, attributes in graph.edges(data=True):
-        lines += ["", "[[link]]", *_link(path, a, b, _with_defaults(attributes, edges))]
+        lines += ["", "[[link]]", *_link(name, a, b, _with_defaults(attributes, edges))]
     text = "\n".join(lines) + "\n"
-    _check_network(path, graph)
-    _check_scenario(path, graph, text, kind or "host")
+    _check_network(name, graph)
+    _check_scenario(name, graph, text, kind or "host")
     return text
 
 
-def _read(path: str | PathLike[str]) -> nx.Graph:
+def _read(file: str | PathLike[str], path: str) -> nx.Graph:
     # Loading it takes longer than all the rest of farloop, and few need it.
     import networkx as nx
 
-    content = _content(path)
+    content = _content(file, path)
     _Outline(path).check(content)
     try:
         with warnings.catch_warnings():
@@ -97,7 +98,7 @@ def _read(path: str | PathLike[str]) -> nx.Graph:
             graph = nx.read_graphml(io.BytesIO(content))
     except Exception as error:
         # What a reader of foreign files meets: not only the exceptions that it documents.
-        raise FarloopError(f"{path}: is not valid GraphML: {error or type(error).__name__}") from None
+        raise FarloopError(f"{path}: is not valid GraphML: {shown(error, 300) or type(error).__name__}") from None
     if graph.is_directed():
         raise FarloopError(
             f'{path}: the graph is directed; links carry both directions: expected an undirected graph (edgedefault="undirected")'
@@ -110,15 +111,15 @@ def _read(path: str | PathLike[str]) -> nx.Graph:
     return graph
 
 
-def _content(path: str | PathLike[str]) -> bytes:
+def _content(file: str | PathLike[str], path: str) -> bytes:
     """What the file holds, unpacked."""
     try:
-        name = os.fspath(path)
+        name = os.fspath(file)
         with open(name, "rb") as raw:  # noqa: PTH123  also takes what is no path, and says so
             suffix = os.path.splitext(name)[1]  # noqa: PTH122
             unpack: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
-            with unpack.get(suffix, contextlib.nullcontext)(raw) as file:
-                content: bytes = file.read(LARGEST + 1)
+            with unpack.get(suffix, contextlib.nullcontext)(raw) as unpacked:
+                content: bytes = unpacked.read(LARGEST + 1)
     except OSError as error:
         raise FarloopError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (EOFError, zlib.error, ValueError, TypeError) as error:
@@ -157,9 +158,9 @@ class _Outline:
             unknown = next((name for name in (a, b) if name not in self._nodes), None)
             if unknown is not None:
                 close = difflib.get_close_matches(unknown[:200], self._nodes, n=1)
-                hint = f"; did you mean {_cut(close[0])}?" if close else ""
+                hint = f"; did you mean {shown(close[0])}?" if close else ""
                 raise FarloopError(
-                    f"{self._path}:{line}: edge {_edge(_cut(a), _cut(b))}: there is no node {_cut(unknown)}; "
+                    f"{self._path}:{line}: edge {_edge(shown(a), shown(b))}: there is no node {shown(unknown)}; "
                     f"expected the id of a node{hint}"
                 )
 
@@ -188,7 +189,7 @@ class _Outline:
                 self._fail("a node has no id; expected one")
             if name in self._nodes:
                 first = self._nodes[name]
-                self._fail(f"node {_cut(name)}: the id is used twice, first in line {first}; expected a unique one")
+                self._fail(f"node {shown(name)}: the id is used twice, first in line {first}; expected a unique one")
             self._nodes[name] = self._parser.CurrentLineNumber
         elif kind == "edge" and inside == "graph":
             self._data = set()
@@ -200,7 +201,7 @@ class _Outline:
             key = attributes.get("key", "")
             name = self._keys.get(key) or key
             if name in self._data:
-                self._fail(f"the {inside} has two values for {_cut(name)}; expected one")
+                self._fail(f"the {inside} has two values for {shown(name)}; expected one")
             self._data.add(name)
 
     def _end(self, _element: str) -> None:
@@ -214,7 +215,7 @@ def _with_defaults(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict
 
 
 def _node(path: object, graph: nx.Graph, name: str, attributes: dict[str, Any]) -> list[str]:
-    where = f"{path}: node {_cut(name)}"
+    where = f"{path}: node {shown(name)}"
     if not re.fullmatch(r"[\w-]+", name):
         raise FarloopError(f'{where}: the id cannot be a name; expected letters, digits, "_" and "-"')
     kind = "host" if attributes["kind"] is None else str(attributes["kind"])
@@ -222,7 +223,7 @@ def _node(path: object, graph: nx.Graph, name: str, attributes: dict[str, Any]) 
         close = difflib.get_close_matches(kind, KINDS, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise FarloopError(
-            f"{where}: kind: {_cut(repr(kind))} is not accepted; expected one of {', '.join(KINDS)}{hint}"
+            f"{where}: kind: {shown(repr(kind))} is not accepted; expected one of {', '.join(KINDS)}{hint}"
         )
     lines = [f'name = "{name}"', f'kind = "{kind}"']
     datacenter = attributes["datacenter"]
@@ -234,16 +235,16 @@ def _node(path: object, graph: nx.Graph, name: str, attributes: dict[str, Any]) 
             )
         return lines
     if not re.fullmatch(r"[0-9]+", str(datacenter)):
-        raise FarloopError(f"{where}: datacenter: {_cut(repr(datacenter))} is no whole number; expected 0, 1, …")
+        raise FarloopError(f"{where}: datacenter: {shown(repr(datacenter))} is no whole number; expected 0, 1, …")
     if len(str(datacenter)) > 9 or int(datacenter) > LAST_DATACENTER:
-        raise FarloopError(f"{where}: datacenter: {_cut(datacenter)} is too large; expected 0 to {LAST_DATACENTER}")
+        raise FarloopError(f"{where}: datacenter: {shown(datacenter)} is too large; expected 0 to {LAST_DATACENTER}")
     if kind == "host" and graph.degree(name) != 1:
         raise FarloopError(f"{where}: a host with {graph.degree(name)} links; expected exactly one, or another kind")
     return [*lines, f"datacenter = {int(datacenter)}"]
 
 
 def _link(path: object, a: str, b: str, attributes: dict[str, Any]) -> list[str]:
-    where = f"{path}: edge {_edge(_cut(a), _cut(b))}"
+    where = f"{path}: edge {_edge(shown(a), shown(b))}"
     if a == b:
         raise FarloopError(f"{where}: connects a node with itself; expected another node")
     lines = [f'a = "{a}"', f'b = "{b}"']
@@ -256,7 +257,7 @@ def _link(path: object, a: str, b: str, attributes: dict[str, Any]) -> list[str]
                 parse(str(value))
             except ValueError:
                 raise FarloopError(
-                    f"{where}: {name}: {_cut(repr(value))} is not accepted; expected {expected}"
+                    f"{where}: {name}: {shown(repr(value))} is not accepted; expected {expected}"
                 ) from None
             lines.append(f"{name} = {json.dumps(str(value), ensure_ascii=False)}")
         else:
@@ -270,7 +271,7 @@ def _probability(where: str, name: str, value: object) -> float:
     except ValueError:
         number = -1.0
     if not 0.0 <= number <= 1.0:
-        raise FarloopError(f"{where}: {name}: {_cut(repr(value))} is no probability; expected a number from 0 to 1")
+        raise FarloopError(f"{where}: {name}: {shown(repr(value))} is no probability; expected a number from 0 to 1")
     return number
 
 
@@ -294,7 +295,7 @@ def _check_network(path: object, graph: nx.Graph) -> None:
     for name in graph:
         if name not in reached:
             raise FarloopError(
-                f"{path}: no path leads from node {_cut(first)} to node {_cut(name)}; expected a connected graph"
+                f"{path}: no path leads from node {shown(first)} to node {shown(name)}; expected a connected graph"
             )
 
 
@@ -315,10 +316,3 @@ def _check_scenario(path: object, graph: nx.Graph, text: str, default: str) -> N
 
 def _edge(a: str, b: str) -> str:
     return f"{a}–{b}"
-
-
-def _cut(text: object, most: int = 80) -> str:
-    """What users wrote, for a message: on one line, and not at full length where that is megabytes."""
-    short = str(text)
-    short = short if len(short) <= most else f"{short[: most - 20]}… ({len(short)} characters)"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)

@@ -14,7 +14,7 @@ const MAX_CASES: usize = 1000;
 params! {
     /// `[figure]`: the figure of a paper that this scenario reproduces.
     pub struct Figure {
-        /// Identifier, such as "gear/fig09".
+        /// Identifier PAPER/FIGURE, such as "gear/fig09": letters, digits, "_" and "-".
         id: Option<String> = None;
         /// What the figure shows.
         title: String = String::new();
@@ -156,8 +156,8 @@ pub(crate) fn read_claims(root: &Section<'_>) -> Result<Vec<Claim>, Diagnostic> 
     let mut seen = HashSet::new();
     for (id, section) in root.sections("claim")? {
         let keys: ClaimKeys = section.read(&["id", "what"], &["paper", "tolerance"])?;
-        if id.trim().is_empty() || id.chars().count() > LONGEST_NAME {
-            let expected = format!("expected 1 to {LONGEST_NAME} characters");
+        if id.trim().is_empty() || id.chars().count() > LONGEST_NAME || id.contains(['\n', '\r', '\t']) {
+            let expected = format!("expected 1 to {LONGEST_NAME} characters on one line");
             return Err(section.diagnostic("id", format!("\"{id}\" cannot be an identifier"), expected));
         }
         if !seen.insert(id.clone()) {
