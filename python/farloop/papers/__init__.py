@@ -15,7 +15,7 @@ import importlib.util
 from collections.abc import Mapping
 from types import ModuleType
 
-from farloop.papers.claims import VERDICTS, Claim, Finding, Statement, Verdict, read_claims, reason
+from farloop.papers.claims import VERDICTS, Claim, Finding, Statement, UndecidedError, Verdict, read_claims, reason
 from farloop.papers.replication import replicated
 from farloop.papers.schedule import Need, own_scenario, placed, told
 from farloop.results import Comparison
@@ -82,6 +82,8 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     try:
         at_cases, changed = placed(comparison)
         found = replicated(at_cases, lambda runs: judge.judge(runs, {c.id: c for c in claims}))
+    except UndecidedError as error:
+        return nothing(str(error))
     except Exception as error:  # results stand, whatever is wrong with a judge
         return nothing(f"the judge failed: {reason(error)}")
     findings = {f.id: f for f in found}

@@ -232,12 +232,12 @@ class Judging:
 def near(
     claim: Claim, name: str, value: float, text: str, evidence: str = "", *, needs: tuple[Need, ...] = ()
 ) -> Statement:
-    """The statement that a measured number is within the tolerance of the published one."""
+    """The statement that a measured number is within the tolerance of the published one; undecided where there is no number (NaN)."""
     low, high = claim.range(name)
     said = f"{value:.3g}, accepted {low:.3g} to {high:.3g}"
     return Statement(
         text,
-        math.isfinite(value) and low <= value <= high,
+        None if math.isnan(value) else low <= value <= high,
         f"{said}; {evidence}" if evidence else said,
         number=True,
         needs=needs,

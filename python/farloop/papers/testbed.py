@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from farloop import metrics
 from farloop.palette import CROSS, INTRA
+from farloop.papers.claims import UndecidedError
 from farloop.results import Comparison, Run
 
 Floats = npt.NDArray[np.float64]
@@ -159,15 +160,27 @@ def named(comparison: Comparison, prefix: str) -> list[Run]:
     return [run for run in comparison.runs if run.case.startswith(prefix)]
 
 
+def recorded(run: Run) -> list[str]:
+    """The flows that have series.
+
+    Raises:
+        UndecidedError: there is none.
+    """
+    names = run.samples.objects("flow")
+    if not names:
+        raise UndecidedError("not recorded: series of flows")
+    return names
+
+
 def rates(run: Run, start: float, end: float = np.inf, flows: Sequence[str] | None = None) -> dict[str, float]:
     """Mean throughput of each recorded flow over (start, end]."""
-    names = run.samples.objects("flow") if flows is None else flows
+    names = recorded(run) if flows is None else flows
     return {f: metrics.mean(*run.samples.get(f"flow/{f}", "throughput"), start, end) for f in names}
 
 
 def round_trip(run: Run, start: float, flows: Sequence[str] | None = None) -> float:
     """Mean round-trip time of the recorded flows from `start` on: of each flow over time, then over flows."""
-    names = run.samples.objects("flow") if flows is None else flows
+    names = recorded(run) if flows is None else flows
     return float(np.mean([metrics.mean(*run.samples.get(f"flow/{f}", "rtt"), start) for f in names]))
 
 
