@@ -351,12 +351,21 @@ pub struct Needs {
     pub accurate_ecn: bool,
     /// The endpoint measures [`Ack::delivery`]; only TCP does.
     pub delivery_rate: bool,
+    /// It is paced packet by packet, also by hosts that hand their NICs chunks of packets.
+    pub even_pacing: bool,
 }
 
 impl Needs {
     /// Nothing.
-    pub const NONE: Needs =
-        Needs { ecn: false, int: false, header_bytes: 0, port_agent: false, accurate_ecn: false, delivery_rate: false };
+    pub const NONE: Needs = Needs {
+        ecn: false,
+        int: false,
+        header_bytes: 0,
+        port_agent: false,
+        accurate_ecn: false,
+        delivery_rate: false,
+        even_pacing: false,
+    };
 }
 
 /// A named variant of an algorithm: some parameters set differently from their defaults.

@@ -191,7 +191,7 @@ impl Simulation {
             }
             while let Some(slot) = self.hosts[host as usize].ready[class].pop_front() {
                 if !self.senders[slot].sendable() {
-                    self.senders[slot].place = Place::Blocked;
+                    self.block(slot);
                     continue;
                 }
                 if self.senders[slot].next_send() > self.now {
@@ -202,11 +202,19 @@ impl Simulation {
                 if self.senders[slot].sendable() {
                     self.put_back(host, slot);
                 } else {
-                    self.senders[slot].place = Place::Blocked;
+                    self.block(slot);
                 }
                 return;
             }
         }
+    }
+
+    /// A flow has nothing that it may send. What its chunk lacks will be another one.
+    #[inline]
+    fn block(&mut self, slot: u32) {
+        let sender = &mut self.senders[slot];
+        sender.place = Place::Blocked;
+        sender.chunk.left = 0;
     }
 
     /// Queues a flow that may send, now or at its pacing time.

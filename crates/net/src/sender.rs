@@ -16,7 +16,7 @@ use crate::flows::Outcome;
 use crate::packet::{CONTROL, DATA, MARKED, Packet, PacketKind};
 use crate::sim::Simulation;
 use crate::spec::TransportKind;
-use crate::tcp::TcpSender;
+use crate::tcp::{Chunk, TcpSender};
 use crate::timers::{TRANSPORT, TimerSlots};
 use farloop_cc::{Ack, AnySender, Control, Ctx, Effect, FlowInfo, Loss, LossKind, Sender, Sent, Signal};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -103,6 +103,7 @@ pub(crate) struct SenderState {
     control: Control,
     /// Pacing gap after a full packet at the current rate.
     gap: Delta,
+    pub chunk: Chunk,
     pub last_send: Time,
     pub last_wire: u16,
     pub timers: TimerSlots,
@@ -130,6 +131,7 @@ impl SenderState {
             endpoint: plan.endpoint,
             control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
             gap: Delta::ZERO,
+            chunk: Chunk::default(),
             last_send: Time::ZERO,
             last_wire: 0,
             timers: TimerSlots::default(),
@@ -150,6 +152,9 @@ impl SenderState {
         if control.pacing != self.control.pacing {
             let full = Bytes::new(u64::from(self.mss) + u64::from(self.overhead));
             self.gap = if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
+            if let Endpoint::Tcp(tcp) = &self.endpoint {
+                self.chunk.size = tcp.chunk(control.pacing, self.mss);
+            }
         }
         self.control = control;
     }
@@ -178,6 +183,13 @@ impl SenderState {
     pub fn next_send(&self) -> Time {
         if self.last_wire == 0 {
             return Time::ZERO;
+        }
+        if self.chunk.left > 0 {
+            return self.last_send;
+        }
+        if self.chunk.wire > 0 && self.control.pacing != Rate::MAX {
+            let wire = Bytes::new(u64::from(self.chunk.wire));
+            return self.chunk.began.saturating_add(self.control.pacing.time_to_send(wire));
         }
         let full = self.mss + self.overhead;
         if self.last_wire == full {
@@ -228,6 +240,7 @@ impl Simulation {
         sender.last_send = self.now;
         sender.last_wire = packet.wire;
         if packet.kind == PacketKind::Data {
+            sender.chunk.on_send(self.now, packet.wire);
             sender.outcome.packets += 1;
             sender.outcome.retransmitted += u64::from(again);
         }

@@ -307,7 +307,8 @@ impl Simulation {
             TransportKind::Tcp => {
                 let config = self.tcp_configs[spec.algorithm as usize].clone();
                 let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
-                let tcp = TcpSender::new(config, &self.transport.tcp, wire_per_payload);
+                let even = self.algorithms[spec.algorithm as usize].needs().even_pacing;
+                let tcp = TcpSender::new(config, &self.transport.tcp, wire_per_payload, even);
                 Endpoint::Tcp(Box::new(tcp))
             }
         };

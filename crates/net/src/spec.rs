@@ -308,6 +308,9 @@ pub struct TcpSpec {
     pub dsack: bool,
     /// A timeout forgets what was selectively acknowledged (RFC 2018 §8).
     pub forget_sack: bool,
+    /// Windows fall to the algorithm's with what is delivered while losses are repaired (RFC 6937), but not those of algorithms that
+    /// measure the delivery rate.
+    pub prr: bool,
     /// Spurious timeouts are detected by forward RTO recovery (RFC 5682).
     pub frto: bool,
     /// Tail loss probes (RFC 8985 §7); nothing without [`Recovery::Rack`].
@@ -354,6 +357,7 @@ impl Default for TcpSpec {
             timestamps: true,
             dsack: true,
             forget_sack: false,
+            prr: false,
             frto: true,
             tail_loss_probe: true,
             max_ack_delay: Delta::from_ms(200),

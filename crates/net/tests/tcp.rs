@@ -5,7 +5,7 @@ use common::*;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use proptest::prelude::*;
 
 const MODES: [Recovery; 3] = [Recovery::NewReno, Recovery::Sack, Recovery::Rack];
@@ -348,6 +348,32 @@ fn segmentation_offload_sends_chunks_back_to_back() {
     assert!(smooth <= 1 && (35..=44).contains(&bursty), "{smooth} {bursty}");
     // Waiting for whole chunks costs less than half.
     assert!(as_much * 2 > delivered && as_much < delivered, "{as_much} of {delivered}");
+}
+
+#[test]
+fn paced_flows_leave_in_chunks_but_gemini_packet_by_packet() {
+    // 100 Mbps on the wire out of 100 Gbps, into a link of 10 Gbps. 2^-10 s carry 11,588 B of payload: seven packets, of which the link sends
+    // not quite one while they arrive. Packet by packet, no two meet.
+    let peak = |name: &str, settings: &[(&str, Value)], cwnd, segmentation_offload| {
+        let mut spec = line(name, TcpSpec { segmentation_offload, ..tcp() }, Bytes::MAX);
+        spec.algorithms = vec![algorithm(name, settings)];
+        spec.links[1].delay = Delta::from_us(500);
+        spec.flows[0].initial_cwnd = cwnd;
+        spec.end = Time::ZERO + Delta::from_ms(50);
+        spec.record = RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![], ports: vec![(0, 2)] };
+        let result = run(&spec);
+        let settled = result.port_series.iter().filter(|s| s.time > Time::ZERO + Delta::from_ms(5));
+        let most = settled.map(|s| s.max_queue.get()).max().expect("samples") / PACKET;
+        (most, result.flows[0].delivered.get() as f64 * 8.0 / 0.05 / 1e6 * PACKET as f64 / MSS as f64)
+    };
+    let fixed = |offload| peak("fixed", &[("rate", Value::Text("100Mbps".into()))], None, offload);
+    let ((smooth, slow), (bursty, fast)) = (fixed(false), fixed(true));
+    assert!(smooth <= 1 && (5..=7).contains(&bursty), "{smooth} {bursty}");
+    assert!((slow - 100.0).abs() < 1.5 && (fast - 100.0).abs() < 1.5, "the rate holds: {slow} {fast} Mbps");
+    // GEMINI paces each packet (§III-B), here 1.25 windows of 44 packets per millisecond, whose chunks would have 44.
+    let still = [("h", Value::Float(0.0)), ("h_min", Value::Float(0.0))];
+    let (most, rate) = peak("gemini", &still, window(44), true);
+    assert!(most <= 1 && rate > 400.0, "{most} packets at {rate} Mbps");
 }
 
 #[test]

@@ -11,18 +11,20 @@ use std::sync::OnceLock;
 /// Parameters as scenarios set them, by algorithm or preset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AlgorithmSettings {
+    /// The hosts that `[transport] preset` names.
+    hosts: &'static str,
     /// In the order in which they were written.
     tables: Vec<(String, Vec<(String, Value)>)>,
 }
 
 impl AlgorithmSettings {
-    /// Reads all sub-tables of `[algorithm]`, whether or not their algorithms run.
-    pub fn read(root: &Section<'_>) -> Result<(AlgorithmKey, AlgorithmSettings), Diagnostic> {
+    /// Reads all sub-tables of `[algorithm]`, whether or not their algorithms run, on `hosts`.
+    pub fn read(root: &Section<'_>, hosts: &'static str) -> Result<(AlgorithmKey, AlgorithmSettings), Diagnostic> {
         let infos = farloop_cc::all();
         let section = root.section("algorithm")?;
         let names: Vec<&str> = infos.iter().map(|i| i.name).collect();
         let key: AlgorithmKey = section.read(&[], &names)?;
-        let mut settings = AlgorithmSettings::default();
+        let mut settings = AlgorithmSettings { hosts, tables: Vec::new() };
         // In the file's order, which `resolved()` keeps.
         let own_keys = AlgorithmKey::specs();
         for entry in section.table.iter().flat_map(|t| &t.0) {
@@ -41,18 +43,24 @@ impl AlgorithmSettings {
         self.tables.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The parameters of `name`: the base algorithm's defaults, its own table, what the preset sets, the preset's own table.
+    /// The parameters of `name`: the base algorithm's defaults, as its hosts have them, its own table, what the preset sets, the preset's
+    /// own table.
     /// `None` for an unknown name.
     pub fn params(&self, name: &str) -> Option<AnyParams> {
         let info = farloop_cc::all().into_iter().find(|i| i.name == name)?;
         match info.preset_of {
-            None => layered(name, &[self.table(name)]),
+            None => layered(name, &[&self.of_hosts(name), self.table(name)]),
             Some(base) => {
                 let preset = farloop_cc::preset_settings(name);
                 let preset: Vec<_> = preset.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-                layered(base, &[self.table(base), &preset, self.table(name)])
+                layered(base, &[&self.of_hosts(base), self.table(base), &preset, self.table(name)])
             }
         }
+    }
+
+    fn of_hosts(&self, base: &str) -> Vec<(String, Value)> {
+        let settings = farloop_cc::host_settings(base, self.hosts);
+        settings.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     }
 
     fn table(&self, name: &str) -> &[(String, Value)] {

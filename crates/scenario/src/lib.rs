@@ -17,6 +17,7 @@ mod build;
 mod document;
 mod flow_list;
 mod glob;
+mod hosts;
 mod network;
 mod random;
 mod reader;

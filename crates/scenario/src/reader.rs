@@ -77,8 +77,12 @@ impl<'d> Section<'d> {
 
     /// Reads the keys of `P`. `required` must be there; `elsewhere` are keys of the same table that are read on their own.
     pub fn read<P: Params>(&self, required: &[&str], elsewhere: &[&str]) -> Result<P, Diagnostic> {
+        self.read_onto(P::default(), required, elsewhere)
+    }
+
+    /// As [`Section::read`]; keys that are not written keep their values in `params`.
+    pub fn read_onto<P: Params>(&self, mut params: P, required: &[&str], elsewhere: &[&str]) -> Result<P, Diagnostic> {
         let specs = P::spec_table();
-        let mut params = P::default();
         self.check_keys(specs.iter().map(|s| s.name).chain(elsewhere.iter().copied()))?;
         for (spec, item) in self.written_values(specs) {
             // What must be there can be declared as optional, but "none" will not do.

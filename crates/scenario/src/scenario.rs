@@ -5,6 +5,7 @@ use crate::build::{self, Built};
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::figure::{self, Case, Claim, Figure, LocatedCase};
+use crate::hosts;
 use crate::network::{self, Network};
 use crate::reader::Section;
 use crate::run::RunError;
@@ -208,7 +209,7 @@ impl Scenario {
         let wan_switch = read_switch::<WanSwitch>(&root, "wan_switch", |s| (s.kmin, s.kmax))?;
         let switch_overrides = switch_override::read(&root)?;
         let (transport, endpoint) = transport::read(&root)?;
-        let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root)?;
+        let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root, hosts::name(endpoint.preset()))?;
         let algorithm_section = root.section("algorithm")?;
         let place =
             algorithm_section.table.and_then(|t| t.get("name")).map_or(algorithm_section.place, |e| e.item.place);

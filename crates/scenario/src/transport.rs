@@ -1,6 +1,7 @@
 //! `[transport]`: which kind of endpoints, and its keys.
 
 use crate::diagnostic::Diagnostic;
+use crate::hosts;
 use crate::network::{names, read_one, word};
 use crate::reader::Section;
 use crate::sections::*;
@@ -16,6 +17,14 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
+    /// Whose hosts TCP is as.
+    pub(crate) fn preset(&self) -> HostsChoice {
+        match self {
+            Endpoint::Rdma(_) => HostsChoice::None,
+            Endpoint::Tcp(keys) => keys.preset,
+        }
+    }
+
     /// Whether it is TCP.
     pub fn is_tcp(&self) -> bool {
         matches!(self, Endpoint::Tcp(_))
@@ -36,7 +45,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, Endpoint), Diagnost
     Ok(match kind {
         TransportChoice::Rdma => (common, Endpoint::Rdma(section.read(&[], &others)?)),
         TransportChoice::Tcp => {
-            let keys = section.read(&[], &others)?;
+            let TcpKeys { preset, .. } = section.read(&[], &others)?;
+            let keys = section.read_onto(hosts::keys(preset), &[], &others)?;
             check_tcp(&section, &keys)?;
             (common, Endpoint::Tcp(keys))
         }
@@ -94,12 +104,6 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
             keys.remember_ssthresh && persistent,
             "no connection ends and leaves a threshold with connections = \"persistent\"".to_string(),
             "connections = \"per-flow\", or remember_ssthresh = false",
-        ),
-        (
-            "segmentation_offload",
-            keys.segmentation_offload && keys.pacing == PacingChoice::Linux,
-            "chunks are for flows that are not paced, and pacing = \"linux\" paces all".to_string(),
-            "pacing = \"none\", or segmentation_offload = false",
         ),
         (
             "max_rto",
@@ -189,6 +193,7 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         timestamps: keys.timestamps,
         dsack: keys.dsack.unwrap_or(default.dsack),
         forget_sack: keys.forget_sack,
+        prr: keys.prr,
         frto: keys.frto,
         tail_loss_probe: keys.tail_loss_probe.unwrap_or(default.tail_loss_probe),
         max_ack_delay: keys.max_ack_delay.unwrap_or(default.max_ack_delay),

@@ -1,6 +1,6 @@
 //! The keys of `[transport]` with `kind = "tcp"`: each reaches the endpoints, and combinations without a meaning are refused.
 
-use farloop_net::spec::{Recovery, RtoFloor, TcpSpec};
+use farloop_net::spec::{LinuxPacing, Recovery, RtoFloor, TcpSpec};
 use farloop_scenario::{Diagnostic, parse};
 use farloop_units::Delta;
 
@@ -10,6 +10,54 @@ fn tcp(keys: &str) -> Result<TcpSpec, Diagnostic> {
         "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\n{keys}kind = \"tcp\"\n"
     );
     parse(&text, "tcp.toml", &[]).and_then(|s| s.build()).map(|built| built.spec.transport.tcp)
+}
+
+#[test]
+fn presets_are_defaults_that_each_key_can_override() {
+    let linux = || TcpSpec {
+        recovery: Recovery::Rack,
+        handshake: true,
+        delayed_ack: Some(Delta::from_ms(40)),
+        rto_floor: RtoFloor::Variance,
+        initial_cwnd: Some(10),
+        prr: true,
+        remember_ssthresh: true,
+        segmentation_offload: true,
+        ..TcpSpec::default()
+    };
+    let cases: &[(&str, TcpSpec)] = &[
+        ("preset = \"none\"\n", TcpSpec::default()),
+        ("preset = \"linux-4.9\"\n", linux()),
+        ("preset = \"linux-6\"\n", TcpSpec { remember_ssthresh: false, ..linux() }),
+        (
+            "handshake = false\npreset = \"linux-4.9\"\nmin_rto = \"10ms\"\nrecovery = \"sack\"\n",
+            TcpSpec { handshake: false, min_rto: Delta::from_ms(10), recovery: Recovery::Sack, ..linux() },
+        ),
+        (
+            "preset = \"linux-4.9\"\ndelayed_ack = \"none\"\nprr = false\n",
+            TcpSpec { delayed_ack: None, prr: false, ..linux() },
+        ),
+    ];
+    for (keys, expected) in cases {
+        assert_eq!(&tcp(keys).unwrap_or_else(|e| panic!("{keys}: {e}")), expected, "{keys}");
+    }
+}
+
+#[test]
+fn presets_reach_the_algorithms_below_what_the_scenario_sets() {
+    let param = |transport: &str, algorithm: &str, key: &str| {
+        let text = format!(
+            "algorithm.name = \"cubic-ecn\"\n{algorithm}run.duration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\nkind = \"tcp\"\n{transport}"
+        );
+        let resolved = parse(&text, "tcp.toml", &[]).expect("valid").resolved();
+        resolved["algorithm"]["cubic-ecn"][key].clone()
+    };
+    let old = "preset = \"linux-4.9\"\n";
+    assert_eq!(param("", "", "hystart"), "none");
+    assert_eq!(param(old, "", "hystart"), "linux-4.9");
+    assert_eq!(param("preset = \"linux-6\"\n", "", "hystart"), "linux-6");
+    assert_eq!((param(old, "", "alpha_one"), param(old, "", "ecn")), (false.into(), true.into()));
+    assert_eq!(param(old, "algorithm.cubic.hystart = \"rfc9406\"\n", "hystart"), "rfc9406");
 }
 
 #[test]
@@ -34,6 +82,15 @@ fn every_setting_of_recovery_and_timers_reaches_the_endpoints() {
         (
             "delay_noise_intra = \"17us\"\ndelay_noise_cross = \"58us\"\n",
             TcpSpec { delay_noise_intra: Delta::from_us(17), delay_noise_cross: Delta::from_us(58), ..default() },
+        ),
+        ("prr = true\n", TcpSpec { prr: true, ..default() }),
+        (
+            "pacing = \"linux\"\nsegmentation_offload = true\n",
+            TcpSpec {
+                pacing: Some(LinuxPacing { slow_start: 2.0, otherwise: 1.2 }),
+                segmentation_offload: true,
+                ..default()
+            },
         ),
         ("frto = false\n", TcpSpec { frto: false, ..default() }),
         ("recovery = \"rack\"\n", rack()),
@@ -135,12 +192,10 @@ fn what_makes_no_sense_is_refused() {
             &["tcp.toml:7: transport.max_rto: max_rto = \"500ms\" is below initial_rto = \"1s\""],
         ),
         (
-            "pacing = \"linux\"\nsegmentation_offload = true\n",
-            &[
-                "tcp.toml:8: transport.segmentation_offload: chunks are for flows that are not paced",
-                "or segmentation_offload = false",
-            ],
+            "preset = \"linux-4.8\"\n",
+            &["tcp.toml:7: transport.preset: \"linux-4.8\" is not accepted; did you mean \"linux-4.9\"", "\"linux-6\""],
         ),
+        ("preset = \"linux-6\"\nrecovery = \"newreno\"\nforget_sack = true\n", &["tcp.toml:9: transport.forget_sack:"]),
         // Keys of TCP alone.
         ("rto_cross = \"1ms\"\n", &["transport.rto_cross: is no key of kind \"tcp\"", "tail_loss_probe"]),
     ];

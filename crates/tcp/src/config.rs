@@ -70,6 +70,9 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Longest delay of an ACK that a tail-loss probe of a lone segment allows for (RFC 8985 §7.2: 200 ms unless known better).
     pub max_ack_delay: Delta,
+    /// Proportional rate reduction: while losses that ACKs revealed are repaired, the window falls to the algorithm's with what is delivered
+    /// (RFC 6937; Linux, `tcp_cwnd_reduction`). Otherwise the algorithm's window holds at once.
+    pub prr: bool,
     /// Detect spurious timeouts by forward RTO recovery (RFC 5682).
     pub frto: bool,
     /// A timeout forgets all selective acknowledgements (RFC 2018 §8). Otherwise, as in Linux, only if the first unacknowledged
@@ -102,6 +105,7 @@ impl Config {
             dsack: true,
             tail_loss_probe: true,
             max_ack_delay: Delta::from_ms(200),
+            prr: false,
             frto: true,
             forget_sack: false,
             max_retries: 15,

@@ -18,6 +18,7 @@
 pub mod config;
 mod delivery;
 mod ecn;
+mod prr;
 mod rack;
 mod reassembly;
 pub mod receiver;

@@ -18,6 +18,7 @@
 //! retransmissions.
 
 use crate::config::Recovery;
+use crate::prr::Prr;
 use crate::rack::{Probe, ProbeEnd};
 use crate::segment::Range;
 use crate::sender::{GiveUp, Outcome, Sender, State};
@@ -174,6 +175,7 @@ impl Sender {
 
     fn end_phase(&mut self) {
         self.state = State::Open;
+        self.prr = None;
         self.repair.force = false;
         self.repair.frto = Frto::Off;
         self.repair.dup_acks = 0;
@@ -254,6 +256,7 @@ impl Sender {
     fn enter_recovery(&mut self, out: &mut Outcome) {
         let in_flight = self.board.outstanding();
         self.state = State::Recovery;
+        self.prr = self.config.prr.then(|| Prr::new(self.cwnd));
         self.board.begin_recovery();
         let head_end = self.board.head().map_or(self.board.una(), |head| head.end);
         let repair = &mut self.repair;
@@ -318,6 +321,7 @@ impl Sender {
             self.repair.undo = Some(Undo { from: self.board.una(), first_again: None, copies: 0, in_flight });
         }
         self.state = State::Loss;
+        self.prr = None;
         let repair = &mut self.repair;
         // After renegeing, an ACK of the old data proves nothing; in a phase that goes on, neither (RFC 5682 §2.1 step 1).
         repair.frto = if self.config.frto && first && !reneged { Frto::Wait } else { Frto::Off };

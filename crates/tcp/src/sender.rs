@@ -12,6 +12,7 @@
 use crate::config::{Config, Ecn};
 use crate::delivery::DeliveryRate;
 use crate::ecn::Reaction;
+use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::recovery::{AckFacts, Repair};
 use crate::rto::RttEstimator;
@@ -123,7 +124,12 @@ pub struct Sender {
     pub(crate) rack: Rack,
     pub(crate) reaction: Reaction,
     pub(crate) rate: DeliveryRate,
+    /// The algorithm's window; what holds is [`Sender::window`].
     pub(crate) cwnd: u64,
+    /// The reduction going on, with [`Config::prr`].
+    pub(crate) prr: Option<Prr>,
+    /// What was ever found lost, before the ACK at hand.
+    pub(crate) lost_before: u64,
     /// Bytes that the application has written so far.
     pub(crate) limit: u64,
     pub(crate) closed: bool,
@@ -166,6 +172,8 @@ impl Sender {
             reaction: Reaction::default(),
             rate: DeliveryRate::default(),
             cwnd: 0,
+            prr: None,
+            lost_before: 0,
             limit: 0,
             closed: false,
             pushed: false,
@@ -247,6 +255,17 @@ impl Sender {
     /// The congestion window that holds from now on. As everywhere, a window below one segment lets one be in flight.
     pub fn set_cwnd(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.get();
+        if let Some(prr) = &mut self.prr {
+            prr.update(self.cwnd, self.board.pipe(), self.config.mss.get());
+        }
+    }
+
+    /// The window that holds: the algorithm's, or what proportional rate reduction makes of it.
+    pub(crate) fn window(&self) -> u64 {
+        match (&self.prr, self.state) {
+            (Some(prr), State::Recovery) => prr.window(),
+            _ => self.cwnd,
+        }
     }
 
     /// A segment arrived from the receiver.
@@ -388,7 +407,7 @@ impl Sender {
     /// Payload that congestion window and receiver allow beyond what is in flight.
     pub fn open_window(&self) -> u64 {
         let receiver = self.edge.saturating_sub(self.board.nxt());
-        self.cwnd.saturating_sub(self.board.pipe()).min(receiver)
+        self.window().saturating_sub(self.board.pipe()).min(receiver)
     }
 
     /// Where the sender stands.
@@ -486,6 +505,11 @@ impl Sender {
             duplicate: outstanding && segment.ack_seq == before && !edge_moved && segment.sack.is_empty(),
         };
         self.conclude(&facts, out);
+        let lost_before = self.lost_before;
+        self.lost_before = self.board.total_lost();
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(facts.tally.bytes, advanced && self.lost_before == lost_before);
+        }
         out.delivery = self.rate.on_ack(now, &facts.tally, self.board.total_lost(), self.rtt.min_rtt());
         out.in_recovery = self.state == State::Recovery;
         if self.board.outstanding() == 0 {

@@ -92,6 +92,9 @@ impl Sender {
         let snapshot = self.rate.on_send(now, false);
         self.board.send_again(now, what.begin, snapshot, self.config.recovery == Recovery::Rack);
         self.repair.on_again(now);
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(what.bytes());
+        }
         segment.seq = what.begin;
         segment.payload = what.bytes() as u32;
         segment.retransmission = true;
@@ -113,6 +116,9 @@ impl Sender {
     pub(crate) fn send_new(&mut self, now: Time, payload: u64, segment: &mut Segment) {
         let snapshot = self.rate.on_send(now, self.board.outstanding() == 0);
         self.board.send_new(now, payload, snapshot);
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(payload);
+        }
         segment.payload = payload as u32;
         segment.ect = self.config.ecn != Ecn::Off;
         segment.cwr = self.config.ecn == Ecn::Classic && self.reaction.confirm();
@@ -140,11 +146,11 @@ impl Sender {
 
     /// The window has room for a full segment.
     pub(crate) fn has_room(&self) -> bool {
-        self.board.pipe() + self.config.mss.get() <= self.cwnd
+        self.board.pipe() + self.config.mss.get() <= self.window()
     }
 
     pub(crate) fn fits(&self, payload: u64, free: bool, flight: u64) -> Option<u32> {
-        (free || flight == 0 || flight + payload <= self.cwnd).then_some(payload as u32)
+        (free || flight == 0 || flight + payload <= self.window()).then_some(payload as u32)
     }
 
     /// Payload of the next new segment, as far as the receiver allows (RFC 9293 §3.8.6.2.1; no Nagle).

@@ -1,6 +1,6 @@
 //! `cubic`: windows that grow as a cubic function of the time since the last loss.
 //!
-//! Source: RFC 9438; HyStart++ (an option): RFC 9406. Specification: `spec/cubic.md`.
+//! Source: RFC 9438; HyStart++ and the HyStart of Linux (options): RFC 9406, `hystart/linux.rs`. Specification: `spec/cubic.md`.
 //!
 //! The model:
 //! 1. At a loss the window that overflowed the path is remembered as W_max, and 0.7 of the flight remains.
@@ -15,10 +15,25 @@
 //!       +------------ Timeout ------------+---- FastRetransmit, mark: a new epoch -----+
 //! ```
 
+use super::hystart::linux::{Clock, LinuxHyStart};
 use super::hystart::{HyStart, Verdict};
 use super::window::Window;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
+
+farloop_units::choice! {
+    /// How slow start ends before a loss.
+    pub enum HyStartChoice {
+        /// It does not.
+        None = "none",
+        /// HyStart++.
+        Rfc9406 = "rfc9406",
+        /// HyStart of Linux 4.9.
+        Linux49 = "linux-4.9",
+        /// HyStart of Linux 5.16 and later.
+        Linux6 = "linux-6",
+    }
+}
 
 farloop_units::params! {
     /// Parameters of [`Cubic`].
@@ -33,8 +48,10 @@ farloop_units::params! {
         fast_convergence: bool = true;
         /// Answer an ECN mark as a loss, once per window of data (RFC 9438, §4.6). Without it packets are not ECN-capable.
         ecn: bool = false;
-        /// Leave the first slow start when the round-trip time grows (HyStart++, RFC 9406), not only at a loss.
-        hystart: bool = false;
+        /// Beyond the window of the last loss Reno's estimate grows by a whole segment per round trip (RFC 9438, §4.3). False: by α = 0.53 there, too, as in Linux (tcp_cubic.c, bictcp_update).
+        alpha_one: bool = true;
+        /// Leave slow start when the round-trip time grows, not only at a loss. "rfc9406": HyStart++, the first slow start only. "linux-4.9", "linux-6": HyStart of Linux (tcp_cubic.c, hystart_update), also by the length of trains of ACKs.
+        hystart: HyStartChoice = HyStartChoice::None;
     }
 }
 
@@ -51,6 +68,18 @@ impl Algorithm for Cubic {
         summary: "CUBIC that answers ECN marks as losses, as GEMINI compares with",
         settings: &[("ecn", "true")],
     }];
+    const HOSTS: &'static [Preset] = &[
+        Preset {
+            name: "linux-4.9",
+            summary: "CUBIC of Linux 4.9",
+            settings: &[("alpha_one", "false"), ("hystart", "linux-4.9")],
+        },
+        Preset {
+            name: "linux-6",
+            summary: "CUBIC of Linux 6",
+            settings: &[("alpha_one", "false"), ("hystart", "linux-6")],
+        },
+    ];
     type Params = CubicParams;
     type Sender = CubicSender;
     type Receiver = EchoReceiver;
@@ -91,6 +120,13 @@ struct Stage {
     cwnd_prior: f64,
 }
 
+/// What ends slow start before a loss. Boxed: used in slow start only, and by few.
+enum SlowStart {
+    Plain,
+    Rfc(Box<HyStart>),
+    Linux(Box<LinuxHyStart>),
+}
+
 /// The sender half of [`Cubic`].
 pub struct CubicSender {
     window: Window,
@@ -100,14 +136,15 @@ pub struct CubicSender {
     /// Since when the window has been unable to grow.
     stalled_since: Option<Time>,
     srtt: Delta,
-    /// Boxed: used in the first slow start only, and by few.
-    hystart: Option<Box<HyStart>>,
+    hystart: SlowStart,
     /// Marks are old news until an ACK goes beyond this offset.
     reduced_until: Bytes,
     c: f64,
     beta: f64,
     /// α_cubic.
     alpha: f64,
+    alpha_one: bool,
+    mss: f64,
     reno_friendly: bool,
     fast_convergence: bool,
     ecn: bool,
@@ -124,11 +161,18 @@ impl CubicSender {
             before: None,
             stalled_since: None,
             srtt: flow.base_rtt,
-            hystart: params.hystart.then(Box::default),
+            hystart: match params.hystart {
+                HyStartChoice::None => SlowStart::Plain,
+                HyStartChoice::Rfc9406 => SlowStart::Rfc(Box::default()),
+                HyStartChoice::Linux49 => SlowStart::Linux(Box::new(LinuxHyStart::new(Clock::Milliseconds))),
+                HyStartChoice::Linux6 => SlowStart::Linux(Box::new(LinuxHyStart::new(Clock::Microseconds))),
+            },
             reduced_until: Bytes::ZERO,
             c: params.c,
             beta: params.beta,
             alpha,
+            alpha_one: params.alpha_one,
+            mss: flow.mss.as_f64().max(1.0),
             reno_friendly: params.reno_friendly,
             fast_convergence: params.fast_convergence,
             ecn: params.ecn,
@@ -160,7 +204,7 @@ impl CubicSender {
         let t = now.since(epoch.start).as_secs_f64();
 
         // Eq. 4; beyond the window of the last loss Reno's own slope (§4.3).
-        let alpha = if epoch.w_est >= self.stage.cwnd_prior { 1.0 } else { self.alpha };
+        let alpha = if self.alpha_one && epoch.w_est >= self.stage.cwnd_prior { 1.0 } else { self.alpha };
         epoch.w_est += alpha * acked / cwnd;
 
         let grown = if self.reno_friendly && self.w_cubic(&epoch, t) < epoch.w_est {
@@ -174,9 +218,13 @@ impl CubicSender {
         self.stage.epoch = Some(epoch);
     }
 
-    fn grow_slow_start(&mut self, ack: &Ack<'_>) {
+    fn grow_slow_start(&mut self, now: Time, ack: &Ack<'_>) {
         let verdict = match &mut self.hystart {
-            Some(hystart) if self.window.in_initial_slow_start() => hystart.on_ack(ack),
+            SlowStart::Rfc(hystart) if self.window.in_initial_slow_start() => hystart.on_ack(ack),
+            SlowStart::Linux(hystart) => match hystart.on_ack(now, ack, self.window.segments(), self.mss) {
+                true => Verdict::Exit,
+                false => Verdict::Grow(1.0),
+            },
             _ => Verdict::Grow(1.0),
         };
         match verdict {
@@ -226,7 +274,7 @@ impl Sender for CubicSender {
         } else if !self.window.may_grow(ack) {
             self.stalled_since.get_or_insert(ctx.now());
         } else if self.window.in_slow_start() {
-            self.grow_slow_start(ack);
+            self.grow_slow_start(ctx.now(), ack);
             self.stalled_since = None;
         } else {
             self.grow(ctx.now(), ack);
@@ -244,6 +292,9 @@ impl Sender for CubicSender {
                 if self.window.segments() > 1.0 {
                     self.remember();
                     self.stage.w_max = 0.0;
+                }
+                if let SlowStart::Linux(hystart) = &mut self.hystart {
+                    hystart.reset();
                 }
                 self.window.timeout(loss, self.beta);
             }
@@ -351,6 +402,48 @@ mod tests {
     }
 
     #[test]
+    fn linux_keeps_its_slope_beyond_the_window_of_the_last_loss() {
+        let rtt = Delta::from_ms(1);
+        let slope = |alpha_one| {
+            let mut b = after_loss(20, rtt);
+            b.sender.alpha_one = alpha_one;
+            for _ in 0..30 {
+                round(&mut b, rtt);
+            }
+            let before = b.sender.window.segments();
+            assert!(before > 22.0);
+            round(&mut b, rtt);
+            b.sender.window.segments() - before
+        };
+        // α = 3·0.3/1.7 = 0.529, a little less since the window grows while its ACKs come in.
+        assert!((0.9..=1.0).contains(&slope(true)) && (0.5..0.53).contains(&slope(false)));
+    }
+
+    #[test]
+    fn a_train_of_acks_ends_slow_start_at_once_in_linux() {
+        let params = CubicParams { hystart: HyStartChoice::Linux6, ..CubicParams::default() };
+        let mut b = Bench::new(CubicSender::new(&params, &flow(true)));
+        let mut end = 0;
+        let mut trace = Vec::new();
+        // 50 ms; ACKs 100 µs apart: from 260 ACKs on a train lasts half of it.
+        for _ in 0..7 {
+            let window = b.sender.window.segments() as u64;
+            for _ in 0..window {
+                end += 1;
+                b.ack(&Ack { rtt: Some(Delta::from_ms(50)), ..ack(end, 1, window - 1) });
+                b.now += Delta::from_us(100);
+            }
+            b.now += Delta::from_us(50_000u64.saturating_sub(100 * window));
+            trace.push(b.sender.window.segments() as u64);
+        }
+        assert_eq!(trace[..5], [20, 40, 80, 160, 320]);
+        // In the window of 320 the ACK after (50 + 1 ms)/2: 320 + 256 and what congestion avoidance adds.
+        assert!((570..580).contains(&trace[5]), "{trace:?}");
+        assert!(!b.sender.window.in_slow_start());
+        assert!(trace[6] < trace[5] + 20, "{trace:?}");
+    }
+
+    #[test]
     fn a_loss_below_the_last_one_gives_up_more() {
         let mut b = after_loss(1000, Delta::from_ms(100));
         b.loss(LossKind::FastRetransmit, Bytes::new(1460 * 700), Bytes::new(1460 * 3000));
@@ -430,7 +523,7 @@ mod tests {
 
     #[test]
     fn hystart_ends_the_first_slow_start_without_a_loss() {
-        let params = CubicParams { hystart: true, ..CubicParams::default() };
+        let params = CubicParams { hystart: HyStartChoice::Rfc9406, ..CubicParams::default() };
         let mut b = Bench::new(CubicSender::new(&params, &flow(true)));
         let mut end = 0;
         let mut trace = Vec::new();

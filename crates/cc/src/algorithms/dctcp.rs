@@ -20,6 +20,16 @@ use super::window::Window;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
+farloop_units::choice! {
+    /// What a loss takes from the window.
+    pub enum LossCut {
+        /// Half.
+        Half = "half",
+        /// α/2, as a mark.
+        Alpha = "alpha",
+    }
+}
+
 farloop_units::params! {
     /// Parameters of [`Dctcp`].
     pub struct DctcpParams {
@@ -31,6 +41,8 @@ farloop_units::params! {
         slow_start: bool = false;
         /// Additive increase in segments per round trip.
         increase: f64 = 1.0, in 0.001 => 100_000.0;
+        /// What a loss takes from the window, and a timeout from the threshold. "half": as RFC 8257 (§3.5) and Linux since 5.1 (dctcp_react_to_loss). "alpha": α/2, as Linux before (dctcp_ssthresh).
+        loss_cut: LossCut = LossCut::Half;
         /// Multiply `increase` by min(`ai_scaling_cap`, base RTT / intra-datacenter RTT) for flows across datacenters (Gear §IV-A).
         ai_scaling: bool = false;
         /// Largest factor of `ai_scaling` (Gear §IV-A).
@@ -59,6 +71,14 @@ impl Algorithm for Dctcp {
         summary: "DCTCP with the additive increase of cross-datacenter flows scaled by their RTT, as Gear compares with",
         settings: &[("ai_scaling", "true")],
     }];
+    const HOSTS: &'static [Preset] = &[
+        Preset {
+            name: "linux-4.9",
+            summary: "DCTCP of Linux before 5.1",
+            settings: &[("slow_start", "true"), ("loss_cut", "alpha")],
+        },
+        Preset { name: "linux-6", summary: "DCTCP of Linux", settings: &[("slow_start", "true")] },
+    ];
     type Params = DctcpParams;
     type Sender = DctcpSender;
     type Receiver = EchoReceiver;
@@ -68,6 +88,7 @@ impl Algorithm for Dctcp {
         DctcpSender {
             window: if params.slow_start { Window::slow_start(flow) } else { Window::at_initial_rate(flow) },
             marks: MarkedFraction::new(params.g, params.initial_alpha),
+            loss_cut: params.loss_cut,
             increase: params.increase * increase_factor(params, flow),
             reduced_until: Bytes::ZERO,
             pacing_gain: params.pacing.then_some(params.pacing_gain),
@@ -130,6 +151,7 @@ impl MarkedFraction {
 pub struct DctcpSender {
     window: Window,
     marks: MarkedFraction,
+    loss_cut: LossCut,
     increase: f64,
     /// Marks are ignored until an ACK goes beyond this offset: they are of packets that left before the last cut.
     reduced_until: Bytes,
@@ -175,7 +197,11 @@ impl Sender for DctcpSender {
 
     fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
         // A window that lost a packet and met marks is cut once, for the loss (RFC 8257, §3.5).
-        if self.window.on_loss(loss, 0.5) {
+        let keep = match self.loss_cut {
+            LossCut::Half => 0.5,
+            LossCut::Alpha => 1.0 - self.marks.alpha() / 2.0,
+        };
+        if self.window.on_loss(loss, keep) {
             self.reduced_until = loss.snd_nxt;
         }
         self.hold_to_cap();
@@ -252,6 +278,21 @@ mod tests {
         trace.push(timeout.cwnd.as_f64() / 1460.0);
         // +1, +1, all marked with g = 1: halved, +1, halved, ignored, timeout.
         assert_eq!(trace, [11.0, 12.0, 6.0, 7.0, 3.0, 3.0, 1.0]);
+    }
+
+    #[test]
+    fn before_linux_5_1_a_loss_cut_as_a_mark() {
+        for (loss_cut, after) in [(LossCut::Half, 50.0), (LossCut::Alpha, 80.0)] {
+            let params = DctcpParams { loss_cut, initial_alpha: 0.4, ..DctcpParams::default() };
+            let mut b = sender(&params, 100);
+            let lost = b.loss(LossKind::FastRetransmit, Bytes::new(146_000), Bytes::new(146_000));
+            assert_eq!(lost.cwnd, Bytes::from_f64(1460.0 * after));
+            b.loss(LossKind::Timeout, Bytes::new(146_000), Bytes::new(146_000));
+            // A timeout: one segment, and the threshold by the same rule.
+            let keep = after / 100.0;
+            assert_eq!(b.sender.control().cwnd, Bytes::new(1460));
+            assert_eq!(b.sender.window.ssthresh(), Bytes::from_f64(1460.0 * after * keep));
+        }
     }
 
     #[test]

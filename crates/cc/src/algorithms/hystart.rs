@@ -8,6 +8,8 @@
 //!       +--- least RTT of a round below that of the entry --------+              +-- 5 rounds --> congestion avoidance
 //! ```
 
+pub mod linux;
+
 use crate::api::Ack;
 use farloop_units::{Bytes, Delta};
 

@@ -9,6 +9,7 @@ mod receiver;
 mod sender;
 mod wire;
 
+pub(crate) use offload::Chunk;
 pub(crate) use receiver::TcpReceiver;
 pub(crate) use sender::TcpSender;
 
@@ -36,6 +37,7 @@ pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Confi
         timestamps,
         dsack,
         forget_sack,
+        prr,
         frto,
         tail_loss_probe,
         max_ack_delay,
@@ -72,6 +74,8 @@ pub(crate) fn config(transport: &TransportSpec, needs: Needs, mss: u16) -> Confi
         dsack,
         tail_loss_probe,
         max_ack_delay,
+        // Who sets windows by the delivery rate reduces them itself (Linux: `cong_control`).
+        prr: prr && !needs.delivery_rate,
         frto,
         forget_sack,
         max_retries,

@@ -4,6 +4,9 @@
 //! at least two segments and at most 64 kB. When an ACK opens the window by less, the host waits for the next one, so that a flow
 //! whose ACKs would clock out two packets each sends a dozen at a time.
 //!
+//! A paced flow sends a chunk at a time, too, and the next one when the pacing rate has carried it (`fq`, or the socket's own timer:
+//! `tcp_update_skb_after_send`); only algorithms that ask for it (`Needs::even_pacing`) are paced packet by packet.
+//!
 //! It does not wait if a third of the window is free, if the last segment left in an earlier tick of the kernel's clock, if all that is left to
 //! send may go, or while losses are repaired. Not followed: Linux does not wait either while the oldest segment in flight is younger
 //! than half a round-trip time.
@@ -49,8 +52,39 @@ impl Opening {
 
     /// Payload of a full chunk.
     fn chunk(&self) -> u64 {
-        let in_a_millisecond = self.rate.as_bps() / 8 / 1024;
-        (in_a_millisecond.min(LARGEST) / self.mss).max(FEWEST) * self.mss
+        segments(self.rate, self.mss) * self.mss
+    }
+}
+
+/// Segments of `mss` bytes in a full chunk at a rate of payload.
+pub(crate) fn segments(rate: Rate, mss: u64) -> u64 {
+    let in_a_millisecond = rate.as_bps() / 8 / 1024;
+    (in_a_millisecond.min(LARGEST) / mss).max(FEWEST)
+}
+
+/// The chunk that a paced flow is sending.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Chunk {
+    /// Packets of a full one; zero for flows that are not paced, or packet by packet.
+    pub size: u16,
+    /// Packets that it still lacks: they leave at once.
+    pub left: u16,
+    /// What has left of it, in bytes on the wire, and since when.
+    pub wire: u32,
+    pub began: Time,
+}
+
+impl Chunk {
+    /// A packet of `wire` bytes leaves.
+    pub fn on_send(&mut self, now: Time, wire: u16) {
+        if self.size == 0 {
+            (self.left, self.wire) = (0, 0);
+        } else if self.left > 0 {
+            self.left -= 1;
+            self.wire += u32::from(wire);
+        } else {
+            (self.left, self.wire, self.began) = (self.size - 1, u32::from(wire), now);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sending half: between the TCP endpoint, the algorithm and the NIC.
 
-use super::offload::Opening;
+use super::offload::{self, Opening};
 use super::wire;
 use crate::packet::{MARKED, Packet, PacketKind};
 use crate::sender::{Endpoint, SenderState};
@@ -21,17 +21,19 @@ pub(crate) struct TcpSender {
     pacing: Option<LinuxPacing>,
     /// Bytes on the wire for each byte of payload.
     wire_per_payload: f64,
+    /// Paced packet by packet, whatever the NIC can.
+    even: bool,
     /// With segmentation offload: payload that may leave before the next ACK.
     allowance: Option<u64>,
 }
 
 impl TcpSender {
     /// A connection that is not open yet.
-    pub fn new(config: Arc<Config>, spec: &TcpSpec, wire_per_payload: f64) -> TcpSender {
+    pub fn new(config: Arc<Config>, spec: &TcpSpec, wire_per_payload: f64, even: bool) -> TcpSender {
         let (window, timestamps) = (config.receive_window.get(), config.timestamps);
         let inner = farloop_tcp::Sender::new(config);
         let allowance = spec.segmentation_offload.then_some(u64::MAX);
-        TcpSender { inner, window, timestamps, pacing: spec.pacing, wire_per_payload, allowance }
+        TcpSender { inner, window, timestamps, pacing: spec.pacing, wire_per_payload, even, allowance }
     }
 
     /// Whether there is something to send now.
@@ -40,16 +42,27 @@ impl TcpSender {
         self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
     }
 
+    /// Packets in a chunk of a flow that is paced at `pacing`; zero for packet by packet.
+    pub fn chunk(&self, pacing: Rate, mss: u16) -> u16 {
+        if self.allowance.is_none() || self.even || pacing == Rate::MAX {
+            return 0;
+        }
+        offload::segments(Rate::from_f64(pacing.as_f64() / self.wire_per_payload), u64::from(mss)) as u16
+    }
+
     /// What segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or repair losses.
     pub fn offload(&mut self, now: Time, last_send: Time, control: Control, ssthresh: Option<Bytes>, mss: u16) {
         let Some(before) = self.allowance else { return };
         let inner = &self.inner;
-        let whole = control.pacing != Rate::MAX || inner.state() != State::Open || inner.srtt().is_none();
+        let whole =
+            (self.even && control.pacing != Rate::MAX) || inner.state() != State::Open || inner.srtt().is_none();
         let allowance = if whole {
             u64::MAX
         } else {
-            let gain = self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh);
-            let wire = self.paced(control.cwnd, gain);
+            let wire = match control.pacing {
+                Rate::MAX => self.paced(control.cwnd, self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh)),
+                paced => paced,
+            };
             let free = inner.open_window();
             // What is with the NIC already leaves as it is.
             let granted = if before == u64::MAX { 0 } else { before.min(free) };

@@ -90,6 +90,18 @@ choice! {
 }
 
 choice! {
+    /// Whose hosts.
+    pub enum HostsChoice {
+        /// Nobody's: the defaults below.
+        None = "none",
+        /// Linux 4.9.
+        Linux49 = "linux-4.9",
+        /// Linux 6.
+        Linux6 = "linux-6",
+    }
+}
+
+choice! {
     /// Whether TCP paces algorithms that give no rate.
     pub enum PacingChoice {
         /// No: bursts as the window allows.
@@ -112,6 +124,8 @@ choice! {
 params! {
     /// `[transport]` with `kind = "tcp"`.
     pub struct TcpKeys {
+        /// Hosts as a Linux version has them: other defaults for the keys below, and for parameters of algorithms; each can still be set. "none": the defaults as they stand here.
+        preset: HostsChoice = HostsChoice::None;
         /// How losses are found and repaired. "newreno": duplicate ACKs and partial ACKs (RFC 6582). "sack": selective acknowledgements (RFC 6675). "rack": by time, with tail loss probes (RFC 8985).
         recovery: RecoveryChoice = RecoveryChoice::Sack;
         /// Flows begin with SYN and SYN-ACK; otherwise connections are open, and their round-trip time is known, when flows start.
@@ -146,6 +160,8 @@ params! {
         dsack: Option<bool> = None;
         /// A timeout forgets all selective acknowledgements (RFC 2018, §8), so that everything is sent again; not with recovery = "newreno". Otherwise, as in Linux, they are kept.
         forget_sack: bool = false;
+        /// Proportional rate reduction (RFC 6937; Linux, tcp_cwnd_reduction): while losses are repaired the window falls to the algorithm's with what is delivered; otherwise at once. Not for algorithms that set their window by the delivery rate (bbr).
+        prr: bool = false;
         /// Detect unnecessary timeouts by forward RTO recovery (F-RTO, RFC 5682).
         frto: bool = true;
         /// With recovery = "rack": probe with a packet when ACKs stay away, long before the timeout (RFC 8985, §7); "none" for true.
@@ -166,7 +182,7 @@ params! {
         delay_noise_cross: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// A flow starts with the slow start threshold that the last one between the same hosts left, as hosts that keep metrics of their routes have it (Linux, tcp_no_metrics_save = 0).
         remember_ssthresh: bool = false;
-        /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer). Not for flows that are paced.
+        /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer); flows that are paced send chunk by chunk, but gemini packet by packet, as its paper says.
         segmentation_offload: bool = false;
         /// "per-flow": each flow has a connection of its own. "persistent": a flow takes the idle connection between its hosts that was opened first, with the state that earlier flows left, and opens one where all are busy; flows share connections if they agree in algorithm, class, initial_rate and initial_cwnd.
         connections: ConnectionsChoice = ConnectionsChoice::PerFlow;

@@ -268,6 +268,7 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
         "timestamps" => config.timestamps = switch(value)?,
         "dsack" => config.dsack = switch(value)?,
         "tail_loss_probe" => config.tail_loss_probe = switch(value)?,
+        "prr" => config.prr = switch(value)?,
         "frto" => config.frto = switch(value)?,
         "forget_sack" => config.forget_sack = switch(value)?,
         _ => return Err(format!("unknown setting \"{key}\"")),

@@ -69,12 +69,17 @@ impl Algorithm for Gemini {
     const SUMMARY: &'static str =
         "GEMINI: ECN for datacenter congestion, delay for WAN congestion, cuts modulated by RTT";
     const SOURCE: &'static str = "Zeng et al., Congestion Control for Cross-Datacenter Networks, IEEE/ACM ToN 2022";
-    const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, ..Needs::NONE };
+    // "Evenly paces each packet" (GEMINI §III-B).
+    const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, even_pacing: true, ..Needs::NONE };
     const PRESETS: &'static [Preset] = &[Preset {
         name: "gemini-gear",
         summary: "GEMINI as Gear compares with at 100 Gbps: F at least 0.05, H = 3e-7, h unbounded",
         settings: &[("f_min", "0.05"), ("h", "3e-7"), ("h_min", "none"), ("h_max", "none")],
     }];
+    const HOSTS: &'static [Preset] = &[
+        Preset { name: "linux-4.9", summary: "GEMINI as TCP starts", settings: &[("slow_start", "true")] },
+        Preset { name: "linux-6", summary: "GEMINI as TCP starts", settings: &[("slow_start", "true")] },
+    ];
     type Params = GeminiParams;
     type Sender = GeminiSender;
     type Receiver = EchoReceiver;

@@ -1,0 +1,109 @@
+//! `[transport] preset`: TCP as the hosts of a Linux version have it, key by key.
+//!
+//! Where a key is the same in both versions and equal to the default it is named all the same: defaults may move, presets must not.
+
+use crate::sections::{ConnectionsChoice, HostsChoice, PacingChoice, RecoveryChoice, RtoFloorChoice, TcpKeys};
+use farloop_units::{Bytes, Delta};
+
+/// The keys of a preset; the defaults for none. Functions and files are those of Linux's `net/ipv4`.
+pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
+    let linux = |preset| TcpKeys {
+        preset,
+        // tcp_sack = 1, tcp_recovery = 1. 4.9 marks losses by duplicate SACKs and by RACK (`tcp_rack_mark_lost`), without RACK's timer for reordering,
+        // which has no part where nothing is reordered.
+        recovery: RecoveryChoice::Rack,
+        handshake: true,                           // tcp_connect
+        delayed_ack: Some(Delta::from_ms(40)), // TCP_DELACK_MIN (include/net/tcp.h); not its quick ACKs, `tcp_enter_quickack_mode`
+        ack_every: 2,                          // __tcp_ack_snd_check
+        min_rto: Delta::from_ms(200),          // TCP_RTO_MIN
+        rto_floor: RtoFloorChoice::Variance,   // tcp_rtt_estimator: mdev_max and rttvar are at least tcp_rto_min
+        max_rto: Delta::from_secs(120),        // TCP_RTO_MAX
+        initial_rto: Delta::from_secs(1),      // TCP_TIMEOUT_INIT
+        max_retries: 15,                       // TCP_RETR2, tcp_retries2
+        syn_retries: None,                     // TCP_SYN_RETRIES: 6
+        initial_cwnd: Some(10),                // TCP_INIT_CWND
+        receive_window: Bytes::new(1_000_000_000), // not its own: no figure is limited by it
+        limited_transmit: true,                // tcp_limited_transmit: new data in the state Disorder
+        dup_ack_threshold: 3,                  // tcp_reordering
+        timestamps: true,                      // tcp_timestamps
+        dsack: None,                           // tcp_dsack: on
+        forget_sack: false,                    // tcp_enter_loss: only where the receiver has reneged
+        prr: true,                             // tcp_cwnd_reduction
+        frto: true,                            // tcp_frto, tcp_process_loss
+        tail_loss_probe: None,                 // tcp_early_retrans, tcp_schedule_loss_probe: on
+        max_ack_delay: None,                   // TCP_DELACK_MAX in tcp_schedule_loss_probe: 200 ms
+        pacing: PacingChoice::None,            // SK_PACING_NONE unless fq is set up or the algorithm paces
+        pacing_gain_slow_start: 2.0,           // tcp_pacing_ss_ratio
+        pacing_gain: 1.2,                      // tcp_pacing_ca_ratio
+        rtt_noise: Delta::ZERO,                // the machine's, not the kernel's
+        remember_ssthresh: true,               // tcp_no_metrics_save = 0: tcp_update_metrics, tcp_init_metrics
+        segmentation_offload: true,            // tcp_tso_autosize, tcp_tso_should_defer
+        connections: ConnectionsChoice::PerFlow, // the application's
+        slow_start_after_idle: None,           // tcp_slow_start_after_idle: on
+    };
+    match preset {
+        HostsChoice::None => TcpKeys::default(),
+        HostsChoice::Linux49 => linux(preset),
+        // Thresholds are no longer kept since 5.6 (tcp_no_ssthresh_metrics_save = 1).
+        HostsChoice::Linux6 => TcpKeys { remember_ssthresh: false, ..linux(preset) },
+    }
+}
+
+/// What `[algorithm]` has for the hosts of a preset; see [`farloop_cc::host_settings`].
+pub(crate) fn name(preset: HostsChoice) -> &'static str {
+    match preset {
+        HostsChoice::None => "",
+        HostsChoice::Linux49 => "linux-4.9",
+        HostsChoice::Linux6 => "linux-6",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farloop_units::{Params, Value};
+
+    /// What a preset changes, as the file would have it.
+    fn changes(preset: HostsChoice) -> Vec<(String, Option<Value>)> {
+        let (own, default) = (keys(preset), TcpKeys::default());
+        let names = TcpKeys::specs().into_iter().map(|s| s.name);
+        names.filter(|n| own.get(n) != default.get(n)).map(|n| (n.to_string(), own.get(n).flatten())).collect()
+    }
+
+    #[test]
+    fn presets_change_what_their_kernels_have() {
+        let text = |t: &str| Some(Value::Text(t.into()));
+        let linux = |name, remember| {
+            let mut all = vec![
+                ("preset", text(name)),
+                ("recovery", text("rack")),
+                ("handshake", Some(Value::Bool(true))),
+                ("delayed_ack", text("40ms")),
+                ("rto_floor", text("variance")),
+                ("initial_cwnd", Some(Value::Int(10))),
+                ("prr", Some(Value::Bool(true))),
+            ];
+            if remember {
+                all.push(("remember_ssthresh", Some(Value::Bool(true))));
+            }
+            all.push(("segmentation_offload", Some(Value::Bool(true))));
+            all.into_iter().map(|(key, value)| (key.to_string(), value)).collect::<Vec<_>>()
+        };
+        assert_eq!(changes(HostsChoice::None), []);
+        assert_eq!(changes(HostsChoice::Linux49), linux("linux-4.9", true));
+        assert_eq!(changes(HostsChoice::Linux6), linux("linux-6", false));
+    }
+
+    /// Defaults may move; presets must not: what they set, against the values that the kernel's headers name.
+    #[test]
+    fn presets_pin_the_kernels_constants() {
+        for preset in [HostsChoice::Linux49, HostsChoice::Linux6] {
+            let k = keys(preset);
+            assert_eq!((k.min_rto, k.max_rto), (Delta::from_ms(200), Delta::from_secs(120)));
+            assert_eq!((k.initial_rto, k.max_retries, k.dup_ack_threshold), (Delta::from_secs(1), 15, 3));
+            assert_eq!((k.ack_every, k.limited_transmit, k.timestamps, k.frto), (2, true, true, true));
+            assert_eq!((k.pacing, k.pacing_gain_slow_start, k.pacing_gain), (PacingChoice::None, 2.0, 1.2));
+            assert_eq!((k.forget_sack, k.rtt_noise, k.dsack), (false, Delta::ZERO, None));
+        }
+    }
+}
