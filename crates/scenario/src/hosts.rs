@@ -23,7 +23,7 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         syn_retries: None,                     // TCP_SYN_RETRIES: 6
         initial_cwnd: Some(10),                // TCP_INIT_CWND
         receive_window: Bytes::new(1_000_000_000), // not its own: no figure is limited by it
-        limited_transmit: true,                // tcp_limited_transmit: new data in the state Disorder
+        limited_transmit: true,                // tcp_packets_in_flight: what is sacked makes room
         dup_ack_threshold: 3,                  // tcp_reordering
         timestamps: true,                      // tcp_timestamps
         dsack: None,                           // tcp_dsack: on
@@ -36,10 +36,12 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         pacing_gain_slow_start: 2.0,           // tcp_pacing_ss_ratio
         pacing_gain: 1.2,                      // tcp_pacing_ca_ratio
         rtt_noise: Delta::ZERO,                // the machine's, not the kernel's
-        remember_ssthresh: true,               // tcp_no_metrics_save = 0: tcp_update_metrics, tcp_init_metrics
-        segmentation_offload: true,            // tcp_tso_autosize, tcp_tso_should_defer
+        delay_noise_intra: Delta::ZERO,
+        delay_noise_cross: Delta::ZERO,
+        remember_ssthresh: true, // tcp_no_metrics_save = 0: tcp_update_metrics, tcp_init_metrics
+        segmentation_offload: true, // tcp_tso_autosize, tcp_tso_should_defer
         connections: ConnectionsChoice::PerFlow, // the application's
-        slow_start_after_idle: None,           // tcp_slow_start_after_idle: on
+        slow_start_after_idle: None, // tcp_slow_start_after_idle: on
     };
     match preset {
         HostsChoice::None => TcpKeys::default(),
