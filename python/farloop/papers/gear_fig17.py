@@ -11,6 +11,7 @@ from farloop.figures.panels import throughput_panels
 from farloop.papers.claims import Claim, Finding, Judging
 from farloop.papers.measure import lasting, throughput
 from farloop.papers.schedule import scheduled
+from farloop.papers.traffic import paused
 from farloop.results import Comparison, Run
 
 RACK_A = ("intra-a1", "intra-a2", "cross-a1", "cross-a2")
@@ -52,8 +53,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         told = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
         return index >= FAIR, told
 
-    def paused(run: Run) -> tuple[bool, str]:
-        total = run.summary["pfc"]["paused"]
+    def pressed(run: Run) -> tuple[bool, str]:
+        total = paused(run)
         return total > 0, f"ports were paused for {total:.3g} s in total"
 
     def starved(run: Run) -> tuple[bool, str]:
@@ -66,7 +67,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order(text, gear, lambda run: fair(run, RACK_A, EARLY))
     text = "Gear converges eventually when the bottleneck has none"
     judging.order(text, gear, lambda run: fair(run, ALL, _late(lasting(run, JOIN + LAST))))
-    judging.order("PFC presses the congestion back", gear, paused)
+    judging.order("PFC presses the congestion back", gear, pressed)
     judging.order("Poseidon starves the cross flows, and not the intra flows", poseidon, starved)
     return [judging.finding()]
 
