@@ -45,8 +45,11 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, Endpoint), Diagnost
     Ok(match kind {
         TransportChoice::Rdma => (common, Endpoint::Rdma(section.read(&[], &others)?)),
         TransportChoice::Tcp => {
-            let TcpKeys { preset, .. } = section.read(&[], &others)?;
-            let keys = section.read_onto(hosts::keys(preset), &[], &others)?;
+            let TcpKeys { preset, connections, .. } = section.read(&[], &others)?;
+            let mut hosts = hosts::keys(preset);
+            // Thresholds are left by connections that end.
+            hosts.remember_ssthresh &= connections == ConnectionsChoice::PerFlow;
+            let keys = section.read_onto(hosts, &[], &others)?;
             check_tcp(&section, &keys)?;
             (common, Endpoint::Tcp(keys))
         }

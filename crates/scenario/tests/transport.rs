@@ -30,6 +30,10 @@ fn presets_are_defaults_that_each_key_can_override() {
         ("preset = \"linux-4.9\"\n", linux()),
         ("preset = \"linux-6\"\n", TcpSpec { remember_ssthresh: false, ..linux() }),
         (
+            "preset = \"linux-4.9\"\nconnections = \"persistent\"\n",
+            TcpSpec { remember_ssthresh: false, persistent: true, ..linux() },
+        ),
+        (
             "handshake = false\npreset = \"linux-4.9\"\nmin_rto = \"10ms\"\nrecovery = \"sack\"\n",
             TcpSpec { handshake: false, min_rto: Delta::from_ms(10), recovery: Recovery::Sack, ..linux() },
         ),
