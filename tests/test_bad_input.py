@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import SMALL
 
-from farloop.output import TABLES
+from farloop import fields
 
 EDITS = {
     # what: (text to replace, replacement, what the message must name)
@@ -165,8 +165,8 @@ def test_report_of_a_damaged_output(command, small):
 
 def test_report_of_another_versions_output(command, small):
     assert command("run", str(small), "--out", "r", "--quiet").returncode == 0
-    for name, columns in TABLES.items():
-        assert pq.read_table(command.directory / "r" / f"{name}.parquet").column_names == columns.split()
+    for name in fields.TABLES:
+        assert pq.read_table(command.directory / "r" / f"{name}.parquet").column_names == fields.columns(name)
     flows = command.directory / "r" / "flows.parquet"
     pq.write_table(pq.read_table(flows).drop_columns(["stop_ps"]), flows)
     refused(command("report", "r"), "r/flows.parquet", "no column stop_ps", "another version", "run it again")

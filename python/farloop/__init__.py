@@ -6,16 +6,22 @@
 >>> result.series.to_pandas()        # any column, as an Arrow table
 """
 
-from farloop import metrics
-from farloop._native import ScenarioError
-from farloop.api import algorithms, compare, run, schema, version, workloads
-from farloop.errors import FarloopError, InvariantError
-from farloop.flow_list import flows_from_parquet
-from farloop.graphml import from_graphml
-from farloop.results import Comparison, Run
-from farloop.scenario import Scenario
+from __future__ import annotations
 
-__version__ = version()
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from farloop import metrics
+    from farloop._native import ScenarioError
+    from farloop.api import algorithms, compare, load, run, schema, version, workloads
+    from farloop.errors import FarloopError, InvariantError, UnknownNameError
+    from farloop.flow_list import flows_from_parquet
+    from farloop.graphml import from_graphml
+    from farloop.results import Comparison, Run
+    from farloop.scenario import Scenario
+
+    __version__: str
 
 __all__ = [
     "Comparison",
@@ -24,14 +30,50 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "UnknownNameError",
     "__version__",
     "algorithms",
     "compare",
     "flows_from_parquet",
     "from_graphml",
+    "load",
     "metrics",
     "run",
     "schema",
     "version",
     "workloads",
 ]
+
+_PLACES = {
+    "Comparison": "results",
+    "FarloopError": "errors",
+    "InvariantError": "errors",
+    "Run": "results",
+    "Scenario": "scenario",
+    "ScenarioError": "_native",
+    "UnknownNameError": "errors",
+    "algorithms": "api",
+    "compare": "api",
+    "flows_from_parquet": "flow_list",
+    "from_graphml": "graphml",
+    "load": "api",
+    "run": "api",
+    "schema": "api",
+    "version": "api",
+    "workloads": "api",
+}
+"""Where each name is: it is imported when it is asked for, so that what needs no tables does not wait for them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PLACES:
+        return getattr(importlib.import_module(f"farloop.{_PLACES[name]}"), name)
+    if name == "metrics":
+        return importlib.import_module("farloop.metrics")
+    if name == "__version__":
+        return importlib.import_module("farloop._native").version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,102 @@
-"""`python -m farloop` is the `farloop` command."""
+"""`python -m farloop` is the `farloop` command. This file is light: an interrupt while the rest is imported must not end in a traceback."""
 
-from farloop.cli import main
+from __future__ import annotations
 
-main()
+import contextlib
+import os
+import signal
+import sys
+from types import FrameType
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What asks the command to stop: the user, another process, a terminal that closes."""
+
+WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+
+
+class Stopped(BaseException):
+    """The user, or another process, asked this one to end.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def main() -> None:
+    """The `farloop` command."""
+    handled = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    for number in handled:
+        # Nothing has begun: there is nothing to tidy up.
+        signal.signal(number, _leave)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    # What cannot be written is replaced in texts for people; data are written as UTF-8 or as ASCII.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    from farloop import cli
+
+    for number in handled:
+        signal.signal(number, _stop)
+    code = 0
+    try:
+        code = cli.run()
+        sys.stdout.flush()
+    except Stopped as stopped:
+        code = ended(stopped.number, notes(stopped))
+    except KeyboardInterrupt as interrupted:
+        code = ended(signal.SIGINT, notes(interrupted))
+    except BrokenPipeError:
+        # The reader of a pipe went away, as `head` does.
+        pass
+    except OSError as error:
+        say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
+        code = 2
+    discard_output()
+    sys.exit(code)
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    for other in SIGNALS:
+        if signal.getsignal(other) == _stop:
+            # Whoever asks a second time does not want to wait for the tidying up; the next command does it.
+            signal.signal(other, _leave)
+    raise Stopped(number)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    say(f"farloop: {WORDS[signal.Signals(number).name]}")
+    os._exit(128 + number)
+
+
+def ended(number: int, told: str) -> int:
+    """Says why the command ends early, and what is left; the exit code."""
+    say(f"farloop: {WORDS[signal.Signals(number).name]}; {told or 'nothing was written'}")
+    return 128 + number
+
+
+def notes(error: BaseException) -> str:
+    """What was noted on an exception."""
+    return "; ".join(getattr(error, "__notes__", []))
+
+
+def say(message: str) -> None:
+    """A line on standard error, if anybody listens."""
+    with contextlib.suppress(OSError, ValueError):
+        print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def discard_output() -> None:
+    """Lets the interpreter's last flush of standard output go nowhere where it cannot go to its reader: it would complain."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

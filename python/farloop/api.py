@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
-from farloop import _native, papers
-from farloop.errors import FarloopError
-from farloop.progress import Reporter
-from farloop.results import Comparison, Run
+from farloop import _native
+from farloop.errors import FarloopError, shown
 from farloop.scenario import Scenario, Settings
-from farloop.simulate import Job, simulate
+
+if TYPE_CHECKING:
+    from farloop.batch import Seeds
+    from farloop.progress import Reporter
+    from farloop.results import Comparison, Run
+    from farloop.store import Store
 
 ProgressCallback = Callable[[float, float, int], object]
 """Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
 
 
 class _Callback:
-    """Passes one run's progress on to a function."""
+    """Passes the progress of runs on to a function."""
 
     def __init__(self, function: ProgressCallback) -> None:
         self._function = function
@@ -35,14 +38,41 @@ class _Callback:
         """Nothing to say."""
 
 
+@overload
 def run(
     scenario: str | PathLike[str] | Scenario,
     *,
     algorithm: str | None = None,
     set: Settings | None = None,
     seed: int | None = None,
+    seeds: None = None,
+    threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
-) -> Run:
+) -> Run: ...
+
+
+@overload
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    *,
+    algorithm: str | None = None,
+    set: Settings | None = None,
+    seeds: Seeds,
+    threads: int | None = None,
+    progress: ProgressCallback | Reporter | None = None,
+) -> Comparison: ...
+
+
+def run(
+    scenario: str | PathLike[str] | Scenario,
+    *,
+    algorithm: str | None = None,
+    set: Settings | None = None,
+    seed: int | None = None,
+    seeds: Seeds | None = None,
+    threads: int | None = None,
+    progress: ProgressCallback | Reporter | None = None,
+) -> Run | Comparison:
     """Simulates a scenario.
 
     Args:
@@ -50,55 +80,145 @@ def run(
         algorithm: The algorithm of all flows that name none of their own; by default the scenario's.
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
+        seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
+        threads: Most simulations at a time; by default one per processor. The results do not depend on it.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: the simulation broke one of its own consistency checks.
+        FarloopError: both seed and seeds, seeds that are none, or a progress that cannot be called.
     """
+    reporter = _reporter(progress)
+    if seeds is not None:
+        return run_seeds(
+            scenario, algorithm=algorithm, set=set, seed=seed, seeds=seeds, threads=threads, reporter=reporter
+        )
+    return run_one(scenario, algorithm=algorithm, set=set, seed=seed, threads=threads, reporter=reporter)
+
+
+def run_one(
+    scenario: str | PathLike[str] | Scenario,
+    *,
+    algorithm: str | None = None,
+    set: Settings | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+) -> Run:
+    """`run` without seeds."""
+    from farloop.batch import Part, run_all
+
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     name = algorithm or algorithm_name(wanted)
-    reporter = _Callback(progress) if callable(progress) else progress
-    (outcome,) = simulate([Job(name, wanted)], threads=1, reporter=reporter)
-    return Run.from_outcome(outcome, wanted, algorithm=name, label=name)
+    (found,) = run_all([Part(name, "", name, wanted)], threads=threads, reporter=reporter)
+    return found
+
+
+def run_seeds(
+    scenario: str | PathLike[str] | Scenario,
+    *,
+    algorithm: str | None,
+    set: Settings | None,
+    seed: int | None,
+    seeds: Seeds,
+    threads: int | None,
+    reporter: Reporter | None,
+    store: Store | None = None,
+) -> Comparison:
+    """`run` with seeds; finished runs are taken from the store, and put there."""
+    wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
+    name = algorithm or algorithm_name(wanted)
+    return compare(wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store)
 
 
 def compare(
     scenario: str | PathLike[str] | Scenario,
-    algorithms: Sequence[str],
+    algorithms: Iterable[str],
     *,
     set: Settings | None = None,
     seed: int | None = None,
+    seeds: Seeds | None = None,
     threads: int | None = None,
-    progress: Reporter | None = None,
+    progress: ProgressCallback | Reporter | None = None,
+    store: Store | None = None,
 ) -> Comparison:
     """Simulates a scenario once per algorithm, with the same network and traffic.
 
     Args:
         scenario: A scenario file, the name of a paper's figure ("gear/fig09"), or a loaded scenario.
-        algorithms: The algorithms.
+        algorithms: The algorithms: names, or one text "gear,hpcc".
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
+        seeds: One run of each algorithm for each of these seeds: `range(1, 11)`, or "1-10".
         threads: Most simulations at a time; by default one per processor. The results do not depend on it.
         progress: What shows progress.
+        store: Where finished runs are taken from, and put.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: no algorithm, or one named twice.
+        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none.
     """
-    if not algorithms:
-        raise FarloopError("no algorithm to compare; `farloop list algorithms` shows them")
-    repeated = sorted({a for a in algorithms if list(algorithms).count(a) > 1})
-    if repeated:
-        raise FarloopError(f"compared with itself: {', '.join(repeated)}")
+    from farloop.batch import Part, read_seeds, run_all, with_seeds
+    from farloop.judging import judged
+    from farloop.results import Comparison
+
+    reporter = _reporter(progress)
+    names = _algorithm_names(algorithms)
+    if seed is not None and seeds is not None:
+        raise FarloopError("seed and seeds: expected one of them")
+    replicated = read_seeds(seeds)
     base = Scenario.load(scenario).override(set, seed=seed)
-    wanted = [base.override(algorithm=a) for a in algorithms]
-    jobs = [Job(a, s) for a, s in zip(algorithms, wanted, strict=True)]
-    outcomes = simulate(jobs, threads=threads, reporter=progress)
-    runs = [Run.from_outcome(o, s, algorithm=a, label=a) for a, s, o in zip(algorithms, wanted, outcomes, strict=True)]
-    comparison = Comparison(title=str(base.resolved.get("title", base.file)), runs=runs)
-    return papers.judged(comparison, base)
+    parts = [Part(name, "", name, base.override(algorithm=name)) for name in names]
+    runs = run_all(with_seeds(parts, replicated), threads=threads, reporter=reporter, store=store)
+    comparison = Comparison(title=str(base.resolved.get("title") or base.file), runs=runs, seeds=replicated)
+    return judged(comparison, base)
+
+
+def _algorithm_names(algorithms: object) -> list[str]:
+    if isinstance(algorithms, str):
+        names = [name.strip() for name in algorithms.split(",") if name.strip()]
+    elif isinstance(algorithms, Iterable):
+        names = list(algorithms)
+    else:
+        raise FarloopError(f"algorithms: {shown(repr(algorithms))}: expected names, such as gear and hpcc")
+    for name in names:
+        if not isinstance(name, str):
+            raise FarloopError(f"algorithms: {shown(repr(name))}: expected a name, such as hpcc")
+    if not names:
+        raise FarloopError("no algorithm to compare; `farloop list algorithms` shows them")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")
+    return names
+
+
+def _reporter(progress: object) -> Reporter | None:
+    if progress is None:
+        return None
+    if all(callable(getattr(progress, name, None)) for name in ("start", "update", "finish")):
+        reporter: Reporter = progress  # type: ignore[assignment]
+        return reporter
+    if callable(progress):
+        return _Callback(progress)
+    raise FarloopError(
+        f"progress: {shown(repr(progress))}: expected a function of three numbers, or an object that reports"
+    )
+
+
+def load(directory: str | PathLike[str]) -> Comparison:
+    """Reads an output that farloop wrote; a single run becomes a comparison of one.
+
+    Args:
+        directory: What `--out` or `save` named; of a reproduction the directory of one figure in it.
+
+    Raises:
+        FarloopError: the directory is no complete farloop output.
+    """
+    from farloop import output
+
+    return output.load(directory)
 
 
 def algorithm_name(scenario: Scenario) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from typing import Any
 
 from farloop import _native
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, nearest, shown
 from farloop.progress import Reporter
 
 
@@ -21,9 +20,7 @@ def select(case: str | None) -> list[str]:
     if case is None:
         return known
     if case not in known:
-        close = difflib.get_close_matches(case, known, n=1, cutoff=0.3)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise FarloopError(f"{case}: no such benchmark; {hint}known are {', '.join(known)}")
+        raise FarloopError(f"{shown(case)}: no such benchmark; {nearest(case, known, cutoff=0.3)}")
     return [case]
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from farloop.api import algorithms, workloads
-from farloop.errors import FarloopError
-from farloop.papers import read_claims
+from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import Scenario, figure_names
 
 KINDS = ("algorithms", "scenarios", "workloads", "claims")
@@ -29,13 +27,11 @@ def entries(what: str) -> list[dict[str, Any]]:
         return workloads()
     if what == "claims":
         return [
-            {"id": c.id, "scenario": name, "paper": c.paper, "what": c.what}
+            {"id": claim["id"], "scenario": name, "paper": claim.get("paper", {}), "what": claim["what"]}
             for name in figure_names()
-            for c in read_claims(Scenario.load(name).resolved)
+            for claim in Scenario.load(name).resolved.get("claim", [])
         ]
-    close = difflib.get_close_matches(what, KINDS, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    raise FarloopError(f"list {what}: no such list; {hint}there are {', '.join(KINDS)}")
+    raise FarloopError(f"list {shown(what)}: no such list; {nearest(what, KINDS)}")
 
 
 def algorithm(name: str) -> dict[str, Any]:
@@ -46,9 +42,7 @@ def algorithm(name: str) -> dict[str, Any]:
     """
     known = {a["name"]: a for a in algorithms()}
     if name not in known:
-        close = difflib.get_close_matches(name.lower(), list(known), n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise FarloopError(f"{name}: no such algorithm; {hint}known are {', '.join(known)}")
+        raise FarloopError(f"{shown(name)}: no such algorithm; {nearest(name.lower(), known)}")
     return known[name]
 
 

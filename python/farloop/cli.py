@@ -2,63 +2,102 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
-import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-import farloop
-from farloop import bench as benchmarks
-from farloop import catalogue, output, scaffold, show
-from farloop import reproduce as reproduction
-from farloop.api import algorithm_name
+from farloop import _native
+from farloop.__main__ import notes, say
 from farloop.errors import FarloopError, InvariantError
-from farloop.progress import reporter
-from farloop.results import Comparison, Run
-from farloop.scenario import Scenario
-from farloop.simulate import Job, simulate
+from farloop.scenario import Scenario, figure_names
 
 app = typer.Typer(
     name="farloop",
     help="Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
+    # Help says what is written: [workload] is no markup.
+    rich_markup_mode=None,
 )
 
 EXIT_INVARIANT = 1
 EXIT_USAGE = 2
-EXIT_INTERRUPTED = 128 + signal.SIGINT
-EXIT_TERMINATED = 128 + signal.SIGTERM
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+
+def _algorithms(incomplete: str) -> list[str]:
+    """Names of algorithms that the last one of a list may become, for shells."""
+    from farloop.api import algorithms
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{a['name']}" for a in algorithms() if a["name"].startswith(last)]
+
+
+def _figures(incomplete: str) -> list[str]:
+    """Papers' scenarios, for shells."""
+    return [name for name in figure_names() if name.startswith(incomplete)]
+
+
+def _lists(incomplete: str) -> list[str]:
+    """What there are lists of, for shells."""
+    from farloop.catalogue import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
 ScenarioArgument = Annotated[
-    str, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML), or a paper's figure such as gear/fig09.")
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file (TOML), or a paper's figure such as gear/fig09.",
+        autocompletion=_figures,
+    ),
 ]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting, such as run.duration=100ms. May be repeated."),
 ]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")]
+SeedsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEEDS",
+        help="One run for each of these seeds, such as 1-10 or 1,3,7: means with 95 % confidence intervals.",
+    ),
+]
 ThreadsOption = Annotated[
     int | None, typer.Option(min=1, help="Most simulations at a time (default: one per processor). Changes no result.")
 ]
-OutOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Where to write (default: under out/).")]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Where to write (default: under out/). An older output of farloop's there is replaced."
+    ),
+]
+ForceOption = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Write into DIR though it holds files that farloop did not write. They stay, unless a file of the output has their name.",
+    ),
+]
+FreshOption = Annotated[
+    bool,
+    typer.Option(
+        "--fresh", help="Simulate everything, also what an interrupted command or an older output in DIR has finished."
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-class Terminated(KeyboardInterrupt):
-    """Another process asked this one to end."""
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
@@ -69,44 +108,114 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **kwargs)
         except InvariantError as error:
-            _fail(str(error), EXIT_INVARIANT)
-        except (FarloopError, farloop.ScenarioError) as error:
-            _fail(str(error), EXIT_USAGE)
-        except Terminated:
-            _fail("terminated; nothing was written", EXIT_TERMINATED)
-        except KeyboardInterrupt:
-            _fail("interrupted; nothing was written", EXIT_INTERRUPTED)
+            _fail(error, EXIT_INVARIANT)
+        except (FarloopError, _native.ScenarioError) as error:
+            _fail(error, EXIT_USAGE)
+        except MemoryError as error:
+            error.args = ("out of memory; fewer --threads, a shorter run or fewer recorded flows and ports need less",)
+            _fail(error, EXIT_INVARIANT)
 
     return run_guarded
 
 
-def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"farloop: {message}" if "\n" not in message else message, err=True)
+def _fail(error: BaseException, code: int) -> NoReturn:
+    message = str(error)
+    say(f"farloop: {message}" if "\n" not in message else message)
+    if told := notes(error):
+        say(f"farloop: {told}")
     raise typer.Exit(code)
 
 
-@app.command()
+def run() -> int:
+    """Runs the command line; the exit code. Interrupts, and errors of standard output, are the caller's."""
+    from rich.console import Console
+
+    # Rich would end with an error where the reader of a pipe has gone away.
+    Console.on_broken_pipe = _on_broken_pipe  # type: ignore[method-assign, assignment]
+    out = sys.stdout
+    try:
+        app()
+    except SystemExit as leave:
+        # Typer ends with an error, and another standard output, where the reader of a pipe has gone away, as `head` does: that is none.
+        gone = sys.stdout is not out
+        sys.stdout = out
+        return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
+    return 0
+
+
+def _on_broken_pipe(_console: object) -> NoReturn:
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def _print_json(content: object) -> None:
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=not unicode))
+
+
+def _print_file(text: str) -> None:
+    """Prints what is to become a file of a format that is UTF-8 wherever it is written."""
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+    else:
+        buffer.write(text.encode("utf-8"))
+        buffer.flush()
+
+
+def _tell(found: Iterable[str]) -> None:
+    for note in found:
+        say(f"farloop: note: {note}")
+
+
+@app.command("run")
 @guarded
-def run(
+def run_(
     scenario: ScenarioArgument,
-    algorithm: Annotated[str | None, typer.Option(help="Algorithm of all flows that name none of their own.")] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="Algorithm of all flows that name none of their own.", autocompletion=_algorithms)
+    ] = None,
     set_: SetOption = None,
     seed: SeedOption = None,
+    seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
+    fresh: FreshOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Simulate one scenario."""
+    from farloop import api, output
+    from farloop.progress import reporter
+
     wanted = Scenario.load(scenario).override(set_, algorithm=algorithm, seed=seed)
-    name = algorithm or algorithm_name(wanted)
-    target = out or Path("out") / Path(wanted.file).stem
-    with output.directory(target) as aside:
+    target = out or Path("out") / output.slug(Path(wanted.file).stem)
+    with output.directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
-            (outcome,) = simulate([Job(name, wanted)], threads=threads, reporter=progress)
-        result = Run.from_outcome(outcome, wanted, algorithm=name, label=name)
-        output.fill_run(result, aside)
+            if seeds is None:
+                one = api.run_one(wanted, threads=threads, reporter=progress)
+            else:
+                several = api.run_seeds(
+                    wanted,
+                    algorithm=None,
+                    set=None,
+                    seed=seed,
+                    seeds=seeds,
+                    threads=threads,
+                    reporter=progress,
+                    store=aside.store,
+                )
+        found = (
+            output.fill_run(one, aside.path)
+            if seeds is None
+            else output.fill_comparison(several, aside.path, aside.store)
+        )
+    _tell(found)
     if not quiet:
-        show.comparison(Comparison(str(result.summary["title"]), [result]))
+        from farloop import show
+        from farloop.results import Comparison
+
+        show.comparison(Comparison(str(one.summary["title"]), [one]) if seeds is None else several)
         show.written(target)
 
 
@@ -114,22 +223,41 @@ def run(
 @guarded
 def compare(
     scenario: ScenarioArgument,
-    algorithms: Annotated[str, typer.Option(metavar="A,B,...", help="The algorithms, separated by commas.")],
+    algorithms: Annotated[
+        str, typer.Option(metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=_algorithms)
+    ],
     set_: SetOption = None,
     seed: SeedOption = None,
+    seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
+    fresh: FreshOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Simulate the same network and traffic under several algorithms."""
-    names = [a.strip() for a in algorithms.split(",") if a.strip()]
+    """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
+    from farloop import api, output
+    from farloop.progress import reporter
+
     wanted = Scenario.load(scenario)
-    target = out or Path("out") / f"{Path(wanted.file).stem}-compared"
-    with output.directory(target) as aside:
+    target = out or Path("out") / output.slug(f"{Path(wanted.file).stem[:80]}-compared")
+    with output.directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
-            result = farloop.compare(wanted, names, set=set_, seed=seed, threads=threads, progress=progress)
-        output.fill_comparison(result, aside)
+            result = api.compare(
+                wanted,
+                algorithms,
+                set=set_,
+                seed=seed,
+                seeds=seeds,
+                threads=threads,
+                progress=progress,
+                store=aside.store,
+            )
+        found = output.fill_comparison(result, aside.path, aside.store)
+    _tell(found)
     if not quiet:
+        from farloop import show
+
         show.comparison(result)
         show.written(target)
 
@@ -139,35 +267,54 @@ def compare(
 def reproduce(
     figures: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything)."),
+        typer.Argument(
+            metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything).", autocompletion=_figures
+        ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All cases, at full scale.")] = False,
+    seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
+    force: ForceOption = False,
+    fresh: FreshOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Reproduce figures of papers and judge their claims."""
+    """Reproduce figures of papers and judge their claims; go on where an interrupted one ended."""
+    from farloop import output
+    from farloop import reproduce as reproduction
+    from farloop.progress import reporter
+
     chosen = reproduction.select(figures or [])
     target = out or Path("out") / output.slug("-".join(["reproduce", *(figures or [])]))
-    with output.directory(target) as aside, reporter(quiet=quiet) as progress:
-        done = reproduction.reproduce(chosen, aside, full=full, threads=threads, reporter=progress)
+    with output.directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+        done = reproduction.reproduce(
+            chosen, aside.path, full=full, seeds=seeds, threads=threads, reporter=progress, store=aside.store
+        )
+    _tell(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
-        for found in done:
-            show.claims(found.claims)
-            show.deadlocks(found.deadlocks, found.figure)
+        from farloop import show
+
+        for verdicts in done:
+            show.claims(verdicts.claims)
+            show.deadlocks(verdicts.deadlocks, verdicts.figure)
         show.written(target)
 
 
 @app.command("list")
 @guarded
 def list_(
-    what: Annotated[str, typer.Argument(metavar="algorithms|scenarios|workloads|claims", help="What to list.")],
+    what: Annotated[
+        str,
+        typer.Argument(metavar="algorithms|scenarios|workloads|claims", help="What to list.", autocompletion=_lists),
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """List what there is."""
+    from farloop import catalogue, show
+
     rows = catalogue.entries(what)
     if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        _print_json(rows)
     else:
         show.entries(rows)
 
@@ -176,7 +323,9 @@ def list_(
 @guarded
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors that complete and check TOML."""
-    typer.echo(json.dumps(farloop.schema(), indent=2, ensure_ascii=False))
+    from farloop import api
+
+    _print_json(api.schema())
 
 
 @app.command("import-graphml")
@@ -191,10 +340,12 @@ def import_graphml(
     corruption: Annotated[float | None, typer.Option(help="Damage probability of edges that have none.")] = None,
 ) -> None:
     """Print the network of a GraphML file as part of a scenario."""
-    text = farloop.from_graphml(
+    from farloop.graphml import from_graphml
+
+    text = from_graphml(
         file, kind=kind, datacenter=datacenter, rate=rate, delay=delay, loss=loss, corruption=corruption
     )
-    typer.echo(text, nl=False)
+    _print_file(text)
 
 
 @app.command("import-flows")
@@ -203,39 +354,50 @@ def import_flows(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file with one row per flow.")],
 ) -> None:
     """Print the flows of a Parquet file as the CSV that a scenario's [workload] reads."""
-    typer.echo(farloop.flows_from_parquet(file), nl=False)
+    from farloop.flow_list import flows_from_parquet
+
+    _print_file(flows_from_parquet(file))
 
 
 @app.command()
 @guarded
 def explain(
-    algorithm: Annotated[str, typer.Argument(metavar="ALGORITHM", help="An algorithm or a preset.")],
+    algorithm: Annotated[
+        str, typer.Argument(metavar="ALGORITHM", help="An algorithm or a preset.", autocompletion=_algorithms)
+    ],
     page: Annotated[bool, typer.Option("--page", help="Print the page that specifies it.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an algorithm is, where it is specified, what it needs, and which parameters it has."""
+    from farloop import catalogue, show
+
     entry = catalogue.algorithm(algorithm)
     found = catalogue.page(algorithm)
     if page:
         if found is None:
             raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` says what there is to say")
-        typer.echo(found.read_text("utf-8"), nl=False)
+        _print_file(found.read_text("utf-8"))
         return
     if as_json:
-        typer.echo(json.dumps(entry, indent=2, ensure_ascii=False))
+        _print_json(entry)
     else:
         show.algorithm(entry, found)
 
 
 @app.command()
 @guarded
-def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that farloop wrote.")]) -> None:
-    """Write report and pictures of an output anew."""
-    if output.read_manifest(directory)["kind"] == "reproduction":
-        reproduction.rewrite(directory)
-    else:
-        output.rewrite_views(output.load(directory), directory)
-    show.written(directory)
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that farloop wrote.")],
+    quiet: QuietOption = False,
+) -> None:
+    """Judge an output's claims anew from its tables, and write its report and pictures anew; nothing is simulated."""
+    from farloop import reproduce as reproduction
+
+    reproduction.rewrite(directory)
+    if not quiet:
+        from farloop import show
+
+        show.written(directory)
 
 
 @app.command()
@@ -246,11 +408,15 @@ def bench(
     quiet: QuietOption = False,
 ) -> None:
     """Measure the speed of the simulator, in packet-hops per second."""
+    from farloop import bench as benchmarks
+    from farloop import show
+    from farloop.progress import reporter
+
     names = benchmarks.select(case)
     with reporter(quiet=quiet) as progress:
         results = benchmarks.measure(names, progress)
     if as_json:
-        typer.echo(json.dumps(results, indent=2))
+        _print_json(results)
     else:
         show.entries(results["cases"])
 
@@ -261,31 +427,23 @@ def new_algorithm(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: lower case letters, digits and hyphens.")],
 ) -> None:
     """Start a new algorithm in this checkout: its file, its two lines in the registry, its page."""
-    for path in scaffold.create(name, Path.cwd()):
+    from farloop import scaffold
+
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise FarloopError("the working directory has been deleted; go to a checkout of farloop") from None
+    for path in scaffold.create(name, here):
         typer.echo(f"wrote {path}")
     typer.echo(f"next: describe it in spec/{name}.md, write it, run `cargo test -p farloop-cc` and `make build`")
 
 
 @app.callback(invoke_without_command=True)
+@guarded
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers."""
     if version:
-        typer.echo(f"farloop {farloop.__version__}")
+        typer.echo(f"farloop {_native.version()}")
         raise typer.Exit
-
-
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise Terminated
-
-
-def main() -> None:
-    """The `farloop` command."""
-    signal.signal(signal.SIGTERM, _terminate)
-    try:
-        app()
-    except BrokenPipeError:
-        # The reader of a pipe went away, as `head` does; the interpreter must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

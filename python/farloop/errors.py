@@ -1,8 +1,26 @@
 """Errors whose text is the whole message for the user."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+MOST_SHOWN = 20
+"""Of more valid names than this a message lists the first ones."""
+
+LONGEST_COMPARED = 100
+"""Characters of something that the user wrote that are compared with valid names."""
+
 
 class FarloopError(ValueError):
     """Something that the user asked for cannot be done; the text says what, and what would work."""
+
+
+class UnknownNameError(FarloopError, KeyError):
+    """There is nothing of that name, such as a metric or a recorded flow; the text says what there is."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
 
 class InvariantError(RuntimeError):
@@ -14,3 +32,15 @@ def shown(text: object, most: int = 80) -> str:
     short = str(text)
     short = short if len(short) <= most else f"{short[: most - 20]}… ({len(short)} characters)"
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)
+
+
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """What a message says to somebody who wrote `name`: the nearest of the known names, and what there is."""
+    names = list(known)
+    # The comparison takes quadratic time.
+    close = difflib.get_close_matches(name[:LONGEST_COMPARED], names, n=1, cutoff=cutoff)
+    hint = f"did you mean {close[0]}? " if close else ""
+    if not names:
+        return f"{hint}there is none"
+    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    return f"{hint}there is {', '.join(names[:MOST_SHOWN])}{more}"

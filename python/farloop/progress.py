@@ -49,6 +49,11 @@ class Lines:
         self._lock = threading.Lock()
         self._jobs: dict[str, tuple[float, float, int]] = {}
 
+    def kept(self, job: str) -> None:
+        """A job has run before."""
+        with self._lock:
+            self._print(f"{job}: kept from before")
+
     def start(self, job: str) -> None:
         """A job begins."""
         now = time.monotonic()
@@ -92,6 +97,10 @@ class Bars:
         self._progress = progress
         self._jobs: dict[str, tuple[TaskID, float]] = {}
         self._lock = threading.Lock()
+
+    def kept(self, job: str) -> None:
+        """A job has run before."""
+        self._progress.console.print(f"{job}: kept from before", markup=False, highlight=False, soft_wrap=True)
 
     def start(self, job: str) -> None:
         """A job begins."""

@@ -9,13 +9,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from farloop import completion, replication
 from farloop.completion import MANY
+from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
-from farloop.simulate import Outcome
+from farloop.store import Outcome, address
 from farloop.summary import summarise
-from farloop.tables import Series, to_arrow
+from farloop.tables import Floats, Series
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Run:
         scenario: The scenario with all defaults resolved.
         file: The scenario file's name.
         overrides: The settings that replaced some of the file.
+        address: What finished runs are known by: a hash of all that this one was made from; empty where that is not known.
     """
 
     label: str
@@ -47,24 +51,41 @@ class Run:
     scenario: dict[str, Any] = field(repr=False)
     file: str
     overrides: tuple[tuple[str, str], ...] = ()
+    address: str = ""
 
     @classmethod
     def from_outcome(cls, outcome: Outcome, scenario: Scenario, *, algorithm: str, case: str = "", label: str) -> Run:
         """Wraps what the simulator gave."""
-        tables = {name: to_arrow(columns) for name, columns in outcome.tables.items()}
         return cls(
             label=label,
             case=case,
             algorithm=algorithm,
-            flows=tables["flows"],
-            series=tables["series"],
-            ports=tables["ports"],
-            pauses=tables["pauses"],
+            **outcome.tables,
             info=outcome.info,
             scenario=scenario.resolved,
             file=scenario.file,
             overrides=scenario.overrides,
+            address=address(scenario),
         )
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables, by name."""
+        return {"flows": self.flows, "series": self.series, "ports": self.ports, "pauses": self.pauses}
+
+    @property
+    def metrics(self) -> dict[str, list[str]]:
+        """Names of the metrics that were recorded, by kind of object: what `samples.get("flow/NAME", METRIC)` can be asked for."""
+        return self.samples.metrics
+
+    @cached_property
+    def slowdown(self) -> Floats:
+        """FCT slowdown of each finished flow, in the order of the table of flows.
+
+        It is the time until the flow's last byte arrived over that of the same flow alone in the empty network.
+        """
+        values = completion.slowdowns(self.flows)
+        return values[~np.isnan(values)]
 
     @cached_property
     def samples(self) -> Series:
@@ -86,15 +107,19 @@ class Run:
         """Simulated seconds."""
         return float(self.info["totals"]["end_s"])
 
-    def save(self, directory: str | PathLike[str]) -> Path:
+    def save(self, directory: str | PathLike[str], *, force: bool = False) -> Path:
         """Writes tables, summary, report and pictures into a directory (replaced if it is such an output already).
+
+        Args:
+            directory: Where to.
+            force: Write beside files that farloop did not write, over those of the same names.
 
         Raises:
             FarloopError: the directory cannot be written, or holds something else.
         """
         from farloop import output
 
-        return output.write_run(self, Path(directory))
+        return output.write_run(self, Path(directory), force=force)
 
     def _repr_html_(self) -> str:
         from farloop.report import fragment
@@ -113,6 +138,8 @@ class Comparison:
         claims: The published claims with the verdicts of these runs.
         scale: "quick" or "full" for a figure's runs, "custom" for anything else.
         seeds: The seeds that everything was run with, for means and confidence intervals; empty where every case has a seed of its own.
+        notes: What could not be judged or drawn, in words.
+        base: The scenario that the runs' settings start from, where there is one.
     """
 
     title: str
@@ -121,6 +148,8 @@ class Comparison:
     claims: list[dict[str, Any]] = field(default_factory=list)
     scale: str = "custom"
     seeds: tuple[int, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    base: Scenario | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -132,16 +161,16 @@ class Comparison:
         for run_ in self.runs:
             if run_.label == label:
                 return run_
-        raise KeyError(f"{label}: there is {', '.join(r.label for r in self.runs)}")
+        raise UnknownNameError(f"{shown(label)}: no such run; {nearest(str(label), [r.label for r in self.runs])}")
 
     def of_seed(self, seed: int) -> Comparison:
         """The runs of one of the `seeds`, under the labels that they have without seeds; without verdicts, which are about all seeds.
 
         Raises:
-            KeyError: there is no such seed.
+            UnknownNameError: there is no such seed.
         """
         if seed not in self.seeds:
-            raise KeyError(f"seed {seed}: there is {', '.join(map(str, self.seeds)) or 'none, every case has its own'}")
+            raise UnknownNameError(f"seed {seed}: {nearest('', map(str, self.seeds))}; see Comparison.seeds")
         runs = [
             replace(run_, label=run_.label.removesuffix(seed_suffix(seed))) for run_ in self.runs if run_.seed == seed
         ]
@@ -163,15 +192,33 @@ class Comparison:
         """The summary of each run, by label."""
         return {run_.label: run_.summary for run_ in self.runs}
 
-    def save(self, directory: str | PathLike[str]) -> Path:
+    @property
+    def groups(self) -> dict[str, list[Run]]:
+        """The runs of each case and algorithm, one per seed, by the label that they have without seeds."""
+        found: dict[str, list[Run]] = {}
+        for run_ in self.runs:
+            label = run_.label.removesuffix(seed_suffix(run_.seed)) if self.seeds else run_.label
+            found.setdefault(label, []).append(run_)
+        return found
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """The summary of each group of runs: every number as its mean over seeds, half the width of its 95 % confidence interval, and n."""
+        return {label: replication.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+
+    def save(self, directory: str | PathLike[str], *, force: bool = False) -> Path:
         """Writes all runs, report, claims and pictures into a directory (replaced if it is such an output already).
+
+        Args:
+            directory: Where to.
+            force: Write beside files that farloop did not write, over those of the same names.
 
         Raises:
             FarloopError: the directory cannot be written, or holds something else.
         """
         from farloop import output
 
-        return output.write_comparison(self, Path(directory))
+        return output.write_comparison(self, Path(directory), force=force)
 
     def _repr_html_(self) -> str:
         from farloop.report import fragment
@@ -193,14 +240,16 @@ class Verdicts:
         title: What its runs compare.
         claims: The published claims with the verdicts.
         deadlocks: The PFC deadlocks of its runs, in words.
+        notes: What could not be judged or drawn, in words.
     """
 
     figure: str
     title: str
     claims: list[dict[str, Any]]
     deadlocks: list[str]
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, figure: str, comparison: Comparison) -> Verdicts:
-        """Those of a judged figure."""
-        return cls(figure, comparison.title, comparison.claims, comparison.deadlocks)
+    def of(cls, figure: str, comparison: Comparison, notes: list[str] | None = None) -> Verdicts:
+        """Those of a judged figure; with the notes that there are when it has been written."""
+        return cls(figure, comparison.title, comparison.claims, comparison.deadlocks, notes or [])

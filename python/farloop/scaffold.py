@@ -7,10 +7,13 @@ from importlib.resources import files
 from pathlib import Path
 
 from farloop.api import algorithms
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, shown
 
 ALGORITHMS = Path("crates/cc/src/algorithms")
 REGISTRY = ALGORITHMS / "mod.rs"
+
+LONGEST_NAME = 60
+"""Characters of an algorithm's name, which is also that of files."""
 
 _RUST_WORDS = frozenset(
     [
@@ -100,9 +103,10 @@ def check_name(name: str) -> str:
     Raises:
         FarloopError: the name has the wrong form, or is taken.
     """
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", name):
+    if len(name) > LONGEST_NAME or not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", name):
         raise FarloopError(
-            f"{name}: is no name for an algorithm; expected lower case letters and digits, in words joined by hyphens, such as my-vegas"
+            f"{shown(name)}: is no name for an algorithm; expected lower case letters and digits, "
+            f"in words joined by hyphens, at most {LONGEST_NAME} characters, such as my-vegas"
         )
     if name in _RUST_WORDS or name == "registry":
         raise FarloopError(f"{name}: has a meaning in Rust or in the registry; choose another name")

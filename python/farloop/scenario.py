@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,12 +13,16 @@ from typing import Any
 
 from farloop import _native
 from farloop._native import ScenarioError
+from farloop.errors import nearest, shown
 
 PAPERS = Path(__file__).parent / "scenarios"
 """The scenarios of the papers: `<paper>/<figure>.toml`."""
 
-Settings = Mapping[str, Any] | Iterable[str]
-"""Overrides: a mapping of dotted keys to values, or texts of the form "key=value"."""
+Settings = Mapping[str, Any] | Iterable[str] | str
+"""Overrides: a mapping of dotted keys to values, or texts of the form "key=value", or one of those."""
+
+MOST_BYTES = 16 * 2**20
+"""A scenario file is smaller; what is not ended by then, such as a device, may have no end."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +44,34 @@ class Scenario:
         """Reads a scenario file; also takes the name of a paper's figure, such as "gear/fig09".
 
         Raises:
-            ScenarioError: there is no such file, or it cannot be read as UTF-8 text.
+            ScenarioError: there is no such file, or it cannot be read as UTF-8 text; or `source` is the text of a scenario, for which there
+                is `from_text`.
         """
         if isinstance(source, Scenario):
             return source
-        path = Path(source)
-        if not path.exists() and str(source) in figure_names():
-            path = PAPERS / f"{source}.toml"
-        try:
-            return cls(path.read_bytes().decode("utf-8"), str(path))
-        except FileNotFoundError:
-            raise ScenarioError(f"{path}: no such file{_nearest_scenario(str(source))}") from None
-        except IsADirectoryError:
-            raise ScenarioError(f"{path}: is a directory; expected a scenario file (TOML)") from None
-        except UnicodeDecodeError as error:
-            line = error.object.count(b"\n", 0, error.start) + 1
-            raise ScenarioError(f"{path}:{line}: is not UTF-8 text; expected a scenario file (TOML)") from None
-        except OSError as error:
-            raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from None
+        if not isinstance(source, str | PathLike) or not isinstance(os.fspath(source), str):
+            raise ScenarioError(f"{shown(repr(source))}: expected the name of a scenario file, or a Scenario")
+        name = os.fspath(source)
+        if "\n" in name:
+            raise ScenarioError(
+                f"{shown(name.partition(chr(10))[0])}: is a text of several lines; expected the name of a scenario file, or a Scenario: "
+                "Scenario.from_text(TEXT) makes one"
+            )
+        path = Path(name)
+        if not os.path.exists(path) and name in figure_names():  # noqa: PTH110, it never raises
+            path = PAPERS / f"{name}.toml"
+        return cls(_read(path, name), str(path))
+
+    @classmethod
+    def from_text(cls, text: str, file: str = "scenario.toml") -> Scenario:
+        """A scenario from its text; `file` is what messages call it, and files that it names are looked for beside that.
+
+        Raises:
+            ScenarioError: the text is none.
+        """
+        if not isinstance(text, str):
+            raise ScenarioError(f"{shown(repr(text))}: expected the text of a scenario (TOML)")
+        return cls(text, str(file))
 
     def override(
         self, settings: Settings | None = None, *, algorithm: str | None = None, seed: int | None = None
@@ -65,13 +79,19 @@ class Scenario:
         """The same scenario with other settings, another algorithm for all flows, another seed.
 
         Raises:
-            ScenarioError: a setting is not of the form key=value.
+            ScenarioError: a setting is not of the form key=value, or algorithm or seed are of another type.
         """
         extra = list(parse_settings(settings))
         if algorithm is not None:
+            if not isinstance(algorithm, str):
+                raise ScenarioError(f"algorithm: {shown(repr(algorithm))}: expected a name, such as hpcc")
             extra.append(("algorithm.name", algorithm))
         if seed is not None:
+            if isinstance(seed, bool) or not isinstance(seed, int):
+                raise ScenarioError(f"seed: {shown(repr(seed))}: expected a whole number")
             extra.append(("run.seed", str(seed)))
+        for setting in extra:
+            _encodable("--set", *setting)
         return Scenario(self.text, self.file, (*self.overrides, *extra))
 
     @cached_property
@@ -81,6 +101,7 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
+        _encodable(self.file, self.file, self.text)
         resolved: dict[str, Any] = json.loads(_native.resolve(self.text, self.file, list(self.overrides)))
         return resolved
 
@@ -95,12 +116,16 @@ def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
         return
     if isinstance(settings, Mapping):
         for key, value in settings.items():
-            yield key, as_text(value)
+            if not isinstance(key, str) or not key.strip():
+                raise ScenarioError(f"set: {shown(repr(key))}: expected a dotted key, such as run.duration")
+            yield key.strip(), as_text(value)
         return
-    for setting in settings:
-        key, equals, value = setting.partition("=")
+    if not isinstance(settings, Iterable):
+        raise ScenarioError(f"set: {shown(repr(settings))}: expected a mapping, or texts such as run.duration=100ms")
+    for setting in [settings] if isinstance(settings, str) else settings:
+        key, equals, value = setting.partition("=") if isinstance(setting, str) else ("", "", "")
         if not equals or not key.strip():
-            raise ScenarioError(f"--set {setting}: expected key=value, such as run.duration=100ms")
+            raise ScenarioError(f"--set {shown(setting)}: expected key=value, such as run.duration=100ms")
         yield key.strip(), value.strip()
 
 
@@ -116,10 +141,41 @@ def figure_names() -> list[str]:
     return sorted(str(p.relative_to(PAPERS).with_suffix("")) for p in PAPERS.glob("*/*.toml"))
 
 
+def _read(path: Path, name: str) -> str:
+    """The text of a scenario file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ScenarioError(f"{path}: has more than {MOST_BYTES >> 20} MiB; expected a scenario file (TOML)")
+        return content.decode("utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(f"{shown(path)}: no such file; {_nearest_scenario(name)}") from None
+    except IsADirectoryError:
+        raise ScenarioError(f"{path}: is a directory; expected a scenario file (TOML)") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{path}:{line}: is not UTF-8 text; expected a scenario file (TOML)") from None
+    except OSError as error:
+        raise ScenarioError(f"{shown(path)}: cannot be read: {error.strerror}") from None
+    except ScenarioError:
+        raise
+    except ValueError as error:
+        raise ScenarioError(f"{shown(repr(name))}: no such file: {error}") from None
+
+
 def _nearest_scenario(name: str) -> str:
-    known = figure_names()
-    wanted = name.removesuffix(".toml").removeprefix("papers/")
-    close = difflib.get_close_matches(wanted, known, n=1)
-    if close:
-        return f"; did you mean {close[0]}?"
-    return f"; the scenarios of the papers are {', '.join(known)}" if known else ""
+    return nearest(name.removesuffix(".toml").removeprefix("papers/"), figure_names()).replace(
+        "there is", "scenarios of the papers:"
+    )
+
+
+def _encodable(what: str, *texts: str) -> None:
+    """Refuses what came from outside and is not UTF-8, such as bytes of another encoding in a file's name."""
+    for text in texts:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ScenarioError(
+                f"{shown(ascii(what))}: {shown(ascii(text))} is not UTF-8 text; expected that"
+            ) from None

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from farloop.report.tables import Cell, claim_rows, number, run_rows, slowdown_rows, worst_rows
-from farloop.results import Comparison
+from farloop.units import number
+
+if TYPE_CHECKING:
+    from farloop.results import Comparison
+
+Cell = str | None
 
 PIPE_WIDTH = 200
 """Columns when nobody's terminal sets a limit."""
@@ -29,11 +33,16 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 
 def comparison(result: Comparison) -> None:
-    """The runs side by side, then the claims that they decide."""
+    """The runs side by side, then means over seeds where there are several, then the claims that the runs decide."""
+    from farloop.report.tables import run_rows, seed_rows, slowdown_rows, worst_rows
+
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
+    header, rows = seed_rows(result)
+    if rows:
+        _print_table(header, rows, title="Over seeds: mean ± half the width of the 95 % confidence interval (n runs)")
     deadlocks(result.deadlocks)
     if result.claims:
         claims(result.claims)
@@ -48,6 +57,8 @@ def deadlocks(found: Sequence[str], name: str = "") -> None:
 
 def claims(rows: list[dict[str, Any]]) -> None:
     """Claims with verdict, the paper's numbers beside ours, and notes."""
+    from farloop.report.tables import claim_rows
+
     console = _console()
     for claim in rows:
         console.print(

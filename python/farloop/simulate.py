@@ -8,13 +8,14 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
 
-from farloop import _native
-from farloop.errors import InvariantError
+from farloop import _native, tables
+from farloop.errors import FarloopError, InvariantError, shown
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
-from farloop.tables import Column
+from farloop.store import Outcome, Store, address
+
+__all__ = ["Job", "Outcome", "default_threads", "simulate"]
 
 POLL = 0.2
 """Seconds between looks for an interrupt while simulations run."""
@@ -28,43 +29,61 @@ class Job:
     scenario: Scenario
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What the simulator gave: raw columns of its tables, and totals, invariants, deadlocks, wall time, version."""
-
-    tables: dict[str, dict[str, Column]]
-    info: dict[str, Any]
-
-
 def default_threads() -> int:
     """As many as this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def simulate(jobs: Sequence[Job], *, threads: int | None = None, reporter: Reporter | None = None) -> list[Outcome]:
+def simulate(
+    jobs: Sequence[Job],
+    *,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+    store: Store | None = None,
+) -> list[Outcome]:
     """Runs all jobs, at most `threads` at a time; the results are in the order of the jobs and depend on nothing else.
+
+    Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once.
 
     Raises:
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
         InvariantError: a simulation broke one of its own consistency checks.
+        FarloopError: `threads` is no number of threads, or a run cannot be written to the store.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    for job in jobs:
-        _ = job.scenario.resolved
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise FarloopError(f"threads: {shown(repr(threads))}: expected a whole number from 1 on, or None")
+    keys = [address(job.scenario) for job in jobs]
     reporter = reporter or Silent()
     stop = threading.Event()
+    first = dict(zip(reversed(keys), reversed(jobs), strict=True))
+    missing = [key for key in dict.fromkeys(keys) if store is None or key not in store]
+    for key, job in first.items():
+        if key not in missing and hasattr(reporter, "kept"):
+            reporter.kept(job.name)
     with ThreadPoolExecutor(max_workers=max(1, threads or default_threads())) as pool:
-        futures = [pool.submit(_simulate, job, reporter, stop) for job in jobs]
+        futures = {key: pool.submit(_simulate, first[key], key, reporter, stop, store) for key in missing}
         try:
-            _wait(futures)
+            _wait(list(futures.values()))
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-        return [future.result() for future in futures]
+    if store is None:
+        made = {key: future.result() for key, future in futures.items()}
+        return [_there(made[key]) for key in keys]
+    # What has just run is read as what ran earlier is, so that nothing can depend on which is which.
+    kept = {key: store.get(key) for key in first}
+    return [_there(kept[key]) for key in keys]
 
 
-def _wait(futures: Sequence[Future[Outcome]]) -> None:
+def _there(outcome: Outcome | None) -> Outcome:
+    if outcome is None:
+        raise FarloopError("a finished run was taken away while it was needed; run the same command again")
+    return outcome
+
+
+def _wait(futures: Sequence[Future[Outcome | None]]) -> None:
     """Returns when all are done; raises as soon as one fails. Waits in short steps: an interrupt counts only between them."""
     pending = set(futures)
     while pending:
@@ -73,7 +92,9 @@ def _wait(futures: Sequence[Future[Outcome]]) -> None:
             future.result()
 
 
-def _simulate(job: Job, reporter: Reporter, stop: threading.Event) -> Outcome:
+def _simulate(job: Job, key: str, reporter: Reporter, stop: threading.Event, store: Store | None) -> Outcome | None:
+    """Runs a job; with a store the outcome goes there, and memory is free for the next one."""
+
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
         reporter.update(job.name, simulated, end, packet_hops)
         return not stop.is_set()
@@ -85,5 +106,12 @@ def _simulate(job: Job, reporter: Reporter, stop: threading.Event) -> Outcome:
     for invariant in info["invariants"]:
         if not invariant["ok"]:
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
+    found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
+    outcome = Outcome(found, info)
+    if store is not None:
+        try:
+            store.put(key, outcome)
+        except OSError as error:
+            raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
     reporter.finish(job.name)
-    return Outcome(output.tables, info)
+    return outcome if store is None else None

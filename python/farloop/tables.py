@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.parquet as pq
+
+from farloop import fields
+from farloop.errors import UnknownNameError, nearest, shown
 
 _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
 
@@ -23,6 +29,39 @@ Floats = npt.NDArray[np.float64]
 def to_arrow(columns: Mapping[str, Column]) -> pa.Table:
     """An Arrow table of the columns: "dict" columns become dictionary arrays, "i64?" columns have nulls; the others are not copied."""
     return pa.table({name: _array(column) for name, column in columns.items()})
+
+
+def described(name: str, table: pa.Table) -> pa.Table:
+    """A table with the unit and meaning of each column as metadata of its field; series also with those of the metrics."""
+    known = {field.name: field for field in fields.TABLES[name]}
+    schema = pa.schema([_described(column, known.get(column.name)) for column in table.schema])
+    if name == "series":
+        metrics = {f"{kind}/{m.name}": [m.unit, m.meaning] for kind, found in fields.METRICS.items() for m in found}
+        schema = schema.with_metadata({"farloop.metrics": json.dumps(metrics)})
+    return pa.Table.from_arrays(table.columns, schema=schema)
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Writes a Parquet file."""
+    pq.write_table(table, path, compression="zstd")
+
+
+def read(name: str, path: Path) -> pa.Table:
+    """Reads a table of a run that `write` has written.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    # Not `read_table`: that one takes directories called "load=0.3" for a column.
+    with pq.ParquetFile(path) as file:
+        return described(name, file.read())
+
+
+def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
+    if field is None:
+        return column.remove_metadata()
+    return column.with_metadata({"unit": field.unit, "meaning": field.meaning})
 
 
 def _array(column: Column) -> pa.Array:
@@ -61,6 +100,13 @@ class Series:
     def __contains__(self, key: tuple[str, str]) -> bool:
         return key in self._index
 
+    @property
+    def metrics(self) -> dict[str, list[str]]:
+        """Names of the metrics that were recorded, by kind of object ("flow", "port"), in the order of the documentation."""
+        found = {(obj.split("/", 1)[0], metric) for obj, metric in self._index}
+        kinds = {kind: [m.name for m in known if (kind, m.name) in found] for kind, known in fields.METRICS.items()}
+        return {kind: names for kind, names in kinds.items() if names}
+
     def objects(self, kind: str) -> list[str]:
         """Names of recorded objects of a kind ("flow" or "port"), in the order of the scenario."""
         names = dict.fromkeys(o.split("/", 1)[1] for o, _ in self._index if o.startswith(f"{kind}/"))
@@ -79,6 +125,15 @@ class Series:
         """Sampling times in seconds and values of one metric, such as ("flow/intra", "throughput").
 
         Raises:
-            KeyError: the object was not recorded, or it has no such metric.
+            UnknownNameError: the object was not recorded, or it has no such metric; the text says what there is. It is a KeyError.
         """
-        return self._index[obj, metric]
+        found = self._index.get((obj, metric))
+        if found is not None:
+            return found
+        objects = list(dict.fromkeys(o for o, _ in self._index))
+        if not objects:
+            raise UnknownNameError(f"{shown(obj)}: nothing was recorded; see [record] of the scenario")
+        if obj not in objects:
+            raise UnknownNameError(f"{shown(obj)}: no such object was recorded; {nearest(str(obj), objects)}")
+        metrics = [m for o, m in self._index if o == obj]
+        raise UnknownNameError(f"{shown(metric)}: {obj} has no such metric; {nearest(str(metric), metrics)}")

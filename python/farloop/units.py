@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _BITS_PER_SECOND = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
 _BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
@@ -93,3 +93,12 @@ def unit_for(largest: Iterable[float], units: Sequence[Unit]) -> Unit:
     if not top > 0:
         return next(u for u in units if u.factor == 1.0)
     return next((u for u in units if top >= u.factor * 0.9999), units[-1])
+
+
+def number(value: Any) -> str | None:
+    """A measured value for people; `None` for nothing."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(number(v) or "–" for v in value)
+    return None if value is None else str(value)

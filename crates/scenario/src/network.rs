@@ -92,6 +92,20 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Network, Diagnostic> {
     })
 }
 
+/// Refuses a scenario that says nothing about its network: nobody means the default one without a word.
+pub(crate) fn require(root: &Section<'_>) -> Result<(), Diagnostic> {
+    if root.section("network")?.written() {
+        return Ok(());
+    }
+    let mut topologies: Vec<String> = network_alternatives().iter().map(|a| format!("\"{}\"", a.topology)).collect();
+    topologies.dedup();
+    let expected = format!(
+        "expected [network] with a topology: {}; or the output of `farloop import-graphml FILE`, if that was to be here",
+        topologies.join(", ")
+    );
+    Err(root.diagnostic("network", "missing", expected))
+}
+
 /// How the scenario writes a choice.
 pub(crate) fn word(choice: &impl ParamType) -> String {
     match choice.to_value() {

@@ -230,6 +230,8 @@ impl Scenario {
             algorithms::check_names(&section, "algorithms", &case.case.algorithms, &case.algorithms)?;
         }
         let claims = figure::read_claims(&root)?;
+        // Last: whatever else is wrong says more than that this is not there.
+        network::require(&root)?;
         let scenario = Scenario {
             top,
             run,

@@ -43,7 +43,7 @@ pub fn schema() -> Json {
         "title": "farloop scenario",
         "type": "object",
         "properties": properties,
-        "required": ["run"],
+        "required": ["run", "network"],
         "additionalProperties": false,
     })
 }

@@ -8,15 +8,21 @@ use std::collections::{BTreeSet, VecDeque};
 
 const DATACENTERS: &str = include_str!("datacenters.toml");
 
+/// The text with the default network, if it says nothing of one; at the end, where it moves no line.
+fn with_network(text: &str) -> String {
+    let said = text.lines().any(|line| line.starts_with("network") || line.starts_with("[network"));
+    if said { text.to_string() } else { format!("{text}\n[network]\n") }
+}
+
 fn build(network: &str, from: &str, to: &str, count: u32) -> Built {
     let text = format!(
         "algorithm.name = \"fixed\"\nalgorithm.fixed.rate = \"1Gbps\"\nrun.duration = \"1ms\"\n{network}\n[[flow]]\nfrom = \"{from}\"\nto = \"{to}\"\ncount = {count}\n"
     );
-    parse(&text, "good.toml", &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}\n{text}"))
+    parse(&with_network(&text), "good.toml", &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}\n{text}"))
 }
 fn built(text: &str, overrides: &[(&str, &str)]) -> Built {
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    parse(text, "good.toml", &overrides).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}"))
+    parse(&with_network(text), "good.toml", &overrides).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}"))
 }
 fn k_ary(k: u32, extra: &str) -> String {
     let half = k / 2;

@@ -11,9 +11,16 @@ const FAT_TREE: &str = include_str!("fat-tree.toml");
 const SAMPLES: &[&str] =
     &[EXAMPLE, FAT_TREE, include_str!("links.toml"), include_str!("datacenters.toml"), include_str!("workloads.toml")];
 
+/// The text with the default network, if it says nothing of one; at the end, where it moves no line.
+fn with_network(text: &str) -> String {
+    let said = text.lines().any(|line| line.starts_with("network") || line.starts_with("[network"));
+    if said { text.to_string() } else { format!("{text}\n[network]\n") }
+}
+
 fn load(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    parse(text, "good.toml", &overrides).unwrap_or_else(|d| panic!("{d}\n{text}"))
+    let text = with_network(text);
+    parse(&text, "good.toml", &overrides).unwrap_or_else(|d| panic!("{d}\n{text}"))
 }
 fn build(text: &str, overrides: &[(&str, &str)]) -> Built {
     load(text, overrides).build().unwrap_or_else(|d| panic!("{d}\n{text}"))
@@ -284,7 +291,7 @@ fn what_an_algorithm_needs_is_checked() {
         let set = |value: &str| {
             let pairs = [("algorithm.name", name), (&format!("switch.{key}"), value)];
             let overrides: Vec<_> = pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-            parse(MINIMAL, "x.toml", &overrides).and_then(|s| s.build())
+            parse(&with_network(MINIMAL), "x.toml", &overrides).and_then(|s| s.build())
         };
         assert!(set("true").is_ok(), "{name}");
         let message = set("false").expect_err("refused").to_string();

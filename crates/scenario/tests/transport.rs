@@ -7,7 +7,7 @@ use farloop_units::Delta;
 /// What the endpoints are set to by `keys`, which begin in line 7.
 fn tcp(keys: &str) -> Result<TcpSpec, Diagnostic> {
     let text = format!(
-        "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\n{keys}kind = \"tcp\"\n"
+        "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\n{keys}kind = \"tcp\"\n[network]\n"
     );
     parse(&text, "tcp.toml", &[]).and_then(|s| s.build()).map(|built| built.spec.transport.tcp)
 }

@@ -86,7 +86,7 @@ fn folder(name: &str) -> PathBuf {
     directory
 }
 
-const LIST: &str = "algorithm.name = \"fixed\"\nrun.duration = \"2ms\"\nworkload.flows = \"flows.csv\"\n";
+const LIST: &str = "algorithm.name = \"fixed\"\nrun.duration = \"2ms\"\nworkload.flows = \"flows.csv\"\nnetwork.topology = \"dumbbell\"\n";
 
 #[test]
 fn flows_are_read_from_a_file_next_to_the_scenario() {

@@ -7,7 +7,7 @@ from html import escape
 
 from farloop import _native
 from farloop.papers import VERDICTS
-from farloop.report.page import document, verdict_class
+from farloop.report.page import document, noted, verdict_class
 from farloop.report.pfc import alert
 from farloop.results import Verdicts
 
@@ -37,4 +37,5 @@ def index_page(figures: list[Verdicts], scale: str) -> str:
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
     alerts = "".join(alert(found.deadlocks) for found in figures)
+    alerts += noted([f"{found.figure}: {note}" for found in figures for note in found.notes])
     return document("farloop: papers, reproduced claim by claim", header + alerts + table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -14,7 +15,7 @@ from farloop.network import map_of
 from farloop.report import network
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows, worst_rows
+from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, seed_rows, slowdown_rows, worst_rows
 from farloop.results import Comparison
 from farloop.summary import MAX_FLOWS_LISTED
 
@@ -36,7 +37,7 @@ def page(comparison: Comparison) -> str:
     parts.insert(0 if opens else -1, ("network", "Network", network.section(comparison)))
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
-    content = [header, alert(comparison.deadlocks), *(content for _, _, content in parts)]
+    content = [header, alert(comparison.deadlocks), noted(comparison.notes), *(content for _, _, content in parts)]
     return document(title, "\n".join(content), script=get_plotlyjs())
 
 
@@ -88,8 +89,13 @@ def _chart(chart: Chart) -> str:
     )
 
 
+def noted(notes: Sequence[str]) -> str:
+    """What could not be judged or drawn; nothing for nothing."""
+    return "".join(f'<p class="card">Note: {escape(note)}</p>' for note in notes)
+
+
 def _overview(comparison: Comparison) -> str:
-    parts = [table(*run_rows(comparison)), _worst(comparison), _slowdowns(comparison)]
+    parts = [table(*run_rows(comparison)), _seeds(comparison), _worst(comparison), _slowdowns(comparison)]
     header, rows = flow_rows(comparison)
     if rows:
         counts = [run.flows.num_rows for run in comparison.runs]
@@ -111,6 +117,14 @@ def _worst(comparison: Comparison) -> str:
     )
     header, rows = worst_rows(comparison)
     return f'{table(header, rows)}<p class="soft">{note}</p>' if rows else ""
+
+
+def _seeds(comparison: Comparison) -> str:
+    header, rows = seed_rows(comparison)
+    if not rows:
+        return ""
+    note = f"Means over {len(comparison.seeds)} seeds, each ± half the width of its 95 % confidence interval (Student's t, n runs)."
+    return f'{table(header, rows)}<p class="soft">{note}</p>'
 
 
 def _slowdowns(comparison: Comparison) -> str:

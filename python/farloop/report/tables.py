@@ -8,7 +8,7 @@ from typing import Any
 from farloop import completion, summary
 from farloop.replicas import Replicas, mean_text, replicas
 from farloop.results import Comparison, Run
-from farloop.units import bytes_text, rate_text, time_text
+from farloop.units import bytes_text, number, rate_text, time_text
 
 Cell = str | None
 
@@ -93,15 +93,6 @@ def in_words(name: str) -> str:
     if parts and last in ("least", "largest", "s", "ms", "us"):
         return f"{' '.join(parts)} ({last})"
     return name.replace("_", " ")
-
-
-def number(value: Any) -> Cell:
-    """A measured value for people."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, list):
-        return ", ".join(number(v) or "–" for v in value)
-    return None if value is None else str(value)
 
 
 def _run_row(of: Replicas) -> list[Cell]:

@@ -7,10 +7,16 @@ mod workloads;
 
 use farloop_scenario::{Diagnostic, parse, read};
 
+/// The text with the default network, if it says nothing of one; at the end, where it moves no line.
+fn with_network(text: &str) -> String {
+    let said = text.lines().any(|line| line.starts_with("network") || line.starts_with("[network"));
+    if said { text.to_string() } else { format!("{text}\n[network]\n") }
+}
+
 /// Parses and builds.
 fn diagnose(text: &str, overrides: &[(&str, &str)]) -> Diagnostic {
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    match parse(text, "bad.toml", &overrides).and_then(|s| s.build().map(|_| ())) {
+    match parse(&with_network(text), "bad.toml", &overrides).and_then(|s| s.build().map(|_| ())) {
         Ok(()) => panic!("accepted:\n{text}"),
         Err(diagnostic) => diagnostic,
     }
@@ -25,6 +31,22 @@ fn check(bad: &str, expected: &[&str]) {
         assert!(message.contains(part), "no {part:?} in the message\n  {message}\nof\n{text}");
     }
     assert!(diagnostic.line >= 1 && diagnostic.column >= 1);
+}
+
+#[test]
+fn a_network_is_not_taken_for_granted() {
+    let refused = |text: &str| parse(text, "bad.toml", &[]).expect_err("refused").to_string();
+    let text = format!("algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n{FLOW}");
+    let message = refused(&text);
+    assert!(
+        message.contains("network: missing; expected [network] with a topology: \"dumbbell\", \"fat-tree\""),
+        "{message}"
+    );
+    assert!(message.contains("import-graphml"), "{message}");
+    assert!(parse(&format!("{text}[network]\n"), "good.toml", &[]).is_ok());
+    let overrides = [("network.topology".to_string(), "dumbbell".to_string())];
+    assert!(parse(&text, "good.toml", &overrides).is_ok());
+    assert!(refused("").contains("run.duration"));
 }
 
 const FLOW: &str = "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n";
