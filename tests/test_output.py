@@ -1,10 +1,10 @@
 import json
-import os
+from pathlib import Path
 
 import pytest
 
 import farloop
-from farloop import _native, output
+from farloop import _native, output, reproduce
 
 
 def test_what_is_saved_can_be_loaded(result, tmp_path):
@@ -28,30 +28,197 @@ def test_json_has_no_infinities(comparison, tmp_path):
         json.loads(path.read_text(), parse_constant=lambda name, path=path: pytest.fail(f"{name} in {path}"))
 
 
-def test_an_output_replaces_an_output(result, tmp_path):
+def test_an_output_replaces_an_output_with_all_its_files(result, comparison, tmp_path):
     target = tmp_path / "r"
+    comparison.save(target)
     result.save(target)
-    (target / "old").write_text("from the last run")
-    result.save(target)
-    assert not (target / "old").exists()
+    assert not (target / "runs").exists()
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
+    listed = json.loads((target / "manifest.json").read_text())["files"]
+    assert {*listed, "manifest.json"} == {str(p.relative_to(target)) for p in target.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "named"),
+    [
+        ("{}", "manifest.json, thesis.tex"),
+        ('{"farloop": "0.1.0", "kind": "run"}', "manifest.json, thesis.tex"),
+        ('{"farloop": "0.1.0", "kind": "run", "files": 5}', "manifest.json, thesis.tex"),
+        (None, "thesis.tex"),
+    ],
+)
+def test_what_farloop_did_not_write_is_refused_by_name(manifest, named, result, tmp_path):
+    target = tmp_path / "w"
+    if manifest is None:
+        result.save(target)
+    else:
+        target.mkdir()
+        (target / "manifest.json").write_text(manifest)
+    (target / "thesis.tex").write_text("mine")
+    with pytest.raises(farloop.FarloopError, match=f"did not write: {named}; .*--force"):
+        result.save(target)
+    assert (target / "thesis.tex").read_text() == "mine"
+    result.save(target, force=True)
+    assert (target / "thesis.tex").read_text() == "mine", "it is written beside, not over"
+    assert output.load(target).runs[0].label == result.label
+    with pytest.raises(farloop.FarloopError, match=r"did not write: thesis\.tex"):
+        result.save(target)
+
+
+def test_notes_in_an_older_output_are_refused_wherever_they_are(comparison, tmp_path):
+    target = tmp_path / "r"
+    comparison.save(target)
+    (target / "runs" / "hpcc" / "notes.txt").write_text("mine")
+    (target / "figures" / "link").symlink_to(tmp_path)
+    with pytest.raises(farloop.FarloopError, match=r"figures/link, runs/hpcc/notes\.txt"):
+        comparison.save(target)
+
+
+def test_what_comes_there_meanwhile_is_refused_too(result, tmp_path):
+    target = tmp_path / "r"
+    with pytest.raises(farloop.FarloopError, match=r"did not write: thesis\.tex"), output.directory(target) as out:
+        output.fill_run(result, out.path)
+        target.mkdir()
+        (target / "thesis.tex").write_text("mine")
+    assert (target / "thesis.tex").read_text() == "mine"
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(result, tmp_path):
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("there")
+    for _ in range(2):
+        result.save(link)
+        assert link.is_symlink()
+        assert (tmp_path / "there" / "manifest.json").is_file()
+    dangling = tmp_path / "dangling"
+    dangling.symlink_to("new")
+    result.save(dangling)
+    assert dangling.is_symlink()
+    assert (tmp_path / "new" / "manifest.json").is_file()
+    assert {p.name for p in tmp_path.iterdir()} == {"there", "link", "dangling", "new"}
+
+
+def test_the_working_directory_is_filled_and_not_replaced(result, tmp_path, monkeypatch):
+    target = tmp_path / "r"
+    target.mkdir()
+    monkeypatch.chdir(target)
+    node = target.stat().st_ino
+    for _ in range(2):
+        result.save(".")
+        assert target.stat().st_ino == node
+        assert output.load(target).runs[0].label == result.label
 
 
 def test_a_failure_leaves_the_old_output(result, tmp_path):
     target = tmp_path / "r"
     result.save(target)
-    with pytest.raises(KeyboardInterrupt), output.directory(target) as aside:
-        (aside / "half").write_text("")
+    with pytest.raises(KeyboardInterrupt), output.directory(target) as out:
+        (out.path / "half").write_text("")
         raise KeyboardInterrupt
     assert (target / output.MANIFEST).is_file()
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
-def test_another_process_that_writes_is_left_alone(result, tmp_path):
-    other = tmp_path / f".r.partial-{os.getppid()}"
-    other.mkdir()
-    result.save(tmp_path / "r")
-    assert other.is_dir()
+def test_the_old_output_comes_back_if_the_new_one_cannot_take_its_place(result, tmp_path, monkeypatch):
+    target = tmp_path / "r"
+    result.save(target)
+    before = (target / output.MANIFEST).read_bytes()
+    real = Path.rename
+
+    def rename(self, to):
+        if self.name == "output":
+            raise OSError(5, "Input/output error")
+        return real(self, to)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    with pytest.raises(farloop.FarloopError, match="cannot be written: Input/output error"):
+        result.save(target)
+    assert (target / output.MANIFEST).read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+@pytest.mark.parametrize("what", ["figures", "report"])
+def test_a_drawing_that_fails_costs_nothing_else(what, comparison, tmp_path, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("ParseException: double superscript")
+
+    if what == "figures":
+        monkeypatch.setattr("farloop.figures.draw", fail)
+    else:
+        monkeypatch.setattr("farloop.report.page", fail)
+    with pytest.warns(RuntimeWarning, match="could not be drawn: RuntimeError: ParseException: double superscript"):
+        comparison.save(tmp_path / "r")
+    assert output.load(tmp_path / "r").summary == comparison.summary
+    assert "double superscript" in (tmp_path / "r" / "report.html").read_text()
+    assert "double superscript" in json.loads((tmp_path / "r" / "manifest.json").read_text())["notes"][0]
+
+
+def test_a_judge_that_fails_costs_nothing_else(small, monkeypatch):
+    def fail(*_):
+        raise KeyError("cross")
+
+    monkeypatch.setattr("farloop.papers.judged", fail)
+    found = farloop.compare(small, ["hpcc"], set={"run.duration": "1ms"})
+    assert len(found) == 1
+    assert found.notes == ["the claims of " + str(small) + " could not be judged: KeyError: 'cross'"]
+
+
+def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
+    target = tmp_path / "r"
+    comparison.save(target)
+    (target / "notes.txt").write_text("mine")
+    stale = target / "figures" / "stale.png"
+    stale.write_bytes(b"")
+    kept = json.loads((target / "manifest.json").read_text())
+    output.write_json(target / "manifest.json", kept | {"files": [*kept["files"], "figures/stale.png"]})
+    before = {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
+
+    def fail(*_):
+        raise RuntimeError("no ink")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("farloop.report.page", fail)
+        with pytest.raises(farloop.FarloopError, match="no ink; the old report stays"):
+            reproduce.rewrite(target)
+    assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == before
+    (target / "report.html").write_text("old")
+    reproduce.rewrite(target)
+    assert "Two flows" in (target / "report.html").read_text()
+    assert not stale.exists(), "what is not drawn any more goes"
+    assert (target / "notes.txt").read_text() == "mine"
+    assert output.foreign(target) == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda m: m | {"info": ["totals", "absent"]},
+        lambda m: m | {"scenario": 5},
+        lambda m: m | {"totals": {}},
+        lambda m: m | {"kind": ["run"]},
+        lambda m: m | {"overrides": 7},
+        lambda m: {"farloop": "x", "kind": "comparison", "runs": ["..", 5]},
+        lambda m: {"farloop": "x", "kind": "reproduction", "figures": 5, "scale": "quick", "seeds": []},
+        lambda m: {"farloop": "x", "kind": "reproduction"},
+    ],
+)
+def test_damaged_manifests_are_told_from_outputs(damage, result, tmp_path):
+    target = result.save(tmp_path / "r")
+    manifest = json.loads((target / "manifest.json").read_text())
+    (target / "manifest.json").write_text(json.dumps(damage(manifest)))
+    with pytest.raises(farloop.FarloopError, match=str(target)):
+        reproduce.rewrite(target)
+    with pytest.raises(farloop.FarloopError, match=str(target)):
+        farloop.load(target)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000, '"\\ud800"'])
+def test_manifests_that_are_none(text, tmp_path):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(farloop.FarloopError, match=r"manifest\.json"):
+        farloop.load(tmp_path)
 
 
 def test_labels_become_file_names():

@@ -23,6 +23,7 @@ app = typer.Typer(
     help="Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"max_content_width": 110},
     # Help says what is written: [workload] is no markup.
     rich_markup_mode=None,
 )

@@ -66,7 +66,7 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iter
         FarloopError: the target is no directory, holds something that farloop did not write, or cannot be written.
     """
     target, shown = _resolved(target), target
-    check_replaceable(target, force=force)
+    check_replaceable(target, force=force, shown=shown)
     try:
         pending = Pending(target)
     except (OSError, ValueError) as error:
@@ -78,7 +78,7 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iter
         try:
             yield Output(pending.output, Store(pending.runs, others))
             # Something may have come there meanwhile.
-            check_replaceable(target, force=force)
+            check_replaceable(target, force=force, shown=shown)
             _put(pending, target)
         except OSError as error:
             raise _unwritable(shown, error) from None
@@ -92,8 +92,13 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iter
     pending.remove()
 
 
-def check_replaceable(target: Path, *, force: bool = False) -> None:
+def check_replaceable(target: Path, *, force: bool = False, shown: Path | None = None) -> None:
     """Whether an output may go to `target`: nothing is there, an empty directory, or an output with all its files in its manifest.
+
+    Args:
+        target: The directory.
+        force: Other files do not matter.
+        shown: What messages call it.
 
     Raises:
         FarloopError: it is a file, or a directory with something else in it; the text names it.
@@ -101,17 +106,19 @@ def check_replaceable(target: Path, *, force: bool = False) -> None:
     try:
         if not target.is_dir():
             if target.exists() or target.is_symlink():
-                raise FarloopError(f"{target}: is a file; choose a directory with --out")
+                raise FarloopError(f"{shown or target}: is a file; choose a directory with --out")
             return
         if force:
             return
         strange = foreign(target)
+    except FarloopError:
+        raise
     except (OSError, ValueError) as error:
-        raise _unwritable(target, error) from None
+        raise _unwritable(shown or target, error) from None
     if strange:
         more = f" and {len(strange) - MOST_NAMED} more" if len(strange) > MOST_NAMED else ""
         raise FarloopError(
-            f"{target}: holds files that farloop did not write: {', '.join(strange[:MOST_NAMED])}{more}; choose another "
+            f"{shown or target}: holds files that farloop did not write: {', '.join(strange[:MOST_NAMED])}{more}; choose another "
             "directory with --out, or write beside them with --force"
         )
 

@@ -58,9 +58,9 @@ def simulate(
     stop = threading.Event()
     first = dict(zip(reversed(keys), reversed(jobs), strict=True))
     missing = [key for key in dict.fromkeys(keys) if store is None or key not in store]
-    for key, job in first.items():
+    for key in dict.fromkeys(keys):
         if key not in missing and hasattr(reporter, "kept"):
-            reporter.kept(job.name)
+            reporter.kept(first[key].name)
     with ThreadPoolExecutor(max_workers=max(1, threads or default_threads())) as pool:
         futures = {key: pool.submit(_simulate, first[key], key, reporter, stop, store) for key in missing}
         try:
