@@ -153,7 +153,7 @@ def test_version_and_help(command):
         assert name in done.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_leaves_nothing(command, small, number):
     process = command.start("run", str(small), "--set", "run.duration=1000s", "--out", "result")
     assert process.stderr is not None

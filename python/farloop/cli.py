@@ -135,7 +135,7 @@ def run() -> int:
     Console.on_broken_pipe = _on_broken_pipe  # type: ignore[method-assign, assignment]
     out = sys.stdout
     try:
-        app()
+        app(prog_name="farloop")
     except SystemExit as leave:
         # Typer ends with an error, and another standard output, where the reader of a pipe has gone away, as `head` does: that is none.
         gone = sys.stdout is not out
