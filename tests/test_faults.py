@@ -205,11 +205,7 @@ def test_what_python_gives_in_other_forms(small, tmp_path):
     ("column", "named"),
     [
         (pa.array([b"\xff\xfe"], pa.binary()).cast(pa.string(), safe=False), ["row 0, column start", "UTF-8"]),
-        (pa.array([2**62], pa.timestamp("s")), ["row 0, column start", "expected a text with a unit", "start_ps"]),
-        (
-            pa.array([10**11], pa.date32().to_pandas_dtype() and pa.int64()).cast(pa.timestamp("us")),
-            ["row 0, column start"],
-        ),
+        (pa.array([2**62], pa.timestamp("us")), ["row 0, column start", "expected a text with a unit", "start_ps"]),
         (pa.array([1_000_001], pa.time64("ns")), ["row 0, column start", "start_ps"]),
         (pa.array([1_000_001], pa.duration("ns")), ["row 0, column start", "start_ps"]),
     ],

@@ -94,7 +94,7 @@ def test_tables_have_means_with_intervals(noisy):
 
 def test_a_mean_of_nothing_is_nothing_and_one_value_has_no_interval():
     assert mean_text([None, None], str) is None
-    assert mean_text([2.0, None], str) == "2.0"
+    assert mean_text([2.0, None], str) == "2.0 (n = 1)"
 
 
 def test_curves_are_means_with_bands(noisy):

@@ -111,7 +111,7 @@ def test_one_run_per_seed(command, small):
         "r",
     )
     assert done.returncode == 0, done.stderr
-    assert "(n=3)" in done.stdout
+    assert "(n = 3" in done.stdout
     out = command.directory / "r"
     names = [f"{a}-seed-{n}" for a in ("hpcc", "dctcp") for n in (1, 2, 7)]
     assert sorted(p.name for p in (out / "runs").iterdir()) == sorted(names)
@@ -122,7 +122,7 @@ def test_one_run_per_seed(command, small):
     assert summary["hpcc"]["throughput"]["mean"] == pytest.approx(sum(single[:3]) / 3)
     assert summary["hpcc"]["throughput"]["n"] == 3
     assert summary["hpcc"]["throughput"]["ci95"] > 0
-    assert "(n=3)" in (out / "report.html").read_text()
+    assert "(n = 3 seeds)" in (out / "report.html").read_text()
     loaded = farloop.load(out)
     assert loaded.seeds == (1, 2, 7)
     assert [run.label for run in loaded.of_seed(7)] == ["hpcc", "dctcp"]

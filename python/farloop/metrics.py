@@ -12,13 +12,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.ArrayLike
+from farloop.replication import student_t
 
-STUDENT = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Quantiles of Student's t distribution at 97.5 %, for 1 to 30 degrees of freedom; the normal one's beyond."""
+Array = npt.ArrayLike
 
 _EDGE = 1e-9
 """Sampling times are exact picoseconds turned into floating point; a nanosecond decides which side of a window they are on."""
@@ -82,8 +78,7 @@ def intervals(rows: Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.floa
     mean = x.mean(axis=0)
     if n == 1:
         return mean, np.full(x.shape[1], np.nan)
-    t = STUDENT[n - 2] if n - 2 < len(STUDENT) else 1.96
-    return mean, t * x.std(axis=0, ddof=1) / math.sqrt(n)
+    return mean, student_t(n - 1) * x.std(axis=0, ddof=1) / math.sqrt(n)
 
 
 def smoothed(values: Array, samples: int) -> npt.NDArray[np.float64]:

@@ -41,9 +41,13 @@ def replicas(runs: Iterable[Run]) -> list[Replicas]:
 
 
 def mean_text(values: Sequence[float | None], text: Callable[[float], str]) -> str | None:
-    """The mean of the values that exist, with its 95 % confidence interval where there are several; `None` where there is none."""
+    """The mean of the values that exist, with its 95 % confidence interval where there are several; `None` where there is none.
+
+    How many there are is said where some are missing.
+    """
     known = [v for v in values if v is not None]
     if not known:
         return None
     mean, half = interval(known)
-    return text(mean) if len(known) < 2 else f"{text(mean)} ± {text(half)}"
+    count = "" if len(known) == len(values) else f" (n = {len(known)})"
+    return (text(mean) if len(known) < 2 else f"{text(mean)} ± {text(half)}") + count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 from typing import Any
@@ -96,23 +96,3 @@ def _combined(values: list[Any]) -> Any:
 
 _DIFFERENT = object()
 """What differs between runs and is no number."""
-
-
-def text(found: Estimate | None, form: Callable[[float], str]) -> str | None:
-    """An estimate for people: mean, half-width, and of how many."""
-    if found is None:
-        return None
-    width = "" if found.half_width is None else f" ± {form(found.half_width)}"
-    return f"{form(found.mean)}{width} (n={found.n})"
-
-
-def of(summaries: Sequence[Mapping[str, Any]], *path: str) -> Estimate | None:
-    """The estimate of one number of the summaries, by the keys that lead to it; `None` where no run has it."""
-    values = []
-    for summary in summaries:
-        value: Any = summary
-        for key in path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            values.append(float(value))
-    return estimate(values) if values else None

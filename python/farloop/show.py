@@ -33,16 +33,13 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 
 def comparison(result: Comparison) -> None:
-    """The runs side by side, then means over seeds where there are several, then the claims that the runs decide."""
-    from farloop.report.tables import run_rows, seed_rows, slowdown_rows, worst_rows
+    """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
+    from farloop.report.tables import run_rows, slowdown_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
-    header, rows = seed_rows(result)
-    if rows:
-        _print_table(header, rows, title="Over seeds: mean ± half the width of the 95 % confidence interval (n runs)")
     deadlocks(result.deadlocks)
     if result.claims:
         claims(result.claims)

@@ -8,6 +8,7 @@ whatever container, nor are stopped by one whose owner is dead: they take over w
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -236,6 +237,7 @@ class Pending:
         Raises:
             OSError: it cannot be made.
         """
+        self._parents = [parent for parent in target.parents if not parent.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
         self.path, self._lock = _fresh(target)
         try:
@@ -261,6 +263,10 @@ class Pending:
         """Removes everything."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
+        for parent in self._parents:
+            # Those that hold an output now stay.
+            with contextlib.suppress(OSError):
+                parent.rmdir()
 
     def _take_over(self, target: Path) -> None:
         for left in sorted(target.parent.glob(f"{_glob(prefix(target))}*")):

@@ -15,7 +15,7 @@ from farloop.network import map_of
 from farloop.report import network
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, seed_rows, slowdown_rows, worst_rows
+from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows, worst_rows
 from farloop.results import Comparison
 from farloop.summary import MAX_FLOWS_LISTED
 
@@ -95,7 +95,7 @@ def noted(notes: Sequence[str]) -> str:
 
 
 def _overview(comparison: Comparison) -> str:
-    parts = [table(*run_rows(comparison)), _seeds(comparison), _worst(comparison), _slowdowns(comparison)]
+    parts = [table(*run_rows(comparison)), _worst(comparison), _slowdowns(comparison)]
     header, rows = flow_rows(comparison)
     if rows:
         counts = [run.flows.num_rows for run in comparison.runs]
@@ -117,14 +117,6 @@ def _worst(comparison: Comparison) -> str:
     )
     header, rows = worst_rows(comparison)
     return f'{table(header, rows)}<p class="soft">{note}</p>' if rows else ""
-
-
-def _seeds(comparison: Comparison) -> str:
-    header, rows = seed_rows(comparison)
-    if not rows:
-        return ""
-    note = f"Means over {len(comparison.seeds)} seeds, each ± half the width of its 95 % confidence interval (Student's t, n runs)."
-    return f'{table(header, rows)}<p class="soft">{note}</p>'
 
 
 def _slowdowns(comparison: Comparison) -> str:
