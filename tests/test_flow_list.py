@@ -100,7 +100,7 @@ def test_damaged_files_and_no_paths(tmp_path):
             assert "\n" not in str(error)
             assert "flows.parquet" in str(error)
     for wrong in ("nul\0", 5.5, None):
-        with pytest.raises(farloop.FarloopError, match="cannot be read|NUL"):
+        with pytest.raises(farloop.FarloopError, match=r"cannot be read|NUL"):
             farloop.flows_from_parquet(wrong)
 
 
