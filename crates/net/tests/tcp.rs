@@ -351,6 +351,16 @@ fn segmentation_offload_sends_chunks_back_to_back() {
 }
 
 #[test]
+fn a_window_below_a_segment_does_not_stop_a_host_that_sends_chunks() {
+    let mut spec = line("fixed", TcpSpec { segmentation_offload: true, ..tcp() }, Bytes::new(20 * MSS));
+    let cwnd = ("cwnd", Value::Text("700B".into()));
+    for settings in [vec![cwnd.clone()], vec![cwnd, ("rate", Value::Text("1Gbps".into()))]] {
+        spec.algorithms = vec![algorithm("fixed", &settings)];
+        assert!(run(&spec).flows[0].finish.is_some(), "{settings:?}");
+    }
+}
+
+#[test]
 fn paced_flows_leave_in_chunks_but_gemini_packet_by_packet() {
     // 100 Mbps on the wire out of 100 Gbps, into a link of 10 Gbps. 2^-10 s carry 11,588 B of payload: seven packets, of which the link sends
     // not quite one while they arrive. Packet by packet, no two meet.

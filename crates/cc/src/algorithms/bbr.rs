@@ -378,7 +378,7 @@ impl BbrSender {
             if self.entering {
                 // First round of a recovery: as much goes out as comes in.
                 (self.entering, self.conserving, self.round_end) = (false, true, self.delivered);
-                self.cwnd = in_flight + newly;
+                self.cwnd = (in_flight + newly).max(self.mss);
             } else if self.recovery.is_some_and(|end| !ack.in_recovery && ack.ack_seq >= end) {
                 (self.recovery, self.conserving) = (None, false);
                 self.cwnd = self.cwnd.max(self.prior_cwnd);

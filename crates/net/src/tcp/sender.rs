@@ -75,7 +75,9 @@ impl TcpSender {
                 mss: u64::from(mss),
                 rate: Rate::from_f64(wire.as_f64() / self.wire_per_payload),
             };
-            granted + opening.allowance()
+            // A window below one segment lets one be in flight: no ACK would ever open it.
+            let least = if inner.in_flight() == Bytes::ZERO { u64::from(mss) } else { 0 };
+            (granted + opening.allowance()).max(least)
         };
         self.allowance = Some(allowance);
     }

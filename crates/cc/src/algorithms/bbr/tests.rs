@@ -394,3 +394,19 @@ fn bursts_of_acks_widen_the_window_once_the_pipe_is_full() {
     let (without, with) = (cwnd_with(false), cwnd_with(true));
     assert!((with - without).abs_diff(100) <= 2, "{without} {with}");
 }
+
+#[test]
+fn the_window_never_falls_below_a_packet() {
+    let mut sender = BbrSender::new(&BbrParams::default(), &flow(true));
+    sender.on_established(Delta::from_ms(10));
+    let mut bench = Bench::new(sender);
+    bench.loss(LossKind::FastRetransmit, Bytes::new(2 * MSS), Bytes::new(10 * MSS));
+    // The ACK that opens the recovery covers the last, short packet of a flow, and nothing else is in flight.
+    let short = Ack {
+        acked: Bytes::new(700),
+        in_flight: Bytes::ZERO,
+        in_recovery: true,
+        ..crate::algorithms::window::tests::ack(9, 1, 0)
+    };
+    assert_eq!(bench.ack(&short).cwnd.get(), MSS);
+}
