@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from pathlib import Path
 
@@ -189,6 +190,26 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
     assert not stale.exists(), "what is not drawn any more goes"
     assert (target / "notes.txt").read_text() == "mine"
     assert output.foreign(target) == ["notes.txt"]
+
+
+def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch):
+    text = small.read_text() + '[figure]\nid = "nobody/fig1"\n[[claim]]\nid = "nobody/fig1"\nwhat = "nothing"\n'
+    scenario = farloop.Scenario.from_text(text, str(small))
+    found = farloop.compare(scenario, ["hpcc"], set={"run.duration": "1ms"})
+    target = found.save(tmp_path / "r")
+    (claim,) = json.loads((target / "claims.json").read_text())
+    monkeypatch.setattr(_native, "run", None)
+
+    def judged(comparison, base, scale):
+        assert base.overrides == (("run.duration", "1ms"),)
+        now = claim | {"verdict": "reproduced", "told": "reproduced", "what": "judged anew"}
+        return dataclasses.replace(comparison, claims=[now], scale=scale)
+
+    monkeypatch.setattr("farloop.papers.judged", judged)
+    reproduce.rewrite(target)
+    assert json.loads((target / "claims.json").read_text())[0]["verdict"] == "reproduced"
+    assert "judged anew" in (target / "report.html").read_text()
+    assert farloop.load(target).claims[0]["what"] == "judged anew"
 
 
 @pytest.mark.parametrize(
