@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -141,3 +143,13 @@ def test_the_runs_of_one_seed(comparison):
         several.of_seed(6)
     with pytest.raises(KeyError, match="there is none"):
         comparison.of_seed(3)
+
+
+def test_names_are_imported_when_they_are_asked_for():
+    code = (
+        "import farloop, sys\nassert 'pyarrow' not in sys.modules\n"
+        "assert all(hasattr(farloop, name) for name in farloop.__all__)\n"
+        "assert farloop._native.version() == farloop.__version__\n"
+        "assert set(farloop.__all__) <= set(dir(farloop))\nassert not hasattr(farloop, 'nothing')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ _PLACES = {
 def __getattr__(name: str) -> Any:
     if name in _PLACES:
         return getattr(importlib.import_module(f"farloop.{_PLACES[name]}"), name)
-    if name == "metrics":
-        return importlib.import_module("farloop.metrics")
     if name == "__version__":
         return importlib.import_module("farloop._native").version()
+    if importlib.util.find_spec(f"farloop.{name}") is not None:
+        return importlib.import_module(f"farloop.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
