@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Writes the verdicts of a reproduction into README.md and docs/findings/README.md, between their markers.
 
-    scripts/tally.py out/papers/claims.json
+    scripts/tally.py out/quick/claims.json out/full/claims.json
 
-The file is what `farloop reproduce --full --out out/papers` wrote. Everything between the markers is replaced; nothing else is touched.
+The files are what `farloop reproduce --out out/quick` and `farloop reproduce ... --full --out out/full` wrote. Of a claim
+that several of them have, the last one counts; a claim that none of them has stands as not judged. Everything
+between the markers is replaced; nothing else is touched.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from farloop import catalogue
+
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- verdicts: written by scripts/tally.py -->", "<!-- end of verdicts -->"
 VERDICTS = ("reproduced", "direction", "differs", "partial", "not judged")
@@ -25,31 +29,31 @@ Claims = Sequence[dict[str, Any]]
 
 
 def tally(claims: Claims) -> str:
-    """The README's table: a row per paper, a column per verdict that occurs; calibrated claims apart."""
-    papers = list(dict.fromkeys(c["id"].partition("/")[0] for c in claims))
+    """The README's table: a row per paper and scale, a column per verdict that occurs; calibrated claims apart."""
+    rows = sorted({(c["id"].partition("/")[0], c["scale"]) for c in claims})
     columns = [v for v in VERDICTS if any(c["verdict"] == v for c in claims)]
     lines = [
-        f"| paper | claims | {' | '.join(columns)} | of these calibrated |",
-        f"| --- | ---: |{' ---: |' * (len(columns) + 1)}",
+        f"| paper | scale | claims | {' | '.join(columns)} | of these calibrated |",
+        f"| --- | --- | ---: |{' ---: |' * (len(columns) + 1)}",
     ]
-    for paper in papers:
-        own = [c for c in claims if c["id"].startswith(f"{paper}/")]
+    for paper, scale in rows:
+        own = [c for c in claims if c["id"].startswith(f"{paper}/") and c["scale"] == scale]
         counted = Counter(c["verdict"] for c in own)
         calibrated = sum(c["calibrated"] and c["verdict"] in VERDICTS[:3] for c in own)
-        row = [paper, len(own), *(counted[v] for v in columns), calibrated]
+        row = [paper, scale, len(own), *(counted[v] for v in columns), calibrated]
         lines.append(f"| {' | '.join(map(str, row))} |")
     return "\n".join(lines)
 
 
 def table(claims: Claims) -> str:
     """The findings' table: a row per claim with its verdict, the published numbers beside ours, and its page."""
-    lines = ["| claim | verdict | paper, measured | page |", "| --- | --- | --- | --- |"]
+    lines = ["| claim | scale | verdict | paper, measured | page |", "| --- | --- | --- | --- | --- |"]
     for claim in sorted(claims, key=lambda c: c["id"].partition("/")[0]):
         numbers = [
             f"{name} {value:.3g}, {_number(claim['measured'].get(name))}" for name, value in claim["paper"].items()
         ]
         pages = ", ".join(f"[{p}]({p})" for p in _pages(claim["id"]))
-        lines.append(f"| {claim['id']} | {claim['told']} | {'; '.join(numbers)} | {pages} |")
+        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {'; '.join(numbers)} | {pages} |")
     return "\n".join(lines)
 
 
@@ -81,15 +85,20 @@ def _pages(claim: str) -> list[str]:
     return [p.name for p in pages if pattern.search(p.read_text("utf-8"))]
 
 
+def merged(files: Sequence[Claims], known: Sequence[str]) -> list[dict[str, Any]]:
+    """One entry for each known claim: the last one that the files have."""
+    found = {c["id"]: c for claims in files for c in claims}
+    missing = {"verdict": "not judged", "told": "not judged: not run", "scale": "–", "calibrated": False}
+    return [found.get(name, missing | {"id": name, "paper": {}, "measured": {}}) for name in known]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Rewrites both files; the exit status."""
-    if len(arguments) != 1:
+    if not arguments:
         sys.stderr.write(__doc__ or "")
         return 2
-    claims = json.loads(Path(arguments[0]).read_text("utf-8"))
-    if any(c["scale"] != "full" for c in claims):
-        sys.stderr.write(f"{arguments[0]}: not at full scale; expected what `farloop reproduce --full` wrote\n")
-        return 1
+    known = [row["id"] for row in catalogue.entries("claims")]
+    claims = merged([json.loads(Path(a).read_text("utf-8")) for a in arguments], known)
     for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", table(claims))):
         path.write_text(between(path.read_text("utf-8"), content), encoding="utf-8")
     return 0
