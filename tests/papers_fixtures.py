@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop import papers
-from farloop.output import TABLES
+from farloop.fields import TABLES
 from farloop.papers import schedule
 from farloop.results import Comparison, Run
 from farloop.tables import Column, to_arrow
@@ -121,7 +121,7 @@ TOTALS = {
 def table(name, rows):
     """A table of a run; columns that the rows do not name are zero, empty or absent."""
     columns: dict[str, Column | pa.Array] = {}
-    for column in TABLES[name].split():
+    for column in (field.name for field in TABLES[name]):
         values = [row.get(column) for row in rows]
         if column in NAMES:
             texts = [v or "" for v in values]

@@ -78,8 +78,9 @@ def test_cases_stand_before_claims(figure):
     text = Scenario.load(figure).text
     left = tomllib.loads(schedule.CASES.sub("", text))
     assert left == {k: v for k, v in tomllib.loads(text).items() if k != "case"}
-    case, algorithm, scenario = reproduce.plan(figure, full=True).parts[-1]
-    assert schedule.flat(schedule.case_scenario(figure, case, algorithm).resolved) == schedule.flat(scenario.resolved)
+    part = reproduce.plan(figure, full=True).parts[-1]
+    own = schedule.case_scenario(figure, part.case, part.algorithm)
+    assert schedule.flat(own.resolved) == schedule.flat(part.scenario.resolved)
 
 
 def test_a_scenario_that_is_no_figure_has_no_judge():
