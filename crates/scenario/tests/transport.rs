@@ -51,7 +51,7 @@ fn presets_are_defaults_that_each_key_can_override() {
 fn presets_reach_the_algorithms_below_what_the_scenario_sets() {
     let param = |transport: &str, algorithm: &str, key: &str| {
         let text = format!(
-            "algorithm.name = \"cubic-ecn\"\n{algorithm}run.duration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\nkind = \"tcp\"\n{transport}"
+            "algorithm.name = \"cubic-ecn\"\n{algorithm}run.duration = \"1ms\"\nnetwork.topology = \"dumbbell\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n[transport]\nkind = \"tcp\"\n{transport}"
         );
         let resolved = parse(&text, "tcp.toml", &[]).expect("valid").resolved();
         resolved["algorithm"]["cubic-ecn"][key].clone()
