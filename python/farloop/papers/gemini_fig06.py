@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.palette import CROSS, INTRA
-from farloop.papers.claims import Claim, Finding, Judging
+from farloop.papers.claims import Claim, Finding, Judging, UndecidedError
 from farloop.papers.schedule import scheduled
 from farloop.papers.testbed import Completion, Losses, arrivals
 from farloop.results import Comparison, Run
@@ -38,10 +38,12 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return lost[MOST] > lost[LEAST], f"{lost[LEAST]:.2g} to {lost[MOST]:.2g}"
 
     def many(*_: Run) -> tuple[bool, str]:
+        if lost[LEAST] == 0 < lost[MOST]:
+            raise UndecidedError(f"nothing is lost with N = {LEAST}: no number of times")
         loss = metrics.ratio(lost[MOST], lost[LEAST])
         judging.measured["loss_gain"] = loss
         evidence = f"{lost[LEAST]:.2g} to {lost[MOST]:.2g}"
-        return loss > claim.paper["loss_gain"], f"{evidence}: {loss:.3g} times" if lost[LEAST] > 0 else evidence
+        return lost[MOST] > 0 and loss > claim.paper["loss_gain"], f"{evidence}: {loss:.3g} times"
 
     judging.order(f"large flows are faster with N = {MOST} than with N = {LEAST}", needs, faster)
     judging.order(f"more is lost inside datacenters with N = {MOST}", needs, more)
