@@ -56,6 +56,7 @@ pub(crate) fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut()
     let transport = transport(scenario);
     let spec = NetworkSpec {
         links: plan.links.iter().map(|l| l.spec).collect(),
+        detours: Vec::new(),
         transport,
         algorithms,
         flows: traffic.flows,

@@ -3,7 +3,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::tables::{Names, Tables};
 use farloop_net::result::{Invariant, Totals};
-use farloop_net::{BuildError, OutOfMemory, Progress, Simulation, Stopped};
+use farloop_net::{BuildError, Cores, OutOfMemory, Progress, Simulation, Stopped};
 use farloop_units::Time;
 use std::time::{Duration, Instant};
 
@@ -87,7 +87,7 @@ pub fn run(
         let scenario = crate::scenario::parse_while(text, file, overrides, &mut building)?;
         let built = scenario.build_while(&mut building)?;
         let names = Names::of(&built);
-        (names, Simulation::build(built.spec, &mut building).map_err(|e| refused(file, &e))?)
+        (names, Simulation::build(built.spec, Cores::ONE, &mut building).map_err(|e| refused(file, &e))?)
     };
     let result = simulation.run(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {

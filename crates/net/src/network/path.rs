@@ -1,30 +1,12 @@
-//! Paths: which way flows take, and closed forms over a path: base round-trip time and ideal completion time.
+//! Closed forms over a path: base round-trip time and ideal completion time.
 
-use crate::port::{NodeRef, Port};
-use crate::sim::Simulation;
-use crate::spec::NodeId;
+use super::LinkEnd;
 use farloop_units::{Bytes, Delta};
 
-impl Simulation {
-    /// The egress ports (node, neighbour) that the data packets of `flow` leave by, from its source to its destination.
-    ///
-    /// # Panics
-    /// There is no such flow.
-    pub fn path_of(&self, flow: u32) -> Vec<(NodeId, NodeId)> {
-        let spec = self.flows.get(flow);
-        let ports = self.path_ports(self.host_of(spec.src), self.host_of(spec.dst), flow);
-        ports.into_iter().map(|p| &self.stats[p as usize].row).map(|row| (row.node, row.peer)).collect()
-    }
-
-    /// The neighbours of the switch `node` among which it spreads flows to the host `destination` (equal-cost multi-path), in the
-    /// order of its ports. Empty where there is no path, and for nodes that are no switch and destinations that are no host.
-    pub fn next_hops(&self, node: NodeId, destination: NodeId) -> Vec<NodeId> {
-        match (self.nodes.get(node as usize), self.nodes.get(destination as usize)) {
-            (Some(NodeRef::Switch(switch)), Some(NodeRef::Host(host))) => {
-                self.routes.group(*switch, *host).iter().map(|p| self.stats[*p as usize].row.peer).collect()
-            }
-            _ => Vec::new(),
-        }
+impl LinkEnd {
+    /// Time to put `wire` bytes on the link.
+    pub fn transmission_time(&self, wire: u16) -> Delta {
+        self.rate.time_to_send(Bytes::new(u64::from(wire)))
     }
 }
 
@@ -36,7 +18,7 @@ impl Simulation {
 ///
 /// With hop times t_i and delays d_i the k-th full packet leaves hop i at Σ_{j≤i} t_j + Σ_{j<i} d_j + (k-1)·max_{j≤i} t_j; the
 /// last packet follows by D(i) = max(D_full(i), D(i-1) + d_{i-1}) + t_i(last).
-pub(crate) fn ideal_time(path: &[&Port], full: u64, wire: u16, last: u16) -> Delta {
+pub(crate) fn ideal_time(path: &[LinkEnd], full: u64, wire: u16, last: u16) -> Delta {
     let mut before = Delta::ZERO; // when the last full packet has left hop i
     let mut slowest = Delta::ZERO;
     let mut sum = Delta::ZERO;
@@ -63,7 +45,7 @@ pub(crate) fn plus(a: Delta, b: Delta) -> Delta {
 }
 
 /// Round-trip time of one packet of `wire` bytes along `forward` and its ACK of `ack` bytes along `backward`.
-pub(crate) fn base_rtt(forward: &[&Port], backward: &[&Port], wire: u16, ack: u16) -> Delta {
+pub(crate) fn base_rtt(forward: &[LinkEnd], backward: &[LinkEnd], wire: u16, ack: u16) -> Delta {
     plus(ideal_time(forward, 1, wire, 0), ideal_time(backward, 1, ack, 0))
 }
 
@@ -75,42 +57,43 @@ pub(crate) fn split(payload: Bytes, mss: u16) -> (u64, u16) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::NodeRef;
+    use crate::ids::HostNumber;
+    use crate::network::NodeRef;
     use farloop_units::Rate;
 
-    fn port(gbps: u64, us: u64) -> Port {
-        let random = farloop_engine::RandomStream::new(1, "telemetry", 0);
-        Port::new(NodeRef::Host(0), NodeRef::Host(1), Rate::from_gbps(gbps), Delta::from_us(us), random)
+    fn end(rate: Rate, us: u64) -> LinkEnd {
+        let (owner, peer) = (NodeRef::Host(HostNumber(0)), NodeRef::Host(HostNumber(1)));
+        LinkEnd { owner, peer, node: 0, peer_node: 1, rate, delay: Delta::from_us(us), int: false }
+    }
+
+    fn port(gbps: u64, us: u64) -> LinkEnd {
+        end(Rate::from_gbps(gbps), us)
     }
 
     #[test]
     fn times_beyond_the_longest_saturate() {
-        let at = |rate| {
-            let random = farloop_engine::RandomStream::new(1, "telemetry", 0);
-            Port::new(NodeRef::Host(0), NodeRef::Host(1), rate, Delta::from_us(1), random)
-        };
         let packets = 1_000_000_000_000; // of 1000 B each: 10^15 B
         // At 1 Mbps they take 8·10^21 ps, 400 times what fits.
-        let slow = at(Rate::from_mbps(1));
-        assert_eq!(ideal_time(&[&slow, &slow], packets, 1000, 0), Delta::MAX);
-        assert_eq!(ideal_time(&[&slow, &slow], packets, 1000, 7), Delta::MAX);
+        let slow = end(Rate::from_mbps(1), 1);
+        assert_eq!(ideal_time(&[slow, slow], packets, 1000, 0), Delta::MAX);
+        assert_eq!(ideal_time(&[slow, slow], packets, 1000, 7), Delta::MAX);
         // At 10 Gbps 800,000 s, another hop of 0.8 us, and two delays.
-        let fast = at(Rate::from_gbps(10));
-        assert_eq!(ideal_time(&[&fast, &fast], packets, 1000, 0), Delta::from_secs(800_000) + Delta::from_ns(2_800));
+        let fast = end(Rate::from_gbps(10), 1);
+        assert_eq!(ideal_time(&[fast, fast], packets, 1000, 0), Delta::from_secs(800_000) + Delta::from_ns(2_800));
     }
 
     #[test]
     fn one_packet_pays_every_hop() {
         let (a, b) = (port(100, 1), port(10, 2));
         // 1500 B: 120 ns at 100 Gbps, 1200 ns at 10 Gbps.
-        assert_eq!(ideal_time(&[&a, &b], 1, 1500, 0), Delta::from_ns(120 + 1000 + 1200 + 2000));
+        assert_eq!(ideal_time(&[a, b], 1, 1500, 0), Delta::from_ns(120 + 1000 + 1200 + 2000));
     }
 
     #[test]
     fn many_packets_pay_the_slowest_hop() {
         let (a, b) = (port(100, 1), port(10, 2));
-        assert_eq!(ideal_time(&[&a, &b], 10, 1500, 0), Delta::from_ns(120 + 1000 + 1200 + 2000 + 9 * 1200));
-        assert_eq!(ideal_time(&[&b, &a], 10, 1500, 0), Delta::from_ns(1200 + 2000 + 120 + 1000 + 9 * 1200));
+        assert_eq!(ideal_time(&[a, b], 10, 1500, 0), Delta::from_ns(120 + 1000 + 1200 + 2000 + 9 * 1200));
+        assert_eq!(ideal_time(&[b, a], 10, 1500, 0), Delta::from_ns(1200 + 2000 + 120 + 1000 + 9 * 1200));
     }
 
     #[test]
@@ -118,6 +101,6 @@ mod tests {
         let (a, b) = (port(100, 1), port(10, 2));
         // The last 150 B (120 ns at 10 Gbps) wait until the full ones have left the slow hop.
         let full = Delta::from_ns(120 + 1000 + 1200 + 9 * 1200);
-        assert_eq!(ideal_time(&[&a, &b], 10, 1500, 150), full + Delta::from_ns(120 + 2000));
+        assert_eq!(ideal_time(&[a, b], 10, 1500, 150), full + Delta::from_ns(120 + 2000));
     }
 }

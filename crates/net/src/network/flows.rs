@@ -1,8 +1,8 @@
 //! The flows of a simulation, kept small: a run may have millions that have not begun or are over.
 
-use crate::result::FlowRow;
+use crate::ids::{FlowId, Key};
 use crate::spec::FlowSpec;
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Rate, Time};
 use std::collections::BTreeMap;
 
 /// What is kept of each flow from beginning to end.
@@ -51,108 +51,56 @@ impl Flows {
     }
 
     /// A flow as it was specified.
-    pub fn get(&self, flow: u32) -> FlowSpec {
-        let &Flow { start, size, src, dst, options, algorithm, class } = &self.flows[flow as usize];
+    pub fn get(&self, flow: FlowId) -> FlowSpec {
+        let &Flow { start, size, src, dst, options, algorithm, class } = &self.flows[flow.index()];
         let (stop, initial_rate, initial_cwnd) = self.options[options as usize];
         FlowSpec { src, dst, start, stop, size, algorithm, class, initial_rate, initial_cwnd }
     }
 
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = FlowSpec> {
-        (0..self.flows.len() as u32).map(|f| self.get(f))
+        (0..self.flows.len()).map(|f| self.get(FlowId::new(f)))
     }
 
     /// Payload to send.
     #[inline]
-    pub fn size(&self, flow: u32) -> Bytes {
-        self.flows[flow as usize].size
+    pub fn size(&self, flow: FlowId) -> Bytes {
+        self.flows[flow.index()].size
     }
 
     /// The node that it comes from.
     #[inline]
-    pub fn source(&self, flow: u32) -> u32 {
-        self.flows[flow as usize].src
+    pub fn source(&self, flow: FlowId) -> u32 {
+        self.flows[flow.index()].src
+    }
+
+    /// The node that it goes to.
+    #[inline]
+    pub fn destination(&self, flow: FlowId) -> u32 {
+        self.flows[flow.index()].dst
+    }
+
+    /// Its data class.
+    #[inline]
+    pub fn class(&self, flow: FlowId) -> u8 {
+        self.flows[flow.index()].class
     }
 
     /// Index of its algorithm.
     #[inline]
-    pub fn algorithm(&self, flow: u32) -> u16 {
-        self.flows[flow as usize].algorithm
-    }
-}
-
-/// What a flow counts while it runs, kept when it is over.
-#[derive(Clone, Copy)]
-pub(crate) struct Outcome {
-    pub flow: u32,
-    /// At most one per microsecond: the shortest timeout.
-    pub timeouts: u32,
-    /// [`Time::NEVER`] if the last byte was not acknowledged.
-    pub finish: Time,
-    /// [`Time::NEVER`] if the last byte did not arrive.
-    pub received: Time,
-    pub retransmitted: u64,
-    pub marked: u64,
-    pub packets: u64,
-    pub victim_packets: u64,
-    pub dropped: u64,
-    pub spurious: u32,
-    pub gave_up: bool,
-}
-
-impl Outcome {
-    /// Of a flow that begins.
-    pub fn new(flow: u32) -> Outcome {
-        Outcome {
-            flow,
-            timeouts: 0,
-            finish: Time::NEVER,
-            received: Time::NEVER,
-            retransmitted: 0,
-            marked: 0,
-            packets: 0,
-            victim_packets: 0,
-            dropped: 0,
-            spurious: 0,
-            gave_up: false,
-        }
-    }
-
-    /// The row of the result.
-    pub fn row(&self, start: Time, delivered: Bytes, ideal: Delta, base_rtt: Delta) -> FlowRow {
-        let known = |time: Time| (time != Time::NEVER).then_some(time);
-        FlowRow {
-            flow: self.flow,
-            start,
-            finish: known(self.finish),
-            delivered,
-            ideal,
-            received: known(self.received),
-            base_rtt,
-            retransmitted: self.retransmitted,
-            timeouts: u64::from(self.timeouts),
-            marked: self.marked,
-            packets: self.packets,
-            victim_packets: self.victim_packets,
-            dropped: self.dropped,
-            spurious: u64::from(self.spurious),
-            gave_up: self.gave_up,
-        }
+    pub fn algorithm(&self, flow: FlowId) -> u16 {
+        self.flows[flow.index()].algorithm
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Agenda;
 
     /// What docs/network-model.md says of memory.
     #[test]
-    fn flows_that_do_not_run_are_small() {
-        // The flow, its places in the tables of senders and receivers, its start on the agenda.
-        let waiting = size_of::<Flow>() + 2 * size_of::<u32>() + size_of::<Agenda>();
-        assert_eq!((size_of::<Flow>(), waiting), (32, 44));
-        assert_eq!(size_of::<Outcome>(), 72);
+    fn flows_are_small() {
+        assert_eq!(size_of::<Flow>(), 32);
     }
 
     #[test]

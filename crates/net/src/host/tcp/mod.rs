@@ -7,7 +7,7 @@
 mod offload;
 mod receiver;
 mod sender;
-mod wire;
+pub(crate) mod wire;
 
 pub(crate) use offload::Chunk;
 pub(crate) use receiver::TcpReceiver;

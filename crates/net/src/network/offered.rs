@@ -1,8 +1,7 @@
 //! What the flows' sizes and paths ask of each port, whatever the network then carries.
 
-use crate::path;
-use crate::port::NodeRef;
-use crate::sim::Simulation;
+use super::{Network, NodeRef, path};
+use crate::ids::{FlowId, HostNumber, PortNumber, Table};
 use crate::spec::{FlowSpec, TransportKind};
 use farloop_units::Bytes;
 
@@ -10,30 +9,33 @@ use farloop_units::Bytes;
 const FRACTION: u32 = 32;
 
 /// Bytes offered to each port, in 2⁻³² bytes.
-struct Ledger {
-    bytes: Vec<u128>,
+struct Offers {
+    bytes: Table<PortNumber, u128>,
     /// A flow without a size passes.
-    unlimited: Vec<bool>,
+    unlimited: Table<PortNumber, bool>,
 }
 
-impl Simulation {
+impl Network {
     /// The wire bytes, framing included, that the flows which begin would put on each egress port if all of them were sent once: their data
     /// in its direction, one ACK for each packet (TCP: as often as the receiver acknowledges), and TCP's handshake. `None`
     /// where a flow without a size passes. At a switch that sprays, all ports get the same part.
-    pub(crate) fn offered(&self) -> Vec<Option<Bytes>> {
-        let ports = self.ports.len();
-        let mut ledger = Ledger { bytes: vec![0; ports], unlimited: vec![false; ports] };
-        for (flow, spec) in (0..).zip(self.flows.iter()).filter(|(_, spec)| spec.start <= self.end) {
+    ///
+    /// `number` gives the connection whose path a flow takes.
+    pub fn offered(&self, number: &dyn Fn(FlowId) -> FlowId) -> Table<PortNumber, Option<Bytes>> {
+        let ports = self.ends.len();
+        let mut offers = Offers { bytes: vec![0; ports].into(), unlimited: vec![false; ports].into() };
+        for (flow, spec) in (0..).map(FlowId).zip(self.flows.iter()).filter(|(_, spec)| spec.start <= self.end) {
             let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
             let (there, back) = self.wire_bytes(&spec);
             let unlimited = spec.size == Bytes::MAX;
             // The path of the connection that the flow was a request on.
-            let flow = self.connections.number(flow);
-            self.offer(self.hosts[src as usize].port, dst, flow, there << FRACTION, unlimited, &mut ledger);
-            self.offer(self.hosts[dst as usize].port, src, flow, back << FRACTION, unlimited, &mut ledger);
+            let flow = number(flow);
+            self.offer(self.host_ports[src], dst, flow, there << FRACTION, unlimited, &mut offers);
+            self.offer(self.host_ports[dst], src, flow, back << FRACTION, unlimited, &mut offers);
         }
         let whole = |bytes: &u128| Bytes::new(((bytes + (1 << (FRACTION - 1))) >> FRACTION) as u64);
-        ledger.bytes.iter().zip(&ledger.unlimited).map(|(b, unlimited)| (!unlimited).then(|| whole(b))).collect()
+        let of = |(bytes, unlimited): (&u128, &bool)| (!unlimited).then(|| whole(bytes));
+        offers.bytes.rows().zip(offers.unlimited.rows()).map(of).collect()
     }
 
     /// What a flow sends, and what comes back.
@@ -51,13 +53,25 @@ impl Simulation {
     }
 
     /// Enters `amount` at `port` and at all that follow on the way to host `dst`.
-    fn offer(&self, port: u32, dst: u32, flow: u32, amount: u128, unlimited: bool, ledger: &mut Ledger) {
-        ledger.bytes[port as usize] += amount;
-        ledger.unlimited[port as usize] |= unlimited;
-        let NodeRef::Switch(s) = self.ports[port as usize].peer else { return };
+    fn offer(
+        &self,
+        port: PortNumber,
+        dst: HostNumber,
+        flow: FlowId,
+        amount: u128,
+        unlimited: bool,
+        offers: &mut Offers,
+    ) {
+        offers.bytes[port] += amount;
+        offers.unlimited[port] |= unlimited;
+        let NodeRef::Switch(s) = self.ends[port].peer else { return };
+        if let Some(detour) = self.detours.get(&(s, dst)) {
+            return self.offer(*detour, dst, flow, amount, unlimited, offers);
+        }
         let ways = self.routes.ways(s, dst, flow);
+        let count = ways.len() as u128;
         for next in ways {
-            self.offer(*next, dst, flow, amount / ways.len() as u128, unlimited, ledger);
+            self.offer(next, dst, flow, amount / count, unlimited, offers);
         }
     }
 }

@@ -5,13 +5,22 @@
 //! reach them by the same ports. A flow picks from each group by a hash of its number, the switch and the run's salt, so
 //! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own.
 
-use crate::port::NodeRef;
+use super::NodeRef;
+use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber};
 use crate::spec::Ecmp;
 use farloop_units::Time;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
 
-/// Next hops for every (switch, destination host).
-pub(crate) struct Routes {
+/// Next hops for every (switch, destination host): of the whole network by its numbers, or of the switches of a part by the part's ids.
+pub(crate) struct Routes<S, P> {
+    tables: Arc<Tables>,
+    keys: PhantomData<fn(S) -> P>,
+}
+
+/// The numbers behind [`Routes`].
+struct Tables {
     /// By host.
     attached: Vec<Attachment>,
     sites: usize,
@@ -19,10 +28,19 @@ pub(crate) struct Routes {
     table: Vec<Group>,
     /// The ports of groups of several.
     groups: Vec<u32>,
-    /// By switch: each packet chooses for itself.
-    sprays: Vec<bool>,
+    /// By switch.
+    spreading: Vec<Spreading>,
     /// What the run's seed makes of the hash.
     salt: u64,
+}
+
+/// How a switch chooses among equally short paths.
+#[derive(Clone, Copy)]
+struct Spreading {
+    /// The switch's number in the network, which the hash depends on.
+    number: u32,
+    /// Each packet chooses for itself.
+    sprays: bool,
 }
 
 /// Where a host is.
@@ -59,8 +77,8 @@ impl Graph {
         let mut graph = Graph { neighbours: vec![Vec::new(); switches], access: vec![Vec::new(); hosts] };
         for (p, ends) in (0..).zip(ends) {
             match *ends {
-                (NodeRef::Switch(s), NodeRef::Switch(t)) => graph.neighbours[s as usize].push((p, t)),
-                (NodeRef::Switch(s), NodeRef::Host(h)) => graph.access[h as usize].push((p, s)),
+                (NodeRef::Switch(s), NodeRef::Switch(t)) => graph.neighbours[s.index()].push((p, t.0)),
+                (NodeRef::Switch(s), NodeRef::Host(h)) => graph.access[h.index()].push((p, s.0)),
                 (NodeRef::Host(_), _) => {}
             }
         }
@@ -68,7 +86,7 @@ impl Graph {
     }
 }
 
-impl Routes {
+impl Routes<SwitchNumber, PortNumber> {
     /// Computes the tables. `ends[p]` are owner and peer of port `p`, `ecmp[s]` how switch `s` spreads packets; another `salt`
     /// spreads the same flows differently. `go_on` is called now and then; `None` where it answers `false`.
     pub fn new(
@@ -77,7 +95,7 @@ impl Routes {
         ends: &[(NodeRef, NodeRef)],
         salt: u64,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Option<Routes> {
+    ) -> Option<Self> {
         let switches = ecmp.len();
         let graph = Graph::new(hosts, switches, ends);
         // A host with several links, or none to a switch, is a site of its own.
@@ -102,12 +120,12 @@ impl Routes {
             origins.push(by_switch.into_iter().map(|(switch, ports)| (switch, group(&ports, &mut groups))).collect());
         }
         let sites = origins.len();
-        let mut routes = Routes {
+        let mut routes = Tables {
             attached,
             sites,
             table: vec![UNREACHABLE; switches * sites],
             groups,
-            sprays: ecmp.iter().map(|e| *e == Ecmp::Packet).collect(),
+            spreading: (0..).zip(ecmp).map(|(number, e)| Spreading { number, sprays: *e == Ecmp::Packet }).collect(),
             salt,
         };
         // Groups belong to one switch, which needs few: each is stored once. The last one is most often the next.
@@ -157,56 +175,118 @@ impl Routes {
                 routes.table[s as usize * sites + site] = *last;
             }
         }
-        Some(routes)
+        Some(Routes { tables: Arc::new(routes), keys: PhantomData })
     }
 
-    #[inline]
-    fn lookup(&self, switch: u32, dst: u32) -> (Group, Attachment) {
-        let attached = self.attached[dst as usize];
-        (self.table[switch as usize * self.sites + attached.site as usize], attached)
+    /// The same for a part that is the whole network.
+    pub fn of_whole(&self) -> Routes<SwitchId, PortId> {
+        Routes { tables: self.tables.clone(), keys: PhantomData }
     }
 
+    /// The routes of these switches, as a part knows them: `ids` gives the part's id of a port, where it has one.
+    pub fn of_part(&self, switches: &[SwitchNumber], ids: &[PortId]) -> Routes<SwitchId, PortId> {
+        let Tables { attached, sites, table, groups, spreading, salt } = &*self.tables;
+        let local = |port: u32| ids.get(port as usize).map_or(u32::MAX, |id| id.0);
+        let mut own = Tables {
+            attached: attached.iter().map(|a| Attachment { port: local(a.port), ..*a }).collect(),
+            sites: *sites,
+            table: Vec::with_capacity(switches.len() * sites),
+            groups: Vec::new(),
+            spreading: switches.iter().map(|s| spreading[s.index()]).collect(),
+            salt: *salt,
+        };
+        // Each group is stored once, as in the whole.
+        let mut known: BTreeMap<u32, u32> = BTreeMap::new();
+        for switch in switches {
+            own.table.extend(table[switch.index() * sites..][..*sites].iter().map(|group| match group.size {
+                0 | OWN => *group,
+                1 => Group { size: 1, ports: local(group.ports) },
+                size => {
+                    let begin = *known.entry(group.ports).or_insert_with(|| {
+                        let begin = own.groups.len() as u32;
+                        own.groups.extend(groups[group.ports as usize..][..size as usize].iter().map(|p| local(*p)));
+                        begin
+                    });
+                    Group { size, ports: begin }
+                }
+            }));
+        }
+        Routes { tables: Arc::new(own), keys: PhantomData }
+    }
+}
+
+impl<S: Key, P: Key> Routes<S, P> {
     /// The egress port of `switch` towards host `dst` for `flow`, where packets are not sprayed; `None` if there is no path.
     #[inline]
-    pub fn next(&self, switch: u32, dst: u32, flow: u32) -> Option<u32> {
-        let (group, attached) = self.lookup(switch, dst);
-        match group.size {
-            0 => None,
-            1 => Some(group.ports),
-            OWN => Some(attached.port),
-            _ => Some(self.choose(group, self.hash(flow, switch))),
-        }
+    pub fn next(&self, switch: S, dst: HostNumber, flow: FlowId) -> Option<P> {
+        self.tables.next(switch.index(), dst.index(), flow.0).map(|port| P::new(port as usize))
     }
 
     /// The egress port of `switch` towards host `dst` for a packet of `flow` that was sent at `sent` (an ACK: for data that
     /// was); `None` if there is no path.
     #[inline]
-    pub fn forward(&self, switch: u32, dst: u32, flow: u32, sent: Time) -> Option<u32> {
+    pub fn forward(&self, switch: S, dst: HostNumber, flow: FlowId, sent: Time) -> Option<P> {
+        self.tables.forward(switch.index(), dst.index(), flow.0, sent).map(|port| P::new(port as usize))
+    }
+
+    /// The egress ports of `switch` that packets of `flow` to host `dst` take: one, or all on shortest paths where packets are sprayed.
+    pub fn ways(&self, switch: S, dst: HostNumber, flow: FlowId) -> impl ExactSizeIterator<Item = P> {
+        self.tables.ways(switch.index(), dst.index(), flow.0).iter().map(|port| P::new(*port as usize))
+    }
+
+    /// All egress ports on shortest paths, among which flows are spread; empty: unreachable.
+    pub fn group(&self, switch: S, dst: HostNumber) -> impl ExactSizeIterator<Item = P> {
+        self.tables.group(switch.index(), dst.index()).iter().map(|port| P::new(*port as usize))
+    }
+}
+
+impl Tables {
+    #[inline]
+    fn lookup(&self, switch: usize, dst: usize) -> (Group, Attachment) {
+        let attached = self.attached[dst];
+        (self.table[switch * self.sites + attached.site as usize], attached)
+    }
+
+    #[inline]
+    fn next(&self, switch: usize, dst: usize, flow: u32) -> Option<u32> {
         let (group, attached) = self.lookup(switch, dst);
         match group.size {
             0 => None,
             1 => Some(group.ports),
             OWN => Some(attached.port),
-            _ if self.sprays[switch as usize] => Some(self.choose(group, mix(self.hash(flow, switch) ^ sent.as_ps()))),
-            _ => Some(self.choose(group, self.hash(flow, switch))),
+            _ => Some(self.choose(group, self.hash(flow, self.spreading[switch]))),
         }
     }
 
-    /// The egress ports of `switch` that packets of `flow` to host `dst` take: one, or all on shortest paths where packets are sprayed.
-    pub fn ways(&self, switch: u32, dst: u32, flow: u32) -> &[u32] {
+    #[inline]
+    fn forward(&self, switch: usize, dst: usize, flow: u32, sent: Time) -> Option<u32> {
+        let (group, attached) = self.lookup(switch, dst);
+        match group.size {
+            0 => None,
+            1 => Some(group.ports),
+            OWN => Some(attached.port),
+            _ => {
+                let spreading = self.spreading[switch];
+                let hash = self.hash(flow, spreading);
+                Some(self.choose(group, if spreading.sprays { mix(hash ^ sent.as_ps()) } else { hash }))
+            }
+        }
+    }
+
+    fn ways(&self, switch: usize, dst: usize, flow: u32) -> &[u32] {
         let all = self.group(switch, dst);
-        if self.sprays[switch as usize] || all.len() < 2 {
+        if self.spreading[switch].sprays || all.len() < 2 {
             return all;
         }
-        let chosen = self.choose(self.lookup(switch, dst).0, self.hash(flow, switch));
+        let chosen = self.choose(self.lookup(switch, dst).0, self.hash(flow, self.spreading[switch]));
         let place = all.iter().position(|p| *p == chosen).expect("chosen among them");
         &all[place..=place]
     }
 
     /// A hash of a flow at a switch.
     #[inline]
-    fn hash(&self, flow: u32, switch: u32) -> u64 {
-        mix(((u64::from(flow) << 32) | u64::from(switch)) ^ self.salt)
+    fn hash(&self, flow: u32, switch: Spreading) -> u64 {
+        mix(((u64::from(flow) << 32) | u64::from(switch.number)) ^ self.salt)
     }
 
     /// Scales a hash by multiplication: no modulo bias.
@@ -215,10 +295,9 @@ impl Routes {
         self.groups[group.ports as usize + (((hash >> 32) * u64::from(group.size)) >> 32) as usize]
     }
 
-    /// All egress ports on shortest paths, among which flows are spread; empty: unreachable.
-    pub fn group(&self, switch: u32, dst: u32) -> &[u32] {
-        let attached = &self.attached[dst as usize];
-        let group = &self.table[switch as usize * self.sites + attached.site as usize];
+    fn group(&self, switch: usize, dst: usize) -> &[u32] {
+        let attached = &self.attached[dst];
+        let group = &self.table[switch * self.sites + attached.site as usize];
         if group.size == OWN { std::slice::from_ref(&attached.port) } else { self.ports_of(group) }
     }
 
@@ -258,8 +337,17 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    fn salted(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Routes {
-        Routes::new(hosts, ecmp, ends, salt, &mut || true).expect("not cancelled")
+    /// By plain numbers.
+    fn salted(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Arc<Tables> {
+        Routes::new(hosts, ecmp, ends, salt, &mut || true).expect("not cancelled").tables
+    }
+
+    fn host(h: u32) -> NodeRef {
+        Host(HostNumber(h))
+    }
+
+    fn switch(s: u32) -> NodeRef {
+        Switch(SwitchNumber(s))
     }
 
     /// Any number will do.
@@ -268,12 +356,12 @@ mod tests {
     /// Two leaves and two spines, one host a leaf.
     fn leaf_spine() -> Vec<(NodeRef, NodeRef)> {
         let links = [
-            (Host(0), Switch(0)),
-            (Host(1), Switch(1)),
-            (Switch(0), Switch(2)),
-            (Switch(0), Switch(3)),
-            (Switch(1), Switch(2)),
-            (Switch(1), Switch(3)),
+            (host(0), switch(0)),
+            (host(1), switch(1)),
+            (switch(0), switch(2)),
+            (switch(0), switch(3)),
+            (switch(1), switch(2)),
+            (switch(1), switch(3)),
         ];
         links.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).collect()
     }
@@ -323,8 +411,8 @@ mod tests {
     #[test]
     fn islands_are_unreachable() {
         let mut ends = leaf_spine();
-        ends.push((Host(2), Switch(4)));
-        ends.push((Switch(4), Host(2)));
+        ends.push((host(2), switch(4)));
+        ends.push((switch(4), host(2)));
         let routes = salted(3, &[Ecmp::Flow; 5], &ends, SALT);
         assert_eq!(routes.next(0, 2, 1), None);
         assert!(routes.next(4, 2, 1).is_some());
@@ -333,8 +421,8 @@ mod tests {
     /// The plain way: from every host breadth first through the whole network, by host.
     fn by_host(hosts: usize, switches: usize, ends: &[(NodeRef, NodeRef)]) -> Vec<Vec<Vec<u32>>> {
         let index = |node: NodeRef| match node {
-            Host(h) => h as usize,
-            Switch(s) => hosts + s as usize,
+            Host(h) => h.index(),
+            Switch(s) => hosts + s.index(),
         };
         let of_host = |host: usize| {
             let mut distance = vec![u32::MAX; hosts + switches];
@@ -372,8 +460,8 @@ mod tests {
             links in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..30),
         ) {
             let node = |i: prop::sample::Index| match i.index(hosts + switches) {
-                h if h < hosts => Host(h as u32),
-                s => Switch((s - hosts) as u32),
+                h if h < hosts => host(h as u32),
+                s => switch((s - hosts) as u32),
             };
             let links = links.into_iter().map(|(a, b)| (node(a), node(b))).filter(|(a, b)| a != b);
             let ends: Vec<_> = links.flat_map(|(a, b)| [(a, b), (b, a)]).collect();
@@ -381,8 +469,7 @@ mod tests {
             let routes = salted(hosts, &ecmp, &ends, SALT);
             for (dst, plain) in by_host(hosts, switches, &ends).iter().enumerate() {
                 for (s, ports) in plain.iter().enumerate() {
-                    let (s, dst) = (s as u32, dst as u32);
-                    prop_assert_eq!(routes.group(s, dst), &ports[..], "switch {} to host {}", s, dst);
+                                        prop_assert_eq!(routes.group(s, dst), &ports[..], "switch {} to host {}", s, dst);
                     for flow in 0..8 {
                         let chosen = routes.next(s, dst, flow);
                         prop_assert_eq!(chosen.is_some(), !ports.is_empty());
@@ -401,10 +488,10 @@ mod tests {
         // 64 hosts at each of 8 leaves, 4 spines: 8 columns and not 512.
         let mut ends = Vec::new();
         for h in 0..512 {
-            ends.extend([(Host(h), Switch(h / 64)), (Switch(h / 64), Host(h))]);
+            ends.extend([(host(h), switch(h / 64)), (switch(h / 64), host(h))]);
         }
         for (leaf, spine) in (0..8).flat_map(|l| (8..12).map(move |s| (l, s))) {
-            ends.extend([(Switch(leaf), Switch(spine)), (Switch(spine), Switch(leaf))]);
+            ends.extend([(switch(leaf), switch(spine)), (switch(spine), switch(leaf))]);
         }
         let routes = salted(512, &[Ecmp::Flow; 12], &ends, SALT);
         assert_eq!((routes.sites, routes.table.len(), routes.groups.len()), (8, 96, 32));
