@@ -1,6 +1,6 @@
 //! Random pairs of hosts, inside datacenters and across.
 
-use crate::arrivals::WorkloadError;
+use crate::error::WorkloadError;
 use farloop_engine::RandomStream;
 
 /// Which pairs of hosts exchange flows.

@@ -1,6 +1,7 @@
 //! Flows that start together, in rounds: permutations, incast, all-to-all.
 
-use crate::arrivals::{Arrival, WorkloadError, check_count};
+use crate::arrivals::Arrival;
+use crate::error::{WorkloadError, check_count};
 use crate::pairs::{Between, Population};
 use crate::sizes::SizeDistribution;
 use farloop_engine::RandomStream;
@@ -90,7 +91,7 @@ impl Pattern {
 /// The flows of all rounds, in order of their start; flows of equal start in the order of their draw.
 ///
 /// # Errors
-/// What [`Pattern::check`] refuses, or more than [`MAX_FLOWS`](crate::arrivals::MAX_FLOWS) flows.
+/// What [`Pattern::check`] refuses, or more than [`MAX_FLOWS`](crate::error::MAX_FLOWS) flows.
 pub fn rounds(
     pattern: Pattern,
     rounds: &Rounds,
