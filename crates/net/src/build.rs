@@ -1,12 +1,13 @@
 //! From a specification to a simulation: checks everything, numbers ports and events, computes routes and headroom.
 
 use crate::agent::Agent;
+use crate::check::{BuildError, Sizes, event_ids, sizes};
 use crate::connections::Connections;
 use crate::flows::Flows;
 use crate::host::{Agenda, Host};
 use crate::noise::Noise;
 use crate::paced::PacedHeap;
-use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
+use crate::packet::{MAX_HOPS, NIL, Packets};
 use crate::pauses::Pauses;
 use crate::port::{Marking, NodeRef, Port, PortStats};
 use crate::result::Totals;
@@ -15,14 +16,13 @@ use crate::sample::Recorder;
 use crate::sim::{Format, NONE, Simulation};
 use crate::slab::Slab;
 use crate::spec::{Ecmp, FlowSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
-use crate::switch::{Ingress, PfcState, Switch, Xoff, in_65536ths, required_headroom};
+use crate::switch::{Ingress, PfcState, Switch, Xoff, in_65536ths};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, PortInfo};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// Flows are checked so many at a time before the caller may stop.
@@ -30,106 +30,6 @@ const POLL: usize = 1024;
 
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
 const PACKED_FROM: u64 = 1024;
-
-/// Why a specification cannot be simulated. Nodes and flows are given by index and, where known, name.
-#[derive(Clone, PartialEq, Debug)]
-pub enum BuildError {
-    /// A host has no link or several.
-    HostLinks {
-        /// Its name.
-        host: String,
-        /// How many links it has.
-        links: usize,
-    },
-    /// A link ends at a node that does not exist, or begins and ends at the same one.
-    BadLink {
-        /// Its index.
-        link: usize,
-    },
-    /// A link's rate is zero.
-    ZeroRate {
-        /// Its index.
-        link: usize,
-    },
-    /// A rate has more significant digits than telemetry records carry.
-    IntRate {
-        /// Name of the switch that should stamp.
-        switch: String,
-        /// The rate.
-        rate: Rate,
-    },
-    /// The headroom that PFC needs leaves no shared buffer.
-    BufferTooSmall {
-        /// Name of the switch.
-        switch: String,
-        /// Its buffer.
-        buffer: Bytes,
-        /// Headroom of all its ports.
-        headroom: Bytes,
-    },
-    /// The packet format leaves no payload, or does not fit 64 kB.
-    Format {
-        /// What is wrong.
-        problem: String,
-    },
-    /// A flow is inconsistent.
-    Flow {
-        /// Its index.
-        flow: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// What should be recorded is not there.
-    Record {
-        /// What is wrong.
-        problem: String,
-    },
-    /// Two algorithms want an agent at the same port.
-    TwoAgents {
-        /// Name of the switch.
-        switch: String,
-    },
-    /// The caller asked for the building to stop.
-    Cancelled,
-    /// More ports and hosts than the calendar can number.
-    TooLarge {
-        /// Event ids needed.
-        events: usize,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BuildError::HostLinks { host, links } => write!(f, "host {host} has {links} links; a host has exactly one"),
-            BuildError::BadLink { link } => write!(f, "link {} does not join two different nodes", link + 1),
-            BuildError::ZeroRate { link } => write!(f, "link {} has a rate of zero", link + 1),
-            BuildError::IntRate { switch, rate } => write!(
-                f,
-                "switch {switch} cannot stamp telemetry for a port of {rate}: INT carries rates of up to three significant \
-                 digits; round the rate or turn int off for this switch"
-            ),
-            BuildError::BufferTooSmall { switch, buffer, headroom } => write!(
-                f,
-                "switch {switch}: PFC headroom takes {headroom} of its {buffer} buffer and leaves nothing to share; enlarge \
-                 the buffer, shorten its links, or turn pfc off"
-            ),
-            BuildError::Format { problem } | BuildError::Record { problem } => write!(f, "{problem}"),
-            BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
-            BuildError::TwoAgents { switch } => {
-                write!(
-                    f,
-                    "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart"
-                )
-            }
-            BuildError::Cancelled => write!(f, "cancelled"),
-            BuildError::TooLarge { events } => {
-                write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
-            }
-        }
-    }
-}
-impl std::error::Error for BuildError {}
 
 impl Simulation {
     /// Builds a network from its specification.
@@ -140,8 +40,9 @@ impl Simulation {
     /// As [`Simulation::new`]; `go_on` is called often enough for every wish to stop, and answers `false` to have
     /// [`BuildError::Cancelled`].
     pub fn build(spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
+        spec.check()?;
         let formats = formats(&spec)?;
-        let tcp_configs = tcp_configs(&spec, &formats)?;
+        let tcp_configs = tcp_configs(&spec, &formats);
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
         let (mut hosts, mut switches) = (0, 0);
         let nodes: Vec<NodeRef> = spec
@@ -155,14 +56,7 @@ impl Simulation {
         let mut packets = Packets::new(spec.transport.int_carriage);
         let mut ports = Vec::with_capacity(2 * spec.links.len());
         let mut stats = Vec::with_capacity(2 * spec.links.len());
-        for (i, link) in spec.links.iter().enumerate() {
-            let known = |n: u32| (n as usize) < nodes.len();
-            if link.a == link.b || !known(link.a) || !known(link.b) {
-                return Err(BuildError::BadLink { link: i });
-            }
-            if link.rate == Rate::ZERO {
-                return Err(BuildError::ZeroRate { link: i });
-            }
+        for link in &spec.links {
             for (owner, peer) in [(link.a, link.b), (link.b, link.a)] {
                 let telemetry = RandomStream::new(spec.seed, "telemetry", ports.len() as u64);
                 let mut port = Port::new(nodes[owner as usize], nodes[peer as usize], link.rate, link.delay, telemetry);
@@ -181,10 +75,7 @@ impl Simulation {
                     row.marking = Some(Marking::new(ecn, link.rate));
                 }
                 if let NodeKind::Switch(SwitchSpec { int: true, .. }) = &spec.nodes[owner as usize].kind {
-                    let name = || spec.nodes[owner as usize].name.clone();
-                    let code = RateCode::new(link.rate)
-                        .ok_or_else(|| BuildError::IntRate { switch: name(), rate: link.rate })?;
-                    port.int = Some(code);
+                    port.int = RateCode::new(link.rate);
                 }
                 stats.push(row);
                 ports.push(port);
@@ -201,14 +92,11 @@ impl Simulation {
             .collect();
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
         let routes = Routes::new(hosts as usize, &ecmp, &ends, salt, go_on).ok_or(BuildError::Cancelled)?;
-        let (ingress, switch_states) = buffers(&spec, &mut stats, largest)?;
-        let agents = agents(&spec, &mut ports)?;
-        let host_states = host_states(&spec, &nodes, &ports)?;
+        let (ingress, switch_states) = buffers(&spec, &mut stats, largest);
+        let agents = agents(&spec, &mut ports);
+        let host_states = host_states(&spec, &nodes, &ports);
         let (p, h, a) = (ports.len() as u32, hosts, agents.len() as u32);
-        let events = 2 * p as usize + 2 * h as usize + a as usize + 2;
-        if events > Calendar::MAX_IDS {
-            return Err(BuildError::TooLarge { events });
-        }
+        let events = event_ids(u64::from(h), u64::from(p / 2), u64::from(a)) as usize;
         let recorder = Recorder {
             interval: spec.record.interval.unwrap_or(Delta::ZERO),
             flows: recorded_flows(&spec)?,
@@ -374,60 +262,32 @@ fn count(n: &mut u32) -> u32 {
 }
 
 fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
-    let t = &spec.transport;
-    spec.algorithms
-        .iter()
-        .map(|algorithm| {
-            let extra = t.own_header(algorithm.needs());
-            let headers = t.header + extra;
-            let (packet, ack) = (t.mtu + t.framing, t.ack + extra + t.framing);
-            if t.mtu <= headers {
-                return Err(BuildError::Format {
-                    problem: format!("an MTU of {} leaves no payload after {headers} of headers", t.mtu),
-                });
-            }
-            let size = |bytes: Bytes| {
-                u16::try_from(bytes.get()).map_err(|_| BuildError::Format {
-                    problem: format!("a packet of {bytes} on the wire; at most {} fit", u16::MAX),
-                })
-            };
-            Ok(Format { mss: size(t.mtu - headers)?, packet: size(packet)?, ack_wire: size(ack)? })
-        })
-        .collect()
+    let format = |(i, algorithm): (usize, &AnyParams)| {
+        let Sizes { mss, packet, ack_wire } = sizes(&spec.transport, i, algorithm.needs())?;
+        Ok(Format { mss, packet, ack_wire })
+    };
+    spec.algorithms.iter().enumerate().map(format).collect()
 }
 
 /// What TCP endpoints are set to, by algorithm.
-fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Result<Vec<Arc<Config>>, BuildError> {
+fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
     let one = |(algorithm, format): (&AnyParams, &Format)| {
-        let config = crate::tcp::config(&spec.transport, algorithm.needs(), format.mss);
-        config.check().map_err(|problem| BuildError::Format { problem })?;
-        Ok(Arc::new(config))
+        Arc::new(crate::tcp::config(&spec.transport, algorithm.needs(), format.mss))
     };
     match spec.transport.kind {
-        TransportKind::Rdma => Ok(Vec::new()),
+        TransportKind::Rdma => Vec::new(),
         TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(one).collect(),
     }
 }
 
 /// Ingress accounting of all ports, and the switches' buffers.
-fn buffers(
-    spec: &NetworkSpec,
-    stats: &mut [PortStats],
-    largest: Bytes,
-) -> Result<(Vec<Ingress>, Vec<Switch>), BuildError> {
-    // Headroom is reserved for each class that carries traffic.
-    let classes = (0..DATA_CLASSES as u8).filter(|c| spec.flows.iter().any(|f| f.class == *c)).count().max(1) as u64;
+fn buffers(spec: &NetworkSpec, stats: &mut [PortStats], largest: Bytes) -> (Vec<Ingress>, Vec<Switch>) {
+    let classes = spec.classes_with_traffic();
     let mut ingress = vec![Ingress::default(); stats.len()];
     let mut reserved = vec![Bytes::ZERO; spec.nodes.len()];
     for (i, link) in spec.links.iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
-            let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &spec.nodes[node as usize].kind else { continue };
-            if !spec.nodes[node as usize].pauses(&spec.nodes[peer as usize]) {
-                continue;
-            }
-            let capacity = pfc
-                .headroom
-                .unwrap_or_else(|| required_headroom(&spec.transport.with_noise(link, &spec.nodes), largest));
+            let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
             let port = 2 * i + side;
             ingress[port] = Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() };
             stats[port].row.headroom = capacity * classes;
@@ -437,13 +297,6 @@ fn buffers(
     let mut switches = Vec::new();
     for (n, node) in spec.nodes.iter().enumerate() {
         let NodeKind::Switch(s) = &node.kind else { continue };
-        if s.buffer <= reserved[n] {
-            return Err(BuildError::BufferTooSmall {
-                switch: node.name.clone(),
-                buffer: s.buffer,
-                headroom: reserved[n],
-            });
-        }
         switches.push(Switch {
             shared: (s.buffer - reserved[n]).get(),
             used: 0,
@@ -454,57 +307,50 @@ fn buffers(
             random: RandomStream::new(spec.seed, "switch", switches.len() as u64),
         });
     }
-    Ok((ingress, switches))
+    (ingress, switches)
 }
 
 /// The port agents of all algorithms, at every port of the switches that take them.
-fn agents(spec: &NetworkSpec, ports: &mut [Port]) -> Result<Vec<Agent>, BuildError> {
+fn agents(spec: &NetworkSpec, ports: &mut [Port]) -> Vec<Agent> {
     let mut agents: Vec<Agent> = Vec::new();
     let mut numbers = vec![0u16; spec.nodes.len()];
     for (i, link) in spec.links.iter().enumerate() {
         for (side, owner) in [link.a, link.b].into_iter().enumerate() {
-            let node = &spec.nodes[owner as usize];
-            let NodeKind::Switch(switch) = &node.kind else { continue };
+            let NodeKind::Switch(switch) = &spec.nodes[owner as usize].kind else { continue };
             let info =
                 PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port: numbers[owner as usize] };
             numbers[owner as usize] += 1;
             for algorithm in spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent) {
                 let Some(agent) = algorithm.port(&info) else { continue };
                 let port = (2 * i + side) as u32;
-                if ports[port as usize].agent != NIL {
-                    return Err(BuildError::TwoAgents { switch: node.name.clone() });
-                }
                 ports[port as usize].agent = agents.len() as u32;
                 agents.push(Agent { agent, port, deadline: [Time::NEVER; farloop_cc::TimerId::COUNT] });
             }
         }
     }
-    Ok(agents)
+    agents
 }
 
-fn host_states(spec: &NetworkSpec, nodes: &[NodeRef], ports: &[Port]) -> Result<Vec<Host>, BuildError> {
-    let mut own: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
-    for (p, port) in ports.iter().enumerate() {
+fn host_states(spec: &NetworkSpec, nodes: &[NodeRef], ports: &[Port]) -> Vec<Host> {
+    let mut own = vec![NIL; nodes.len()];
+    for (p, port) in (0..).zip(ports) {
         if let NodeRef::Host(h) = port.owner {
-            own[h as usize].push(p as u32);
+            own[h as usize] = p;
         }
     }
-    let hosts = spec.nodes.iter().zip(nodes).filter_map(|(node, r)| match r {
-        NodeRef::Host(h) => Some((node, *h)),
+    let hosts = nodes.iter().filter_map(|node| match node {
+        NodeRef::Host(h) => Some(*h),
         NodeRef::Switch(_) => None,
     });
     hosts
-        .map(|(node, h)| match own[h as usize][..] {
-            [port] => Ok(Host {
-                port,
-                ready: Default::default(),
-                paced: PacedHeap::default(),
-                timers: Default::default(),
-                agenda: Vec::new(),
-                random: RandomStream::new(spec.seed, "host", u64::from(h)),
-                noise: Noise::new(RandomStream::new(spec.seed, "delay noise", u64::from(h))),
-            }),
-            ref several => Err(BuildError::HostLinks { host: node.name.clone(), links: several.len() }),
+        .map(|h| Host {
+            port: own[h as usize],
+            ready: Default::default(),
+            paced: PacedHeap::default(),
+            timers: Default::default(),
+            agenda: Vec::new(),
+            random: RandomStream::new(spec.seed, "host", u64::from(h)),
+            noise: Noise::new(RandomStream::new(spec.seed, "delay noise", u64::from(h))),
         })
         .collect()
 }

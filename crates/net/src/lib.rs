@@ -5,6 +5,7 @@
 
 mod agent;
 mod build;
+mod check;
 mod connections;
 mod flows;
 mod host;
@@ -29,7 +30,7 @@ mod switch;
 mod tcp;
 mod timers;
 
-pub use build::BuildError;
+pub use check::{BuildError, check_links, event_ids};
 pub use memory::OutOfMemory;
 pub use result::RunResult;
 pub use sim::{Progress, Simulation, Stopped, simulate};

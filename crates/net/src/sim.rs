@@ -544,7 +544,7 @@ impl LogicalProcess for Simulation {
 ///
 /// # Panics
 /// There is not enough memory for its packets.
-pub fn simulate(spec: NetworkSpec) -> Result<RunResult, crate::build::BuildError> {
+pub fn simulate(spec: NetworkSpec) -> Result<RunResult, crate::check::BuildError> {
     let simulation = Simulation::new(spec)?;
     Ok(simulation.run(&mut |_| true).unwrap_or_else(|stopped| panic!("{stopped:?}")))
 }

@@ -115,7 +115,7 @@ fn refused(file: &str, error: &BuildError) -> RunError {
         BuildError::Cancelled => return RunError::Cancelled,
         BuildError::BufferTooSmall { .. } => "switch.buffer",
         BuildError::IntRate { .. } | BuildError::TwoAgents { .. } => "switch",
-        BuildError::Format { .. } => "transport.mtu",
+        BuildError::NoPayload { .. } | BuildError::PacketTooLong { .. } | BuildError::Tcp { .. } => "transport",
         BuildError::Flow { .. } => "flow",
         BuildError::Record { .. } => "record",
         _ => "network",
