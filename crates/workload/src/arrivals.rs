@@ -73,6 +73,20 @@ pub fn poisson(
     sizes: &SizeDistribution,
     random: &mut RandomStream,
 ) -> Result<Vec<Arrival>, WorkloadError> {
+    poisson_while(spec, population, sizes, random, &mut || true).map(Option::unwrap_or_default)
+}
+
+/// As [`poisson`]; asks `go_on` before every flow, and gives `None` where it answers `false`.
+///
+/// # Errors
+/// Those of [`poisson`].
+pub fn poisson_while(
+    spec: &Poisson,
+    population: &Population,
+    sizes: &SizeDistribution,
+    random: &mut RandomStream,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Vec<Arrival>>, WorkloadError> {
     check(spec, population, sizes)?;
     let gap = Delta::from_secs_f64(1.0 / spec.per_second(population, sizes));
     let share = spec.share();
@@ -81,7 +95,10 @@ pub fn poisson(
     loop {
         start = start.saturating_add(random.exponential(gap));
         if start >= spec.stop {
-            return Ok(flows);
+            return Ok(Some(flows));
+        }
+        if !go_on() {
+            return Ok(None);
         }
         let between = match share {
             None => Between::All,
@@ -157,6 +174,17 @@ mod tests {
     }
     fn stream() -> RandomStream {
         RandomStream::new(1, "workload", 0)
+    }
+
+    #[test]
+    fn drawing_stops_when_told_to() {
+        let mut asked = 0;
+        let mut go_on = || {
+            asked += 1;
+            asked < 10
+        };
+        let drawn = poisson_while(&spec(), &hosts(128), &websearch(), &mut stream(), &mut go_on);
+        assert_eq!((drawn, asked), (Ok(None), 10));
     }
 
     #[test]

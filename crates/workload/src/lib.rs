@@ -13,8 +13,8 @@ pub mod pairs;
 pub mod rounds;
 pub mod sizes;
 
-pub use arrivals::{Arrival, Poisson, poisson};
+pub use arrivals::{Arrival, Poisson, poisson, poisson_while};
 pub use error::WorkloadError;
 pub use pairs::{Between, Population};
-pub use rounds::{Pattern, Rounds, rounds};
+pub use rounds::{Pattern, Rounds, rounds, rounds_while};
 pub use sizes::{SizeDistribution, TableError, TableInfo};

@@ -107,15 +107,29 @@ pub(crate) fn add(
     let algorithm = traffic.algorithm(flows.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
     let Some(go_on) = generate else { return Ok(()) };
     let mut stream = RandomStream::new(scenario.run.seed, "workload", number);
-    let arrivals = match draw {
-        Draw::Poisson(spec) => farloop_workload::poisson(&spec, &population, &sizes, &mut stream),
-        Draw::Rounds(pattern, rounds, _) => {
-            farloop_workload::rounds(pattern, &rounds, &population, between, &sizes, &mut stream)
-        }
+    let mut count = 0;
+    let mut now_and_then = || {
+        count += 1;
+        count % POLL != 0 || go_on()
     };
+    let arrivals = match draw {
+        Draw::Poisson(spec) => {
+            farloop_workload::poisson_while(&spec, &population, &sizes, &mut stream, &mut now_and_then)
+        }
+        Draw::Rounds(pattern, rounds, _) => farloop_workload::rounds_while(
+            pattern,
+            &rounds,
+            &population,
+            between,
+            &sizes,
+            &mut stream,
+            &mut now_and_then,
+        ),
+    };
+    let arrivals = arrivals.map_err(refused(key))?.ok_or(RunError::Cancelled)?;
     let begin = traffic.flows.len();
-    for (i, arrival) in (1..).zip(arrivals.map_err(refused(key))?) {
-        if i % POLL == 0 && !go_on() {
+    for (i, arrival) in (1..).zip(arrivals) {
+        if !now_and_then() {
             return Err(RunError::Cancelled);
         }
         traffic.flow_names.push(match &flows.name {
