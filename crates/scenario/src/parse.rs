@@ -25,7 +25,10 @@ pub fn parse_while(
     for (i, (key, value)) in overrides.iter().enumerate() {
         document.set(key, value, i + 1)?;
     }
-    let (scenario, cases) = Scenario::from_document(document)?;
+    if !go_on() {
+        return Err(RunError::Cancelled);
+    }
+    let (scenario, cases) = Scenario::from_document(document, go_on)?;
     for case in &cases {
         check_case(&scenario, case, go_on)?;
     }
@@ -42,9 +45,7 @@ fn check_case(scenario: &Scenario, case: &LocatedCase, go_on: &mut dyn FnMut() -
         if !go_on() {
             return Err(RunError::Cancelled);
         }
-        let checked = Scenario::from_document(document)
-            .map_err(RunError::from)
-            .and_then(|(scenario, _)| scenario.check_while(go_on));
+        let checked = Scenario::from_document(document, go_on).and_then(|(scenario, _)| scenario.check_while(go_on));
         checked.map_err(|e| match e {
             RunError::Scenario(d) => in_case(*d, case).into(),
             RunError::Cancelled => RunError::Cancelled,

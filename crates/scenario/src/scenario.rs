@@ -3,6 +3,7 @@
 use crate::algorithms::{self, AlgorithmSettings};
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
+use crate::error::RunError;
 use crate::figure::{self, Case, Claim, Figure, LocatedCase, Overrides};
 use crate::files;
 use crate::flow;
@@ -123,11 +124,18 @@ impl Scenario {
     }
 
     /// Reads every section, one by one; gives also where the cases' overrides were written.
-    pub(crate) fn from_document(document: Document) -> Result<(Scenario, Vec<LocatedCase>), Diagnostic> {
+    /// Stops where `go_on` answers `false`.
+    pub(crate) fn from_document(
+        document: Document,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(Scenario, Vec<LocatedCase>), RunError> {
+        // Networks and flows can be listed by the ten thousand.
+        let mut go_on = || if go_on() { Ok(()) } else { Err(RunError::Cancelled) };
         let root = Section::root(&document);
         let top = root.read::<Top>(&[], SECTIONS)?;
         let run = root.section("run")?.read::<Run>(&["duration"], &[])?;
         let network = network::read(&root)?;
+        go_on()?;
         let switch = switch::read::<Switch>(&root, "switch", |s| (s.kmin, s.kmax))?;
         let wan_switch = switch::read::<WanSwitch>(&root, "wan_switch", |s| (s.kmin, s.kmax))?;
         let switch_overrides = switch::read_overrides(&root)?;
@@ -138,6 +146,7 @@ impl Scenario {
             algorithm_section.table.and_then(|t| t.get("name")).map_or(algorithm_section.place, |e| e.item.place);
         algorithms::check_name(&algorithm_section, place, "name", &algorithm.name)?;
         let flows = flow::read(&root)?;
+        go_on()?;
         let workloads = workload::read(&root)?;
         let record = root.section("record")?.read::<Record>(&[], &[])?;
         let figure = figure::read_figure(&root)?;

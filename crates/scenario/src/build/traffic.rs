@@ -115,7 +115,8 @@ fn listed(
 }
 
 fn check_unique(scenario: &Scenario, traffic: &FlowTable, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
-    let mut seen = HashSet::new();
+    // To grow, a table of millions of names would take a second at a time.
+    let mut seen = HashSet::with_capacity(traffic.flow_names.len());
     for (i, name) in traffic.flow_names.iter().enumerate() {
         if i % POLL == 0 && !go_on() {
             return Err(RunError::Cancelled);
