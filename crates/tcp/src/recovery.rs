@@ -22,7 +22,7 @@ use crate::prr::Prr;
 use crate::rack::ProbeEnd;
 use crate::repair::{Frto, Undo};
 use crate::segment::Range;
-use crate::state::{Feedback, GiveUp, Sender, State};
+use crate::state::{GiveUp, Meaning, Sender, State};
 use crate::tally::Tally;
 use farloop_cc::{Loss, LossKind};
 use farloop_units::{Bytes, Time};
@@ -41,7 +41,7 @@ pub(crate) struct AckFacts {
 
 impl Sender {
     /// Draws the conclusions from an ACK.
-    pub(crate) fn conclude(&mut self, ack: &AckFacts, out: &mut Feedback) {
+    pub(crate) fn conclude(&mut self, ack: &AckFacts, out: &mut Meaning) {
         let (now, una) = (ack.tally.now, self.board.una());
         let advanced = una > ack.before;
         if advanced {
@@ -93,7 +93,7 @@ impl Sender {
         }
     }
 
-    fn undo(&mut self, out: &mut Feedback) {
+    fn undo(&mut self, out: &mut Meaning) {
         let in_flight = self.repair.undo.take().map_or(self.board.outstanding(), |undo| undo.in_flight);
         out.spurious = Some(self.loss(LossKind::Spurious, in_flight));
         self.counters.spurious += 1;
@@ -125,7 +125,7 @@ impl Sender {
         self.repair.frto = frto;
     }
 
-    fn detect_by_duplicates(&mut self, ack: &AckFacts, advanced: bool, out: &mut Feedback) {
+    fn detect_by_duplicates(&mut self, ack: &AckFacts, advanced: bool, out: &mut Meaning) {
         let mss = self.config.mss.get();
         match self.state {
             State::Recovery if advanced => {
@@ -158,7 +158,7 @@ impl Sender {
         self.repair.guard.is_none_or(|guard| una > guard) || (self.cwnd > mss && step <= 4 * mss)
     }
 
-    fn detect_by_sack(&mut self, ack: &AckFacts, out: &mut Feedback) {
+    fn detect_by_sack(&mut self, ack: &AckFacts, out: &mut Meaning) {
         if ack.tally.sacked_segments > 0 {
             self.repair.dup_acks += 1;
             self.board.lose_by_sack(self.config.dup_ack_threshold);
@@ -174,7 +174,7 @@ impl Sender {
     }
 
     /// RFC 8985 §6.2 step 5; also when the reordering timer fires.
-    pub(crate) fn detect_by_time(&mut self, now: Time, out: &mut Feedback) {
+    pub(crate) fn detect_by_time(&mut self, now: Time, out: &mut Meaning) {
         let in_recovery = matches!(self.state, State::Recovery | State::Loss);
         let window = self.rack.window(&self.rtt, in_recovery, self.board.sacked_segments(), &self.config);
         self.reorder_at = self.board.lose_by_time(now, self.rack.newest(), self.rack.patience(window));
@@ -183,7 +183,7 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, out: &mut Feedback) {
+    fn enter_recovery(&mut self, out: &mut Meaning) {
         let in_flight = self.board.outstanding();
         self.state = State::Recovery;
         self.prr = self.config.prr.then(|| Prr::new(self.cwnd));
@@ -203,7 +203,7 @@ impl Sender {
         out.loss = Some(self.loss(LossKind::FastRetransmit, in_flight));
     }
 
-    fn judge_probe(&mut self, ack: &AckFacts, out: &mut Feedback) {
+    fn judge_probe(&mut self, ack: &AckFacts, out: &mut Meaning) {
         let Some(probe) = self.repair.probe else { return };
         match probe.judge(self.board.una(), ack.dsack.is_some(), ack.duplicate) {
             ProbeEnd::Open => {}
@@ -226,7 +226,7 @@ impl Sender {
     }
 
     /// The retransmission timer fired (RFC 6298 §5.4-5.6).
-    pub(crate) fn on_timeout(&mut self, now: Time, out: &mut Feedback) {
+    pub(crate) fn on_timeout(&mut self, now: Time, out: &mut Meaning) {
         if self.retries >= self.config.max_retries {
             return self.give_up(GiveUp::Retransmissions, out);
         }

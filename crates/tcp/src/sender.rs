@@ -18,7 +18,7 @@ use crate::repair::Repair;
 use crate::rto::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Range, Segment, Timestamps};
-use crate::state::{Counters, Feedback, GiveUp, Next, Sender, State};
+use crate::state::{Counters, GiveUp, Meaning, Next, Sender, State};
 use crate::tally::Tally;
 use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
@@ -124,8 +124,8 @@ impl Sender {
     }
 
     /// A segment arrived from the receiver.
-    pub fn on_segment(&mut self, now: Time, segment: &Segment) -> Feedback {
-        let mut out = Feedback::default();
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) -> Meaning {
+        let mut out = Meaning::default();
         if self.state == State::SynSent && segment.syn && segment.ack {
             self.establish(now, segment, &mut out);
         } else if self.is_established() && segment.ack && !segment.syn && segment.ack_seq <= self.board.nxt() {
@@ -193,8 +193,8 @@ impl Sender {
 
     /// The time that [`Sender::timer`] named has come (calls before it do nothing). What there is to send is then
     /// given by [`Sender::next_segment`].
-    pub fn on_timer(&mut self, now: Time) -> Feedback {
-        let mut out = Feedback::default();
+    pub fn on_timer(&mut self, now: Time) -> Meaning {
+        let mut out = Meaning::default();
         if now < self.timer() {
             return out;
         }
@@ -289,7 +289,7 @@ impl Sender {
         }
     }
 
-    fn establish(&mut self, now: Time, segment: &Segment, out: &mut Feedback) {
+    fn establish(&mut self, now: Time, segment: &Segment, out: &mut Meaning) {
         self.state = State::Open;
         self.ack_due = true;
         self.syn_due = false;
@@ -315,7 +315,7 @@ impl Sender {
         self.settle(now);
     }
 
-    fn on_ack(&mut self, now: Time, segment: &Segment, out: &mut Feedback) {
+    fn on_ack(&mut self, now: Time, segment: &Segment, out: &mut Meaning) {
         self.mark_app_limited();
         let before = self.board.una();
         out.is_ack = true;
@@ -383,7 +383,7 @@ impl Sender {
     }
 
     /// Round-trip samples: of segments sent once, or by the echoed timestamp (Karn; RFC 7323 §4).
-    fn measure(&mut self, tally: &Tally, advanced: bool, out: &mut Feedback) {
+    fn measure(&mut self, tally: &Tally, advanced: bool, out: &mut Meaning) {
         let since = |sent: Time| tally.now.since(sent);
         let by_segment = tally.acked_once.filter(|_| !tally.again).or(tally.sacked_once);
         let echoed = tally.echo.filter(|_| advanced);
@@ -397,7 +397,7 @@ impl Sender {
         out.rtt = Some(since(newest));
     }
 
-    fn repeat_syn(&mut self, now: Time, out: &mut Feedback) {
+    fn repeat_syn(&mut self, now: Time, out: &mut Meaning) {
         if self.retries >= self.config.syn_retries {
             return self.give_up(GiveUp::Handshake, out);
         }

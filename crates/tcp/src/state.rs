@@ -50,7 +50,7 @@ pub enum GiveUp {
 ///
 /// The caller reports to the algorithm, in this order: `spurious`, `loss`, then (if `is_ack`) the ACK itself.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Feedback {
+pub struct Meaning {
     /// It was an ACK of an established connection: the algorithm's `on_ack` is due.
     pub is_ack: bool,
     /// The handshake was completed by it: the flow begins, `rtt` is its sample (if the SYN was not repeated).
@@ -201,7 +201,7 @@ impl Sender {
         done
     }
 
-    pub(crate) fn give_up(&mut self, why: GiveUp, out: &mut Feedback) {
+    pub(crate) fn give_up(&mut self, why: GiveUp, out: &mut Meaning) {
         out.failed = Some(why);
         self.end(State::Failed(why));
     }

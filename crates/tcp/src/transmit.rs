@@ -11,7 +11,7 @@ use crate::config::{Ecn, Recovery};
 use crate::rack::{Probe, probe_timeout};
 use crate::repair::Frto;
 use crate::segment::{Range, Segment};
-use crate::state::{Feedback, GiveUp, Next, Sender, State};
+use crate::state::{GiveUp, Meaning, Next, Sender, State};
 use farloop_units::Time;
 
 impl Sender {
@@ -35,7 +35,7 @@ impl Sender {
     }
 
     /// The persist timer (RFC 9293 §3.8.6.1): asks for the window, or sends what little fits.
-    pub(crate) fn on_persist(&mut self, now: Time, out: &mut Feedback) {
+    pub(crate) fn on_persist(&mut self, now: Time, out: &mut Meaning) {
         self.persist_at = Time::NEVER;
         if self.edge > self.board.nxt() {
             self.small_due = true;

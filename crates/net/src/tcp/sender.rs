@@ -8,7 +8,7 @@ use crate::sim::Simulation;
 use crate::spec::{LinuxPacing, TcpSpec};
 use crate::timers::TRANSPORT;
 use farloop_cc::{Ack, Control, Ctx, Loss, LossKind, Sender, Sent};
-use farloop_tcp::{Config, Feedback, State};
+use farloop_tcp::{Config, Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
@@ -244,7 +244,7 @@ impl Simulation {
     }
 
     /// Tells the algorithm what a segment (the ACK in `packet_slot`) or a timer meant; `true` if the flow is over.
-    fn tcp_outcome(&mut self, slot: u32, outcome: &Feedback, packet_slot: Option<u32>) -> bool {
+    fn tcp_outcome(&mut self, slot: u32, outcome: &Meaning, packet_slot: Option<u32>) -> bool {
         if outcome.finished {
             self.retire(slot, true);
             return true;
