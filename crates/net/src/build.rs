@@ -1,7 +1,7 @@
 //! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
 
+use crate::check::{BuildError, Sizes, sizes};
 use crate::cut::{Cores, Cut};
-use crate::error::BuildError;
 use crate::events::Events;
 use crate::host::{Agenda, Hosts};
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
@@ -18,18 +18,16 @@ use crate::port::discipline::Discipline;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::{RecordedFlow, RecordedPort, Recorder, Samples};
-use crate::spec::{
-    DATA_CLASSES, DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind,
-};
+use crate::spec::{DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::switch::agent::Agent;
-use crate::switch::buffer::{Buffer, Ingress, required_headroom};
+use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
 use crate::switch::{Switch, Switches};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortInfo};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -70,11 +68,6 @@ pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> 
     Ok(Built { network, parts, cut, part_of_host, pauses: plan.pauses })
 }
 
-/// How many event numbers a network needs with so many links, hosts and port agents, in one part; at most [`Calendar::MAX_IDS`] are there.
-pub fn event_numbers(links: usize, hosts: usize, agents: usize) -> usize {
-    Events::count(2 * links, hosts, agents)
-}
-
 /// What is known of the network before it is cut: everything about a port or a switch that its part will own.
 struct Plan {
     nodes: Vec<NodeRef>,
@@ -103,8 +96,9 @@ struct PortPlan {
 
 impl Plan {
     fn new(spec: &NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Plan, BuildError> {
+        spec.check()?;
         let formats = formats(spec)?;
-        let tcp_configs = tcp_configs(spec, &formats)?;
+        let tcp_configs = tcp_configs(spec, &formats);
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
         let (mut hosts, mut switches) = (0, 0);
         let number = |node: &crate::spec::NodeSpec| match node.kind {
@@ -112,18 +106,14 @@ impl Plan {
             NodeKind::Switch(_) => NodeRef::Switch(SwitchNumber(count(&mut switches))),
         };
         let nodes: Vec<NodeRef> = spec.nodes.iter().map(number).collect();
-        let (ends, mut ports) = ends(spec, &nodes)?;
+        let (ends, mut ports) = ends(spec, &nodes);
         let ecmp: Vec<Ecmp> = spec.nodes.iter().filter_map(switch_of).map(|switch| switch.ecmp).collect();
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
         let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
         let routes = Routes::new(hosts as usize, &ecmp, &both, salt, go_on).ok_or(BuildError::Cancelled)?;
-        let buffers = buffers(spec, &mut ports, largest)?;
-        let agents = agents(spec, &mut ports)?;
-        let events = Events::count(ports.len(), hosts as usize, agents);
-        if events > Calendar::MAX_IDS {
-            return Err(BuildError::TooLarge { events });
-        }
-        let host_ports = host_ports(spec, &nodes, &ends)?;
+        let buffers = buffers(spec, &mut ports, largest);
+        agents(spec, &mut ports);
+        let host_ports = host_ports(&nodes, &ends, hosts as usize);
         let detours = detours(&spec.detours, &nodes, &ends)?;
         let pauses = ports.rows().any(|port| port.ingress.pfc);
         let routes = Some(routes);
@@ -243,7 +233,7 @@ impl Plan {
         let medium = Medium {
             now: Time::ZERO,
             network: network.clone(),
-            calendar: Calendar::new(Events::count(ports.len(), own_hosts.len(), agents.len())),
+            calendar: Calendar::new(events.all()),
             events,
             packets,
             pauses: Pauses::new(ports.len()),
@@ -283,29 +273,12 @@ fn switch_of(node: &crate::spec::NodeSpec) -> Option<&SwitchSpec> {
 }
 
 /// Both ends of all links.
-fn ends(
-    spec: &NetworkSpec,
-    nodes: &[NodeRef],
-) -> Result<(Table<PortNumber, LinkEnd>, Table<PortNumber, PortPlan>), BuildError> {
+fn ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> (Table<PortNumber, LinkEnd>, Table<PortNumber, PortPlan>) {
     let (mut ends, mut ports) = (Table::new(), Table::new());
-    for (i, link) in spec.links.iter().enumerate() {
-        let known = |n: u32| (n as usize) < nodes.len();
-        if link.a == link.b || !known(link.a) || !known(link.b) {
-            return Err(BuildError::BadLink { link: i });
-        }
-        if link.rate == Rate::ZERO {
-            return Err(BuildError::ZeroRate { link: i });
-        }
+    for link in &spec.links {
         for (node, peer_node) in [(link.a, link.b), (link.b, link.a)] {
-            let owner = &spec.nodes[node as usize];
-            let switch = switch_of(owner);
-            let int = match switch.filter(|switch| switch.int) {
-                None => None,
-                Some(_) => Some(
-                    RateCode::new(link.rate)
-                        .ok_or_else(|| BuildError::IntRate { switch: owner.name.clone(), rate: link.rate })?,
-                ),
-            };
+            let switch = switch_of(&spec.nodes[node as usize]);
+            let int = switch.filter(|switch| switch.int).and_then(|_| RateCode::new(link.rate));
             ends.push(LinkEnd {
                 owner: nodes[node as usize],
                 peer: nodes[peer_node as usize],
@@ -326,42 +299,25 @@ fn ends(
             });
         }
     }
-    Ok((ends, ports))
+    (ends, ports)
 }
 
 fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
-    let t = &spec.transport;
-    spec.algorithms
-        .iter()
-        .map(|algorithm| {
-            let extra = t.own_header(algorithm.needs());
-            let headers = t.header + extra;
-            let (packet, ack) = (t.mtu + t.framing, t.ack + extra + t.framing);
-            if t.mtu <= headers {
-                return Err(BuildError::Format {
-                    problem: format!("an MTU of {} leaves no payload after {headers} of headers", t.mtu),
-                });
-            }
-            let size = |bytes: Bytes| {
-                u16::try_from(bytes.get()).map_err(|_| BuildError::Format {
-                    problem: format!("a packet of {bytes} on the wire; at most {} fit", u16::MAX),
-                })
-            };
-            let (mss, packet, ack_wire) = (size(t.mtu - headers)?, size(packet)?, size(ack)?);
-            Ok(Format { mss, packet, ack_wire, fields: algorithm.needs().fields })
-        })
-        .collect()
+    let format = |(i, algorithm): (usize, &AnyParams)| {
+        let needs = algorithm.needs();
+        let Sizes { mss, packet, ack_wire } = sizes(&spec.transport, i, needs)?;
+        Ok(Format { mss, packet, ack_wire, fields: needs.fields })
+    };
+    spec.algorithms.iter().enumerate().map(format).collect()
 }
 
 /// What TCP endpoints are set to, by algorithm.
-fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Result<Vec<Arc<Config>>, BuildError> {
+fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
     let one = |(algorithm, format): (&AnyParams, &Format)| {
-        let config = crate::host::tcp::config(&spec.transport, algorithm.needs(), format.mss);
-        config.check().map_err(|problem| BuildError::Format { problem })?;
-        Ok(Arc::new(config))
+        Arc::new(crate::host::tcp::config(&spec.transport, algorithm.needs(), format.mss))
     };
     match spec.transport.kind {
-        TransportKind::Rdma => Ok(Vec::new()),
+        TransportKind::Rdma => Vec::new(),
         TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(one).collect(),
     }
 }
@@ -371,82 +327,46 @@ fn buffers(
     spec: &NetworkSpec,
     ports: &mut Table<PortNumber, PortPlan>,
     largest: Bytes,
-) -> Result<Table<SwitchNumber, Option<Buffer>>, BuildError> {
-    // Headroom is reserved for each class that carries traffic.
-    let classes = (0..DATA_CLASSES as u8).filter(|c| spec.flows.iter().any(|f| f.class == *c)).count().max(1) as u64;
+) -> Table<SwitchNumber, Option<Buffer>> {
+    let classes = spec.classes_with_traffic();
     let mut reserved = vec![Bytes::ZERO; spec.nodes.len()];
     for (i, link) in spec.links.iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
-            let own = &spec.nodes[node as usize];
-            let Some(pfc) = switch_of(own).and_then(|s| s.pfc.as_ref()) else { continue };
-            if !own.pauses(&spec.nodes[peer as usize]) {
-                continue;
-            }
-            let capacity = pfc
-                .headroom
-                .unwrap_or_else(|| required_headroom(&spec.transport.with_noise(link, &spec.nodes), largest));
+            let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
             let port = &mut ports[PortNumber::new(2 * i + side)];
             port.ingress = Ingress::lossless(capacity);
             port.headroom = capacity * classes;
             reserved[node as usize] += capacity * classes;
         }
     }
-    let switches = spec.nodes.iter().zip(reserved).filter_map(|(node, r)| switch_of(node).map(|s| (node, s, r)));
-    switches
-        .map(|(node, switch, headroom)| match Buffer::new(switch, headroom) {
-            Some(buffer) => Ok(Some(buffer)),
-            None => {
-                let (switch, buffer) = (node.name.clone(), switch.buffer);
-                Err(BuildError::BufferTooSmall { switch, buffer, headroom })
-            }
-        })
-        .collect::<Result<Vec<_>, _>>()
-        .map(Table::from)
+    let switches = spec.nodes.iter().zip(reserved).filter_map(|(node, r)| switch_of(node).map(|s| (s, r)));
+    switches.map(|(switch, reserved)| Some(Buffer::new(switch, reserved))).collect()
 }
 
-/// Gives the ports of switches that take them the agents of all algorithms; says how many there are.
-fn agents(spec: &NetworkSpec, ports: &mut Table<PortNumber, PortPlan>) -> Result<usize, BuildError> {
-    let mut agents = 0;
+/// Gives the ports of switches that take them the agents of all algorithms.
+fn agents(spec: &NetworkSpec, ports: &mut Table<PortNumber, PortPlan>) {
     let mut numbers = vec![0u16; spec.nodes.len()];
     for (i, link) in spec.links.iter().enumerate() {
         for (side, owner) in [link.a, link.b].into_iter().enumerate() {
-            let node = &spec.nodes[owner as usize];
-            let Some(switch) = switch_of(node) else { continue };
+            let Some(switch) = switch_of(&spec.nodes[owner as usize]) else { continue };
             let info =
                 PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port: numbers[owner as usize] };
             numbers[owner as usize] += 1;
-            for algorithm in spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent) {
-                let Some(agent) = algorithm.port(&info) else { continue };
-                let port = &mut ports[PortNumber::new(2 * i + side)];
-                if port.agent.is_some() {
-                    return Err(BuildError::TwoAgents { switch: node.name.clone() });
-                }
-                port.agent = Some(agent);
-                agents += 1;
-            }
+            let mut wanting = spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent);
+            ports[PortNumber::new(2 * i + side)].agent = wanting.find_map(|a| a.port(&info));
         }
     }
-    Ok(agents)
 }
 
 /// The one port of each host.
-fn host_ports(
-    spec: &NetworkSpec,
-    nodes: &[NodeRef],
-    ends: &Table<PortNumber, LinkEnd>,
-) -> Result<Table<HostNumber, PortNumber>, BuildError> {
-    let mut own: Vec<Vec<PortNumber>> = vec![Vec::new(); nodes.len()];
-    for (number, end) in ends.iter().filter(|(_, end)| matches!(end.owner, NodeRef::Host(_))) {
-        own[end.node as usize].push(number);
+fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
+    let mut ports: Table<HostNumber, PortNumber> = vec![PortNumber::NONE; hosts].into();
+    for (number, end) in ends.iter() {
+        if let NodeRef::Host(host) = nodes[end.node as usize] {
+            ports[host] = number;
+        }
     }
-    let hosts = spec.nodes.iter().zip(own).zip(nodes).filter(|(_, node)| matches!(node, NodeRef::Host(_)));
-    hosts
-        .map(|((node, own), _)| match own[..] {
-            [port] => Ok(port),
-            ref several => Err(BuildError::HostLinks { host: node.name.clone(), links: several.len() }),
-        })
-        .collect::<Result<Vec<_>, _>>()
-        .map(Table::from)
+    ports
 }
 
 /// The detours by switch and host.

@@ -47,7 +47,12 @@ impl Events {
     }
 
     /// How many there are.
-    pub fn count(ports: usize, hosts: usize, agents: usize) -> usize {
+    pub fn all(&self) -> usize {
+        self.count as usize
+    }
+
+    /// How many so many would need.
+    pub fn count(ports: u64, hosts: u64, agents: u64) -> u64 {
         2 * ports + 2 * hosts + agents
     }
 
@@ -104,8 +109,8 @@ mod tests {
             Event::Timer(h) => events.timer(h),
             Event::AgentTimer(a) => events.agent_timer(a),
         };
-        let count = Events::count(6, 2, 3) as u32;
-        assert_eq!((count, events.count), (19, 19));
+        let count = events.count;
+        assert_eq!((Events::count(6, 2, 3), events.all()), (19, 19));
         assert!((0..count).all(|id| back(id) == id));
         assert_eq!(events.decode(18), Event::AgentTimer(AgentId(2)));
     }

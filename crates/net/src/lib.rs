@@ -19,9 +19,9 @@
 //! Calls run down this list, never up. What never changes is in [`network`]; what is counted, in [`ledger`], each part for itself, and joined at the end.
 
 mod build;
+mod check;
 mod cut;
 mod deadlock;
-mod error;
 mod events;
 mod host;
 mod ids;
@@ -39,9 +39,8 @@ mod sim;
 pub mod spec;
 mod switch;
 
-pub use build::event_numbers;
+pub use check::{BuildError, check_links, event_ids};
 pub use cut::Cores;
-pub use error::BuildError;
 pub use memory::OutOfMemory;
 pub use result::RunResult;
 pub use sim::{Progress, Simulation, Stopped, simulate};

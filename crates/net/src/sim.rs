@@ -1,9 +1,9 @@
 //! The simulation: its parts, run side by side, and what they counted, joined.
 
 use crate::build::{Built, build};
+use crate::check::BuildError;
 use crate::cut::{Cores, Cut, LONGEST_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
-use crate::error::BuildError;
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
 use crate::ledger::{Census, SenderCounts};
 use crate::memory::{Memory, OutOfMemory};

@@ -1,6 +1,7 @@
 //! The benches of `farloop bench`: fixed scenarios, timed.
 
-use crate::run::{RunError, run};
+use crate::error::RunError;
+use crate::run::run;
 use farloop_net::Progress;
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
 //! One contract for the senders of both transports: what there is to send, and what an ACK or a timer meant. Each answers with
-//! [`farloop_tcp::Outcome`], which the algorithm is then told of in one place ([`super::sender`]).
+//! [`farloop_tcp::Meaning`], which the algorithm is then told of in one place ([`super::sender`]).
 
 use super::rdma::{Answer, GoBackN};
 use super::tcp::{TcpSender, wire};
@@ -7,7 +7,7 @@ use crate::ids::Slot;
 use crate::packet::arena::Packets;
 use crate::packet::{MARKED, Packet, PacketKind};
 use farloop_cc::{Control, Sent};
-use farloop_tcp::Outcome;
+use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// How losses are repaired.
@@ -52,7 +52,7 @@ impl Endpoint {
 
     /// An ACK or NACK arrived.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, limit: u64, packets: &Packets, slot: Slot, fields: usize) -> Outcome {
+    pub fn on_ack(&mut self, now: Time, limit: u64, packets: &Packets, slot: Slot, fields: usize) -> Meaning {
         let packet = &packets[slot];
         match self {
             Endpoint::Rdma(state) => state.on_answer(now, limit, answer(packet, now.since(packet.sent))),
@@ -61,7 +61,7 @@ impl Endpoint {
     }
 
     /// The endpoint's timer fired.
-    pub fn on_timer(&mut self, now: Time, limit: u64) -> Outcome {
+    pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
         match self {
             Endpoint::Rdma(state) => state.on_timer(now, limit),
             Endpoint::Tcp(tcp) => tcp.inner.on_timer(now),

@@ -14,7 +14,7 @@
 //! NACK and the others behind it not at all.
 
 use farloop_cc::{Loss, LossKind};
-use farloop_tcp::Outcome;
+use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Time};
 
 /// What an RDMA sender remembers. Offsets are bytes of payload.
@@ -98,7 +98,7 @@ impl GoBackN {
 
     /// An ACK or NACK arrived.
     #[inline]
-    pub fn on_answer(&mut self, now: Time, limit: u64, answer: Answer) -> Outcome {
+    pub fn on_answer(&mut self, now: Time, limit: u64, answer: Answer) -> Meaning {
         let acked = answer.seq.saturating_sub(self.snd_una);
         if acked > 0 {
             self.snd_una = answer.seq;
@@ -119,7 +119,7 @@ impl GoBackN {
         if acked > 0 {
             self.timer = self.deadline(now, limit);
         }
-        Outcome {
+        Meaning {
             is_ack: true,
             acked: Bytes::new(acked),
             rtt: Some(answer.rtt),
@@ -128,18 +128,18 @@ impl GoBackN {
             app_limited: self.snd_nxt >= limit,
             loss,
             finished: acked > 0 && self.snd_una >= limit,
-            ..Outcome::default()
+            ..Meaning::default()
         }
     }
 
     /// The retransmission timer fired.
-    pub fn on_timer(&mut self, now: Time, limit: u64) -> Outcome {
+    pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
         let loss = self.loss(LossKind::Timeout);
         self.snd_nxt = self.snd_una;
         self.recover = None;
         self.backoff = (self.backoff + 1).min(6); // RFC 6298 §5.5; 64 times the RTO is far beyond any path here
         self.timer = self.deadline(now, limit);
-        Outcome { loss: Some(loss), ..Outcome::default() }
+        Meaning { loss: Some(loss), ..Meaning::default() }
     }
 
     fn loss(&self, kind: LossKind) -> Loss {

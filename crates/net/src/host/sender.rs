@@ -17,7 +17,7 @@ use crate::network::Network;
 use crate::packet::{DATA, MARKED, Packet, PacketKind};
 use crate::spec::TransportKind;
 use farloop_cc::{Ack, AnySender, Control, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
-use farloop_tcp::{Outcome, State};
+use farloop_tcp::{Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::BTreeMap;
 
@@ -351,7 +351,7 @@ impl Senders {
 
     /// Tells the algorithm what a segment (the ACK in `slot`) or a timer meant.
     #[inline]
-    fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, outcome: &Outcome, slot: Option<Slot>) -> After {
+    fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, outcome: &Meaning, slot: Option<Slot>) -> After {
         if outcome.finished {
             return self.retire(m, id, true);
         }

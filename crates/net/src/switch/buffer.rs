@@ -103,17 +103,17 @@ impl Ingress {
 }
 
 impl Buffer {
-    /// The buffer of a switch of which `reserved` is headroom; `None` if that leaves nothing.
-    pub fn new(spec: &SwitchSpec, reserved: Bytes) -> Option<Buffer> {
+    /// The buffer of a switch of which `reserved` is headroom.
+    pub fn new(spec: &SwitchSpec, reserved: Bytes) -> Buffer {
         let QueueLimit { bytes, packets } = spec.queue_limit;
-        (spec.buffer > reserved).then(|| Buffer {
+        Buffer {
             shared: (spec.buffer - reserved).get(),
             used: 0,
             alpha: in_65536ths(spec.alpha),
             limit_bytes: bytes.map_or(u64::MAX, Bytes::get),
             limit_packets: packets.unwrap_or(u32::MAX),
             pfc: spec.pfc.as_ref().map(PfcState::new),
-        })
+        }
     }
 
     /// Finds a place for a packet of `size` bytes that came by `ingress` and joins a queue of `queue` bytes in `packets` packets.
@@ -238,16 +238,10 @@ mod tests {
         assert_eq!(required_headroom(&link, Bytes::new(1538)), Bytes::new(25_000 + 3 * 1538 + 168 + 1));
     }
 
-    #[test]
-    fn a_buffer_that_is_all_headroom_is_none() {
-        assert!(Buffer::new(&switch(1000, 1.0, None), Bytes::new(1000)).is_none());
-        assert!(Buffer::new(&switch(1001, 1.0, None), Bytes::new(1000)).is_some());
-    }
-
     /// α = 1 of 10,000 B: a queue may hold as much as is free. 4,000 in it and 6,000 free take 1,000 more; 4 packets are the limit.
     #[test]
     fn lossy_packets_by_hand() {
-        let mut buffer = Buffer::new(&switch(10_000, 1.0, None), Bytes::ZERO).expect("a buffer");
+        let mut buffer = Buffer::new(&switch(10_000, 1.0, None), Bytes::ZERO);
         let ingress = &mut Ingress::default();
         buffer.used = 4_000;
         assert_eq!(buffer.admit(ingress, 0, 1000, 3000, 3), Ok(Admitted::Lossy));
@@ -263,7 +257,7 @@ mod tests {
     /// Xoff at 3,000 B, hysteresis 1,000 B, headroom 2,000 B, packets of 1,000 B.
     #[test]
     fn pauses_by_hand() {
-        let mut buffer = Buffer::new(&switch(100_000, 1.0, Some(pfc(3_000, 1_000))), Bytes::new(4_000)).expect("one");
+        let mut buffer = Buffer::new(&switch(100_000, 1.0, Some(pfc(3_000, 1_000))), Bytes::new(4_000));
         let ingress = &mut Ingress::lossless(Bytes::new(2_000));
         let mut admit = |ingress: &mut Ingress| buffer.admit(ingress, 1, 1000, 0, 0);
         assert_eq!([(); 3].map(|()| admit(ingress)), [Ok(Admitted::Lossless); 3]);
@@ -288,7 +282,7 @@ mod tests {
         ) {
             let xoff = if dynamic { XoffSpec::Dynamic(0.3) } else { XoffSpec::Static(Bytes::new(9_000)) };
             let spec = switch(60_000, 0.5, Some(PfcSpec { xoff, ..pfc(0, 2_000) }));
-            let mut buffer = Buffer::new(&spec, Bytes::new(24_000)).expect("one");
+            let mut buffer = Buffer::new(&spec, Bytes::new(24_000));
             // Two ports with PFC, one without.
             let mut ports = [Ingress::lossless(Bytes::new(6_000)), Ingress::lossless(Bytes::new(6_000)), Ingress::default()];
             let mut held: Vec<(usize, usize, u64)> = Vec::new();

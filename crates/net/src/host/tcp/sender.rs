@@ -6,7 +6,7 @@ use crate::host::endpoint::Outgoing;
 use crate::packet::Packet;
 use crate::spec::{LinuxPacing, TcpSpec};
 use farloop_cc::{Control, Sent};
-use farloop_tcp::{Config, Outcome, SackBlocks, State};
+use farloop_tcp::{Config, Meaning, SackBlocks, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl TcpSender {
     }
 
     /// An ACK arrived.
-    pub fn on_segment(&mut self, now: Time, packet: &Packet, sack: SackBlocks) -> Outcome {
+    pub fn on_segment(&mut self, now: Time, packet: &Packet, sack: SackBlocks) -> Meaning {
         let segment = wire::ack_segment(packet, sack, self.window, self.timestamps);
         self.inner.on_segment(now, &segment)
     }

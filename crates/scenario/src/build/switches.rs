@@ -1,61 +1,21 @@
-//! `[[switch_override]]`: other settings for some of the switches.
+//! Gives switches the settings of `[[switch_override]]`, and finds the key that sets one.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
-use crate::reader::Section;
 use crate::scenario::Scenario;
-use crate::sections::{Switch, WanSwitch, switch_override_specs};
-use crate::topology::Plan;
+use crate::sections::{Switch, WanSwitch};
+use crate::switch::SwitchOverride;
+use crate::topology::Layout;
 use farloop_net::spec::{NodeId, NodeKind};
-use farloop_units::{ParamError, ParamType, Params, Value};
+use farloop_units::Params;
 use std::collections::{HashMap, HashSet};
 
-/// One `[[switch_override]]`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SwitchOverride {
-    /// The names of the switches: "*" stands for any characters, "?" for any one.
-    pub pattern: String,
-    /// The keys of `[switch]` that were written, with their values.
-    pub settings: Vec<(&'static str, Value)>,
-}
-
-/// Reads every `[[switch_override]]`.
-pub(crate) fn read(root: &Section<'_>) -> Result<Vec<SwitchOverride>, Diagnostic> {
-    let mut overrides: Vec<SwitchOverride> = Vec::new();
-    let mut seen = HashSet::new();
-    for (_, section) in root.sections("switch_override")? {
-        let specs = switch_override_specs();
-        section.check_keys(specs.iter().map(|s| s.name))?;
-        let (mut pattern, mut settings, mut checked) = (None, Vec::new(), Switch::default());
-        for spec in &specs {
-            let Some(entry) = section.table.and_then(|t| t.get(spec.name)) else { continue };
-            section.set(spec, &entry.item, |value| {
-                if spec.name == "match" {
-                    pattern = Some(String::from_value(value).map_err(ParamError::BadValue)?);
-                    return Ok(());
-                }
-                checked.set(spec.name, value)?;
-                settings.push((spec.name, value.clone()));
-                Ok(())
-            })?;
-        }
-        let Some(pattern) = pattern else {
-            return Err(section.diagnostic("match", "missing", "expected the names of switches, such as \"core*\""));
-        };
-        if !seen.insert(pattern.clone()) {
-            return Err(section.diagnostic("match", "used twice", "expected all settings of a pattern in one table"));
-        }
-        overrides.push(SwitchOverride { pattern, settings });
-    }
-    Ok(overrides)
-}
-
-/// Gives the switches of `plan` the settings of the overrides that match them, later ones on top.
-pub(crate) fn apply(scenario: &Scenario, plan: &mut Plan) -> Result<(), Diagnostic> {
+/// Gives the switches of `layout` the settings of the overrides that match them, later ones on top.
+pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diagnostic> {
     let is_switch = |kind: &NodeKind| matches!(kind, NodeKind::Switch(_));
     let index = Index::new(&scenario.switch_overrides);
     let (mut switches, mut hosts) = (HashSet::new(), HashSet::new());
-    for node in &plan.nodes {
+    for node in &layout.nodes {
         let matched = if is_switch(&node.kind) { &mut switches } else { &mut hosts };
         matched.extend(index.of(&node.name));
     }
@@ -68,18 +28,18 @@ pub(crate) fn apply(scenario: &Scenario, plan: &mut Plan) -> Result<(), Diagnost
         if hosts.contains(&i) {
             return Err(at(format!("\"{}\" matches hosts only", o.pattern), "expected the names of switches"));
         }
-        let names = || plan.nodes.iter().filter(|n| is_switch(&n.kind)).map(|n| n.name.as_str());
+        let names = || layout.nodes.iter().filter(|n| is_switch(&n.kind)).map(|n| n.name.as_str());
         let known = format!("switches: {}", listing(names()));
         let suggestion = nearest(&o.pattern, names());
         return Err(Diagnostic { suggestion, ..at(format!("no switch is called \"{}\"", o.pattern), &known) });
     }
-    for node in 0..plan.nodes.len() {
-        let name = &plan.nodes[node].name;
+    for node in 0..layout.nodes.len() {
+        let name = &layout.nodes[node].name;
         let ours: Vec<_> = index.of(name).into_iter().map(|i| &scenario.switch_overrides[i]).collect();
-        if ours.is_empty() || !is_switch(&plan.nodes[node].kind) {
+        if ours.is_empty() || !is_switch(&layout.nodes[node].kind) {
             continue;
         }
-        let (spec, kmin, kmax) = if plan.routers.contains(&(node as NodeId)) {
+        let (spec, kmin, kmax) = if layout.routers.contains(&(node as NodeId)) {
             let keys: WanSwitch = with(&scenario.wan_switch, &ours);
             (keys.spec(), keys.kmin, keys.kmax)
         } else {
@@ -89,10 +49,10 @@ pub(crate) fn apply(scenario: &Scenario, plan: &mut Plan) -> Result<(), Diagnost
         if kmin > kmax {
             let key = if sets(&ours, "kmin") { "kmin" } else { "kmax" };
             let problem = format!("kmin = \"{kmin}\" is above kmax = \"{kmax}\" for switch \"{name}\"");
-            let path = setting_path(scenario, plan, node as NodeId, key);
+            let path = setting_path(scenario, layout, node as NodeId, key);
             return Err(scenario.at(&path, problem, "expected kmin at most kmax; set both"));
         }
-        plan.nodes[node].kind = NodeKind::Switch(spec);
+        layout.nodes[node].kind = NodeKind::Switch(spec);
     }
     Ok(())
 }
@@ -121,12 +81,12 @@ impl<'s> Index<'s> {
 }
 
 /// The path of the key that sets `key` of the switch `node`.
-pub(crate) fn setting_path<'s>(scenario: &'s Scenario, plan: &Plan, node: NodeId, key: &'s str) -> Vec<&'s str> {
-    let name = &plan.nodes[node as usize].name;
+pub(crate) fn setting_path<'s>(scenario: &'s Scenario, layout: &Layout, node: NodeId, key: &'s str) -> Vec<&'s str> {
+    let name = &layout.nodes[node as usize].name;
     let setting = |o: &&SwitchOverride| glob::matches(&o.pattern, name) && sets(&[o], key);
     match scenario.switch_overrides.iter().rev().find(setting) {
         Some(o) => vec!["switch_override", &o.pattern, key],
-        None if plan.routers.contains(&node) => vec!["wan_switch", key],
+        None if layout.routers.contains(&node) => vec!["wan_switch", key],
         None => vec!["switch", key],
     }
 }

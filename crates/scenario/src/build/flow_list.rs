@@ -1,10 +1,12 @@
 //! Flows from a CSV file: `[workload]` with `flows = "FILE.csv"`.
 
+use super::flow_table::POLL;
 use crate::algorithms;
-use crate::build::{POLL, name_problem};
 use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::run::RunError;
-use crate::scenario::{Scenario, stop_problem};
+use crate::error::RunError;
+use crate::flow::stop_problem;
+use crate::names::name_problem;
+use crate::scenario::Scenario;
 use crate::sections::Flow;
 use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
 use std::collections::HashMap;

@@ -1,129 +1,47 @@
 //! The flows of a scenario: the listed ones, then those of the workloads.
 
-use crate::build::POLL;
-use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::flow_list::FlowList;
-use crate::random;
-use crate::run::RunError;
+use super::flow_list::FlowList;
+use super::flow_table::{FlowTable, POLL};
+use super::hosts::Hosts;
+use super::random;
+use crate::diagnostic::Diagnostic;
+use crate::error::RunError;
 use crate::scenario::Scenario;
 use crate::sections::Flow;
-use crate::topology::Plan;
-use crate::workload;
-use farloop_net::spec::{FlowSpec, NodeId};
-use farloop_units::{Bytes, Rate, Time};
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+use crate::workload::WorkloadKeys;
+use farloop_net::spec::FlowSpec;
+use farloop_units::{Bytes, Time};
+use std::collections::HashSet;
 
 /// Most flows that a scenario may list.
 const MAX_LISTED: usize = 1_000_000;
-/// What flows need to know of a host.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Host {
-    /// Rate of its link.
-    pub rate: Rate,
-    /// The connected part of the network that it is in.
-    pub island: u32,
-}
 
-/// The flows with their names.
-#[derive(Debug, Default)]
-pub(crate) struct Traffic {
-    pub flows: Vec<FlowSpec>,
-    pub flow_names: Vec<String>,
-    /// Each `[[flow]]` with all the flows that its `count` makes of it, and each workload with a name.
-    pub groups: Vec<Group>,
-    /// The algorithms that flows refer to.
-    pub algorithm_names: Vec<String>,
-    /// Nothing was left out.
-    pub complete: bool,
-    /// How many flows `[[flow]]` and files list.
-    listed: usize,
-}
-
-/// The flows that one name stands for.
-#[derive(Debug)]
-pub(crate) struct Group {
-    pub name: String,
-    pub flows: Range<u32>,
-    /// Path of the key that names them.
-    key: Vec<String>,
-}
-
-impl Traffic {
-    /// Adds a name for the flows from number `first` on.
-    pub fn group(&mut self, name: &str, first: usize, key: &[&str]) {
-        let flows = first as u32..self.flows.len() as u32;
-        self.groups.push(Group { name: name.to_string(), flows, key: key.iter().map(|k| k.to_string()).collect() });
-    }
-
-    /// The index of an algorithm that flows use.
-    pub fn algorithm(&mut self, name: &str) -> u16 {
-        let at = self.algorithm_names.iter().position(|n| n == name).unwrap_or_else(|| {
-            self.algorithm_names.push(name.to_string());
-            self.algorithm_names.len() - 1
-        });
-        at as u16
-    }
-}
-
-/// What flows are made from.
-pub(crate) struct Network<'a> {
-    pub scenario: &'a Scenario,
-    pub plan: &'a Plan,
-    /// An entry for every node that is a host.
-    pub hosts: &'a [Option<Host>],
-    ids: HashMap<&'a str, NodeId>,
-}
-
-impl Network<'_> {
-    /// The host called `name`; otherwise problem, expectation and suggestion.
-    pub fn find(&self, name: &str) -> Result<(NodeId, Host), (String, String, Option<String>)> {
-        let hosts = || (0..).zip(&self.plan.nodes).filter(|(id, _)| self.hosts[*id as usize].is_some());
-        let names = || hosts().map(|(_, node): (NodeId, _)| node.name.as_str());
-        let Some(&id) = self.ids.get(name) else {
-            let known = format!("hosts: {}", listing(names()));
-            return Err((format!("there is no node \"{name}\""), known, nearest(name, names())));
-        };
-        match self.hosts[id as usize] {
-            Some(host) => Ok((id, host)),
-            None => {
-                let known = format!("expected a host; hosts: {}", listing(names()));
-                Err((format!("the node \"{name}\" is a switch"), known, None))
-            }
-        }
-    }
-}
-
-/// All flows; `hosts` has an entry for every node that is a host. Without `generate` random flows are checked but not drawn. Stops where
-/// `go_on` answers `false`.
+/// All flows. Without `generate` random flows are checked but not drawn. Stops where `go_on` answers `false`.
 pub(crate) fn traffic(
     scenario: &Scenario,
-    plan: &Plan,
-    hosts: &[Option<Host>],
+    hosts: &Hosts<'_>,
     generate: bool,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Traffic, RunError> {
+) -> Result<FlowTable, RunError> {
     let drawn = scenario.workloads.iter().any(|w| w.random().is_some());
-    let mut traffic = Traffic { complete: generate || !drawn, ..Traffic::default() };
+    let mut traffic = FlowTable { complete: generate || !drawn, ..FlowTable::default() };
     if scenario.flows.is_empty() && scenario.workloads.is_empty() {
         let expected = "expected at least one [[flow]], or a [workload]";
         return Err(scenario.at(&["flow"], "there is no traffic", expected).into());
     }
-    let ids = (0..).zip(&plan.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
-    let network = Network { scenario, plan, hosts, ids };
     for (i, flow) in scenario.flows.iter().enumerate() {
         if i % POLL == 0 && !go_on() {
             return Err(RunError::Cancelled);
         }
         let name = flow.name.as_deref().unwrap_or_default();
         let at = |key: &str, problem: String, expected: &str| scenario.at(&["flow", name, key], problem, expected);
-        listed(&network, flow, name, &at, &mut traffic)?;
+        listed(scenario, hosts, flow, name, &at, &mut traffic)?;
         let first = traffic.flows.len() - flow.count as usize;
         traffic.group(name, first, &["flow", name, "name"]);
     }
     for (number, workload) in (0..).zip(&scenario.workloads) {
-        match &workload.traffic {
-            workload::Traffic::List(keys) => {
+        match &workload.keys {
+            WorkloadKeys::List(keys) => {
                 let path = workload.path("flows");
                 let list = FlowList::read(scenario, &path, keys.flows.as_deref().unwrap_or_default(), go_on)?;
                 for (i, (line, flow)) in list.flows.iter().enumerate() {
@@ -134,33 +52,30 @@ pub(crate) fn traffic(
                     let at =
                         |key: &str, problem: String, expected: &str| list.diagnostic(*line, key, problem, expected);
                     let first = traffic.flows.len();
-                    listed(&network, flow, flow.name.as_deref().unwrap_or(&own), &at, &mut traffic)?;
+                    listed(scenario, hosts, flow, flow.name.as_deref().unwrap_or(&own), &at, &mut traffic)?;
                     if let Some(name) = flow.name.as_deref().filter(|_| flow.count > 1) {
                         traffic.group(name, first, &path);
                     }
                 }
             }
-            _ => random::add(&network, workload, number, generate.then_some(&mut *go_on), &mut traffic)?,
+            _ => random::add(scenario, hosts, workload, number, generate.then_some(&mut *go_on), &mut traffic)?,
         }
     }
-    if !go_on() {
-        return Err(RunError::Cancelled);
-    }
-    check_unique(scenario, &traffic)?;
+    check_unique(scenario, &traffic, go_on)?;
     Ok(traffic)
 }
 
 /// Adds the flows that a `[[flow]]` or a row of a file describes; `at` makes diagnostics about its keys.
 fn listed(
-    network: &Network<'_>,
+    scenario: &Scenario,
+    hosts: &Hosts<'_>,
     flow: &Flow,
     name: &str,
     at: &dyn Fn(&str, String, &str) -> Diagnostic,
-    traffic: &mut Traffic,
+    traffic: &mut FlowTable,
 ) -> Result<(), Diagnostic> {
-    let (scenario, plan) = (network.scenario, network.plan);
     let find = |key: &str, end: &Option<String>| {
-        network
+        hosts
             .find(end.as_deref().unwrap_or_default())
             .map_err(|(problem, expected, suggestion)| Diagnostic { suggestion, ..at(key, problem, &expected) })
     };
@@ -170,7 +85,7 @@ fn listed(
         return Err(at("to", "the flow goes to the host that it comes from".into(), "expected another host"));
     }
     if source.island != destination.island {
-        let (from, to) = (&plan.nodes[src as usize].name, &plan.nodes[dst as usize].name);
+        let (from, to) = (&hosts.layout.nodes[src as usize].name, &hosts.layout.nodes[dst as usize].name);
         return Err(at("to", format!("no path leads from \"{from}\" to \"{to}\""), "expected linked nodes"));
     }
     if flow.initial_rate.is_some_and(|r| r > source.rate) {
@@ -199,9 +114,13 @@ fn listed(
     Ok(())
 }
 
-fn check_unique(scenario: &Scenario, traffic: &Traffic) -> Result<(), Diagnostic> {
-    let mut seen = HashSet::new();
+fn check_unique(scenario: &Scenario, traffic: &FlowTable, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
+    // To grow, a table of millions of names would take a second at a time.
+    let mut seen = HashSet::with_capacity(traffic.flow_names.len());
     for (i, name) in traffic.flow_names.iter().enumerate() {
+        if i % POLL == 0 && !go_on() {
+            return Err(RunError::Cancelled);
+        }
         if !seen.insert(name) {
             let group = traffic.groups.iter().rev().find(|g| g.flows.contains(&(i as u32)) || g.name == *name);
             let key: Vec<&str> = match group {
@@ -209,7 +128,7 @@ fn check_unique(scenario: &Scenario, traffic: &Traffic) -> Result<(), Diagnostic
                 None => vec!["flow", name, "name"],
             };
             let problem = format!("two flows are called \"{name}\"");
-            return Err(scenario.at(&key, problem, "expected a unique name"));
+            return Err(scenario.at(&key, problem, "expected a unique name").into());
         }
     }
     Ok(())

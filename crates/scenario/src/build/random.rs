@@ -1,13 +1,13 @@
 //! The generated flows of a workload.
 
-use crate::build::{POLL, end};
+use super::flow_table::{FlowTable, POLL};
+use super::hosts::{HostFacts, Hosts};
 use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::error::RunError;
 use crate::glob;
-use crate::run::RunError;
 use crate::scenario::Scenario;
 use crate::sections::{LARGEST, Pairs, RandomFlows, RoundKeys};
-use crate::traffic::{Host, Network, Traffic};
-use crate::workload::{self, Workload};
+use crate::workload::{Workload, WorkloadKeys};
 use farloop_engine::RandomStream;
 use farloop_net::spec::{FlowSpec, NodeId};
 use farloop_units::{Bytes, Time};
@@ -19,18 +19,18 @@ const MAX_RANDOM: f64 = 5e6;
 /// Adds the flows of `workload`, which draws from the stream `number`. Without `generate` they are checked but not drawn; it stops the
 /// drawing where it answers `false`.
 pub(crate) fn add(
-    network: &Network<'_>,
+    scenario: &Scenario,
+    hosts: &Hosts<'_>,
     workload: &Workload,
     number: u64,
     generate: Option<&mut dyn FnMut() -> bool>,
-    traffic: &mut Traffic,
+    traffic: &mut FlowTable,
 ) -> Result<(), RunError> {
     let Some(flows) = workload.random() else { return Ok(()) };
-    let scenario = network.scenario;
     let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
-    let all = || (0..).zip(network.hosts).filter_map(|(id, host)| Some((id, (*host)?)));
-    let name = |id: NodeId| network.plan.nodes[id as usize].name.as_str();
-    let (ids, selected): (Vec<NodeId>, Vec<Host>) =
+    let all = || (0..).zip(&hosts.facts).filter_map(|(id, host)| Some((id, (*host)?)));
+    let name = |id: NodeId| hosts.layout.nodes[id as usize].name.as_str();
+    let (ids, selected): (Vec<NodeId>, Vec<HostFacts>) =
         all().filter(|(id, _)| glob::matches(&flows.hosts, name(*id))).unzip();
     let mut others = selected.iter();
     let Some(first) = others.next() else {
@@ -40,9 +40,9 @@ pub(crate) fn add(
     if others.clone().any(|h| h.island != first.island) {
         return Err(at("between", "some hosts cannot reach each other".into(), "expected a connected network").into());
     }
-    let datacenter = |id: &NodeId| network.plan.nodes[*id as usize].datacenter.unwrap_or_default();
-    let from = match &workload.traffic {
-        workload::Traffic::Poisson(_, keys) => keys.from.as_str(),
+    let datacenter = |id: &NodeId| hosts.layout.nodes[*id as usize].datacenter.unwrap_or_default();
+    let from = match &workload.keys {
+        WorkloadKeys::Poisson(_, keys) => keys.from.as_str(),
         _ => "*",
     };
     let sends = |host: u32| glob::matches(from, name(ids[host as usize]));
@@ -62,8 +62,8 @@ pub(crate) fn add(
     let (start, stop) = window(scenario, workload, flows)?;
 
     let rounds = |keys: &RoundKeys| Rounds { start, stop, interval: keys.interval, spread: keys.spread };
-    let draw = match &workload.traffic {
-        workload::Traffic::Poisson(_, keys) => {
+    let draw = match &workload.keys {
+        WorkloadKeys::Poisson(_, keys) => {
             if others.any(|h| h.rate != first.rate) {
                 let problem = "the load is defined against the hosts' links, which have different rates".to_string();
                 return Err(at("load", problem, "expected hosts with equal links").into());
@@ -74,10 +74,10 @@ pub(crate) fn add(
             farloop_workload::arrivals::check(&spec, &population, &sizes).map_err(refused(key))?;
             Draw::Poisson(spec)
         }
-        workload::Traffic::Permutation(_, keys) => Draw::Rounds(Pattern::Permutation, rounds(keys), "interval"),
-        workload::Traffic::AllToAll(_, keys) => Draw::Rounds(Pattern::AllToAll, rounds(keys), "interval"),
-        workload::Traffic::Incast(_, keys, incast) => {
-            let receiver = incast.receiver.as_deref().map(|name| network.find(name)).transpose();
+        WorkloadKeys::Permutation(_, keys) => Draw::Rounds(Pattern::Permutation, rounds(keys), "interval"),
+        WorkloadKeys::AllToAll(_, keys) => Draw::Rounds(Pattern::AllToAll, rounds(keys), "interval"),
+        WorkloadKeys::Incast(_, keys, incast) => {
+            let receiver = incast.receiver.as_deref().map(|name| hosts.find(name)).transpose();
             let receiver = receiver.map_err(|(problem, expected, suggestion)| Diagnostic {
                 suggestion,
                 ..at("receiver", problem, &expected)
@@ -90,7 +90,7 @@ pub(crate) fn add(
             let receiver = receiver.map(position).transpose()?;
             Draw::Rounds(Pattern::Incast { senders: incast.senders, receiver }, rounds(keys), "senders")
         }
-        workload::Traffic::List(_) => return Ok(()),
+        WorkloadKeys::List(_) => return Ok(()),
     };
     let (expected_flows, key) = match &draw {
         Draw::Poisson(spec) => (spec.expected_flows(&population, &sizes), "load"),
@@ -107,15 +107,29 @@ pub(crate) fn add(
     let algorithm = traffic.algorithm(flows.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
     let Some(go_on) = generate else { return Ok(()) };
     let mut stream = RandomStream::new(scenario.run.seed, "workload", number);
-    let arrivals = match draw {
-        Draw::Poisson(spec) => farloop_workload::poisson(&spec, &population, &sizes, &mut stream),
-        Draw::Rounds(pattern, rounds, _) => {
-            farloop_workload::rounds(pattern, &rounds, &population, between, &sizes, &mut stream)
-        }
+    let mut count = 0;
+    let mut now_and_then = || {
+        count += 1;
+        count % POLL != 0 || go_on()
     };
+    let arrivals = match draw {
+        Draw::Poisson(spec) => {
+            farloop_workload::poisson_while(&spec, &population, &sizes, &mut stream, &mut now_and_then)
+        }
+        Draw::Rounds(pattern, rounds, _) => farloop_workload::rounds_while(
+            pattern,
+            &rounds,
+            &population,
+            between,
+            &sizes,
+            &mut stream,
+            &mut now_and_then,
+        ),
+    };
+    let arrivals = arrivals.map_err(refused(key))?.ok_or(RunError::Cancelled)?;
     let begin = traffic.flows.len();
-    for (i, arrival) in (1..).zip(arrivals.map_err(refused(key))?) {
-        if i % POLL == 0 && !go_on() {
+    for (i, arrival) in (1..).zip(arrivals) {
+        if !now_and_then() {
             return Err(RunError::Cancelled);
         }
         traffic.flow_names.push(match &flows.name {
@@ -149,7 +163,7 @@ enum Draw {
 /// The first time at which flows arrive, and the one from which none does.
 fn window(scenario: &Scenario, workload: &Workload, flows: &RandomFlows) -> Result<(Time, Time), Diagnostic> {
     let start = Time::ZERO.saturating_add(flows.start);
-    let stop = flows.stop.map_or(end(scenario), |stop| Time::ZERO.saturating_add(stop)).min(end(scenario));
+    let stop = flows.stop.map_or(scenario.end(), |stop| Time::ZERO.saturating_add(stop)).min(scenario.end());
     if stop <= start {
         let problem = format!("no flow can arrive between \"{start}\" and \"{stop}\"");
         let expected = "expected a start before stop and before the end of the run";
