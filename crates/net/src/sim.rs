@@ -120,6 +120,8 @@ pub struct Simulation {
 
 impl Simulation {
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
+    // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
+    #[inline(never)]
     pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         while self.step(self.end, 400_000) {
             if !progress(Progress { now: self.now, end: self.end, packet_hops: self.totals.packet_hops }) {
