@@ -7,6 +7,8 @@ use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header
 const ROCE: u16 = 4791;
 /// To where PFC frames go (IEEE 802.1Q, 36.1).
 const MAC_CONTROL: [u8; 6] = [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
+/// From where: whoever is at the other end of the link.
+const NEIGHBOUR: [u8; 6] = [0x02, 0xFF, 0, 0, 0, 0];
 const MAC_CONTROL_TYPE: u16 = 0x8808;
 const PFC_OPCODE: u16 = 0x0101;
 /// Shortest Ethernet frame, without its checksum.
@@ -25,7 +27,7 @@ pub(crate) fn headers(packet: &Packet, flow: u32, ends: &FlowName) -> Vec<u8> {
 pub(crate) fn pfc(class: u8, pause: bool) -> Vec<u8> {
     let class = usize::from(class % 8);
     let ethernet =
-        Ethernet2Header { source: mac(0), destination: MAC_CONTROL, ether_type: EtherType(MAC_CONTROL_TYPE) };
+        Ethernet2Header { source: NEIGHBOUR, destination: MAC_CONTROL, ether_type: EtherType(MAC_CONTROL_TYPE) };
     let mut frame = ethernet.to_bytes().to_vec();
     frame.extend(PFC_OPCODE.to_be_bytes());
     frame.extend((1u16 << class).to_be_bytes());
@@ -44,10 +46,9 @@ fn ip(packet: &Packet, flow: u32, ends: &FlowName) -> Vec<u8> {
         Protocol::Tcp => tcp(packet, flow, forward),
         Protocol::Rdma => roce(packet, flow),
     };
-    let (trailer, protocol) = match ends.protocol {
-        Protocol::Tcp => (0, IpNumber::TCP),
-        // The invariant CRC, which is not captured.
-        Protocol::Rdma => (4, IpNumber::UDP),
+    let protocol = match ends.protocol {
+        Protocol::Tcp => IpNumber::TCP,
+        Protocol::Rdma => IpNumber::UDP,
     };
     let mut header = Ipv4Header {
         dscp: IpDscp::try_new(packet.class.min(7) * 8).unwrap_or_default(),
@@ -56,7 +57,7 @@ fn ip(packet: &Packet, flow: u32, ends: &FlowName) -> Vec<u8> {
             Ecn::Capable => IpEcn::TWO,
             Ecn::Marked => IpEcn::THREE,
         },
-        total_len: length(Ipv4Header::MIN_LEN + transport.len() + trailer, packet.payload),
+        total_len: length(Ipv4Header::MIN_LEN + transport.len(), packet.payload),
         identification: packet.sequence as u16,
         dont_fragment: true,
         time_to_live: 64,
@@ -122,10 +123,12 @@ fn roce(packet: &Packet, flow: u32) -> Vec<u8> {
     transport.push(0);
     transport.extend(psn);
     transport.extend(extended);
+    // The invariant CRC behind the headers of an answer, or the beginning of the payload: readers want four bytes there.
+    transport.extend([0; 4]);
     let udp = UdpHeader {
         source_port: 49_152 + (flow % 16_384) as u16,
         destination_port: ROCE,
-        length: length(UdpHeader::LEN + transport.len() + 4, packet.payload),
+        length: length(UdpHeader::LEN + transport.len(), packet.payload),
         checksum: 0,
     };
     [&udp.to_bytes()[..], &transport].concat()
