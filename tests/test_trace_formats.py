@@ -171,9 +171,9 @@ def test_pcapng_times_lengths_interfaces_and_comments(packets):
     seen = [(Decimal(str(p.time)) / ns, p.wirelen, p.sniffed_on, p.direction, p.comments[0].decode()) for p in packets]
     assert seen == [
         (1001, 1078, "s1:tor", 2, "sent, queue 0 B; flow storage, data 1000; at 1001000 ps"),
-        (2000, 64, "tor:r1", 1, "pauses priority 0; at 2000001 ps"),
+        (2000, 84, "tor:r1", 1, "pauses priority 0; at 2000001 ps"),
         (3000, 1538, "tor:r1", 2, "dropped: buffer full, queue 2616 B; flow backup, data 5000001460; at 3000000 ps"),
-        (4000, 64, "tor:r1", 1, "resumes priority 0; at 4000000 ps"),
+        (4000, 84, "tor:r1", 1, "resumes priority 0; at 4000000 ps"),
         (4000, 1078, "tor:r1", 2, "sent, queue 1538 B; flow storage, data 1000; at 4000000 ps"),
         (4100, 1538, "tor:r1", 2, "sent, queue 0 B; flow backup, data 5000000000; at 4100000 ps"),
         (5000, 102, "s1:tor", 1, "arrived; flow storage, ACK 2000; at 5000000 ps"),

@@ -17,6 +17,8 @@ const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 const SHB_USERAPPL: u16 = 4;
 const EPB_FLAGS: u16 = 2;
+/// A PFC frame with preamble and gap, as the other lengths have them.
+const PFC_WIRE: u32 = 84;
 /// Nanoseconds.
 const TSRESOL: u8 = 9;
 /// Options are at most 64 kB; nobody needs names as long as that.
@@ -25,7 +27,8 @@ const LONGEST_TEXT: usize = 4096;
 /// Writes a trace as pcapng.
 ///
 /// Times are cut to nanoseconds; each packet's comment has picoseconds. Each packet has the length that it has on the wire in the
-/// simulation, framing included; its IP header says what its headers and payload amount to. Hosts have addresses 10.x.y.z by their
+/// simulation, framing included (with the defaults 24 bytes more than a capture of a real link shows: preamble,
+/// checksum, gap); its IP header says what its headers and payload amount to. Hosts have addresses 10.x.y.z by their
 /// number, flows ports (TCP) or queue pairs (RoCEv2). Sequence numbers are the simulation's byte offsets, cut to 32 bits and one more for
 /// the SYN (TCP) or cut to 24 bits (the PSN of RoCEv2, which would count packets).
 ///
@@ -68,11 +71,11 @@ impl<N: Names, W: Write> Writer<'_, N, W> {
             Event::Arrive { packet } => (packet, Direction::In, "arrived".to_string()),
             Event::Pause { class } => {
                 let comment = format!("pauses priority {class}");
-                return self.packet(record, &frame::pfc(*class, true), 64, Direction::In, comment);
+                return self.packet(record, &frame::pfc(*class, true), PFC_WIRE, Direction::In, comment);
             }
             Event::Resume { class } => {
                 let comment = format!("resumes priority {class}");
-                return self.packet(record, &frame::pfc(*class, false), 64, Direction::In, comment);
+                return self.packet(record, &frame::pfc(*class, false), PFC_WIRE, Direction::In, comment);
             }
             _ => return Ok(()),
         };

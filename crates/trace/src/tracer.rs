@@ -228,6 +228,11 @@ mod tests {
     }
 
     #[test]
+    fn a_record_is_as_small_as_the_page_says() {
+        assert_eq!(size_of::<Record>(), 80);
+    }
+
+    #[test]
     fn a_limit_of_none_keeps_none() {
         let mut tracer = Tracer::new(Filter { limit: 0, ..Filter::default() });
         tracer.record(finish(0, Place::Host(0), 0));
