@@ -106,7 +106,8 @@ fn tcp(packet: &Packet, flow: u32, forward: bool) -> Vec<u8> {
 /// RoCEv2: UDP and the base transport header (InfiniBand architecture, 9.2), and of answers the extended header that belongs to them.
 fn roce(packet: &Packet, flow: u32) -> Vec<u8> {
     let [_, psn @ ..] = (packet.sequence as u32).to_be_bytes();
-    let [_, pair @ ..] = flow.to_be_bytes();
+    // Queue pairs 0 and 1 are for management.
+    let [_, pair @ ..] = flow.wrapping_add(2).to_be_bytes();
     // Opcodes of reliable connections; 0xC0 and above are free for manufacturers.
     let (opcode, congestion, extended): (u8, u8, &[u8]) = match packet.kind {
         PacketKind::Ack => (0x11, 0, &[0x1F, 0, 0, 0]),
@@ -116,21 +117,18 @@ fn roce(packet: &Packet, flow: u32) -> Vec<u8> {
         PacketKind::Cnp => (0x81, 0x40, &[0; 16]),
         PacketKind::Quantized => (0xC0, 0, &[]),
         PacketKind::ReceiveRate => (0xC1, 0, &[]),
-        PacketKind::Data | PacketKind::Pause { .. } | PacketKind::Resume { .. } => (0x04, 0, &[]),
+        PacketKind::Data | PacketKind::Pause { .. } | PacketKind::Resume { .. } => (0x07, 0, &[]),
     };
     let mut transport = vec![opcode, 0, 0xFF, 0xFF, congestion];
     transport.extend(pair);
     transport.push(0);
     transport.extend(psn);
     transport.extend(extended);
-    // The invariant CRC behind the headers of an answer, or the beginning of the payload: readers want four bytes there.
+    // Where readers look for the invariant CRC.
     transport.extend([0; 4]);
-    let udp = UdpHeader {
-        source_port: 49_152 + (flow % 16_384) as u16,
-        destination_port: ROCE,
-        length: length(UdpHeader::LEN + transport.len(), packet.payload),
-        checksum: 0,
-    };
+    // Up to where the frame is written, not to where the payload would end: Wireshark calls packets malformed of which it has only a part.
+    let length = length(UdpHeader::LEN + transport.len(), 0);
+    let udp = UdpHeader { source_port: 49_152 + (flow % 16_384) as u16, destination_port: ROCE, length, checksum: 0 };
     [&udp.to_bytes()[..], &transport].concat()
 }
 

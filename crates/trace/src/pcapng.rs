@@ -28,9 +28,9 @@ const LONGEST_TEXT: usize = 4096;
 ///
 /// Times are cut to nanoseconds; each packet's comment has picoseconds. Each packet has the length that it has on the wire in the
 /// simulation, framing included (with the defaults 24 bytes more than a capture of a real link shows: preamble,
-/// checksum, gap); its IP header says what its headers and payload amount to. Hosts have addresses 10.x.y.z by their
-/// number, flows ports (TCP) or queue pairs (RoCEv2). Sequence numbers are the simulation's byte offsets, cut to 32 bits and one more for
-/// the SYN (TCP) or cut to 24 bits (the PSN of RoCEv2, which would count packets).
+/// checksum, gap); its IP header says what its headers and payload amount to, RoCEv2's UDP header the headers alone. Hosts have
+/// addresses 10.x.y.z by their number, flows ports (TCP) or queue pairs (RoCEv2). Sequence numbers are the simulation's byte offsets,
+/// cut to 32 bits and one more for the SYN (TCP) or cut to 24 bits (the PSN of RoCEv2, which would count packets).
 ///
 /// Errors are those of `out`.
 pub fn write(trace: &Trace, names: &impl Names, out: &mut impl Write) -> io::Result<()> {
