@@ -70,6 +70,8 @@ impl Simulation {
     }
 
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
+    // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
+    #[inline(never)]
     pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         while let Some(border) = self.next_border() {
             self.run_to(border.min(self.network.end), progress)?;
