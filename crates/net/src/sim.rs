@@ -74,7 +74,7 @@ impl Simulation {
     #[inline(never)]
     pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         while let Some(border) = self.next_border() {
-            self.run_to(border.min(self.network.end), progress)?;
+            self.advance(border.min(self.network.end), progress)?;
             if border < self.network.end {
                 self.watch.look(&self.parts, border, WATCH_INTERVAL);
             }
@@ -135,7 +135,7 @@ impl Simulation {
     }
 
     /// Executes all events before `border`; those at the end of the simulation, too.
-    fn run_to(&mut self, border: Time, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(), Stopped> {
+    fn advance(&mut self, border: Time, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(), Stopped> {
         let end = self.network.end;
         let last = if border == end { end } else { border - Delta::from_ps(1) };
         let gauges: Vec<Arc<Gauge>> = self.parts.iter().map(|part| part.gauge.clone()).collect();
