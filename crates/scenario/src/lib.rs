@@ -49,10 +49,10 @@ pub use error::RunError;
 pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
-pub use parse::{parse, parse_while};
+pub use parse::{parse, parse_while, parse_with};
 pub use run::{Outcome, resolve, run};
 pub use scenario::Scenario;
-pub use schema::schema;
+pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;
 pub use topology::datacenters::FabricKeys;
 pub use transport::EndpointKeys;
@@ -61,8 +61,8 @@ pub use workload::{Workload, WorkloadKeys};
 use farloop_cc::AlgorithmInfo;
 use farloop_workload::{SizeDistribution, TableInfo};
 
-/// Every algorithm and preset that a scenario may name.
-pub fn algorithm_list() -> Vec<AlgorithmInfo> {
+/// Every built-in algorithm and preset: what a scenario may name unless it is parsed with another catalog.
+pub fn algorithm_list() -> impl Iterator<Item = &'static AlgorithmInfo> + Clone {
     farloop_cc::all()
 }
 

@@ -12,5 +12,5 @@
 pub mod params;
 pub mod quantity;
 
-pub use params::{Kind, ParamError, ParamSpec, ParamType, Params, Value};
+pub use params::{Kind, ParamError, ParamSpec, ParamType, Params, Value, Words};
 pub use quantity::{Bytes, Delta, ParseQuantityError, Rate, Time};

@@ -478,6 +478,6 @@ mod tests {
     }
 
     fn window_ack(end: u64) -> Ack<'static> {
-        super::super::window::tests::ack(end, 1, 9)
+        crate::testing::ack(end, 1, 9)
     }
 }

@@ -222,8 +222,7 @@ impl Sender for LinuxSender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::window::tests::ack;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
 
     const MSS: u64 = 1460;
 

@@ -1,0 +1,567 @@
+//! The catalog: every algorithm and preset that a name can stand for.
+//!
+//! A catalog is a value. Who parses a scenario hands one over, and what the scenario names is looked up there: two programs, two tests or two
+//! threads with different plug-ins do not meet. It is cheap to clone.
+
+use crate::algorithms::{AnyParams, prototypes};
+use crate::api::*;
+use crate::dynamic::{About, DynAlgorithm, Typed, Variant};
+use farloop_units::{Bytes, ParamError, ParamSpec, Rate, Value};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// What a catalog knows of one algorithm or preset.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AlgorithmInfo {
+    /// Its name.
+    pub name: String,
+    /// The algorithm that it is a preset of, if it is one.
+    pub preset_of: Option<String>,
+    /// One line: what it is.
+    pub summary: String,
+    /// Where it is specified.
+    pub source: String,
+    /// What the network must offer.
+    pub needs: Needs,
+    /// Its parameters with defaults; for a preset, with the preset's values as defaults.
+    pub params: Vec<ParamSpec>,
+}
+
+/// The hosts that [`Algorithm::HOSTS`] may name: those of `[transport] preset`.
+pub const HOSTS: [&str; 2] = ["linux-4.9", "linux-6"];
+
+/// Names that no algorithm can have: keys of `[algorithm]`, and what stands for no algorithm.
+pub const RESERVED: [&str; 3] = ["name", "agents", "none"];
+
+/// Most characters of a name.
+const LONGEST_NAME: usize = 60;
+
+/// Every algorithm and preset that a name can stand for, in the order of their registration.
+///
+/// ```
+/// use farloop_cc::Catalog;
+/// let catalog = Catalog::builtin();
+/// assert!(catalog.infos().any(|info| info.name == "dctcp"));
+/// assert_eq!(catalog.info("vegas-10").unwrap().preset_of.as_deref(), Some("vegas"));
+/// assert!(catalog.lookup("no-such-algorithm").is_none());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    entries: Arc<Vec<Entry>>,
+}
+
+/// An algorithm or a preset.
+#[derive(Clone, Debug)]
+struct Entry {
+    info: AlgorithmInfo,
+    /// At its defaults.
+    params: AnyParams,
+    /// What a preset sets.
+    settings: Vec<(String, Value)>,
+    /// Of an algorithm that is no preset.
+    hosts: Vec<Variant>,
+}
+
+impl Catalog {
+    /// The algorithms that come with farloop.
+    pub fn builtin() -> Catalog {
+        shared().clone()
+    }
+
+    /// Adds an algorithm with its presets. From then on its names stand for it wherever this catalog is asked.
+    pub fn register<A: Algorithm>(&mut self) -> Result<(), RegisterError> {
+        self.register_dyn(Box::new(Typed::<A>::new()))
+    }
+
+    /// Adds an algorithm that was made at run time, with its presets; its parameters are at their defaults.
+    pub fn register_dyn(&mut self, algorithm: Box<dyn DynAlgorithm>) -> Result<(), RegisterError> {
+        self.add(AnyParams::Dyn(algorithm))
+    }
+
+    /// Every algorithm and preset, each algorithm followed by its presets.
+    pub fn infos(&self) -> impl Iterator<Item = &AlgorithmInfo> + Clone {
+        self.entries.iter().map(|e| &e.info)
+    }
+
+    /// The names of all algorithms and presets.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.infos().map(|info| info.name.as_str())
+    }
+
+    /// What there is to know of the algorithm or preset `name`; `None` for an unknown name.
+    pub fn info(&self, name: &str) -> Option<&AlgorithmInfo> {
+        self.entry(name).map(|e| &e.info)
+    }
+
+    /// The parameters of the algorithm or preset `name`, at their defaults; `None` for an unknown name.
+    pub fn lookup(&self, name: &str) -> Option<AnyParams> {
+        self.entry(name).map(|e| e.params.clone())
+    }
+
+    /// The parameters that the preset `name` sets, in its order; empty for an algorithm that is no preset and for an unknown name.
+    pub fn preset_settings(&self, name: &str) -> &[(String, Value)] {
+        self.entry(name).map_or(&[], |e| &e.settings)
+    }
+
+    /// The parameters that the algorithm `base` has on the hosts `host`, one of [`HOSTS`]; empty where they are the defaults.
+    pub fn host_settings(&self, base: &str, host: &str) -> &[(String, Value)] {
+        let of_host = self.entry(base).and_then(|e| e.hosts.iter().find(|h| h.name == host));
+        of_host.map_or(&[], |h| &h.settings)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.info.name == name)
+    }
+
+    /// Adds an algorithm and its presets, all or nothing.
+    fn add(&mut self, params: AnyParams) -> Result<(), RegisterError> {
+        let about = params.about();
+        let presets = about.presets.clone();
+        let mut new = vec![base(about, params)?];
+        for preset in presets {
+            new.push(of_preset(&new[0], preset)?);
+        }
+        for (i, entry) in new.iter().enumerate() {
+            let name = &entry.info.name;
+            check_name(name)?;
+            if self.entry(name).is_some() || new[..i].iter().any(|e| e.info.name == *name) {
+                return Err(RegisterError::NameTaken { name: name.clone() });
+            }
+        }
+        Arc::make_mut(&mut self.entries).extend(new);
+        Ok(())
+    }
+}
+
+impl Default for Catalog {
+    fn default() -> Catalog {
+        Catalog::builtin()
+    }
+}
+
+/// Every built-in algorithm and preset, in registry order.
+pub fn all() -> impl Iterator<Item = &'static AlgorithmInfo> + Clone {
+    shared().infos()
+}
+
+/// The parameters of the built-in algorithm or preset `name`, at their defaults; `None` for an unknown name.
+pub fn lookup(name: &str) -> Option<AnyParams> {
+    shared().lookup(name)
+}
+
+/// The built-in algorithms, made once.
+fn shared() -> &'static Catalog {
+    static BUILTIN: OnceLock<Catalog> = OnceLock::new();
+    BUILTIN.get_or_init(|| {
+        let mut catalog = Catalog { entries: Arc::default() };
+        for params in prototypes() {
+            catalog.add(params).unwrap_or_else(|e| panic!("built-in algorithm: {e}"));
+        }
+        catalog
+    })
+}
+
+/// Why an algorithm cannot be registered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RegisterError {
+    /// Another algorithm or preset has the name.
+    NameTaken {
+        /// The name of the algorithm or of its preset.
+        name: String,
+    },
+    /// The name cannot be written in a scenario.
+    BadName {
+        /// The name of the algorithm or of its preset.
+        name: String,
+    },
+    /// Something is wrong with what the algorithm says of itself.
+    Declaration {
+        /// The algorithm.
+        algorithm: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// A parameter cannot be used as it is declared.
+    Parameter {
+        /// The algorithm.
+        algorithm: String,
+        /// The parameter.
+        parameter: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// A preset, or the settings for some hosts, cannot be applied.
+    Variant {
+        /// The algorithm.
+        algorithm: String,
+        /// The preset, or the hosts.
+        variant: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RegisterError::NameTaken { name } => {
+                write!(f, "there is an algorithm or preset \"{name}\" already; expected another name")
+            }
+            RegisterError::BadName { name } => write!(
+                f,
+                "\"{name}\" is no name for an algorithm or preset; expected lower case letters and digits, in words joined by hyphens, a letter \
+                 first, at most {LONGEST_NAME} characters, and none of {}",
+                RESERVED.join(", ")
+            ),
+            RegisterError::Declaration { algorithm, problem } => write!(f, "algorithm \"{algorithm}\": {problem}"),
+            RegisterError::Parameter { algorithm, parameter, problem } => {
+                write!(f, "algorithm \"{algorithm}\", parameter \"{parameter}\": {problem}")
+            }
+            RegisterError::Variant { algorithm, variant, problem } => {
+                write!(f, "algorithm \"{algorithm}\", preset or hosts \"{variant}\": {problem}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+fn check_name(name: &str) -> Result<(), RegisterError> {
+    let word = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let good = name.len() <= LONGEST_NAME
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.split('-').all(word)
+        && !RESERVED.contains(&name);
+    if good { Ok(()) } else { Err(RegisterError::BadName { name: name.to_string() }) }
+}
+
+/// The entry of an algorithm, once all that it says of itself holds.
+fn base(about: About, params: AnyParams) -> Result<Entry, RegisterError> {
+    let About { name, summary, source, hosts, .. } = about;
+    let wrong = |problem: &str| RegisterError::Declaration { algorithm: name.clone(), problem: problem.to_string() };
+    if summary.is_empty() || source.is_empty() {
+        return Err(wrong("it has no summary or no source; expected one line each"));
+    }
+    let specs = params.specs();
+    check_specs(&name, &params, &specs)?;
+    for host in &hosts {
+        if !HOSTS.contains(&host.name.as_str()) {
+            let problem = format!("there are no such hosts; expected one of {}", HOSTS.join(", "));
+            return Err(RegisterError::Variant { algorithm: name, variant: host.name.clone(), problem });
+        }
+        apply(&name, &params, host)?;
+    }
+    let info = AlgorithmInfo {
+        needs: params.needs(),
+        params: with_defaults(specs, &params),
+        name,
+        preset_of: None,
+        summary,
+        source,
+    };
+    Ok(Entry { info, params, settings: Vec::new(), hosts })
+}
+
+/// The entry of a preset of `base`, once it can be applied.
+fn of_preset(base: &Entry, preset: Variant) -> Result<Entry, RegisterError> {
+    let params = apply(&base.info.name, &base.params, &preset)?;
+    let info = AlgorithmInfo {
+        name: preset.name,
+        preset_of: Some(base.info.name.clone()),
+        summary: preset.summary,
+        source: base.info.source.clone(),
+        needs: params.needs(),
+        params: with_defaults(base.info.params.clone(), &params),
+    };
+    Ok(Entry { info, params, settings: preset.settings, hosts: Vec::new() })
+}
+
+/// `params` with what `variant` sets.
+fn apply(algorithm: &str, params: &AnyParams, variant: &Variant) -> Result<AnyParams, RegisterError> {
+    let mut params = params.clone();
+    for (key, value) in &variant.settings {
+        params.set(key, value).map_err(|error| RegisterError::Variant {
+            algorithm: algorithm.to_string(),
+            variant: variant.name.clone(),
+            problem: format!("{key} = {value}: {}", words(error)),
+        })?;
+    }
+    Ok(params)
+}
+
+/// Checks that every parameter can be written in a scenario, read back, and explained.
+fn check_specs(algorithm: &str, params: &AnyParams, specs: &[ParamSpec]) -> Result<(), RegisterError> {
+    for (i, spec) in specs.iter().enumerate() {
+        let wrong = |problem: String| {
+            let parameter = spec.name.to_string();
+            Err(RegisterError::Parameter { algorithm: algorithm.to_string(), parameter, problem })
+        };
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if !spec.name.starts_with(|c: char| c.is_ascii_lowercase()) || !spec.name.chars().all(allowed) {
+            return wrong("expected lower case letters, digits and underscores, a letter first".to_string());
+        }
+        if specs[..i].iter().any(|s| s.name == spec.name) {
+            return wrong("it is declared twice".to_string());
+        }
+        if spec.doc.is_empty() {
+            return wrong("it has no documentation; expected a sentence".to_string());
+        }
+        match params.get(&spec.name) {
+            None => return wrong("it is listed, but has no value".to_string()),
+            Some(None) if !spec.optional => {
+                return wrong("it is not set, and not optional; expected a default".to_string());
+            }
+            Some(None) => {}
+            Some(Some(default)) => {
+                let mut again = params.clone();
+                if let Err(error) = again.set(&spec.name, &default) {
+                    return wrong(format!("its default {default} is refused: {}", words(error)));
+                }
+                if again != *params {
+                    return wrong(format!("setting it to its default {default} changes something"));
+                }
+            }
+        }
+    }
+    // A port has no agent where nobody asks for one.
+    let port = PortInfo { rate: Rate::from_gbps(100), buffer: Bytes::new(16_000_000), switch: 0, port: 0 };
+    if !params.needs().port_agent && params.port(&port).is_some() {
+        let problem = "it has a half for switch ports that is never used; expected Needs with port_agent".to_string();
+        return Err(RegisterError::Declaration { algorithm: algorithm.to_string(), problem });
+    }
+    Ok(())
+}
+
+fn words(error: ParamError) -> String {
+    match error {
+        ParamError::UnknownName => "there is no such parameter".to_string(),
+        ParamError::BadValue(problem) => problem,
+        ParamError::OutOfRange(range) => format!("outside the accepted range, {range}"),
+    }
+}
+
+fn with_defaults(mut specs: Vec<ParamSpec>, params: &AnyParams) -> Vec<ParamSpec> {
+    for spec in &mut specs {
+        spec.default = params.get(&spec.name).flatten();
+    }
+    specs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plugins::{Aimd, MadeAtRunTime};
+    use crate::testing::{any_signals, flow, torture};
+    use proptest::prelude::*;
+
+    /// The built-in algorithms and two from elsewhere.
+    fn catalog() -> Catalog {
+        let mut catalog = Catalog::builtin();
+        catalog.register::<Aimd>().expect("sound");
+        catalog.register_dyn(Box::new(MadeAtRunTime::new("sample-made", "window"))).expect("sound");
+        catalog
+    }
+
+    #[test]
+    fn what_hosts_set_is_known_and_says_something() {
+        let catalog = catalog();
+        for entry in catalog.entries.iter() {
+            for host in &entry.hosts {
+                assert!(!catalog.host_settings(&entry.info.name, &host.name).is_empty());
+                for (key, value) in &host.settings {
+                    let mut params = entry.params.clone();
+                    params.set(key, value).expect("checked at registration");
+                    assert_ne!(params, entry.params, "{}.{key} on {} says nothing", entry.info.name, host.name);
+                }
+            }
+        }
+        assert!(catalog.host_settings("bbr", "linux-6").is_empty());
+        assert_eq!(catalog.host_settings("bbr", "linux-4.9"), [("ack_aggregation".to_string(), Value::Bool(false))]);
+        assert_eq!(catalog.host_settings("sample-aimd", "linux-6"), [("least".to_string(), Value::Text("3kB".into()))]);
+    }
+
+    #[test]
+    fn what_is_registered_is_found_by_name() {
+        let catalog = catalog();
+        let names: Vec<&str> = catalog.names().skip(all().count()).collect();
+        assert_eq!(names, ["sample-aimd", "sample-aimd-watched", "sample-made"]);
+        let base = catalog.info("sample-aimd").expect("registered");
+        assert_eq!((base.preset_of.as_deref(), base.needs), (None, Aimd::NEEDS));
+        assert_eq!(base.params[1].range, "0.0 to 1.0");
+        let preset = catalog.info("sample-aimd-watched").expect("registered");
+        assert_eq!(preset.preset_of.as_deref(), Some("sample-aimd"));
+        assert_eq!(preset.params[1].default, Some(Value::Float(0.8)));
+        assert!(preset.needs.port_agent, "needs follow the preset's parameters");
+        let made = catalog.info("sample-made").expect("registered");
+        assert_eq!((&*made.params[0].name, &made.params[0].default), ("window", &Some(Value::Text("10kB".into()))));
+        // Catalogs are values: others know nothing of it.
+        assert!(Catalog::builtin().lookup("sample-aimd").is_none() && lookup("sample-made").is_none());
+    }
+
+    #[test]
+    fn what_is_set_in_a_clone_stays_there() {
+        let catalog = catalog();
+        for (name, key, value) in
+            [("sample-aimd", "decrease", Value::Float(0.25)), ("sample-made", "window", Value::Text("7kB".into()))]
+        {
+            let before = catalog.lookup(name).expect("registered");
+            let mut after = before.clone();
+            assert_eq!(after, before);
+            assert_eq!(after.set(key, &value), Ok(()));
+            assert_ne!(after, before);
+            assert_eq!(after.get(key), Some(Some(value)));
+            assert_eq!(Some(before), catalog.lookup(name));
+            assert_eq!(after.set("nonsense", &Value::Int(1)), Err(ParamError::UnknownName));
+            assert_eq!(after.get("nonsense"), None);
+        }
+        // The same values under another name are another algorithm.
+        let other = AnyParams::Dyn(Box::new(MadeAtRunTime::new("other", "window")));
+        assert_ne!(catalog.lookup("sample-made"), Some(other));
+    }
+
+    #[test]
+    fn dispatch_reaches_every_half_of_a_plug_in() {
+        let params = catalog().lookup("sample-aimd-watched").expect("registered");
+        let mut sender = params.sender(&flow(false));
+        assert!(matches!(sender, crate::AnySender::Dyn(_)));
+        let before = sender.control().cwnd;
+        let (mut random, mut effects) = (farloop_engine::RandomStream::new(1, "test", 0), Vec::new());
+        let mut ctx = Ctx::new(farloop_units::Time::ZERO, &mut random, &mut effects);
+        sender.on_signal(&mut ctx, &Signal::Quantized { feedback: 63 });
+        assert_eq!(sender.control().cwnd, Bytes::from_f64(before.as_f64() * 0.8));
+        let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: true, int: &[] };
+        assert!(params.receiver(&flow(false)).on_data(&mut ctx, &data).ecn_echo);
+        let info = PortInfo { rate: Rate::from_gbps(1), buffer: Bytes::new(1_000_000), switch: 0, port: 0 };
+        let mut head = Head { flow: 0, wire: Bytes::new(1500), data: true, ecn_marked: false };
+        let mut agent = params.port(&info).expect("watched");
+        agent.on_enqueue(&mut ctx, &mut head, Bytes::new(50_001));
+        assert_eq!(effects, [Effect::Emit(Signal::Quantized { feedback: 63 })]);
+    }
+
+    #[test]
+    fn taken_and_malformed_names_are_refused_and_leave_the_catalog_as_it_was() {
+        let mut catalog = catalog();
+        let before: Vec<AlgorithmInfo> = catalog.infos().cloned().collect();
+        let taken = |name: &str| Err(RegisterError::NameTaken { name: name.to_string() });
+        let made = |name: &str| Box::new(MadeAtRunTime::new(name, "window"));
+        let preset = |name: &str| Variant { name: name.into(), summary: "x".into(), settings: Vec::new() };
+        assert_eq!(catalog.register::<Aimd>(), taken("sample-aimd"));
+        assert_eq!(catalog.register::<crate::algorithms::reno::Reno>(), taken("reno"));
+        assert_eq!(catalog.register_dyn(made("vegas-10")), taken("vegas-10"));
+        let own = made("mine").with_about(|a| a.presets = vec![preset("mine")]);
+        assert_eq!(catalog.register_dyn(Box::new(own)), taken("mine"));
+        let others = made("mine").with_about(|a| a.presets = vec![preset("mine-2"), preset("dctcp")]);
+        assert_eq!(catalog.register_dyn(Box::new(others)), taken("dctcp"));
+        let long = "x".repeat(61);
+        for name in ["", "Mine", "my_vegas", "-x", "x-", "x--y", "9x", "é", "a.b", "none", "name", "agents", &long] {
+            let error = catalog.register_dyn(made(name)).expect_err(name);
+            assert_eq!(error, RegisterError::BadName { name: name.to_string() });
+            assert!(error.to_string().contains("hyphens"), "{error}");
+        }
+        assert_eq!(catalog.infos().cloned().collect::<Vec<_>>(), before);
+        catalog.register_dyn(made("my-vegas-2")).expect("a good name");
+    }
+
+    #[test]
+    fn unsound_declarations_are_refused() {
+        let made = || MadeAtRunTime::new("mine", "window");
+        let set = |key: &str, value: &str| Variant {
+            name: "mine-2".into(),
+            summary: "x".into(),
+            settings: vec![(key.into(), Value::Text(value.into()))],
+        };
+        let refused = |algorithm: MadeAtRunTime| {
+            let mut catalog = Catalog::builtin();
+            let error = catalog.register_dyn(Box::new(algorithm)).expect_err("unsound").to_string();
+            assert!(catalog.lookup("mine").is_none());
+            error
+        };
+        for (algorithm, wanted) in [
+            (made().with_about(|a| a.source.clear()), "one line each"),
+            (
+                made().with_about(|a| a.presets = vec![set("windw", "1kB")]),
+                "windw = \"1kB\": there is no such parameter",
+            ),
+            (made().with_about(|a| a.presets = vec![set("window", "7 apples")]), "\"mine-2\": window = \"7 apples\""),
+            (made().with_about(|a| a.presets = vec![set("window", "9GB")]), "outside the accepted range, 1B to 1GB"),
+            (made().with_about(|a| a.hosts = vec![set("window", "1kB")]), "linux-4.9, linux-6"),
+            (MadeAtRunTime::new("mine", "Window"), "parameter \"Window\""),
+            (MadeAtRunTime::new("mine", ""), "parameter \"\""),
+        ] {
+            let error = refused(algorithm);
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    /// Wrong in one way each.
+    #[derive(Clone, Debug)]
+    struct Wrong(MadeAtRunTime, &'static str);
+
+    impl DynAlgorithm for Wrong {
+        fn about(&self) -> About {
+            self.0.about()
+        }
+        fn specs(&self) -> Vec<ParamSpec> {
+            let mut specs = self.0.specs();
+            match self.1 {
+                "twice" => specs.push(specs[0].clone()),
+                "undocumented" => specs[0].doc.clear(),
+                "no value" => specs[0].name = "other".into(),
+                _ => {}
+            }
+            specs
+        }
+        fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {
+            match self.1 {
+                "refuses" => Err(ParamError::BadValue("never".into())),
+                "moves" => self.0.set(name, &Value::Text("2kB".into())),
+                _ => self.0.set(name, value),
+            }
+        }
+        fn get(&self, name: &str) -> Option<Option<Value>> {
+            if self.1 == "unset" { Some(None) } else { self.0.get(name) }
+        }
+        fn needs(&self) -> Needs {
+            Needs::NONE
+        }
+        fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender> {
+            self.0.sender(flow)
+        }
+        fn port(&self, _: &PortInfo) -> Option<Box<dyn PortAgent>> {
+            (self.1 == "agent").then(|| Box::new(NoPortAgent) as Box<dyn PortAgent>)
+        }
+        fn boxed(&self) -> Box<dyn DynAlgorithm> {
+            Box::new(self.clone())
+        }
+    }
+
+    #[test]
+    fn parameters_that_cannot_be_used_are_refused() {
+        for (way, wanted) in [
+            ("twice", "declared twice"),
+            ("undocumented", "no documentation"),
+            ("no value", "\"other\": it is listed"),
+            ("refuses", "its default \"10kB\" is refused: never"),
+            ("moves", "changes something"),
+            ("unset", "not optional"),
+            ("agent", "port_agent"),
+        ] {
+            let wrong = Wrong(MadeAtRunTime::new("mine", "window"), way);
+            let error = Catalog::builtin().register_dyn(Box::new(wrong)).expect_err(way).to_string();
+            assert!(error.contains(wanted), "{way}: {error}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        /// Whatever signals come in whatever order, windows and rates stay finite, positive and within bounds.
+        #[test]
+        fn every_algorithm_survives_any_signals(signals in any_signals(), cross in any::<bool>()) {
+            let catalog = catalog();
+            for info in catalog.infos() {
+                let params = catalog.lookup(&info.name).expect("listed");
+                torture(&mut params.sender(&flow(cross)), &flow(cross), &signals, &info.name);
+            }
+        }
+    }
+}
