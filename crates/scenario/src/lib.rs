@@ -2,7 +2,7 @@
 //!
 //! [`parse`] reads a file and refuses whatever it does not understand, with a [`Diagnostic`] that names file, line, key, problem and
 //! what would be accepted. [`Scenario::build`] makes the [`farloop_net::spec::NetworkSpec`] to simulate; what can only be known of
-//! the whole network is checked there. [`schema()`] describes the format to editors. The format is explained in
+//! the whole network is checked there; [`Scenario::run`] simulates it. [`schema()`] describes the format to editors. The format is explained in
 //! `docs/scenario-format.md`.
 //!
 //! The way of a key, from text to network, file by file; each imports only those before it:
@@ -14,6 +14,30 @@
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
 //!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
 //! 6. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `run`: from text to tables.
+//!
+//! ```
+//! use farloop_scenario::parse;
+//!
+//! let text = r#"
+//! run.duration = "1ms"
+//! network.topology = "dumbbell"
+//! algorithm.name = "dctcp"
+//! [[flow]]
+//! from = "s1"
+//! to = "d1"
+//! size = "1MB"
+//! "#;
+//! let scenario = parse(text, "example.toml", &[]).unwrap();
+//! assert_eq!(scenario.build().unwrap().spec.flows.len(), 1);
+//! let outcome = scenario.run(&mut |_| true).unwrap();
+//! assert_eq!(outcome.totals.finished, 1);
+//!
+//! let wrong = parse(&text.replace("size", "sise"), "example.toml", &[]).unwrap_err();
+//! assert!(wrong.to_string().starts_with("example.toml:8: flow.f1.sise: unknown key; did you mean \"size\"?"));
+//! ```
+//!
+//! Algorithms of other crates are named in scenarios like those that come with farloop: register them in a [`farloop_cc::Catalog`] and hand it to
+//! [`parse_with`].
 
 pub mod bench;
 pub mod diagnostic;
