@@ -6,7 +6,7 @@
 use crate::algorithms::{AnyParams, prototypes};
 use crate::api::*;
 use crate::dynamic::{About, DynAlgorithm, Typed, Variant};
-use farloop_units::{Bytes, ParamError, ParamSpec, Rate, Value};
+use farloop_units::{Bytes, Delta, Kind, ParamError, ParamSpec, Rate, Value};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -312,6 +312,9 @@ fn check_specs(algorithm: &str, params: &AnyParams, specs: &[ParamSpec]) -> Resu
                 return wrong("it is not set, and not optional; expected a default".to_string());
             }
             Some(None) => {}
+            Some(Some(default)) if !is_of(&spec.kind, &default) => {
+                return wrong(format!("its default {default} is not of its kind, {:?}", spec.kind));
+            }
             Some(Some(default)) => {
                 let mut again = params.clone();
                 if let Err(error) = again.set(&spec.name, &default) {
@@ -330,6 +333,21 @@ fn check_specs(algorithm: &str, params: &AnyParams, specs: &[ParamSpec]) -> Resu
         return Err(RegisterError::Declaration { algorithm: algorithm.to_string(), problem });
     }
     Ok(())
+}
+
+/// Whether a parameter of this kind can have the value, as scenarios and the editors' schema write it.
+fn is_of(kind: &Kind, value: &Value) -> bool {
+    match (kind, value) {
+        (Kind::Bool, Value::Bool(_))
+        | (Kind::Integer | Kind::Float, Value::Int(_))
+        | (Kind::Float, Value::Float(_)) => true,
+        (Kind::Time, Value::Text(t)) => t.parse::<Delta>().is_ok(),
+        (Kind::Bytes, Value::Text(t)) => t.parse::<Bytes>().is_ok(),
+        (Kind::Rate, Value::Text(t)) => t.parse::<Rate>().is_ok(),
+        (Kind::Text, Value::Text(_)) | (Kind::TextList(_), Value::List(_)) => true,
+        (Kind::Choice(words) | Kind::TextList(words), Value::Text(t)) => words.iter().any(|w| w == t),
+        _ => false,
+    }
 }
 
 fn words(error: ParamError) -> String {
@@ -352,6 +370,7 @@ mod tests {
     use super::*;
     use crate::testing::plugins::{Aimd, MadeAtRunTime};
     use crate::testing::{any_signals, flow, torture};
+    use farloop_units::Words;
     use proptest::prelude::*;
 
     /// The built-in algorithms and two from elsewhere.
@@ -507,6 +526,8 @@ mod tests {
                 "twice" => specs.push(specs[0].clone()),
                 "undocumented" => specs[0].doc.clear(),
                 "no value" => specs[0].name = "other".into(),
+                "kind" => specs[0].kind = Kind::Time,
+                "choice" => specs[0].kind = Kind::Choice(Words::Owned(vec!["9kB".into(), "11kB".into()])),
                 _ => {}
             }
             specs
@@ -544,6 +565,8 @@ mod tests {
             ("refuses", "its default \"10kB\" is refused: never"),
             ("moves", "changes something"),
             ("unset", "not optional"),
+            ("kind", "\"10kB\" is not of its kind, Time"),
+            ("choice", "\"10kB\" is not of its kind, Choice"),
             ("agent", "port_agent"),
         ] {
             let wrong = Wrong(MadeAtRunTime::new("mine", "window"), way);
