@@ -244,6 +244,7 @@ fn base(about: About, params: AnyParams) -> Result<Entry, RegisterError> {
     }
     let specs = params.specs();
     check_specs(&name, &params, &specs)?;
+    check_port(&name, &params)?;
     for host in &hosts {
         if !HOSTS.contains(&host.name.as_str()) {
             let problem = format!("there are no such hosts; expected one of {}", HOSTS.join(", "));
@@ -291,42 +292,51 @@ fn apply(algorithm: &str, params: &AnyParams, variant: &Variant) -> Result<AnyPa
 
 /// Checks that every parameter can be written in a scenario, read back, and explained.
 fn check_specs(algorithm: &str, params: &AnyParams, specs: &[ParamSpec]) -> Result<(), RegisterError> {
+    let wrong = |spec: &ParamSpec, problem: String| {
+        let parameter = spec.name.to_string();
+        RegisterError::Parameter { algorithm: algorithm.to_string(), parameter, problem }
+    };
+    let mut again = params.clone();
     for (i, spec) in specs.iter().enumerate() {
-        let wrong = |problem: String| {
-            let parameter = spec.name.to_string();
-            Err(RegisterError::Parameter { algorithm: algorithm.to_string(), parameter, problem })
-        };
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        if !spec.name.starts_with(|c: char| c.is_ascii_lowercase()) || !spec.name.chars().all(allowed) {
-            return wrong("expected lower case letters, digits and underscores, a letter first".to_string());
-        }
-        if specs[..i].iter().any(|s| s.name == spec.name) {
-            return wrong("it is declared twice".to_string());
-        }
-        if spec.doc.is_empty() {
-            return wrong("it has no documentation; expected a sentence".to_string());
+        if let Some(problem) = declaration_problem(spec, &specs[..i]) {
+            return Err(wrong(spec, problem.to_string()));
         }
         match params.get(&spec.name) {
-            None => return wrong("it is listed, but has no value".to_string()),
+            None => return Err(wrong(spec, "it is listed, but has no value".to_string())),
             Some(None) if !spec.optional => {
-                return wrong("it is not set, and not optional; expected a default".to_string());
+                return Err(wrong(spec, "it is not set, and not optional; expected a default".to_string()));
             }
             Some(None) => {}
             Some(Some(default)) if !is_of(&spec.kind, &default) => {
-                return wrong(format!("its default {default} is not of its kind, {:?}", spec.kind));
+                return Err(wrong(spec, format!("its default {default} is not of its kind, {:?}", spec.kind)));
             }
-            Some(Some(default)) => {
-                let mut again = params.clone();
-                if let Err(error) = again.set(&spec.name, &default) {
-                    return wrong(format!("its default {default} is refused: {}", words(error)));
-                }
-                if again != *params {
-                    return wrong(format!("setting it to its default {default} changes something"));
-                }
-            }
+            Some(Some(default)) => again
+                .set(&spec.name, &default)
+                .map_err(|e| wrong(spec, format!("its default {default} is refused: {}", words(e))))?,
         }
     }
-    // A port has no agent where nobody asks for one.
+    match specs.iter().find(|s| again.get(&s.name) != params.get(&s.name)) {
+        Some(spec) => Err(wrong(spec, "setting all parameters to their defaults changes it".to_string())),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with how a parameter is declared after those `before` it.
+fn declaration_problem(spec: &ParamSpec, before: &[ParamSpec]) -> Option<&'static str> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !spec.name.starts_with(|c: char| c.is_ascii_lowercase()) || !spec.name.chars().all(allowed) {
+        Some("expected lower case letters, digits and underscores, a letter first")
+    } else if before.iter().any(|s| s.name == spec.name) {
+        Some("it is declared twice")
+    } else if spec.doc.is_empty() {
+        Some("it has no documentation; expected a sentence")
+    } else {
+        None
+    }
+}
+
+/// A port has no agent where nobody asks for one.
+fn check_port(algorithm: &str, params: &AnyParams) -> Result<(), RegisterError> {
     let port = PortInfo { rate: Rate::from_gbps(100), buffer: Bytes::new(16_000_000), switch: 0, port: 0 };
     if !params.needs().port_agent && params.port(&port).is_some() {
         let problem = "it has a half for switch ports that is never used; expected Needs with port_agent".to_string();
@@ -563,7 +573,7 @@ mod tests {
             ("undocumented", "no documentation"),
             ("no value", "\"other\": it is listed"),
             ("refuses", "its default \"10kB\" is refused: never"),
-            ("moves", "changes something"),
+            ("moves", "changes it"),
             ("unset", "not optional"),
             ("kind", "\"10kB\" is not of its kind, Time"),
             ("choice", "\"10kB\" is not of its kind, Choice"),
