@@ -2,7 +2,7 @@
 #
 #   make demo    build, run seven algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package
-#   make lint    formatting, clippy, ruff, mypy
+#   make lint    formatting, clippy, rustdoc, ruff, mypy
 #   make bench   speed of the simulator, in packet-hops per second
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
@@ -22,6 +22,10 @@ FARLOOP := $(VENV)/bin/farloop
 DEMO_ALGORITHMS := gear,hpcc,dctcp,gemini,timely,dcqcn,annulus
 NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
+# An algorithm outside of the workspace: it builds against what the crates make public, and shares their build directory.
+PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
+PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
+
 .PHONY: help demo test lint bench guard guard-accept mutants fuzz deny build clean prerequisites
 
 help:
@@ -32,11 +36,15 @@ demo: build
 
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude farloop-py
+	$(PLUGIN_CARGO) test $(PLUGIN)
 	$(VENV)/bin/python -m pytest
 
 lint: build $(VENV)/.dev
 	cargo fmt --all --check
+	cargo fmt --check $(PLUGIN)
 	cargo clippy --workspace --all-targets -- -D warnings
+	$(PLUGIN_CARGO) clippy --all-targets $(PLUGIN) -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy

@@ -14,7 +14,7 @@ import pytest
 CRATES = Path(__file__).parent.parent / "crates"
 NAMES = sorted(p.name for p in CRATES.iterdir() if (p / "src").is_dir())
 # Where files still stand in circles: all of a crate, or parts of it. Who opens the last circle of a part takes it from the list.
-WITH_CIRCLES = {"net": [()], "cc": [("algorithms", "gear"), ("algorithms", "vegas")]}
+WITH_CIRCLES = {"net": [()]}
 # Types whose methods stand in one file. Those of net come here when its rooms are there: `Simulation` first.
 ONE_HOME = [("engine", "Calendar"), ("workload", "Population"), ("tcp", "Receiver"), ("scenario", "Section")]
 

@@ -49,7 +49,8 @@ def test_what_it_writes_is_formatted(checkout):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "Vegas", "my vegas", "my_vegas", "-x", "x-", "9x", "x--y", "é", "../x", "match", "dyn", "registry"]
+    "name",
+    ["", "Vegas", "my vegas", "my_vegas", "-x", "x-", "9x", "x--y", "é", "../x", "match", "dyn", "registry", "none"],
 )
 def test_names_that_cannot_be(checkout, name):
     with pytest.raises(farloop.FarloopError):

@@ -108,8 +108,8 @@ def check_name(name: str) -> str:
             f"{shown(name)}: is no name for an algorithm; expected lower case letters and digits, "
             f"in words joined by hyphens, at most {LONGEST_NAME} characters, such as my-vegas"
         )
-    if name in _RUST_WORDS or name == "registry":
-        raise FarloopError(f"{name}: has a meaning in Rust or in the registry; choose another name")
+    if name in _RUST_WORDS or name in {"registry", "name", "agents", "none"}:
+        raise FarloopError(f"{name}: has a meaning in Rust, in scenarios or in the registry; choose another name")
     if name in {a["name"] for a in algorithms()}:
         raise FarloopError(f"{name}: there is an algorithm of this name; see `farloop explain {name}`")
     return name.replace("-", "_")

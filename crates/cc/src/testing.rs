@@ -1,9 +1,13 @@
-//! A bench for algorithms without a network: feed signals by hand, read windows and rates, record the effects.
+//! A bench for algorithms without a network: feed signals by hand, read windows and rates, record the effects; or feed whatever may come
+//! ([`torture`]). For algorithms from elsewhere as for those that come with farloop.
+
+pub mod plugins;
 
 use crate::api::*;
 use crate::int::{IntRecord, RateCode};
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
+#[cfg(any(test, feature = "testing"))]
 use proptest::prelude::*;
 
 /// The flow of most unit tests: 100 Gbps, 1460 B of payload in 1538 B on the wire, 32 µs inside a datacenter, 50 ms across.
@@ -17,6 +21,24 @@ pub fn flow(cross: bool) -> FlowInfo {
         ssthresh: None,
         mss: Bytes::new(1460),
         packet: Bytes::new(1538),
+    }
+}
+
+/// An ACK of `segments` segments of [`flow`] that ends at segment `end`, with `in_flight` segments still out: 32 µs, unmarked, without
+/// telemetry.
+pub fn ack(end: u64, segments: u64, in_flight: u64) -> Ack<'static> {
+    Ack {
+        fields: &[],
+        acked: Bytes::new(1460 * segments),
+        ack_seq: Bytes::new(1460 * end),
+        snd_nxt: Bytes::new(1460 * (end + in_flight)),
+        in_flight: Bytes::new(1460 * in_flight),
+        rtt: Some(Delta::from_us(32)),
+        ecn_echo: false,
+        in_recovery: false,
+        app_limited: false,
+        delivery: None,
+        int: &[],
     }
 }
 
@@ -81,7 +103,18 @@ pub struct AnySignal {
     flag: bool,
 }
 
-/// Any sequence of signals.
+/// `count` signals, the same for the same `seed`.
+pub fn signals(seed: u64, count: usize) -> Vec<AnySignal> {
+    let mut random = RandomStream::new(seed, "signals", 0);
+    let one = |_| {
+        let (x, y) = (random.bits(), random.bits());
+        AnySignal { kind: x as u8, flag: x & 256 > 0, gap: (x >> 32) as u32, a: y as u32, b: (y >> 32) as u32 }
+    };
+    (0..count).map(one).collect()
+}
+
+/// Any sequence of signals, for property tests.
+#[cfg(any(test, feature = "testing"))]
 pub fn any_signals() -> impl Strategy<Value = Vec<AnySignal>> {
     let one = (any::<u8>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<bool>())
         .prop_map(|(kind, gap, a, b, flag)| AnySignal { kind, gap, a, b, flag });

@@ -1,7 +1,7 @@
 //! Every default of every algorithm and preset stands in `spec/defaults.md` with its source, and so does what each needs of the network: a changed
 //! number, a parameter without an entry and an entry without a parameter all fail here.
 
-use farloop_cc::{Needs, all, lookup, preset_settings};
+use farloop_cc::{Catalog, Needs};
 use std::collections::BTreeMap;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/defaults.md");
@@ -46,13 +46,14 @@ fn words(needs: Needs) -> String {
 /// What the registry says: all parameters of the algorithms, what the presets set, and what each needs.
 fn registered() -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
-    for info in all() {
-        let params = lookup(info.name).expect("listed");
+    let catalog = Catalog::builtin();
+    for info in catalog.infos() {
+        let params = catalog.lookup(&info.name).expect("listed");
         rows.insert(format!("{} needs", info.name), words(params.needs()));
-        let set: Vec<&str> = preset_settings(info.name).into_iter().map(|(name, _)| name).collect();
+        let set: Vec<&str> = catalog.preset_settings(&info.name).iter().map(|(name, _)| name.as_str()).collect();
         for spec in &info.params {
-            if info.preset_of.is_none() || set.contains(&spec.name) {
-                let value = params.get(spec.name).expect("listed");
+            if info.preset_of.is_none() || set.contains(&&*spec.name) {
+                let value = params.get(&spec.name).expect("listed");
                 let text = value.map_or("none".to_string(), |v| v.to_string().trim_matches('"').to_string());
                 rows.insert(format!("{}.{}", info.name, spec.name), text);
             }

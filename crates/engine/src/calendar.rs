@@ -83,6 +83,13 @@ impl Calendar {
         Some((Time::from_ps(self.base + (key >> ID_BITS)), (key & ID_MASK) as EventId))
     }
 
+    /// The event that is the earliest now, if it is near: what to prepare for.
+    #[inline]
+    pub fn hint(&self) -> Option<EventId> {
+        let key = self.tree[1];
+        (key >> ID_BITS < FAR).then_some((key & ID_MASK) as EventId)
+    }
+
     /// Everything near is done: moves the base to the earliest far event.
     #[cold]
     fn next_far(&mut self) -> Option<(Time, EventId)> {

@@ -248,7 +248,7 @@ impl Plan {
         Ok(Part {
             medium,
             hosts,
-            switches: Switches { switches, ingress, agents, routes },
+            switches: Switches { switches, ingress, agents, routes, forwarders: !network.detours.is_empty() },
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
             outboxes: outboxes.into_iter().collect(),

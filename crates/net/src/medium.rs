@@ -1,7 +1,7 @@
 //! What every step of a part needs: its clock and calendar, its packets and ports, its counts. It carries things out and takes no decision:
 //! who may send, who is paused, what is dropped is for switches and hosts to say.
 
-use crate::events::Events;
+use crate::events::{Event, Events};
 use crate::ids::{DisciplineId, PortId, PortNumber, Slot, Table};
 use crate::ledger::Ledger;
 use crate::network::Network;
@@ -12,7 +12,7 @@ use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
 use farloop_cc::{Effect, IntRecord, Signal};
-use farloop_engine::Calendar;
+use farloop_engine::{Calendar, EventId, prefetch};
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
 
@@ -53,6 +53,20 @@ impl Medium {
     pub fn inject(&mut self, packet: Packet) -> Slot {
         self.ledger.totals.injected += 1;
         self.packets.insert(packet)
+    }
+
+    /// Asks for the memory that an event will need.
+    #[inline]
+    pub fn prefetch(&self, event: EventId) {
+        match self.events.decode(event) {
+            Event::Arrival(p) => {
+                let port = &self.ports[p];
+                prefetch(port);
+                prefetch(&self.ports[p.other_end()]);
+            }
+            Event::Transmission(p) => prefetch(&self.ports[p]),
+            Event::Agenda(_) | Event::Timer(_) | Event::AgentTimer(_) => {}
+        }
     }
 
     /// Starts to transmit a packet at port `p`, whose transmitter must be free.

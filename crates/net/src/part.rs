@@ -48,9 +48,10 @@ pub(crate) struct Gauge {
 pub(crate) type Mail = Vec<Packed>;
 
 impl Part {
-    /// Executes events before or at `last`, at most `limit` of them; `false` when none is left.
-    pub fn step(&mut self, last: Time, limit: u64) -> bool {
-        for _ in 0..limit {
+    /// Executes events before or at `last`, at most `limit` of them, which it counts down; `false` when none is left.
+    pub fn step(&mut self, last: Time, limit: &mut u64) -> bool {
+        while *limit > 0 {
+            *limit -= 1;
             let Some((time, event)) = self.medium.calendar.peek().filter(|(time, _)| *time <= last) else {
                 return false;
             };
@@ -127,6 +128,10 @@ impl Part {
             None => m.calendar.cancel(event),
         }
         let (peer, unreliable) = (port.peer, port.unreliable);
+        // Most often this is the next event: its port and packet are on their way while this packet is handled.
+        if let Some(next) = m.calendar.hint() {
+            m.prefetch(next);
+        }
         if unreliable && m.vanishes(p, slot) {
             return;
         }
@@ -158,7 +163,7 @@ impl LogicalProcess for Part {
 
     fn run_until(&mut self, end: Time) {
         if end > Time::ZERO {
-            while self.step(end - Delta::from_ps(1), u64::MAX) {}
+            self.step(end - Delta::from_ps(1), &mut u64::MAX.clone());
             // What is posted now counts as the other part's from here on.
             self.observe(end);
             self.show();

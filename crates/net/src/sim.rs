@@ -49,6 +49,8 @@ pub struct Simulation {
     /// Some switch does PFC.
     pauses: bool,
     watch: Watch,
+    /// Until the next look at whether to go on, of a network in one part.
+    events_left: u64,
 }
 
 /// Events of a part between two looks at whether to go on.
@@ -66,7 +68,8 @@ impl Simulation {
         let Built { network, parts, cut, part_of_host, pauses } = build(spec, cores, go_on)?;
         let Cut { lookahead, .. } = cut;
         let (threads, watch) = (cores.threads(), Watch::default());
-        Ok(Simulation { network, parts, lookahead, threads, part_of_host, pauses, watch })
+        let events_left = EVENTS;
+        Ok(Simulation { network, parts, lookahead, threads, part_of_host, pauses, watch, events_left })
     }
 
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
@@ -143,9 +146,10 @@ impl Simulation {
         let exhausted = || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
         let stopped = match &mut self.parts[..] {
             [part] => loop {
-                if !part.step(last, EVENTS) {
+                if !part.step(last, &mut self.events_left) {
                     break false;
                 }
+                self.events_left = EVENTS;
                 part.show();
                 if !progress(Progress { now: part.medium.now, end, packet_hops: packet_hops() }) || exhausted() {
                     break true;

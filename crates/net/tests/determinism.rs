@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use farloop_cc::{AnyParams, algorithms};
+use farloop_cc::AnyParams;
 use farloop_net::result::FlowRow;
 use farloop_net::result::Totals;
 use farloop_net::spec::*;
@@ -59,7 +59,7 @@ fn run(spec: &NetworkSpec) -> RunResult {
 
 /// Every registered algorithm and preset, each with `fixed` as a neighbour that keeps the queue busy; and six at once.
 fn every_case() -> impl Iterator<Item = (&'static str, NetworkSpec)> {
-    let pairs = algorithms::all().into_iter().map(|info| (info.name, vec![info.name, "fixed"]));
+    let pairs = farloop_cc::all().map(|info| (&*info.name, vec![&*info.name, "fixed"]));
     let six = ("six at once", vec!["gear", "hpcc", "dcqcn", "annulus", "cubic", "fixed"]);
     pairs.chain([six]).flat_map(|(name, names)| {
         [TransportKind::Rdma, TransportKind::Tcp].map(|kind| {

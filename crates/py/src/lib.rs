@@ -27,7 +27,6 @@ fn version() -> &'static str {
 #[pyfunction]
 fn algorithms() -> String {
     let all: Vec<Json> = farloop_scenario::algorithm_list()
-        .into_iter()
         .map(|info| {
             json!({
                 "name": info.name,
@@ -50,14 +49,14 @@ fn algorithms() -> String {
 }
 
 fn parameter(spec: &ParamSpec) -> Json {
-    let (kind, choices) = match spec.kind {
+    let (kind, choices) = match &spec.kind {
         Kind::Bool => ("bool", None),
         Kind::Integer => ("integer", None),
         Kind::Float => ("float", None),
         Kind::Time => ("time", None),
         Kind::Bytes => ("bytes", None),
         Kind::Rate => ("rate", None),
-        Kind::Choice(words) => ("choice", Some(words)),
+        Kind::Choice(words) => ("choice", Some(words.iter().collect::<Vec<_>>())),
         _ => ("text", None),
     };
     let default = spec.default.as_ref().map(|v| match v {

@@ -1,6 +1,7 @@
 //! How long a scenario takes until its simulation could begin, step by step, and how long nobody asked whether to go on:
 //! `cargo run --release --example setup -- FILE`.
 
+use farloop_cc::Catalog;
 use farloop_net::Simulation;
 use farloop_scenario::RunError;
 use std::path::Path;
@@ -38,7 +39,8 @@ fn set_up(file: &str) -> Result<(), Box<dyn std::error::Error>> {
         RunError::Cancelled => "cancelled".to_string(),
     };
     let text = farloop_scenario::read(Path::new(file))?;
-    let scenario = timed("parse", |go_on| farloop_scenario::parse_while(&text, file, &[], go_on)).map_err(shown)?;
+    let scenario = timed("parse", |go_on| farloop_scenario::parse_while(&text, file, &[], &Catalog::builtin(), go_on))
+        .map_err(shown)?;
     let built = timed("build", |go_on| scenario.build_while(go_on)).map_err(shown)?;
     println!("{} nodes, {} links, {} flows", built.spec.nodes.len(), built.spec.links.len(), built.spec.flows.len());
     timed("network", |go_on| Simulation::build(built.spec, farloop_net::Cores::ONE, go_on))?;

@@ -4,13 +4,14 @@ use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::document::{Item, Location};
 use crate::reader::Section;
 use crate::sections::AlgorithmKey;
-use farloop_cc::{AlgorithmInfo, AnyParams};
+use farloop_cc::{AlgorithmInfo, AnyParams, Catalog};
 use farloop_units::{Params, Value};
-use std::sync::OnceLock;
 
 /// Parameters as scenarios set them, by algorithm or preset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AlgorithmSettings {
+    /// What their names stand for.
+    pub catalog: Catalog,
     /// The hosts that `[transport] preset` names.
     hosts: &'static str,
     /// In the order in which they were written.
@@ -20,20 +21,19 @@ pub(crate) struct AlgorithmSettings {
 impl AlgorithmSettings {
     /// Reads all sub-tables of `[algorithm]`, whether or not their algorithms run, on `hosts`.
     pub fn read(root: &Section<'_>, hosts: &'static str) -> Result<(AlgorithmKey, AlgorithmSettings), Diagnostic> {
-        let infos = farloop_cc::all();
         let section = root.section("algorithm")?;
-        let names: Vec<&str> = infos.iter().map(|i| i.name).collect();
+        let names: Vec<&str> = root.catalog.names().collect();
         let key: AlgorithmKey = section.read(&[], &names)?;
-        let mut settings = AlgorithmSettings { hosts, tables: Vec::new() };
+        let mut settings = AlgorithmSettings { catalog: root.catalog.clone(), hosts, tables: Vec::new() };
         // In the file's order, which `resolved()` keeps.
         let own_keys = AlgorithmKey::specs();
         for entry in section.table.iter().flat_map(|t| &t.0) {
-            let Some(info) = infos.iter().find(|i| i.name == entry.key) else { continue };
+            let Some(info) = root.catalog.info(&entry.key) else { continue };
             if own_keys.iter().any(|s| s.name == entry.key) {
                 continue;
             }
-            let inner = section.section(info.name)?;
-            settings.tables.push((info.name.to_string(), read_table(&inner, info)?));
+            let inner = section.section(&info.name)?;
+            settings.tables.push((info.name.clone(), read_table(&inner, info)?));
         }
         Ok((key, settings))
     }
@@ -47,20 +47,15 @@ impl AlgorithmSettings {
     /// own table.
     /// `None` for an unknown name.
     pub fn params(&self, name: &str) -> Option<AnyParams> {
-        let info = farloop_cc::all().into_iter().find(|i| i.name == name)?;
-        match info.preset_of {
-            None => layered(name, &[&self.of_hosts(name), self.table(name)]),
+        let of_hosts = |base| self.catalog.host_settings(base, self.hosts);
+        Some(match &self.catalog.info(name)?.preset_of {
+            None => layered(self.catalog.lookup(name)?, &[of_hosts(name), self.table(name)]),
             Some(base) => {
-                let preset = farloop_cc::preset_settings(name);
-                let preset: Vec<_> = preset.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
-                layered(base, &[&self.of_hosts(base), self.table(base), &preset, self.table(name)])
+                let preset = self.catalog.preset_settings(name);
+                let layers = [of_hosts(base), self.table(base), preset, self.table(name)];
+                layered(self.catalog.lookup(base)?, &layers)
             }
-        }
-    }
-
-    fn of_hosts(&self, base: &str) -> Vec<(String, Value)> {
-        let settings = farloop_cc::host_settings(base, self.hosts);
-        settings.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+        })
     }
 
     fn table(&self, name: &str) -> &[(String, Value)] {
@@ -68,23 +63,22 @@ impl AlgorithmSettings {
     }
 }
 
-/// The defaults of the algorithm `base` with `layers` on top, later ones winning.
-fn layered(base: &str, layers: &[&[(String, Value)]]) -> Option<AnyParams> {
-    let mut params = farloop_cc::lookup(base)?;
+/// `params` with `layers` on top, later ones winning.
+fn layered(mut params: AnyParams, layers: &[&[(String, Value)]]) -> AnyParams {
     for (key, value) in layers.iter().copied().flatten() {
-        params.set(key, value).expect("tables were checked when they were read, presets by the registry's tests");
+        params.set(key, value).expect("tables were checked when they were read, presets when they were registered");
     }
-    Some(params)
+    params
 }
 
 fn read_table(section: &Section<'_>, info: &AlgorithmInfo) -> Result<Vec<(String, Value)>, Diagnostic> {
-    section.check_keys(info.params.iter().map(|s| s.name))?;
-    let mut checked = farloop_cc::lookup(info.name).expect("listed by the registry");
+    section.check_keys(info.params.iter().map(|s| &*s.name))?;
+    let mut checked = section.catalog.lookup(&info.name).expect("listed by the catalog");
     let mut table = Vec::new();
     for entry in section.table.iter().flat_map(|t| &t.0) {
         let Some(spec) = info.params.iter().find(|s| s.name == entry.key) else { continue };
         section.set(spec, &entry.item, |value| {
-            checked.set(spec.name, value)?;
+            checked.set(&spec.name, value)?;
             table.push((spec.name.to_string(), value.clone()));
             Ok(())
         })?;
@@ -99,20 +93,18 @@ pub(crate) struct Unknown {
     pub suggestion: Option<String>,
 }
 
-/// What is wrong with an algorithm's name, if the registry does not know it.
-pub(crate) fn unknown(name: &str) -> Option<Unknown> {
-    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-    let names = || NAMES.get_or_init(|| farloop_cc::all().into_iter().map(|i| i.name).collect()).iter().copied();
-    (!names().any(|n| n == name)).then(|| Unknown {
+/// What is wrong with an algorithm's name, if `catalog` does not know it.
+pub(crate) fn unknown(catalog: &Catalog, name: &str) -> Option<Unknown> {
+    catalog.info(name).is_none().then(|| Unknown {
         problem: format!("there is no algorithm \"{name}\""),
-        expected: format!("algorithms: {}", listing(names())),
-        suggestion: nearest(name, names()),
+        expected: format!("algorithms: {}", listing(catalog.names())),
+        suggestion: nearest(name, catalog.names()),
     })
 }
 
-/// Refuses an algorithm's name that the registry does not know.
+/// Refuses an algorithm's name that the catalog does not know.
 pub(crate) fn check_name(section: &Section<'_>, place: Location, key: &str, name: &str) -> Result<(), Diagnostic> {
-    let Some(Unknown { problem, expected, suggestion }) = unknown(name) else { return Ok(()) };
+    let Some(Unknown { problem, expected, suggestion }) = unknown(section.catalog, name) else { return Ok(()) };
     let diagnostic = section.document.diagnostic(place, &section.key(key), problem, expected);
     Err(Diagnostic { suggestion, ..diagnostic })
 }
@@ -143,12 +135,27 @@ mod tests {
     fn a_presets_table_beats_the_preset_which_beats_the_base_table() {
         let cwnd = ("cwnd".to_string(), Value::Text("9kB".into()));
         let (base, preset, own) = ([rate("1Gbps"), cwnd], [rate("2Gbps")], [rate("3Gbps")]);
-        let get = |layers: &[&[(String, Value)]], key| layered("fixed", layers).expect("known").get(key).flatten();
+        let fixed = || farloop_cc::lookup("fixed").expect("known");
+        let get = |layers: &[&[(String, Value)]], key| layered(fixed(), layers).get(key).flatten();
         let text = |t: &str| Some(Value::Text(t.into()));
         assert_eq!(get(&[&base], "rate"), text("1Gbps"));
         assert_eq!(get(&[&base, &preset], "rate"), text("2Gbps"));
         assert_eq!(get(&[&base, &preset, &own], "rate"), text("3Gbps"));
         assert_eq!(get(&[&base, &preset, &own], "cwnd"), text("9kB"));
         assert_eq!(get(&[], "cwnd"), None);
+    }
+
+    #[test]
+    fn the_keys_of_the_section_are_no_names_for_algorithms() {
+        for spec in AlgorithmKey::specs() {
+            assert!(farloop_cc::catalog::RESERVED.contains(&&*spec.name), "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn algorithms_can_name_the_hosts_of_presets() {
+        use crate::{host_presets, sections::HostsChoice};
+        let names = [HostsChoice::Linux49, HostsChoice::Linux6].map(host_presets::name);
+        assert_eq!(names, farloop_cc::catalog::HOSTS);
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
     }
 }
 
-/// What `[algorithm]` has for the hosts of a preset; see [`farloop_cc::host_settings`].
+/// What `[algorithm]` has for the hosts of a preset; see [`farloop_cc::Catalog::host_settings`].
 pub(crate) fn name(preset: HostsChoice) -> &'static str {
     match preset {
         HostsChoice::None => "",
@@ -69,7 +69,7 @@ mod tests {
     fn changes(preset: HostsChoice) -> Vec<(String, Option<Value>)> {
         let (own, default) = (keys(preset), TcpKeys::default());
         let names = TcpKeys::specs().into_iter().map(|s| s.name);
-        names.filter(|n| own.get(n) != default.get(n)).map(|n| (n.to_string(), own.get(n).flatten())).collect()
+        names.filter(|n| own.get(n) != default.get(n)).map(|n| (n.to_string(), own.get(&n).flatten())).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! [`parse`] reads a file and refuses whatever it does not understand, with a [`Diagnostic`] that names file, line, key, problem and
 //! what would be accepted. [`Scenario::build`] makes the [`farloop_net::spec::NetworkSpec`] to simulate; what can only be known of
-//! the whole network is checked there. [`schema()`] describes the format to editors. The format is explained in
+//! the whole network is checked there; [`Scenario::run`] simulates it. [`schema()`] describes the format to editors. The format is explained in
 //! `docs/scenario-format.md`.
 //!
 //! The way of a key, from text to network, file by file; each imports only those before it:
@@ -14,6 +14,30 @@
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
 //!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
 //! 6. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `run`: from text to tables.
+//!
+//! ```
+//! use farloop_scenario::parse;
+//!
+//! let text = r#"
+//! run.duration = "1ms"
+//! network.topology = "dumbbell"
+//! algorithm.name = "dctcp"
+//! [[flow]]
+//! from = "s1"
+//! to = "d1"
+//! size = "1MB"
+//! "#;
+//! let scenario = parse(text, "example.toml", &[]).unwrap();
+//! assert_eq!(scenario.build().unwrap().spec.flows.len(), 1);
+//! let outcome = scenario.run(&Settings::default(), &mut |_| true).unwrap();
+//! assert_eq!(outcome.totals.finished, 1);
+//!
+//! let wrong = parse(&text.replace("size", "sise"), "example.toml", &[]).unwrap_err();
+//! assert!(wrong.to_string().starts_with("example.toml:8: flow.f1.sise: unknown key; did you mean \"size\"?"));
+//! ```
+//!
+//! Algorithms of other crates are named in scenarios like those that come with farloop: register them in a [`farloop_cc::Catalog`] and hand it to
+//! [`parse_with`].
 
 pub mod bench;
 pub mod diagnostic;
@@ -46,13 +70,14 @@ mod workload;
 pub use build::Built;
 pub use diagnostic::Diagnostic;
 pub use error::RunError;
+pub use farloop_net::Cores;
 pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
-pub use parse::{parse, parse_while};
-pub use run::{Outcome, resolve, run};
+pub use parse::{parse, parse_while, parse_with};
+pub use run::{Outcome, Settings, resolve, run, run_with};
 pub use scenario::Scenario;
-pub use schema::schema;
+pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;
 pub use topology::datacenters::FabricKeys;
 pub use transport::EndpointKeys;
@@ -61,8 +86,8 @@ pub use workload::{Workload, WorkloadKeys};
 use farloop_cc::AlgorithmInfo;
 use farloop_workload::{SizeDistribution, TableInfo};
 
-/// Every algorithm and preset that a scenario may name.
-pub fn algorithm_list() -> Vec<AlgorithmInfo> {
+/// Every built-in algorithm and preset: what a scenario may name unless it is parsed with another catalog.
+pub fn algorithm_list() -> impl Iterator<Item = &'static AlgorithmInfo> + Clone {
     farloop_cc::all()
 }
 

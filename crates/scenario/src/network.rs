@@ -70,15 +70,15 @@ pub(crate) fn read(root: &Section<'_>) -> Result<NetworkKeys, Diagnostic> {
             NetworkKeys::SpineLeaf(keys)
         }
         Topology::Datacenters => {
-            let own = names(&Datacenters::specs());
+            let own = names(Datacenters::spec_table());
             let (inner, fabric) = match fabric {
                 Fabric::FatTree => {
                     let keys = section.read(&[], &[elsewhere, &own[..]].concat())?;
-                    (names(&FatTree::specs()), FabricKeys::FatTree(keys))
+                    (names(FatTree::spec_table()), FabricKeys::FatTree(keys))
                 }
                 Fabric::SpineLeaf => {
                     let keys = section.read(&[], &[elsewhere, &own[..]].concat())?;
-                    (names(&SpineLeaf::specs()), FabricKeys::SpineLeaf(keys))
+                    (names(SpineLeaf::spec_table()), FabricKeys::SpineLeaf(keys))
                 }
             };
             let keys = section.read(&[], &[elsewhere, &inner[..]].concat())?;

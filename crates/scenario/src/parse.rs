@@ -5,20 +5,32 @@ use crate::document::Document;
 use crate::error::RunError;
 use crate::figure::LocatedCase;
 use crate::scenario::Scenario;
+use farloop_cc::Catalog;
 
 /// Reads a scenario. `file` is its name in messages, and the place from which relative paths start; `overrides` are dotted keys
 /// with the text of their values (`--set key=value`), applied in order before anything is checked.
 ///
 /// Every case of a figure is validated here, so a file that loads has no case that fails later.
 pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Scenario, Diagnostic> {
-    parse_while(text, file, overrides, &mut || true).map_err(RunError::diagnostic)
+    parse_with(text, file, overrides, &Catalog::builtin())
 }
 
-/// As [`parse`]; stops where `go_on` answers `false`.
+/// As [`parse`], with the algorithms of `catalog`: wherever the scenario names an algorithm, it may be any of these.
+pub fn parse_with(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+) -> Result<Scenario, Diagnostic> {
+    parse_while(text, file, overrides, catalog, &mut || true).map_err(RunError::diagnostic)
+}
+
+/// As [`parse_with`]; stops where `go_on` answers `false`.
 pub fn parse_while(
     text: &str,
     file: &str,
     overrides: &[(String, String)],
+    catalog: &Catalog,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Scenario, RunError> {
     let mut document = Document::parse(text, file)?;
@@ -28,7 +40,7 @@ pub fn parse_while(
     if !go_on() {
         return Err(RunError::Cancelled);
     }
-    let (scenario, cases) = Scenario::from_document(document, go_on)?;
+    let (scenario, cases) = Scenario::from_document(document, catalog, go_on)?;
     for case in &cases {
         check_case(&scenario, case, go_on)?;
     }
@@ -45,7 +57,8 @@ fn check_case(scenario: &Scenario, case: &LocatedCase, go_on: &mut dyn FnMut() -
         if !go_on() {
             return Err(RunError::Cancelled);
         }
-        let checked = Scenario::from_document(document, go_on).and_then(|(scenario, _)| scenario.check_while(go_on));
+        let checked = Scenario::from_document(document, scenario.catalog(), go_on)
+            .and_then(|(scenario, _)| scenario.check_while(go_on));
         checked.map_err(|e| match e {
             RunError::Scenario(d) => in_case(*d, case).into(),
             RunError::Cancelled => RunError::Cancelled,

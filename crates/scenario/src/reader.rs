@@ -2,11 +2,14 @@
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::document::{Document, Item, Location, Node, Table, element_name};
+use farloop_cc::Catalog;
 use farloop_units::{Kind, ParamError, ParamSpec, ParamType, Params, Value};
 
 /// A table of a scenario, or the place where one could be.
 pub(crate) struct Section<'d> {
     pub document: &'d Document,
+    /// What names of algorithms stand for.
+    pub catalog: &'d Catalog,
     /// Dotted path, for messages; empty for the top level.
     pub path: String,
     pub place: Location,
@@ -15,18 +18,18 @@ pub(crate) struct Section<'d> {
 
 impl<'d> Section<'d> {
     /// The top level.
-    pub fn root(document: &'d Document) -> Section<'d> {
-        Section { document, path: String::new(), place: Location::Text(0), table: Some(&document.root) }
+    pub fn root(document: &'d Document, catalog: &'d Catalog) -> Section<'d> {
+        Section { document, catalog, path: String::new(), place: Location::Text(0), table: Some(&document.root) }
     }
 
     /// The table `[name]`; an error where `name` is no table.
     pub fn section(&self, name: &str) -> Result<Section<'d>, Diagnostic> {
         let path = self.key(name);
         let Some(entry) = self.table.and_then(|t| t.get(name)) else {
-            return Ok(Section { document: self.document, path, place: self.place, table: None });
+            return Ok(Section { path, table: None, ..*self });
         };
         match &entry.item.node {
-            Node::Table(table) => Ok(Section { document: self.document, path, place: entry.place, table: Some(table) }),
+            Node::Table(table) => Ok(Section { path, place: entry.place, table: Some(table), ..*self }),
             other => {
                 let problem = format!("is {}", other.describe());
                 Err(self.document.diagnostic(entry.place, &path, problem, format!("expected a table: [{path}]")))
@@ -46,7 +49,7 @@ impl<'d> Section<'d> {
             Node::Table(table) => {
                 let element_name = element_name(name, i, element);
                 let path = format!("{name}.{element_name}");
-                let section = Section { document: self.document, path, place: element.place, table: Some(table) };
+                let section = Section { path, place: element.place, table: Some(table), ..*self };
                 Ok((element_name, section))
             }
             _ => Err(wrong(element)),
@@ -83,14 +86,14 @@ impl<'d> Section<'d> {
     /// As [`Section::read`]; keys that are not written keep their values in `params`.
     pub fn read_onto<P: Params>(&self, mut params: P, required: &[&str], elsewhere: &[&str]) -> Result<P, Diagnostic> {
         let specs = P::spec_table();
-        self.check_keys(specs.iter().map(|s| s.name).chain(elsewhere.iter().copied()))?;
+        self.check_keys(specs.iter().map(|s| &*s.name).chain(elsewhere.iter().copied()))?;
         for (spec, item) in self.written_values(specs) {
             // What must be there can be declared as optional, but "none" will not do.
-            let no_none = |d: Diagnostic| match required.contains(&spec.name) {
+            let no_none = |d: Diagnostic| match required.contains(&&*spec.name) {
                 true => Diagnostic { expected: d.expected.replace(", or \"none\"", ""), ..d },
                 false => d,
             };
-            self.set(spec, item, |value| params.set(spec.name, value)).map_err(no_none)?;
+            self.set(spec, item, |value| params.set(&spec.name, value)).map_err(no_none)?;
         }
         for name in required {
             if params.get(name).flatten().is_none() {
@@ -107,7 +110,7 @@ impl<'d> Section<'d> {
     /// The values that were written for `specs`.
     fn written_values<'s>(&self, specs: &'s [ParamSpec]) -> impl Iterator<Item = (&'s ParamSpec, &'d Item)> {
         let table = self.table;
-        specs.iter().filter_map(move |s| Some((s, &table?.get(s.name)?.item)))
+        specs.iter().filter_map(move |s| Some((s, &table?.get(&s.name)?.item)))
     }
 
     /// Sets the parameter that `spec` describes from `item`.
@@ -118,7 +121,7 @@ impl<'d> Section<'d> {
         set: impl FnOnce(&Value) -> Result<(), ParamError>,
     ) -> Result<(), Diagnostic> {
         let fail = |problem: String, expected: String| {
-            self.document.diagnostic(item.place, &self.key(spec.name), problem, expected)
+            self.document.diagnostic(item.place, &self.key(&spec.name), problem, expected)
         };
         let value = match value_of(&item.node) {
             Some(value) => value,
@@ -134,13 +137,13 @@ impl<'d> Section<'d> {
             return Err(fail(format!("{value} has a control character"), expected));
         }
         set(&value).map_err(|e| match e {
-            ParamError::UnknownName => self.unknown(spec.name, item.place, [].into_iter()),
+            ParamError::UnknownName => self.unknown(&spec.name, item.place, [].into_iter()),
             ParamError::OutOfRange(range) => {
                 fail(format!("{value} is outside the accepted range"), format!("expected {range}"))
             }
-            ParamError::BadValue(message) => match (spec.kind, &value) {
+            ParamError::BadValue(message) => match (&spec.kind, &value) {
                 (Kind::Choice(words), Value::Text(text)) => Diagnostic {
-                    suggestion: nearest(text, words.iter().copied()),
+                    suggestion: nearest(text, words.iter()),
                     ..fail(format!("\"{text}\" is not accepted"), format!("expected {}", wanted(spec)))
                 },
                 _ => {
@@ -196,8 +199,8 @@ pub(crate) fn read_one<P: Params>(section: &Section<'_>, key: &str) -> Result<P,
 }
 
 /// The keys that `specs` describe.
-pub(crate) fn names(specs: &[ParamSpec]) -> Vec<&'static str> {
-    specs.iter().map(|s| s.name).collect()
+pub(crate) fn names(specs: &[ParamSpec]) -> Vec<&str> {
+    specs.iter().map(|s| &*s.name).collect()
 }
 
 /// Refuses keys that belong to another alternative of the table, which `key` chose by `word`: they deserve a better answer than "unknown".
@@ -236,7 +239,7 @@ fn value_of(node: &Node) -> Option<Value> {
 
 /// What a parameter accepts, in words.
 pub(crate) fn wanted(spec: &ParamSpec) -> String {
-    let kind = match spec.kind {
+    let kind = match &spec.kind {
         Kind::Bool => "true or false".to_string(),
         Kind::Integer => "a whole number".to_string(),
         Kind::Float => "a real number".to_string(),
@@ -244,10 +247,10 @@ pub(crate) fn wanted(spec: &ParamSpec) -> String {
         Kind::Bytes => "a size with its unit, such as \"10MB\"".to_string(),
         Kind::Rate => "a rate with its unit, such as \"100Gbps\"".to_string(),
         Kind::Text => "a text in quotes".to_string(),
-        Kind::Choice(words) => format!("one of {}", listing(words.iter().copied())),
-        Kind::TextList([]) => "a list of texts, such as [\"a\", \"b\"]".to_string(),
+        Kind::Choice(words) => format!("one of {}", listing(words.iter())),
+        Kind::TextList(words) if words.is_empty() => "a list of texts, such as [\"a\", \"b\"]".to_string(),
         Kind::TextList(words) => {
-            format!("a list of texts, such as [\"a\", \"b\"], or one of {}", listing(words.iter().copied()))
+            format!("a list of texts, such as [\"a\", \"b\"], or one of {}", listing(words.iter()))
         }
     };
     let range = if spec.range.is_empty() { String::new() } else { format!(", from {}", spec.range) };

@@ -25,7 +25,7 @@ impl Scenario {
 /// Every key of `params`; those that are not set say "none".
 fn section<P: Params>(params: &P) -> Map<String, Json> {
     let value = |name| params.get(name).flatten().as_ref().and_then(json);
-    P::specs().iter().map(|s| (s.name.to_string(), value(s.name).unwrap_or_else(none))).collect()
+    P::specs().iter().map(|s| (s.name.to_string(), value(&s.name).unwrap_or_else(none))).collect()
 }
 
 fn none() -> Json {
@@ -144,10 +144,9 @@ fn algorithms(scenario: &Scenario) -> Map<String, Json> {
     let mut table = section(&scenario.algorithm);
     for name in scenario.algorithm_names() {
         let Some(params) = scenario.algorithm_settings.params(&name) else { continue };
-        let info = farloop_cc::all().into_iter().find(|info| info.name == name);
-        let specs = info.map(|info| info.params).unwrap_or_default();
+        let specs = params.specs();
         let value = |key| params.get(key).flatten().as_ref().and_then(json).unwrap_or_else(none);
-        let keys: Map<String, Json> = specs.iter().map(|s| (s.name.to_string(), value(s.name))).collect();
+        let keys: Map<String, Json> = specs.iter().map(|s| (s.name.to_string(), value(&s.name))).collect();
         table.insert(name, keys.into());
     }
     table

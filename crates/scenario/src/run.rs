@@ -4,7 +4,9 @@ use crate::build::of_paths;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::parse::parse_while;
+use crate::scenario::Scenario;
 use crate::tables::{Names, Tables};
+use farloop_cc::Catalog;
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::{Cores, OutOfMemory, Progress, Simulation, Stopped};
 use farloop_units::Time;
@@ -47,12 +49,26 @@ pub fn resolve(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<String, RunError> {
     let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, &mut go_on)?;
+    let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut go_on)?;
     scenario.build_while(&mut go_on)?;
     Ok(scenario.resolved().to_string())
 }
 
-/// Parses, builds and simulates. `progress` is called now and then and returns `false` to stop; while the network is built, without any
+/// How a scenario is run; nothing of this changes its result.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The processors that the simulation may use.
+    pub cores: Cores,
+}
+
+impl Default for Settings {
+    /// One processor.
+    fn default() -> Settings {
+        Settings { cores: Cores::ONE }
+    }
+}
+
+/// Parses, builds and simulates on one processor. `progress` is called now and then and returns `false` to stop; while the network is built, without any
 /// packet-hops.
 pub fn run(
     text: &str,
@@ -60,15 +76,56 @@ pub fn run(
     overrides: &[(String, String)],
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    let (names, simulation) = {
-        let mut building = now_and_then(|| progress(Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }));
-        let scenario = parse_while(text, file, overrides, &mut building)?;
-        let built = scenario.build_while(&mut building)?;
-        let names = Names::of(&built);
-        let simulation = Simulation::build(built.spec, Cores::ONE, &mut building);
-        let simulation = simulation.map_err(|e| of_paths(&scenario, |flow| names.flow(flow), &e))?;
-        (names, simulation)
+    run_with(text, file, overrides, &Settings::default(), progress)
+}
+
+/// As [`run`], with other settings.
+pub fn run_with(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    settings: &Settings,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, RunError> {
+    // The scenario itself is gone when the simulation begins, which needs the memory more.
+    let ready = {
+        let mut building = now_and_then(|| progress(nothing_yet()));
+        let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut building)?;
+        ready(&scenario, settings, &mut building)?
     };
+    simulate(file, ready, progress)
+}
+
+impl Scenario {
+    /// As [`run_with`], of a scenario that is parsed already.
+    pub fn run(&self, settings: &Settings, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
+        let ready = ready(self, settings, &mut now_and_then(|| progress(nothing_yet())))?;
+        simulate(self.document.file(), ready, progress)
+    }
+}
+
+fn nothing_yet() -> Progress {
+    Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }
+}
+
+/// The simulation of a scenario, and what things are called in its tables.
+fn ready(
+    scenario: &Scenario,
+    settings: &Settings,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(Names, Simulation), RunError> {
+    let built = scenario.build_while(go_on)?;
+    let names = Names::of(&built);
+    let simulation = Simulation::build(built.spec, settings.cores, go_on);
+    let simulation = simulation.map_err(|e| of_paths(scenario, |flow| names.flow(flow), &e))?;
+    Ok((names, simulation))
+}
+
+fn simulate(
+    file: &str,
+    (names, simulation): (Names, Simulation),
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, RunError> {
     let result = simulation.run(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),

@@ -14,6 +14,7 @@ use crate::sections::*;
 use crate::switch::{self, SwitchOverride};
 use crate::transport::{self, EndpointKeys};
 use crate::workload::{self, Workload};
+use farloop_cc::Catalog;
 use farloop_units::Time;
 use std::path::Path;
 
@@ -93,6 +94,11 @@ impl Scenario {
         Time::ZERO.saturating_add(self.run.duration.expect("a required key"))
     }
 
+    /// What the names of algorithms stand for.
+    pub fn catalog(&self) -> &Catalog {
+        &self.algorithm_settings.catalog
+    }
+
     /// The text of the file that the key at `path` names, relative to the scenario, and its name in messages.
     pub(crate) fn read_neighbour(
         &self,
@@ -127,11 +133,12 @@ impl Scenario {
     /// Stops where `go_on` answers `false`.
     pub(crate) fn from_document(
         document: Document,
+        catalog: &Catalog,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(Scenario, Vec<LocatedCase>), RunError> {
         // Networks and flows can be listed by the ten thousand.
         let mut go_on = || if go_on() { Ok(()) } else { Err(RunError::Cancelled) };
-        let root = Section::root(&document);
+        let root = Section::root(&document, catalog);
         let top = root.read::<Top>(&[], SECTIONS)?;
         let run = root.section("run")?.read::<Run>(&["duration"], &[])?;
         let network = network::read(&root)?;

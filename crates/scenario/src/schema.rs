@@ -3,7 +3,8 @@
 use crate::figure::{CaseKeys, ClaimKeys, Figure};
 use crate::json::json;
 use crate::sections::*;
-use farloop_units::{Kind, ParamSpec, Params};
+use farloop_cc::Catalog;
+use farloop_units::{Kind, ParamSpec, Params, Words};
 use serde_json::{Map, Value as Json, json as object};
 
 const TIME: &str = r"^\s*[0-9_]*\.?[0-9_]+\s*(ps|ns|us|µs|ms|s)\s*$";
@@ -11,8 +12,13 @@ const BYTES: &str = r"^\s*[0-9_]*\.?[0-9_]+\s*(B|kB|KB|MB|GB|TB|KiB|MiB|GiB)\s*$
 const RATE: &str = r"^\s*[0-9_]*\.?[0-9_]+\s*(bps|kbps|Kbps|Mbps|Gbps|Tbps)\s*$";
 
 /// The JSON Schema (draft 2020-12) of scenario files: every key with its description, default and accepted values, the
-/// parameters of every registered algorithm included.
+/// parameters of every built-in algorithm included.
 pub fn schema() -> Json {
+    schema_with(&Catalog::builtin())
+}
+
+/// As [`schema`], with the algorithms of `catalog`.
+pub fn schema_with(catalog: &Catalog) -> Json {
     let mut properties = properties(&Top::specs(), &[]);
     let mut put = |key: &str, value: Json| properties.insert(key.to_string(), value);
     put("run", section::<Run>("How long, and with which randomness.", &["duration"]));
@@ -24,7 +30,7 @@ pub fn schema() -> Json {
     let overrides = table(&switch_override_specs(), &["match"]);
     put("switch_override", list("Other settings for some of the switches.", overrides));
     put("transport", transport());
-    put("algorithm", algorithm());
+    put("algorithm", algorithm(catalog));
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));
     put("workload", workload());
     put("record", section::<Record>("Which time series are kept.", &[]));
@@ -83,7 +89,7 @@ fn network() -> Json {
             a.specs
                 .iter()
                 .filter(|s| a.fabric.is_some_and(|f| s.name == "fabric" && !is_default(s, f)))
-                .map(|s| s.name),
+                .map(|s| &*s.name),
         );
         let mut schema = table(&a.specs, &required);
         schema["properties"]["topology"] = object!({ "const": a.topology, "description": topology.doc });
@@ -133,25 +139,23 @@ fn workload() -> Json {
     object!({ "description": "Many flows, generated or from files.", "anyOf": [one.clone(), list("One of several.", one)] })
 }
 
-fn algorithm() -> Json {
+fn algorithm(catalog: &Catalog) -> Json {
     let mut schema = section::<AlgorithmKey>("Which congestion control runs, and its parameters.", &[]);
-    let infos = farloop_cc::all();
-    let names: Vec<&str> = infos.iter().map(|i| i.name).collect();
-    schema["properties"]["name"]["enum"] = names.into();
-    for info in &infos {
-        schema["properties"][info.name] = described(info.summary, table(&info.params, &[]));
+    schema["properties"]["name"]["enum"] = catalog.names().collect::<Vec<_>>().into();
+    for info in catalog.infos() {
+        schema["properties"][&info.name] = described(&info.summary, table(&info.params, &[]));
     }
     schema
 }
 
 fn properties(specs: &[ParamSpec], required: &[&str]) -> Map<String, Json> {
-    specs.iter().map(|s| (s.name.to_string(), property(s, s.optional && !required.contains(&s.name)))).collect()
+    specs.iter().map(|s| (s.name.to_string(), property(s, s.optional && !required.contains(&&*s.name)))).collect()
 }
 
 fn property(spec: &ParamSpec, optional: bool) -> Json {
-    let words = |words: &[&str]| object!({ "type": "string", "enum": words });
+    let words = |words: &Words| object!({ "type": "string", "enum": words.iter().collect::<Vec<_>>() });
     let quantity = |pattern: &str| object!({ "type": "string", "pattern": pattern });
-    let mut schema = match spec.kind {
+    let mut schema = match &spec.kind {
         Kind::Bool => object!({ "type": "boolean" }),
         Kind::Integer => bounded("integer", spec),
         Kind::Float => bounded("number", spec),

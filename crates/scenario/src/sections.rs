@@ -10,7 +10,7 @@ pub use transport::*;
 pub use workload::*;
 
 use farloop_net::spec::{Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
-use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, choice, params};
+use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, Words, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
 pub const LONGEST: Delta = Delta::from_secs(3600);
@@ -150,7 +150,7 @@ switch_section!(
 /// The keys of `[[switch_override]]`: the pattern, then those of `[switch]`, of which only the written ones count.
 pub fn switch_override_specs() -> Vec<ParamSpec> {
     let pattern = ParamSpec {
-        name: "match",
+        name: "match".into(),
         doc: "The switches and routers that it is for, by name: \"*\" stands for any characters, \"?\" for any one."
             .into(),
         kind: Kind::Text,
@@ -185,7 +185,7 @@ pub enum AgentPlaces {
 }
 
 impl ParamType for AgentPlaces {
-    const KIND: Kind = Kind::TextList(&["all", "tor"]);
+    const KIND: Kind = Kind::TextList(Words::Declared(&["all", "tor"]));
     fn from_value(value: &Value) -> Result<AgentPlaces, String> {
         match value {
             Value::List(names) if names.is_empty() => {
@@ -251,7 +251,7 @@ pub enum Selection {
 pub const SELECTION_WORDS: &[&str] = &["auto", "all", "none"];
 
 impl ParamType for Selection {
-    const KIND: Kind = Kind::TextList(SELECTION_WORDS);
+    const KIND: Kind = Kind::TextList(Words::Declared(SELECTION_WORDS));
     fn from_value(value: &Value) -> Result<Selection, String> {
         match value {
             Value::List(names) => Ok(Selection::Named(names.clone())),

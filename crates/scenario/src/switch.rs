@@ -12,7 +12,7 @@ pub struct SwitchOverride {
     /// The names of the switches: "*" stands for any characters, "?" for any one.
     pub pattern: String,
     /// The keys of `[switch]` that were written, with their values.
-    pub settings: Vec<(&'static str, Value)>,
+    pub settings: Vec<(String, Value)>,
 }
 
 /// Reads `[switch]` or `[wan_switch]`, which `name` is.
@@ -38,17 +38,17 @@ pub(crate) fn read_overrides(root: &Section<'_>) -> Result<Vec<SwitchOverride>, 
     let mut seen = HashSet::new();
     for (_, section) in root.sections("switch_override")? {
         let specs = switch_override_specs();
-        section.check_keys(specs.iter().map(|s| s.name))?;
+        section.check_keys(specs.iter().map(|s| &*s.name))?;
         let (mut pattern, mut settings, mut checked) = (None, Vec::new(), Switch::default());
         for spec in &specs {
-            let Some(entry) = section.table.and_then(|t| t.get(spec.name)) else { continue };
+            let Some(entry) = section.table.and_then(|t| t.get(&spec.name)) else { continue };
             section.set(spec, &entry.item, |value| {
                 if spec.name == "match" {
                     pattern = Some(String::from_value(value).map_err(ParamError::BadValue)?);
                     return Ok(());
                 }
-                checked.set(spec.name, value)?;
-                settings.push((spec.name, value.clone()));
+                checked.set(&spec.name, value)?;
+                settings.push((spec.name.to_string(), value.clone()));
                 Ok(())
             })?;
         }

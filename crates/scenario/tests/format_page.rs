@@ -10,7 +10,7 @@ const PAGE: &str = include_str!("../../../docs/scenario-format.md");
 /// The row that the page must have for a key.
 fn row(spec: &ParamSpec, required: &[&str]) -> String {
     let default = match &spec.default {
-        _ if required.contains(&spec.name) => "required".to_string(),
+        _ if required.contains(&&*spec.name) => "required".to_string(),
         Some(value) => format!("`{value}`"),
         None => "`\"none\"`".to_string(),
     };

@@ -3,8 +3,9 @@
 //! What is drawn reaches the ends of what keys accept: rates from 1 kbps to 10 Tbps, MTUs from 64 B to 64 kB, sizes from a byte to a petabyte. The end
 //! of each run is chosen so that its hosts can send a few thousand packets.
 
+use farloop_cc::Catalog;
 use farloop_net::Simulation;
-use farloop_scenario::parse;
+use farloop_scenario::parse_with;
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -87,8 +88,15 @@ fn with_hosts(flows: &str, network: &str) -> String {
     text.fold(flows.to_string(), |flows, (old, new)| flows.replace(old, &format!("\"{new}\"")))
 }
 
+/// All algorithms, and one of another crate.
+fn catalog() -> Catalog {
+    let mut catalog = Catalog::builtin();
+    catalog.register::<farloop_cc::testing::plugins::Aimd>().expect("sound");
+    catalog
+}
+
 fn scenario() -> impl Strategy<Value = String> {
-    let names: Vec<&'static str> = farloop_cc::all().into_iter().map(|info| info.name).collect();
+    let names: Vec<String> = catalog().names().map(str::to_string).collect();
     (network(), transport(), prop::sample::select(names), any::<u32>(), 0..2u8)
         .prop_flat_map(|((rate, network), (mtu, transport), name, seed, long)| {
             // Four thousand packets of a host, up to five minutes.
@@ -107,7 +115,7 @@ fn random_scenarios_run_soundly() {
     let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let outcome = runner.run(&scenario(), |text| {
-        let Ok(built) = parse(&text, "random.toml", &[]).and_then(|s| s.build()) else {
+        let Ok(built) = parse_with(&text, "random.toml", &[], &catalog()).and_then(|s| s.build()) else {
             refused.set(refused.get() + 1);
             return Ok(());
         };

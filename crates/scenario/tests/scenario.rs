@@ -284,7 +284,7 @@ fn gear_runs_where_no_algorithm_is_named() {
 #[test]
 fn what_an_algorithm_needs_is_checked() {
     let needing = |need: fn(&farloop_cc::Needs) -> bool| {
-        farloop_cc::all().into_iter().find(|i| need(&i.needs)).expect("some algorithm needs it").name
+        &*farloop_cc::all().find(|i| need(&i.needs)).expect("some algorithm needs it").name
     };
     for (name, key) in [(needing(|n| n.ecn), "ecn"), (needing(|n| n.int), "int"), (needing(|n| n.port_agent), "agents")]
     {
@@ -307,18 +307,18 @@ fn what_an_algorithm_needs_is_checked() {
 fn a_preset_beats_its_bases_table_and_its_own_table_beats_the_preset() {
     let mut checked = 0;
     for info in farloop_cc::all() {
-        let Some(base) = info.preset_of else { continue };
-        for (key, value) in farloop_cc::preset_settings(info.name) {
+        let Some(base) = &info.preset_of else { continue };
+        for (key, value) in farloop_cc::Catalog::builtin().preset_settings(&info.name) {
             let Some(default) = farloop_cc::lookup(base).expect("known").get(key).flatten() else { continue };
             let with = |table: &str| {
                 let overrides =
-                    [("algorithm.name", info.name), (&format!("algorithm.{table}.{key}"), &default.to_string())];
+                    [("algorithm.name", &*info.name), (&format!("algorithm.{table}.{key}"), &default.to_string())];
                 build(MINIMAL, &overrides).spec.algorithms[0].get(key).flatten()
             };
             let mut preset = farloop_cc::lookup(base).expect("known");
-            preset.set(key, &value).expect("a preset's own value");
+            preset.set(key, value).expect("a preset's own value");
             assert_eq!(with(base), preset.get(key).flatten(), "{}.{key} over its base's table", info.name);
-            assert_eq!(with(info.name), Some(default), "{}.{key} in its own table", info.name);
+            assert_eq!(with(&info.name), Some(default), "{}.{key} in its own table", info.name);
             checked += 1;
         }
     }
@@ -439,8 +439,8 @@ fn the_schema_describes_every_key_of_every_section() {
         described(&schema, &load(text, &[]).resolved(), "");
     }
     for info in farloop_cc::all() {
-        let table = &schema["properties"]["algorithm"]["properties"][info.name];
-        assert!(info.params.iter().all(|p| table["properties"][p.name].is_object()), "{}", info.name);
+        let table = &schema["properties"]["algorithm"]["properties"][&info.name];
+        assert!(info.params.iter().all(|p| table["properties"][&*p.name].is_object()), "{}", info.name);
     }
     assert_eq!(schema["additionalProperties"], false);
     let alpha = &schema["properties"]["switch"]["properties"]["pmax"];

@@ -1,5 +1,6 @@
 //! Building networks: it can be stopped wherever it asks, it asks often, and what only the finished network refuses names its key.
 
+use farloop_cc::Catalog;
 use farloop_scenario::{RunError, parse_while, resolve, run};
 
 const SCENARIO: &str = r#"
@@ -31,7 +32,7 @@ fn asked(text: &str, stop: usize) -> Result<usize, RunError> {
         asked += 1;
         asked != stop
     };
-    parse_while(text, "a.toml", &[], &mut go_on)?.build_while(&mut go_on)?;
+    parse_while(text, "a.toml", &[], &Catalog::builtin(), &mut go_on)?.build_while(&mut go_on)?;
     Ok(asked)
 }
 
@@ -46,7 +47,13 @@ fn every_question_can_be_the_last() {
 #[test]
 fn questions_grow_with_the_flows() {
     let flows = |text: &str| {
-        parse_while(text, "a.toml", &[], &mut || true).expect("valid").build().expect("valid").spec.flows.len()
+        parse_while(text, "a.toml", &[], &Catalog::builtin(), &mut || true)
+            .expect("valid")
+            .build()
+            .expect("valid")
+            .spec
+            .flows
+            .len()
     };
     for (few, many) in [("stop = \"100us\"", "stop = \"200us\""), ("interval = \"1us\"", "interval = \"200ns\"")] {
         let text = SCENARIO.replace(few, many);

@@ -5,6 +5,7 @@
 //! sections their keys.
 
 use crate::quantity::{Bytes, Delta, Rate, Time};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A value as a scenario file writes it.
@@ -38,7 +39,7 @@ impl fmt::Display for Value {
 }
 
 /// What kind of value a parameter takes: decides its form in the editor schema and in help texts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `true` or `false`.
     Bool,
@@ -55,16 +56,49 @@ pub enum Kind {
     /// Free text.
     Text,
     /// One of the listed words.
-    Choice(&'static [&'static str]),
+    Choice(Words),
     /// A list of texts, or one of the listed words instead of a list.
-    TextList(&'static [&'static str]),
+    TextList(Words),
 }
+
+/// Words that a parameter accepts: those of a declaration, or of a parameter that was made at run time.
+#[derive(Clone, Debug)]
+pub enum Words {
+    /// Of a declaration.
+    Declared(&'static [&'static str]),
+    /// Made at run time.
+    Owned(Vec<String>),
+}
+
+impl Words {
+    /// The words in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> + Clone {
+        let (declared, owned): (&[&str], &[String]) = match self {
+            Words::Declared(words) => (words, &[]),
+            Words::Owned(words) => (&[], words),
+        };
+        declared.iter().copied().chain(owned.iter().map(String::as_str))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Words) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Words {}
 
 /// One parameter as listed by `farloop explain` and the editor schema.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParamSpec {
     /// The key in a scenario file.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One or two sentences, with source.
     pub doc: String,
     /// The kind of value.
@@ -203,7 +237,7 @@ impl ParamType for String {
 }
 
 impl ParamType for Vec<String> {
-    const KIND: Kind = Kind::TextList(&[]);
+    const KIND: Kind = Kind::TextList(Words::Declared(&[]));
     fn from_value(value: &Value) -> Result<Self, String> {
         match value {
             Value::List(texts) => Ok(texts.clone()),
@@ -268,7 +302,7 @@ macro_rules! choice {
         pub enum $name { $($(#[$vmeta])* $variant),+ }
 
         impl $crate::ParamType for $name {
-            const KIND: $crate::Kind = $crate::Kind::Choice(&[$($word),+]);
+            const KIND: $crate::Kind = $crate::Kind::Choice($crate::Words::Declared(&[$($word),+]));
             fn from_value(value: &$crate::Value) -> Result<Self, String> {
                 match value {
                     $($crate::Value::Text(t) if t == $word => Ok($name::$variant),)+
@@ -324,7 +358,7 @@ macro_rules! params {
                     let mut range = String::new();
                     $(range = $crate::params::range_text::<$t>(&$low, &$high);)?
                     $crate::ParamSpec {
-                        name: stringify!($field),
+                        name: stringify!($field).into(),
                         doc: [$($doc.trim()),*].join(" "),
                         kind: <$t as $crate::ParamType>::KIND,
                         optional: <$t as $crate::ParamType>::OPTIONAL,
@@ -437,6 +471,7 @@ mod tests {
         assert_eq!(specs[2].range, "1us to 1s");
         assert_eq!(specs[2].default, Some(Value::Text("32us".into())));
         assert!(specs[3].optional && specs[3].default.is_none());
-        assert_eq!(specs[4].kind, Kind::Choice(&["red", "blue"]));
+        assert_eq!(specs[4].kind, Kind::Choice(Words::Declared(&["red", "blue"])));
+        assert_eq!(specs[4].kind, Kind::Choice(Words::Owned(vec!["red".into(), "blue".into()])));
     }
 }

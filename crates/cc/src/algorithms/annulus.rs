@@ -296,9 +296,8 @@ impl Sender for AnnulusSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
     use farloop_engine::RandomStream;
     use farloop_units::Time;
     use proptest::prelude::*;

@@ -321,9 +321,8 @@ impl Sender for CubicSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
 
     /// A sender that lost a packet at a window of `segments`, with the given RTT.
     fn after_loss(segments: u64, rtt: Delta) -> Bench<CubicSender> {

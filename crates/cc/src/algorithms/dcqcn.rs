@@ -409,9 +409,8 @@ pub fn cross_factor(flow: &FlowInfo, threshold: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
     use farloop_engine::RandomStream;
 
     fn mbps(bench: &Bench<DcqcnSender>) -> f64 {

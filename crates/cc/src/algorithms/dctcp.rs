@@ -214,9 +214,8 @@ impl Sender for DctcpSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
 
     fn sender(params: &DctcpParams, segments: u64) -> Bench<DctcpSender> {
         let flow = FlowInfo { initial_cwnd: Some(Bytes::new(1460 * segments)), ..flow(false) };

@@ -206,9 +206,8 @@ impl Sender for HpccSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow, hop, hop_at};
+    use crate::testing::{Bench, ack, flow, hop, hop_at};
     use farloop_units::Delta;
 
     /// T = 32 µs at 100 Gbps: 400,000 B fill the path.

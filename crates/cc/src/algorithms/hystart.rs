@@ -88,8 +88,8 @@ impl HyStart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
+    use crate::testing::ack;
 
     /// A round of ten ACKs with the given RTT in ms; the verdicts of its first and last ACK.
     fn round(h: &mut HyStart, number: u64, ms: u64) -> (Verdict, Verdict) {

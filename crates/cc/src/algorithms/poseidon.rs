@@ -186,10 +186,9 @@ impl Sender for PoseidonSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
     use crate::int::IntRecord;
-    use crate::testing::{Bench, flow, hop};
+    use crate::testing::{Bench, ack, flow, hop};
     use farloop_units::Bytes;
 
     fn bench(params: &PoseidonParams, packets: u64) -> Bench<PoseidonSender> {

@@ -269,9 +269,8 @@ impl PowerWindow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow, hop, hop_at};
+    use crate::testing::{Bench, ack, flow, hop, hop_at};
 
     fn bench(beta: u64) -> Bench<PowerTcpSender> {
         let params = PowerTcpParams { beta: Some(Bytes::new(beta)), ..PowerTcpParams::default() };

@@ -1,72 +1,84 @@
-//! The macro behind the registry: static dispatch to every algorithm, with a door for plug-ins.
+//! The macro behind the registry: static dispatch to every built-in algorithm, and one trait object for those from elsewhere.
 
 /// Makes the enums that dispatch to the algorithms, and the functions that look them up.
 macro_rules! registry {
     ($($variant:ident = $module:ident :: $ty:ident),+ $(,)?) => {
-        /// Parameters of one registered algorithm: what makes its halves.
+        /// Parameters of one algorithm, built in or from elsewhere: what makes its halves.
         #[derive(Clone, Debug)]
         #[allow(missing_docs)]
-        pub enum AnyParams { $($variant(<$module::$ty as Algorithm>::Params)),+ }
+        pub enum AnyParams { $($variant(<$module::$ty as Algorithm>::Params),)+ Dyn(Box<dyn DynAlgorithm>) }
 
-        /// The sender half of any registered algorithm, or of one that came from elsewhere.
+        /// The sender half of any algorithm, built in or from elsewhere.
         #[allow(missing_docs, clippy::large_enum_variant)]
         pub enum AnySender { $($variant(<$module::$ty as Algorithm>::Sender),)+ Dyn(Box<dyn Sender>) }
 
-        /// The receiver half of any registered algorithm, or of one that came from elsewhere.
+        /// The receiver half of any algorithm, built in or from elsewhere.
         #[allow(missing_docs)]
         pub enum AnyReceiver { $($variant(<$module::$ty as Algorithm>::Receiver),)+ Dyn(Box<dyn Receiver>) }
 
-        /// The port half of any registered algorithm, or of one that came from elsewhere.
+        /// The port half of any algorithm, built in or from elsewhere.
         #[allow(missing_docs)]
         pub enum AnyPort { $($variant(<$module::$ty as Algorithm>::Port),)+ Dyn(Box<dyn PortAgent>) }
 
         const _: () = assert!(size_of::<AnySender>() <= MAX_SENDER_BYTES, "a sender is too large: box its rarely used part");
 
-        fn bases() -> Vec<(&'static str, &'static [Preset])> {
-            vec![$((<$module::$ty as Algorithm>::NAME, <$module::$ty as Algorithm>::PRESETS)),+]
-        }
-
-        fn hosts() -> Vec<(&'static str, &'static [Preset])> {
-            vec![$((<$module::$ty as Algorithm>::NAME, <$module::$ty as Algorithm>::HOSTS)),+]
+        /// Every built-in algorithm with its parameters at their defaults, in registry order.
+        pub(crate) fn prototypes() -> Vec<AnyParams> {
+            vec![$(AnyParams::$variant(Default::default())),+]
         }
 
         impl AnyParams {
-            fn of(base: &str) -> Option<AnyParams> {
-                $(if base == <$module::$ty as Algorithm>::NAME { return Some(AnyParams::$variant(Default::default())); })+
-                None
+            /// What the algorithm is.
+            pub fn about(&self) -> About {
+                match self { $(AnyParams::$variant(_) => About::of::<$module::$ty>(),)+ AnyParams::Dyn(p) => p.about() }
             }
-            fn about(&self) -> (&'static str, &'static str, &'static str) {
-                match self { $(AnyParams::$variant(_) => {
-                    type A = $module::$ty;
-                    (A::NAME, A::SUMMARY, A::SOURCE)
-                }),+ }
-            }
-            fn specs(&self) -> Vec<ParamSpec> {
-                match self { $(AnyParams::$variant(_) => <<$module::$ty as Algorithm>::Params as Params>::specs()),+ }
+            /// Its parameters in the order in which they are listed.
+            pub fn specs(&self) -> Vec<ParamSpec> {
+                match self {
+                    $(AnyParams::$variant(_) => <<$module::$ty as Algorithm>::Params as Params>::specs(),)+
+                    AnyParams::Dyn(p) => p.specs(),
+                }
             }
             /// What the algorithm needs of the network.
             pub fn needs(&self) -> Needs {
-                match self { $(AnyParams::$variant(p) => $module::$ty::needs(p)),+ }
+                match self { $(AnyParams::$variant(p) => $module::$ty::needs(p),)+ AnyParams::Dyn(p) => p.needs() }
             }
             /// Sets a parameter by name.
             pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {
-                match self { $(AnyParams::$variant(p) => p.set(name, value)),+ }
+                match self { $(AnyParams::$variant(p) => p.set(name, value),)+ AnyParams::Dyn(p) => p.set(name, value) }
             }
             /// A parameter by name, as [`Params::get`].
             pub fn get(&self, name: &str) -> Option<Option<Value>> {
-                match self { $(AnyParams::$variant(p) => p.get(name)),+ }
+                match self { $(AnyParams::$variant(p) => p.get(name),)+ AnyParams::Dyn(p) => p.get(name) }
             }
             /// A sender for a flow that starts now.
             pub fn sender(&self, flow: &FlowInfo) -> AnySender {
-                match self { $(AnyParams::$variant(p) => AnySender::$variant($module::$ty::sender(p, flow))),+ }
+                match self {
+                    $(AnyParams::$variant(p) => AnySender::$variant($module::$ty::sender(p, flow)),)+
+                    AnyParams::Dyn(p) => AnySender::Dyn(p.sender(flow)),
+                }
             }
             /// The receiver of a flow.
             pub fn receiver(&self, flow: &FlowInfo) -> AnyReceiver {
-                match self { $(AnyParams::$variant(p) => AnyReceiver::$variant($module::$ty::receiver(p, flow))),+ }
+                match self {
+                    $(AnyParams::$variant(p) => AnyReceiver::$variant($module::$ty::receiver(p, flow)),)+
+                    AnyParams::Dyn(p) => AnyReceiver::Dyn(p.receiver(flow)),
+                }
             }
             /// The agent for a switch port, if the algorithm has one.
             pub fn port(&self, port: &PortInfo) -> Option<AnyPort> {
-                match self { $(AnyParams::$variant(p) => $module::$ty::port(p, port).map(AnyPort::$variant)),+ }
+                match self {
+                    $(AnyParams::$variant(p) => $module::$ty::port(p, port).map(AnyPort::$variant),)+
+                    AnyParams::Dyn(p) => p.port(port).map(AnyPort::Dyn),
+                }
+            }
+        }
+
+        /// Equal are those of the same name with the same values.
+        impl PartialEq for AnyParams {
+            fn eq(&self, other: &AnyParams) -> bool {
+                let values = |p: &AnyParams| p.specs().into_iter().map(|s| p.get(&s.name)).collect::<Vec<_>>();
+                self.about().name == other.about().name && values(self) == values(other)
             }
         }
 

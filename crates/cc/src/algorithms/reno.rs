@@ -82,9 +82,8 @@ impl Sender for RenoSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
     use farloop_units::Bytes;
 
     fn segments(control: Control) -> f64 {

@@ -252,9 +252,8 @@ impl PacedWindow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
 
     /// A sender with `packets` of window and a base RTT of 32 µs: the target of a large window is 57 µs.
     fn bench(packets: u64) -> Bench<SwiftSender> {

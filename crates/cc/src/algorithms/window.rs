@@ -220,28 +220,11 @@ impl Window {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use crate::testing::flow;
+    use crate::testing::{ack, flow};
 
-    /// An ACK of `segments` segments ending at segment `end`, with `in_flight` segments still out.
-    pub(crate) fn ack(end: u64, segments: u64, in_flight: u64) -> Ack<'static> {
-        Ack {
-            fields: &[],
-            acked: Bytes::new(1460 * segments),
-            ack_seq: Bytes::new(1460 * end),
-            snd_nxt: Bytes::new(1460 * (end + in_flight)),
-            in_flight: Bytes::new(1460 * in_flight),
-            rtt: Some(Delta::from_us(32)),
-            ecn_echo: false,
-            in_recovery: false,
-            app_limited: false,
-            delivery: None,
-            int: &[],
-        }
-    }
-
-    pub(crate) fn loss(kind: LossKind, segments: u64) -> Loss {
+    fn loss(kind: LossKind, segments: u64) -> Loss {
         Loss { kind, in_flight: Bytes::new(1460 * segments), snd_nxt: Bytes::new(1460 * 1000) }
     }
 

@@ -2,9 +2,7 @@
 //! [`farloop_tcp::Meaning`], which the algorithm is then told of in one place ([`super::sender`]).
 
 use super::rdma::{Answer, GoBackN};
-use super::tcp::{TcpSender, wire};
-use crate::ids::Slot;
-use crate::packet::arena::Packets;
+use super::tcp::TcpSender;
 use crate::packet::{MARKED, Packet, PacketKind};
 use farloop_cc::{Control, Sent};
 use farloop_tcp::Meaning;
@@ -47,16 +45,6 @@ impl Endpoint {
                 Some(Outgoing { sent, flags: 0 })
             }
             Endpoint::Tcp(tcp) => tcp.next(now),
-        }
-    }
-
-    /// An ACK or NACK arrived.
-    #[inline]
-    pub fn on_ack(&mut self, now: Time, limit: u64, packets: &Packets, slot: Slot, fields: usize) -> Meaning {
-        let packet = &packets[slot];
-        match self {
-            Endpoint::Rdma(state) => state.on_answer(now, limit, answer(packet, now.since(packet.sent))),
-            Endpoint::Tcp(tcp) => tcp.on_segment(now, packet, wire::blocks(packets.notes(slot), fields)),
         }
     }
 
@@ -130,7 +118,7 @@ impl Endpoint {
 
 /// What a packet tells a go-back-N sender.
 #[inline]
-fn answer(packet: &Packet, rtt: Delta) -> Answer {
+pub(crate) fn answer(packet: &Packet, rtt: Delta) -> Answer {
     let (nack, ecn_echo) = (packet.kind == PacketKind::Nack, packet.flags & MARKED != 0);
     Answer { seq: packet.seq, nack, rtt, ecn_echo }
 }

@@ -222,7 +222,7 @@ impl Receivers {
     }
 
     /// What the algorithm's receiver half says to a data packet.
-    #[inline]
+    #[inline(always)]
     fn feedback(
         &mut self,
         m: &mut Medium,
@@ -333,6 +333,7 @@ fn as_many(fields: &Fields, count: u8) -> Fields {
 }
 
 /// Sends an ACK: the packet in `slot`, turned around, or a new one where there is none. Telemetry stays with the packet.
+#[inline]
 fn answer(m: &mut Medium, desk: &mut Desk, flow: FlowId, slot: Slot, reply: &Reply) {
     let format = m.network.format(flow);
     let (class, dst) = (m.control_class(), m.network.source(flow));
@@ -347,13 +348,15 @@ fn answer(m: &mut Medium, desk: &mut Desk, flow: FlowId, slot: Slot, reply: &Rep
     packet.sent = reply.sent.unwrap_or(packet.sent);
     packet.flags = if reply.echo { MARKED } else { 0 } | if reply.syn { SYN } else { 0 };
     packet.value = 0;
-    let mut notes = [Note::default(); crate::packet::MAX_NOTES];
-    let mut count = 0;
-    for note in reply.fields.as_slice().iter().copied().chain(wire::notes(&reply.sack)) {
-        notes[count] = note;
-        count += 1;
+    if format.fields > 0 || !reply.sack.as_slice().is_empty() {
+        let mut notes = [Note::default(); crate::packet::MAX_NOTES];
+        let mut count = 0;
+        for note in reply.fields.as_slice().iter().copied().chain(wire::notes(&reply.sack)) {
+            notes[count] = note;
+            count += 1;
+        }
+        m.packets.set_notes(slot, &notes[..count]);
     }
-    m.packets.set_notes(slot, &notes[..count]);
     m.ledger.totals.injected += 1;
     desk.outgoing.push(slot);
 }

@@ -3,12 +3,12 @@
 
 use super::connections::Connections;
 use super::desk::Desk;
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, answer};
 use super::nic::{Flows, Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
 use super::slab::{Lives, Slab};
-use super::tcp::{Chunk, TcpSender};
+use super::tcp::{Chunk, TcpSender, wire};
 use super::timers::{Deadlines, Due, Side, Which};
 use crate::ids::{FlowId, HostNumber, SenderId, Slot};
 use crate::ledger::{Request, SenderCounts};
@@ -150,7 +150,7 @@ impl SenderState {
     }
 
     /// When pacing allows the next packet: re-timed from the last one whenever the rate changes.
-    #[inline]
+    #[inline(always)]
     fn next_send(&self) -> Time {
         if self.last_wire == 0 {
             return Time::ZERO;
@@ -278,8 +278,18 @@ impl Senders {
         };
         let sender = &mut self.states[id];
         sender.counts.marked += u64::from(packet.flags & MARKED != 0);
-        let outcome = sender.endpoint.on_ack(m.now, sender.limit, &m.packets, slot, usize::from(sender.fields));
-        let after = self.tell(m, desk, id, &outcome, Some(slot));
+        // The two transports apart, so that what the simple one never says costs nothing.
+        let after = match &mut sender.endpoint {
+            Endpoint::Rdma(state) => {
+                let meaning = state.on_answer(m.now, sender.limit, answer(packet, m.now.since(packet.sent)));
+                self.tell(m, desk, id, &meaning, Some(slot))
+            }
+            Endpoint::Tcp(tcp) => {
+                let blocks = wire::blocks(m.packets.notes(slot), usize::from(sender.fields));
+                let meaning = tcp.on_segment(m.now, packet, blocks);
+                self.tell_once_more(m, desk, id, &meaning, Some(slot))
+            }
+        };
         m.packets.remove(slot);
         after
     }
@@ -314,8 +324,8 @@ impl Senders {
                 }
                 None => {
                     let sender = &mut self.states[id];
-                    let outcome = sender.endpoint.on_timer(m.now, sender.limit);
-                    self.tell(m, desk, id, &outcome, None)
+                    let meaning = sender.endpoint.on_timer(m.now, sender.limit);
+                    self.tell_once_more(m, desk, id, &meaning, None)
                 }
             },
         }
@@ -349,28 +359,40 @@ impl Senders {
         self.states.iter().filter(|s| !s.idle).map(|s| s.counts)
     }
 
+    #[inline(never)]
+    fn tell_once_more(
+        &mut self,
+        m: &mut Medium,
+        desk: &mut Desk,
+        id: SenderId,
+        meaning: &Meaning,
+        slot: Option<Slot>,
+    ) -> After {
+        self.tell(m, desk, id, meaning, slot)
+    }
+
     /// Tells the algorithm what a segment (the ACK in `slot`) or a timer meant.
-    #[inline]
-    fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, outcome: &Meaning, slot: Option<Slot>) -> After {
-        if outcome.finished {
+    #[inline(always)]
+    fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, meaning: &Meaning, slot: Option<Slot>) -> After {
+        if meaning.finished {
             return self.retire(m, id, true);
         }
         let sender = &mut self.states[id];
-        if outcome.failed.is_some() {
+        if meaning.failed.is_some() {
             sender.counts.gave_up = true;
             m.ledger.totals.gave_up += 1;
             return self.retire(m, id, false);
         }
         let rtt = match &sender.endpoint {
-            Endpoint::Rdma(_) => outcome.rtt,
-            Endpoint::Tcp(_) => outcome.rtt.map(|rtt| with_noise(&m.network, desk, rtt)),
+            Endpoint::Rdma(_) => meaning.rtt,
+            Endpoint::Tcp(_) => meaning.rtt.map(|rtt| with_noise(&m.network, desk, rtt)),
         };
         sender.latest_rtt = rtt.unwrap_or(sender.latest_rtt);
-        for loss in outcome.spurious.iter().chain(&outcome.loss) {
+        for loss in meaning.spurious.iter().chain(&meaning.loss) {
             sender.counts.timeouts += u32::from(loss.kind == LossKind::Timeout);
             sender.counts.spurious += u32::from(loss.kind == LossKind::Spurious);
         }
-        if outcome.established {
+        if meaning.established {
             self.call(m, desk, id, |cc, ctx| {
                 if let Some(rtt) = rtt {
                     cc.on_established(rtt);
@@ -381,25 +403,25 @@ impl Senders {
         let sender = &mut self.states[id];
         let mut effects = std::mem::take(&mut m.effects);
         let mut ctx = Ctx::new(m.now, &mut desk.random, &mut effects);
-        for loss in outcome.spurious.iter().chain(&outcome.loss) {
+        for loss in meaning.spurious.iter().chain(&meaning.loss) {
             sender.cc.on_loss(&mut ctx, loss);
         }
-        if outcome.is_ack {
+        if meaning.is_ack {
             let (ack_seq, snd_nxt, in_flight) = sender.endpoint.progress();
             let (int, notes) = match slot {
                 Some(slot) => (m.packets.int(slot, &mut m.scratch), m.packets.notes(slot)),
                 None => (&[][..], &[][..]),
             };
             let ack = Ack {
-                acked: outcome.acked,
+                acked: meaning.acked,
                 ack_seq,
                 snd_nxt,
                 in_flight,
                 rtt,
-                ecn_echo: outcome.ecn_echo,
-                in_recovery: outcome.in_recovery,
-                app_limited: outcome.app_limited,
-                delivery: outcome.delivery,
+                ecn_echo: meaning.ecn_echo,
+                in_recovery: meaning.in_recovery,
+                app_limited: meaning.app_limited,
+                delivery: meaning.delivery,
                 int,
                 fields: &notes[..usize::from(sender.fields).min(notes.len())],
             };
@@ -592,7 +614,7 @@ impl Flows for Senders {
         let sender = &self.states[sender];
         sender.endpoint.sendable(sender.limit, sender.control)
     }
-    #[inline]
+    #[inline(always)]
     fn next_send(&self, sender: SenderId) -> Time {
         self.states[sender].next_send()
     }

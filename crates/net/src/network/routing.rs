@@ -15,21 +15,22 @@ use std::sync::Arc;
 
 /// Next hops for every (switch, destination host): of the whole network by its numbers, or of the switches of a part by the part's ids.
 pub(crate) struct Routes<S, P> {
-    tables: Arc<Tables>,
+    tables: Tables,
     keys: PhantomData<fn(S) -> P>,
 }
 
-/// The numbers behind [`Routes`].
+/// The numbers behind [`Routes`], shared where a part is the whole network.
+#[derive(Clone)]
 struct Tables {
     /// By host.
-    attached: Vec<Attachment>,
+    attached: Arc<[Attachment]>,
     sites: usize,
     /// By `switch * sites + site`.
-    table: Vec<Group>,
+    table: Arc<[Group]>,
     /// The ports of groups of several.
-    groups: Vec<u32>,
+    groups: Arc<[u32]>,
     /// By switch.
-    spreading: Vec<Spreading>,
+    spreading: Arc<[Spreading]>,
     /// What the run's seed makes of the hash.
     salt: u64,
 }
@@ -120,14 +121,7 @@ impl Routes<SwitchNumber, PortNumber> {
             origins.push(by_switch.into_iter().map(|(switch, ports)| (switch, group(&ports, &mut groups))).collect());
         }
         let sites = origins.len();
-        let mut routes = Tables {
-            attached,
-            sites,
-            table: vec![UNREACHABLE; switches * sites],
-            groups,
-            spreading: (0..).zip(ecmp).map(|(number, e)| Spreading { number, sprays: *e == Ecmp::Packet }).collect(),
-            salt,
-        };
+        let mut table = vec![UNREACHABLE; switches * sites];
         // Groups belong to one switch, which needs few: each is stored once. The last one is most often the next.
         let mut known: Vec<BTreeMap<Vec<u32>, Group>> = vec![BTreeMap::new(); switches];
         let mut last = vec![UNREACHABLE; switches];
@@ -142,7 +136,7 @@ impl Routes<SwitchNumber, PortNumber> {
             for (switch, group) in origins {
                 distance[*switch as usize] = 0;
                 order.push(*switch);
-                routes.table[*switch as usize * sites + site] = *group;
+                table[*switch as usize * sites + site] = *group;
             }
             let mut at = 0;
             while let Some(&s) = order.get(at) {
@@ -162,20 +156,22 @@ impl Routes<SwitchNumber, PortNumber> {
                     continue;
                 }
                 let last = &mut last[s as usize];
-                if routes.ports_of(last) != ports {
+                if ports_of(&groups, last) != ports {
                     *last = match known[s as usize].get(&ports) {
                         Some(group) => *group,
                         None => {
-                            let group = group(&ports, &mut routes.groups);
+                            let group = group(&ports, &mut groups);
                             known[s as usize].insert(ports.clone(), group);
                             group
                         }
                     };
                 }
-                routes.table[s as usize * sites + site] = *last;
+                table[s as usize * sites + site] = *last;
             }
         }
-        Some(Routes { tables: Arc::new(routes), keys: PhantomData })
+        let spreading = (0..).zip(ecmp).map(|(number, e)| Spreading { number, sprays: *e == Ecmp::Packet }).collect();
+        let (attached, table, groups) = (attached.into(), table.into(), groups.into());
+        Some(Routes { tables: Tables { attached, sites, table, groups, spreading, salt }, keys: PhantomData })
     }
 
     /// The same for a part that is the whole network.
@@ -185,33 +181,34 @@ impl Routes<SwitchNumber, PortNumber> {
 
     /// The routes of these switches, as a part knows them: `ids` gives the part's id of a port, where it has one.
     pub fn of_part(&self, switches: &[SwitchNumber], ids: &[PortId]) -> Routes<SwitchId, PortId> {
-        let Tables { attached, sites, table, groups, spreading, salt } = &*self.tables;
+        let Tables { attached, sites, table, groups, spreading, salt } = &self.tables;
         let local = |port: u32| ids.get(port as usize).map_or(u32::MAX, |id| id.0);
-        let mut own = Tables {
-            attached: attached.iter().map(|a| Attachment { port: local(a.port), ..*a }).collect(),
-            sites: *sites,
-            table: Vec::with_capacity(switches.len() * sites),
-            groups: Vec::new(),
-            spreading: switches.iter().map(|s| spreading[s.index()]).collect(),
-            salt: *salt,
-        };
+        let (mut own_table, mut own_groups) = (Vec::with_capacity(switches.len() * sites), Vec::new());
         // Each group is stored once, as in the whole.
         let mut known: BTreeMap<u32, u32> = BTreeMap::new();
         for switch in switches {
-            own.table.extend(table[switch.index() * sites..][..*sites].iter().map(|group| match group.size {
+            own_table.extend(table[switch.index() * sites..][..*sites].iter().map(|group| match group.size {
                 0 | OWN => *group,
                 1 => Group { size: 1, ports: local(group.ports) },
                 size => {
                     let begin = *known.entry(group.ports).or_insert_with(|| {
-                        let begin = own.groups.len() as u32;
-                        own.groups.extend(groups[group.ports as usize..][..size as usize].iter().map(|p| local(*p)));
+                        let begin = own_groups.len() as u32;
+                        own_groups.extend(groups[group.ports as usize..][..size as usize].iter().map(|p| local(*p)));
                         begin
                     });
                     Group { size, ports: begin }
                 }
             }));
         }
-        Routes { tables: Arc::new(own), keys: PhantomData }
+        let tables = Tables {
+            attached: attached.iter().map(|a| Attachment { port: local(a.port), ..*a }).collect(),
+            sites: *sites,
+            table: own_table.into(),
+            groups: own_groups.into(),
+            spreading: switches.iter().map(|s| spreading[s.index()]).collect(),
+            salt: *salt,
+        };
+        Routes { tables, keys: PhantomData }
     }
 }
 
@@ -298,15 +295,16 @@ impl Tables {
     fn group(&self, switch: usize, dst: usize) -> &[u32] {
         let attached = &self.attached[dst];
         let group = &self.table[switch * self.sites + attached.site as usize];
-        if group.size == OWN { std::slice::from_ref(&attached.port) } else { self.ports_of(group) }
+        if group.size == OWN { std::slice::from_ref(&attached.port) } else { ports_of(&self.groups, group) }
     }
+}
 
-    fn ports_of<'a>(&'a self, group: &'a Group) -> &'a [u32] {
-        match group.size {
-            0 | OWN => &[],
-            1 => std::slice::from_ref(&group.ports),
-            size => &self.groups[group.ports as usize..(group.ports + size) as usize],
-        }
+/// The ports of a group, of which several lie in `groups`.
+fn ports_of<'a>(groups: &'a [u32], group: &'a Group) -> &'a [u32] {
+    match group.size {
+        0 | OWN => &[],
+        1 => std::slice::from_ref(&group.ports),
+        size => &groups[group.ports as usize..(group.ports + size) as usize],
     }
 }
 
@@ -338,7 +336,7 @@ mod tests {
     use std::collections::VecDeque;
 
     /// By plain numbers.
-    fn salted(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Arc<Tables> {
+    fn salted(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Tables {
         Routes::new(hosts, ecmp, ends, salt, &mut || true).expect("not cancelled").tables
     }
 

@@ -136,10 +136,13 @@ impl Packets {
     #[inline]
     pub fn pack(&mut self, link: LinkId, slot: Slot) {
         let packet = &self.slots[slot];
-        let (inline, row) = (usize::from(packet.hops).min(INLINE_HOPS), self.rows.get(packet.row as usize));
-        let more = row.map_or(&[][..], |row| &row.records[..usize::from(packet.hops).saturating_sub(INLINE_HOPS)]);
-        let notes = row.map_or(&[][..], |row| &row.notes[..usize::from(packet.notes)]);
-        self.packed[link].push(packet, [&packet.int[..inline], more], notes);
+        let hops = usize::from(packet.hops);
+        let packed = &mut self.packed[link];
+        packed.push(packet, &packet.int[..hops.min(INLINE_HOPS)]);
+        if packet.row != NO_ROW {
+            let row = &self.rows[packet.row as usize];
+            packed.push_more(&row.records[..hops.saturating_sub(INLINE_HOPS)], &row.notes[..usize::from(packet.notes)]);
+        }
         self.vacate(slot);
     }
 

@@ -35,13 +35,16 @@ impl<T: Copy> Ring<T> {
     fn push(&mut self, entry: T) {
         match self.chunks.back_mut().filter(|chunk| chunk.len() < CHUNK) {
             Some(chunk) => chunk.push(entry),
-            None => {
-                let mut chunk = self.spare.take().unwrap_or_else(|| Vec::with_capacity(CHUNK));
-                chunk.push(entry);
-                self.chunks.push_back(chunk);
-                self.most = self.most.max(self.chunks.len() + usize::from(self.spare.is_some()));
-            }
+            None => self.push_into_new(entry),
         }
+    }
+
+    #[inline(never)]
+    fn push_into_new(&mut self, entry: T) {
+        let mut chunk = self.spare.take().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+        chunk.push(entry);
+        self.chunks.push_back(chunk);
+        self.most = self.most.max(self.chunks.len() + usize::from(self.spare.is_some()));
     }
 
     #[inline]
@@ -115,13 +118,20 @@ impl Packed {
         self.len
     }
 
-    /// Appends a packet with its telemetry, which lies in two pieces, and its notes.
+    /// Appends a packet with its telemetry, or the first piece of it.
     #[inline]
-    pub fn push(&mut self, packet: &Packet, records: [&[IntRecord]; 2], notes: &[Note]) {
+    pub fn push(&mut self, packet: &Packet, records: &[IntRecord]) {
         let &Packet { when, sent, seq, flow, dst, wire, value, notes: count, kind, class, flags, hops, .. } = packet;
         self.len += 1;
         self.entries.push(Entry { when, sent, seq, flow, dst, wire, value, notes: count, kind, class, flags, hops });
-        for record in records[0].iter().chain(records[1]) {
+        for record in records {
+            self.records.push(*record);
+        }
+    }
+
+    /// What a packet has in the side table, behind it.
+    pub fn push_more(&mut self, records: &[IntRecord], notes: &[Note]) {
+        for record in records {
             self.records.push(*record);
         }
         for note in notes {

@@ -15,7 +15,7 @@ use crate::spec::IntCarriage;
 use discipline::Discipline;
 use farloop_cc::IntRecord;
 use farloop_cc::int::RateCode;
-use farloop_engine::{Calendar, EventId, RandomStream};
+use farloop_engine::{Calendar, EventId, RandomStream, prefetch};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// Whose a port is, or where its packets arrive.
@@ -28,6 +28,9 @@ pub(crate) enum Owner {
 }
 
 /// One direction of a link. Port `2i` and port `2i + 1` are the two ends of link `i`.
+///
+/// The first cache line is what a packet needs that passes, the second what one needs that waits.
+#[repr(C, align(64))]
 pub(crate) struct Port {
     pub busy_until: Time,
     /// When the transmit event is pending for; [`Time::NEVER`] for not at all.
@@ -37,31 +40,31 @@ pub(crate) struct Port {
     pub delay: Delta,
     /// The packets on the link; where they are packed only the last, which those who sent it may still look at.
     pipe: Fifo,
+    pub peer: Owner,
     /// Where a long link has its packed packets, and one that leaves the part those that the other part will fetch; or [`LinkId::NONE`].
     pub packed: LinkId,
-    /// The link leaves the part.
-    pub leaves: bool,
-    /// Bytes that wait in data classes.
-    pub data_queue: u64,
-    /// Packets that wait in data classes.
-    pub data_packets: u32,
+    /// Its agent, or [`AgentId::NONE`].
+    pub agent: AgentId,
+    /// Stamp telemetry with this rate.
+    pub int: Option<RateCode>,
     /// Classes with waiting packets, as bits.
     pub waiting: u8,
     /// Classes that the neighbour paused, as bits.
     pub paused: u8,
     /// The link loses or damages packets.
     pub unreliable: bool,
-    /// Stamp telemetry with this rate.
-    pub int: Option<RateCode>,
+    /// The link leaves the part.
+    pub leaves: bool,
     pub tx_bytes: u64,
     pub tx_packets: u64,
-    pub queues: [Fifo; CLASSES],
-    pub owner: Owner,
-    pub peer: Owner,
-    /// Its agent, or [`AgentId::NONE`].
-    pub agent: AgentId,
+    /// Bytes that wait in data classes.
+    pub data_queue: u64,
+    /// Packets that wait in data classes.
+    pub data_packets: u32,
     /// What orders its data, or [`DisciplineId::NONE`]: first in, first out in each class.
     pub discipline: DisciplineId,
+    pub queues: [Fifo; CLASSES],
+    pub owner: Owner,
     pub rate: Rate,
     /// Draws between telemetry records of equal queues.
     random: RandomStream,
@@ -244,7 +247,11 @@ impl Port {
             return self.land_packed(packets);
         }
         let slot = self.pipe.pop(packets);
-        (slot, (!self.pipe.is_empty()).then_some(packets[slot].when))
+        if self.pipe.is_empty() {
+            return (slot, None);
+        }
+        prefetch(&packets[self.pipe.head()]);
+        (slot, Some(packets[slot].when))
     }
 
     fn land_packed(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {

@@ -43,6 +43,8 @@ pub(crate) struct Switches {
     pub ingress: Table<PortId, Ingress>,
     pub agents: Table<AgentId, Agent>,
     pub routes: Routes<SwitchId, PortId>,
+    /// Some switch has a forwarder.
+    pub forwarders: bool,
 }
 
 impl Switches {
@@ -163,14 +165,19 @@ impl Switches {
     }
 
     /// By which port a packet leaves switch `s`.
-    #[inline]
+    #[inline(always)]
     fn egress(&self, s: SwitchId, dst: HostNumber, flow: FlowId, sent: Time) -> PortId {
-        if let Some(forwarder) = &self.switches[s].forwarder
-            && let Some(out) = forwarder.forward(dst)
+        if self.forwarders
+            && let Some(out) = self.detour(s, dst)
         {
             return out;
         }
         self.routes.forward(s, dst, flow, sent).expect("paths are checked when the network is built")
+    }
+
+    #[inline(never)]
+    fn detour(&self, s: SwitchId, dst: HostNumber) -> Option<PortId> {
+        self.switches[s].forwarder.as_ref()?.forward(dst)
     }
 
     /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
@@ -303,7 +310,8 @@ impl Switches {
         let result = agent.call(m, id, random, handler, |_, signal| signals.push(signal));
         for signal in signals.into_iter().filter(|_| flow.is_some()) {
             let packet = m.signal_packet(flow.expect("just looked at"), signal);
-            let out = self.egress(s, packet.dst, packet.flow, packet.sent);
+            let routed = || self.routes.next(s, packet.dst, packet.flow).expect("data came from there");
+            let out = self.detour(s, packet.dst).unwrap_or_else(routed);
             let slot = m.inject(packet);
             m.packets[slot].set_ingress(PortId::NONE);
             m.enqueue(out, slot);

@@ -8,6 +8,7 @@ use crate::flow::stop_problem;
 use crate::names::name_problem;
 use crate::scenario::Scenario;
 use crate::sections::Flow;
+use farloop_cc::Catalog;
 use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
 use std::collections::HashMap;
 
@@ -32,7 +33,7 @@ impl FlowList {
             return Err(scenario.at(path, format!("\"{name}\" is a Parquet file"), expected).into());
         }
         let (file, text) = scenario.read_neighbour(path, name, "expected a CSV file with the columns from and to")?;
-        parse(file, &text, go_on)
+        parse(file, &text, scenario.catalog(), go_on)
     }
 
     /// A diagnostic about the column `key` of the flow in `line`.
@@ -49,7 +50,7 @@ impl FlowList {
 
 /// A first row with column names, which are keys of `[[flow]]` in any order, then one row for each flow, as RFC 4180 has it. An empty
 /// cell leaves the key at its default; empty lines and lines that begin with `#` are skipped.
-fn parse(file: String, text: &str, go_on: &mut dyn FnMut() -> bool) -> Result<FlowList, RunError> {
+fn parse(file: String, text: &str, catalog: &Catalog, go_on: &mut dyn FnMut() -> bool) -> Result<FlowList, RunError> {
     let specs = Flow::spec_table();
     let mut columns: Option<Vec<&ParamSpec>> = None;
     let mut list = FlowList { file, flows: Vec::new() };
@@ -97,7 +98,7 @@ fn parse(file: String, text: &str, go_on: &mut dyn FnMut() -> bool) -> Result<Fl
         if list.flows.len().is_multiple_of(POLL) && !go_on() {
             return Err(RunError::Cancelled);
         }
-        let flow = flow(&list, line, columns, &cells)?;
+        let flow = flow(&list, catalog, line, columns, &cells)?;
         if let Some(first) = flow.name.as_ref().and_then(|name| seen.insert(name.clone(), line)) {
             let problem = format!("the flow of line {first} has the same name");
             return Err(list.diagnostic(line, "name", problem, "expected a unique name").into());
@@ -133,7 +134,7 @@ fn header<'s>(
     cells: &[&str],
     specs: &'s [ParamSpec],
 ) -> Result<Vec<&'s ParamSpec>, Diagnostic> {
-    let names = || specs.iter().map(|s| s.name);
+    let names = || specs.iter().map(|s| &*s.name);
     let known = || format!("columns: {}", listing(names()));
     let mut columns: Vec<&ParamSpec> = Vec::new();
     for cell in cells {
@@ -154,7 +155,13 @@ fn header<'s>(
     Ok(columns)
 }
 
-fn flow(list: &FlowList, line: u32, columns: &[&ParamSpec], cells: &[&str]) -> Result<Flow, Diagnostic> {
+fn flow(
+    list: &FlowList,
+    catalog: &Catalog,
+    line: u32,
+    columns: &[&ParamSpec],
+    cells: &[&str],
+) -> Result<Flow, Diagnostic> {
     let mut flow = Flow::default();
     for (spec, cell) in columns.iter().zip(cells) {
         if cell.is_empty() {
@@ -162,13 +169,18 @@ fn flow(list: &FlowList, line: u32, columns: &[&ParamSpec], cells: &[&str]) -> R
         }
         if cell.chars().any(char::is_control) {
             let problem = format!("\"{cell}\" has a control character");
-            return Err(list.diagnostic(line, spec.name, problem, format!("expected {}", crate::reader::wanted(spec))));
+            return Err(list.diagnostic(
+                line,
+                &spec.name,
+                problem,
+                format!("expected {}", crate::reader::wanted(spec)),
+            ));
         }
-        let value = match (spec.kind, cell.parse::<i64>()) {
+        let value = match (&spec.kind, cell.parse::<i64>()) {
             (Kind::Integer, Ok(number)) => Value::Int(number),
             _ => Value::Text(cell.to_string()),
         };
-        flow.set(spec.name, &value).map_err(|e| {
+        flow.set(&spec.name, &value).map_err(|e| {
             let wanted = || format!("expected {}", crate::reader::wanted(spec));
             let (problem, expected) = match e {
                 ParamError::UnknownName => ("unknown column".to_string(), String::new()),
@@ -179,7 +191,7 @@ fn flow(list: &FlowList, line: u32, columns: &[&ParamSpec], cells: &[&str]) -> R
                     (message.split("; expected ").next().unwrap_or_default().to_string(), wanted())
                 }
             };
-            list.diagnostic(line, spec.name, problem, expected)
+            list.diagnostic(line, &spec.name, problem, expected)
         })?;
     }
     for (key, value) in [("from", &flow.from), ("to", &flow.to)] {
@@ -193,7 +205,7 @@ fn flow(list: &FlowList, line: u32, columns: &[&ParamSpec], cells: &[&str]) -> R
     if let Some((problem, expected)) = stop_problem(&flow) {
         return Err(list.diagnostic(line, "stop", problem, expected));
     }
-    if let Some(unknown) = flow.algorithm.as_deref().and_then(algorithms::unknown) {
+    if let Some(unknown) = flow.algorithm.as_deref().and_then(|name| algorithms::unknown(catalog, name)) {
         let diagnostic = list.diagnostic(line, "algorithm", unknown.problem, unknown.expected);
         return Err(Diagnostic { suggestion: unknown.suggestion, ..diagnostic });
     }

@@ -46,9 +46,9 @@ impl Draw {
             Kind::Integer => format!("{}", x as u64),
             _ => format!("{x:?}"),
         };
-        match spec.kind {
+        match &spec.kind {
             Kind::Bool => Some(self.chance(0.5).to_string()),
-            Kind::Choice(words) => Some(format!("\"{}\"", self.one_of(words))),
+            Kind::Choice(words) => Some(format!("\"{}\"", self.one_of(&words.iter().collect::<Vec<_>>()))),
             Kind::Text | Kind::TextList(_) => None,
             _ => {
                 let (low, high) = range?;
@@ -74,7 +74,7 @@ impl Draw {
     /// Some of these keys, each with chance `p`, one line each.
     fn keys(&mut self, specs: &[ParamSpec], p: f64, but: &[&str]) -> String {
         let mut lines = String::new();
-        for spec in specs.iter().filter(|s| !but.contains(&s.name)) {
+        for spec in specs.iter().filter(|s| !but.contains(&&*s.name)) {
             if self.chance(p)
                 && let Some(value) = self.value(spec)
             {
@@ -93,7 +93,7 @@ impl Draw {
             let _ = writeln!(text, "fabric = \"{fabric}\"");
         }
         for spec in chosen.specs.iter().filter(|s| s.name != "fabric") {
-            let line = match (spec.kind, spec.name) {
+            let line = match (&spec.kind, &*spec.name) {
                 (_, "cores" | "remote_hosts" | "wan_links") => continue,
                 (Kind::Integer, "aggs_per_pod") => Some("2".to_string()),
                 (Kind::Integer, _) => {
@@ -187,8 +187,8 @@ impl Draw {
 
     /// A scenario that is most likely valid.
     pub fn scenario(&mut self) -> String {
-        let infos = farloop_scenario::algorithm_list();
-        let names: Vec<&str> = infos.iter().map(|i| i.name).collect();
+        let infos: Vec<_> = farloop_scenario::algorithm_list().collect();
+        let names: Vec<&str> = infos.iter().map(|i| &*i.name).collect();
         let algorithm = self.one_of(&names);
         let mut text = format!("[run]\nduration = \"{}us\"\nseed = {}\n", self.between(50, 600), self.between(0, 9));
         let (network, hosts) = self.network();

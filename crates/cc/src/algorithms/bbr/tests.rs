@@ -403,11 +403,7 @@ fn the_window_never_falls_below_a_packet() {
     let mut bench = Bench::new(sender);
     bench.loss(LossKind::FastRetransmit, Bytes::new(2 * MSS), Bytes::new(10 * MSS));
     // The ACK that opens the recovery covers the last, short packet of a flow, and nothing else is in flight.
-    let short = Ack {
-        acked: Bytes::new(700),
-        in_flight: Bytes::ZERO,
-        in_recovery: true,
-        ..crate::algorithms::window::tests::ack(9, 1, 0)
-    };
+    let short =
+        Ack { acked: Bytes::new(700), in_flight: Bytes::ZERO, in_recovery: true, ..crate::testing::ack(9, 1, 0) };
     assert_eq!(bench.ack(&short).cwnd.get(), MSS);
 }

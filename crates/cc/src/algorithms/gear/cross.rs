@@ -1,6 +1,7 @@
 //! Gear across datacenters: move twice as far as the signal asks, then back to the right rate (Algorithm 1, lines 17-22).
 
-use super::{GearParams, Limits, OwnCorrection};
+use super::limits::Limits;
+use super::params::{GearParams, OwnCorrection};
 use farloop_units::Rate;
 
 /// The window of a cross-DC flow.

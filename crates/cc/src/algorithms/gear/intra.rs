@@ -1,6 +1,7 @@
 //! Gear inside a datacenter: drive the bottleneck to its target in two steps (Algorithm 1, lines 1-16).
 
-use super::{GearParams, Limits, StepFeedback};
+use super::limits::Limits;
+use super::params::{GearParams, StepFeedback};
 use farloop_units::{Delta, Time};
 
 /// The window of an intra-DC flow.

@@ -2,8 +2,9 @@
 
 use super::cross::CrossWindow;
 use super::intra::IntraWindow;
+use super::limits::Limits;
+use super::params::{GearParams, Law, QueueHorizon};
 use super::signal::{Fallback, Sample, Signal};
-use super::{GearParams, Law, Limits, QueueHorizon};
 use crate::algorithms::cubic::{CubicParams, CubicSender};
 use crate::algorithms::hpcc::{HpccParams, HpccSender};
 use crate::api::*;

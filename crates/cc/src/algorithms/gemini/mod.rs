@@ -215,9 +215,8 @@ impl Sender for GeminiSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::tests::ack;
     use super::*;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
 
     /// The testbed of the paper: 1 Gbps, 10 ms, and a window of `segments`.
     fn testbed(segments: u64) -> FlowInfo {

@@ -141,7 +141,7 @@ impl LinuxHyStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::window::tests::ack;
+    use crate::testing::ack;
 
     /// A round of `acks` ACKs, `gap` µs apart, from `start` µs on, with the given RTTs in µs; with which ACK slow start ends.
     fn round(h: &mut LinuxHyStart, number: u64, start: u64, gap: u64, acks: u64, rtt: u64) -> Option<u64> {

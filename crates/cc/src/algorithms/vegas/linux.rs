@@ -8,7 +8,7 @@
 //! - When data goes out and nothing is in flight, all samples are discarded, BaseRTT too (`tcp_vegas_cwnd_event`), so that it
 //!   is measured afresh, queues included, by what follows. That includes the flow's start: the handshake's sample does not count.
 
-use super::VegasParams;
+use super::params::{TOO_FEW_SAMPLES, VegasParams};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -181,7 +181,7 @@ impl Sender for LinuxSender {
             self.grow_as_reno(ack, acked);
         } else if ack.ack_seq > self.round_end {
             // With two samples or fewer both may be of delayed ACKs.
-            if self.samples > super::TOO_FEW_SAMPLES {
+            if self.samples > TOO_FEW_SAMPLES {
                 self.end_round(acked);
             } else {
                 self.grow_as_reno(ack, acked);
@@ -222,8 +222,7 @@ impl Sender for LinuxSender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithms::window::tests::ack;
-    use crate::testing::{Bench, flow};
+    use crate::testing::{Bench, ack, flow};
 
     const MSS: u64 = 1460;
 

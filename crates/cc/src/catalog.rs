@@ -1,0 +1,379 @@
+//! The catalog: every algorithm and preset that a name can stand for.
+//!
+//! A catalog is a value. Who parses a scenario hands one over, and what the scenario names is looked up there: two programs, two tests or two
+//! threads with different plug-ins do not meet. It is cheap to clone.
+
+#[cfg(test)]
+mod tests;
+
+use crate::algorithms::{AnyParams, prototypes};
+use crate::api::*;
+use crate::dynamic::{About, DynAlgorithm, Typed, Variant};
+use farloop_units::{Bytes, Delta, Kind, ParamError, ParamSpec, Rate, Value};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// What a catalog knows of one algorithm or preset.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AlgorithmInfo {
+    /// Its name.
+    pub name: String,
+    /// The algorithm that it is a preset of, if it is one.
+    pub preset_of: Option<String>,
+    /// One line: what it is.
+    pub summary: String,
+    /// Where it is specified.
+    pub source: String,
+    /// What the network must offer.
+    pub needs: Needs,
+    /// Its parameters with defaults; for a preset, with the preset's values as defaults.
+    pub params: Vec<ParamSpec>,
+}
+
+/// The hosts that [`Algorithm::HOSTS`] may name: those of `[transport] preset`.
+pub const HOSTS: [&str; 2] = ["linux-4.9", "linux-6"];
+
+/// Names that no algorithm can have: keys of `[algorithm]`, and what stands for no algorithm.
+pub const RESERVED: [&str; 3] = ["name", "agents", "none"];
+
+/// Most characters of a name.
+const LONGEST_NAME: usize = 60;
+
+/// Every algorithm and preset that a name can stand for, in the order of their registration.
+///
+/// ```
+/// use farloop_cc::Catalog;
+/// let catalog = Catalog::builtin();
+/// assert!(catalog.infos().any(|info| info.name == "dctcp"));
+/// assert_eq!(catalog.info("vegas-10").unwrap().preset_of.as_deref(), Some("vegas"));
+/// assert!(catalog.lookup("no-such-algorithm").is_none());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    entries: Arc<Vec<Entry>>,
+}
+
+/// An algorithm or a preset.
+#[derive(Clone, Debug)]
+struct Entry {
+    info: AlgorithmInfo,
+    /// At its defaults.
+    params: AnyParams,
+    /// What a preset sets.
+    settings: Vec<(String, Value)>,
+    /// Of an algorithm that is no preset.
+    hosts: Vec<Variant>,
+}
+
+impl Catalog {
+    /// The algorithms that come with farloop.
+    pub fn builtin() -> Catalog {
+        shared().clone()
+    }
+
+    /// Adds an algorithm with its presets. From then on its names stand for it wherever this catalog is asked.
+    pub fn register<A: Algorithm>(&mut self) -> Result<(), RegisterError> {
+        self.register_dyn(Box::new(Typed::<A>::new()))
+    }
+
+    /// Adds an algorithm that was made at run time, with its presets; its parameters are at their defaults.
+    pub fn register_dyn(&mut self, algorithm: Box<dyn DynAlgorithm>) -> Result<(), RegisterError> {
+        self.add(AnyParams::Dyn(algorithm))
+    }
+
+    /// Every algorithm and preset, each algorithm followed by its presets.
+    pub fn infos(&self) -> impl Iterator<Item = &AlgorithmInfo> + Clone {
+        self.entries.iter().map(|e| &e.info)
+    }
+
+    /// The names of all algorithms and presets.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.infos().map(|info| info.name.as_str())
+    }
+
+    /// What there is to know of the algorithm or preset `name`; `None` for an unknown name.
+    pub fn info(&self, name: &str) -> Option<&AlgorithmInfo> {
+        self.entry(name).map(|e| &e.info)
+    }
+
+    /// The parameters of the algorithm or preset `name`, at their defaults; `None` for an unknown name.
+    pub fn lookup(&self, name: &str) -> Option<AnyParams> {
+        self.entry(name).map(|e| e.params.clone())
+    }
+
+    /// The parameters that the preset `name` sets, in its order; empty for an algorithm that is no preset and for an unknown name.
+    pub fn preset_settings(&self, name: &str) -> &[(String, Value)] {
+        self.entry(name).map_or(&[], |e| &e.settings)
+    }
+
+    /// The parameters that the algorithm `base` has on the hosts `host`, one of [`HOSTS`]; empty where they are the defaults.
+    pub fn host_settings(&self, base: &str, host: &str) -> &[(String, Value)] {
+        let of_host = self.entry(base).and_then(|e| e.hosts.iter().find(|h| h.name == host));
+        of_host.map_or(&[], |h| &h.settings)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.info.name == name)
+    }
+
+    /// Adds an algorithm and its presets, all or nothing.
+    fn add(&mut self, params: AnyParams) -> Result<(), RegisterError> {
+        let about = params.about();
+        let presets = about.presets.clone();
+        let mut new = vec![base(about, params)?];
+        for preset in presets {
+            new.push(of_preset(&new[0], preset)?);
+        }
+        for (i, entry) in new.iter().enumerate() {
+            let name = &entry.info.name;
+            check_name(name)?;
+            if self.entry(name).is_some() || new[..i].iter().any(|e| e.info.name == *name) {
+                return Err(RegisterError::NameTaken { name: name.clone() });
+            }
+        }
+        Arc::make_mut(&mut self.entries).extend(new);
+        Ok(())
+    }
+}
+
+impl Default for Catalog {
+    fn default() -> Catalog {
+        Catalog::builtin()
+    }
+}
+
+/// Every built-in algorithm and preset, in registry order.
+pub fn all() -> impl Iterator<Item = &'static AlgorithmInfo> + Clone {
+    shared().infos()
+}
+
+/// The parameters of the built-in algorithm or preset `name`, at their defaults; `None` for an unknown name.
+pub fn lookup(name: &str) -> Option<AnyParams> {
+    shared().lookup(name)
+}
+
+/// The built-in algorithms, made once.
+fn shared() -> &'static Catalog {
+    static BUILTIN: OnceLock<Catalog> = OnceLock::new();
+    BUILTIN.get_or_init(|| {
+        let mut catalog = Catalog { entries: Arc::default() };
+        for params in prototypes() {
+            catalog.add(params).unwrap_or_else(|e| panic!("built-in algorithm: {e}"));
+        }
+        catalog
+    })
+}
+
+/// Why an algorithm cannot be registered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RegisterError {
+    /// Another algorithm or preset has the name.
+    NameTaken {
+        /// The name of the algorithm or of its preset.
+        name: String,
+    },
+    /// The name cannot be written in a scenario.
+    BadName {
+        /// The name of the algorithm or of its preset.
+        name: String,
+    },
+    /// Something is wrong with what the algorithm says of itself.
+    Declaration {
+        /// The algorithm.
+        algorithm: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// A parameter cannot be used as it is declared.
+    Parameter {
+        /// The algorithm.
+        algorithm: String,
+        /// The parameter.
+        parameter: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+    /// A preset, or the settings for some hosts, cannot be applied.
+    Variant {
+        /// The algorithm.
+        algorithm: String,
+        /// The preset, or the hosts.
+        variant: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RegisterError::NameTaken { name } => {
+                write!(f, "there is an algorithm or preset \"{name}\" already; expected another name")
+            }
+            RegisterError::BadName { name } => write!(
+                f,
+                "\"{name}\" is no name for an algorithm or preset; expected lower case letters and digits, in words joined by hyphens, a letter \
+                 first, at most {LONGEST_NAME} characters, and none of {}",
+                RESERVED.join(", ")
+            ),
+            RegisterError::Declaration { algorithm, problem } => write!(f, "algorithm \"{algorithm}\": {problem}"),
+            RegisterError::Parameter { algorithm, parameter, problem } => {
+                write!(f, "algorithm \"{algorithm}\", parameter \"{parameter}\": {problem}")
+            }
+            RegisterError::Variant { algorithm, variant, problem } => {
+                write!(f, "algorithm \"{algorithm}\", preset or hosts \"{variant}\": {problem}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+fn check_name(name: &str) -> Result<(), RegisterError> {
+    let word = |w: &str| !w.is_empty() && w.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let good = name.len() <= LONGEST_NAME
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.split('-').all(word)
+        && !RESERVED.contains(&name);
+    if good { Ok(()) } else { Err(RegisterError::BadName { name: name.to_string() }) }
+}
+
+/// The entry of an algorithm, once all that it says of itself holds.
+fn base(about: About, params: AnyParams) -> Result<Entry, RegisterError> {
+    let About { name, summary, source, hosts, .. } = about;
+    let wrong = |problem: &str| RegisterError::Declaration { algorithm: name.clone(), problem: problem.to_string() };
+    if summary.is_empty() || source.is_empty() {
+        return Err(wrong("it has no summary or no source; expected one line each"));
+    }
+    let specs = params.specs();
+    check_specs(&name, &params, &specs)?;
+    check_port(&name, &params)?;
+    for host in &hosts {
+        if !HOSTS.contains(&host.name.as_str()) {
+            let problem = format!("there are no such hosts; expected one of {}", HOSTS.join(", "));
+            return Err(RegisterError::Variant { algorithm: name, variant: host.name.clone(), problem });
+        }
+        apply(&name, &params, host)?;
+    }
+    let info = AlgorithmInfo {
+        needs: params.needs(),
+        params: with_defaults(specs, &params),
+        name,
+        preset_of: None,
+        summary,
+        source,
+    };
+    Ok(Entry { info, params, settings: Vec::new(), hosts })
+}
+
+/// The entry of a preset of `base`, once it can be applied.
+fn of_preset(base: &Entry, preset: Variant) -> Result<Entry, RegisterError> {
+    let params = apply(&base.info.name, &base.params, &preset)?;
+    let info = AlgorithmInfo {
+        name: preset.name,
+        preset_of: Some(base.info.name.clone()),
+        summary: preset.summary,
+        source: base.info.source.clone(),
+        needs: params.needs(),
+        params: with_defaults(base.info.params.clone(), &params),
+    };
+    Ok(Entry { info, params, settings: preset.settings, hosts: Vec::new() })
+}
+
+/// `params` with what `variant` sets.
+fn apply(algorithm: &str, params: &AnyParams, variant: &Variant) -> Result<AnyParams, RegisterError> {
+    let mut params = params.clone();
+    for (key, value) in &variant.settings {
+        params.set(key, value).map_err(|error| RegisterError::Variant {
+            algorithm: algorithm.to_string(),
+            variant: variant.name.clone(),
+            problem: format!("{key} = {value}: {}", words(error)),
+        })?;
+    }
+    Ok(params)
+}
+
+/// Checks that every parameter can be written in a scenario, read back, and explained.
+fn check_specs(algorithm: &str, params: &AnyParams, specs: &[ParamSpec]) -> Result<(), RegisterError> {
+    let wrong = |spec: &ParamSpec, problem: String| {
+        let parameter = spec.name.to_string();
+        RegisterError::Parameter { algorithm: algorithm.to_string(), parameter, problem }
+    };
+    let mut again = params.clone();
+    for (i, spec) in specs.iter().enumerate() {
+        if let Some(problem) = declaration_problem(spec, &specs[..i]) {
+            return Err(wrong(spec, problem.to_string()));
+        }
+        match params.get(&spec.name) {
+            None => return Err(wrong(spec, "it is listed, but has no value".to_string())),
+            Some(None) if !spec.optional => {
+                return Err(wrong(spec, "it is not set, and not optional; expected a default".to_string()));
+            }
+            Some(None) => {}
+            Some(Some(default)) if !is_of(&spec.kind, &default) => {
+                return Err(wrong(spec, format!("its default {default} is not of its kind, {:?}", spec.kind)));
+            }
+            Some(Some(default)) => again
+                .set(&spec.name, &default)
+                .map_err(|e| wrong(spec, format!("its default {default} is refused: {}", words(e))))?,
+        }
+    }
+    match specs.iter().find(|s| again.get(&s.name) != params.get(&s.name)) {
+        Some(spec) => Err(wrong(spec, "setting all parameters to their defaults changes it".to_string())),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with how a parameter is declared after those `before` it.
+fn declaration_problem(spec: &ParamSpec, before: &[ParamSpec]) -> Option<&'static str> {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !spec.name.starts_with(|c: char| c.is_ascii_lowercase()) || !spec.name.chars().all(allowed) {
+        Some("expected lower case letters, digits and underscores, a letter first")
+    } else if before.iter().any(|s| s.name == spec.name) {
+        Some("it is declared twice")
+    } else if spec.doc.is_empty() {
+        Some("it has no documentation; expected a sentence")
+    } else {
+        None
+    }
+}
+
+/// A port has no agent where nobody asks for one.
+fn check_port(algorithm: &str, params: &AnyParams) -> Result<(), RegisterError> {
+    let port = PortInfo { rate: Rate::from_gbps(100), buffer: Bytes::new(16_000_000), switch: 0, port: 0 };
+    if !params.needs().port_agent && params.port(&port).is_some() {
+        let problem = "it has a half for switch ports that is never used; expected Needs with port_agent".to_string();
+        return Err(RegisterError::Declaration { algorithm: algorithm.to_string(), problem });
+    }
+    Ok(())
+}
+
+/// Whether a parameter of this kind can have the value, as scenarios and the editors' schema write it.
+fn is_of(kind: &Kind, value: &Value) -> bool {
+    match (kind, value) {
+        (Kind::Bool, Value::Bool(_))
+        | (Kind::Integer | Kind::Float, Value::Int(_))
+        | (Kind::Float, Value::Float(_)) => true,
+        (Kind::Time, Value::Text(t)) => t.parse::<Delta>().is_ok(),
+        (Kind::Bytes, Value::Text(t)) => t.parse::<Bytes>().is_ok(),
+        (Kind::Rate, Value::Text(t)) => t.parse::<Rate>().is_ok(),
+        (Kind::Text, Value::Text(_)) | (Kind::TextList(_), Value::List(_)) => true,
+        (Kind::Choice(words) | Kind::TextList(words), Value::Text(t)) => words.iter().any(|w| w == t),
+        _ => false,
+    }
+}
+
+fn words(error: ParamError) -> String {
+    match error {
+        ParamError::UnknownName => "there is no such parameter".to_string(),
+        ParamError::BadValue(problem) => problem,
+        ParamError::OutOfRange(range) => format!("outside the accepted range, {range}"),
+    }
+}
+
+fn with_defaults(mut specs: Vec<ParamSpec>, params: &AnyParams) -> Vec<ParamSpec> {
+    for spec in &mut specs {
+        spec.default = params.get(&spec.name).flatten();
+    }
+    specs
+}

@@ -1,0 +1,150 @@
+//! Algorithms behind a trait object: what comes from outside of this crate.
+//!
+//! Who writes an algorithm in Rust implements [`Algorithm`], and [`Catalog::register`](crate::Catalog::register) makes the rest. Who makes
+//! algorithms at run time (from a class of another language, from a library with a C interface) implements [`DynAlgorithm`] itself: nothing
+//! in it needs to be known when the program is compiled, neither names nor parameters.
+
+use crate::api::*;
+use farloop_units::{ParamError, ParamSpec, Params, Value};
+use std::fmt;
+
+/// An algorithm with its parameters at some values.
+///
+/// A catalog keeps one with the defaults and clones it; what is set and built is a clone. Two are taken for equal when their names and all
+/// values are.
+pub trait DynAlgorithm: fmt::Debug + Send + Sync {
+    /// What it is; the same for all parameters.
+    fn about(&self) -> About;
+    /// Its parameters in the order in which they are listed. The defaults are what [`DynAlgorithm::get`] says before anything is set.
+    fn specs(&self) -> Vec<ParamSpec>;
+    /// Sets the parameter `name`; nothing changes on error. Whether a value is accepted must not depend on those of other parameters: what a preset, a
+    /// table and a host set is checked apart, and applied in the order in which they override each other.
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError>;
+    /// The current value of `name`: `None` for an unknown name, `Some(None)` for an optional parameter that is not set.
+    fn get(&self, name: &str) -> Option<Option<Value>>;
+    /// What the network must offer with these parameters.
+    fn needs(&self) -> Needs;
+    /// A sender for a flow that starts now.
+    fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender>;
+    /// The receiver of a flow; it echoes marks and telemetry unless there is more to do.
+    fn receiver(&self, _flow: &FlowInfo) -> Box<dyn Receiver> {
+        Box::new(EchoReceiver)
+    }
+    /// The agent for a switch port, where [`Needs::port_agent`] says that there is one.
+    fn port(&self, _port: &PortInfo) -> Option<Box<dyn PortAgent>> {
+        None
+    }
+    /// The same algorithm with the same values, independent of this one from now on.
+    fn boxed(&self) -> Box<dyn DynAlgorithm>;
+}
+
+impl Clone for Box<dyn DynAlgorithm> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+/// What an algorithm is: its name, where it comes from, its variants.
+#[derive(Clone, PartialEq, Debug)]
+pub struct About {
+    /// Its name in scenarios and on the command line; [`Algorithm::NAME`].
+    pub name: String,
+    /// One line: what it is.
+    pub summary: String,
+    /// Where it is specified.
+    pub source: String,
+    /// Named variants of it, which scenarios name as they name algorithms; [`Algorithm::PRESETS`].
+    pub presets: Vec<Variant>,
+    /// Its parameters on the hosts that `[transport] preset` names; [`Algorithm::HOSTS`].
+    pub hosts: Vec<Variant>,
+}
+
+impl About {
+    /// What an algorithm declares of itself.
+    pub fn of<A: Algorithm>() -> About {
+        About {
+            name: A::NAME.to_string(),
+            summary: A::SUMMARY.to_string(),
+            source: A::SOURCE.to_string(),
+            presets: A::PRESETS.iter().map(Variant::from).collect(),
+            hosts: A::HOSTS.iter().map(Variant::from).collect(),
+        }
+    }
+}
+
+/// Some parameters set differently from their defaults, under a name: a [`Preset`] whose texts are owned.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// One line: what it is.
+    pub summary: String,
+    /// Parameter names and values.
+    pub settings: Vec<(String, Value)>,
+}
+
+impl From<&Preset> for Variant {
+    fn from(preset: &Preset) -> Variant {
+        let settings = preset.settings.iter().map(|(key, text)| (key.to_string(), value(text))).collect();
+        Variant { name: preset.name.to_string(), summary: preset.summary.to_string(), settings }
+    }
+}
+
+/// Reads a preset's value: a boolean, a number, else a text.
+fn value(text: &str) -> Value {
+    if let Ok(b) = text.parse::<bool>() {
+        Value::Bool(b)
+    } else if let Ok(i) = text.parse::<i64>() {
+        Value::Int(i)
+    } else if let Ok(x) = text.parse::<f64>() {
+        Value::Float(x)
+    } else {
+        Value::Text(text.to_string())
+    }
+}
+
+/// The trait object of an [`Algorithm`].
+pub(crate) struct Typed<A: Algorithm>(A::Params);
+
+impl<A: Algorithm> Typed<A> {
+    /// With its parameters at their defaults.
+    pub fn new() -> Typed<A> {
+        Typed(A::Params::default())
+    }
+}
+
+impl<A: Algorithm> fmt::Debug for Typed<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<A: Algorithm> DynAlgorithm for Typed<A> {
+    fn about(&self) -> About {
+        About::of::<A>()
+    }
+    fn specs(&self) -> Vec<ParamSpec> {
+        A::Params::specs()
+    }
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError> {
+        self.0.set(name, value)
+    }
+    fn get(&self, name: &str) -> Option<Option<Value>> {
+        self.0.get(name)
+    }
+    fn needs(&self) -> Needs {
+        A::needs(&self.0)
+    }
+    fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender> {
+        Box::new(A::sender(&self.0, flow))
+    }
+    fn receiver(&self, flow: &FlowInfo) -> Box<dyn Receiver> {
+        Box::new(A::receiver(&self.0, flow))
+    }
+    fn port(&self, port: &PortInfo) -> Option<Box<dyn PortAgent>> {
+        A::port(&self.0, port).map(|agent| Box::new(agent) as Box<dyn PortAgent>)
+    }
+    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+        Box::new(Typed::<A>(self.0.clone()))
+    }
+}
