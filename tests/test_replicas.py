@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import completion, curves, figures, metrics, report
+from farloop import completion, curves, metrics
+from farloop.figures import draw as figures
 from farloop.figures.panels import slowdown_panels, throughput_panels
-from farloop.replicas import mean_text, replicas
+from farloop.report import page as report
 from farloop.report.charts import charts
 from farloop.report.tables import run_rows, slowdown_rows, worst_rows
+from farloop.seeds import mean_text, replicas
 
 NOISY = """
 title = "Losses differ between seeds"

@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from farloop import report
+from farloop.report import page as report
 
 
 class Loads(HTMLParser):

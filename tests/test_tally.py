@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from farloop import papers
-from farloop.papers.schedule import own_scenario
+from farloop.judging.claims import VERDICTS, read_claims
+from farloop.judging.schedule import own_scenario
 from farloop.scenario import figure_names
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,10 +79,10 @@ def test_readme_and_findings_agree_and_name_every_claim():
         {"id": r[0], "scale": r[1], "verdict": re.split(r" \(|: ", r[2])[0], "calibrated": "(calibrated" in r[2]}
         for r in rows
     ]
-    claims = {c.id: c for f in figure_names() for c in papers.read_claims(own_scenario(f).resolved)}
+    claims = {c.id: c for f in figure_names() for c in read_claims(own_scenario(f).resolved)}
     assert {c["id"] for c in found} == set(claims)
     assert all(c["verdict"] in tally.VERDICTS for c in found)
-    assert tally.VERDICTS == papers.VERDICTS
+    assert tally.VERDICTS == VERDICTS
     assert tally.inside((ROOT / "README.md").read_text()) == tally.tally(found)
     # A verdict never stands without what it owes to calibration.
     judged = [c for c in found if c["verdict"] in ("reproduced", "direction", "differs")]

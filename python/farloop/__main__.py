@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
 from types import FrameType
+
+from farloop.messages import notes, say
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What asks the command to stop: the user, another process, a terminal that closes."""
@@ -77,17 +78,6 @@ def ended(number: int, told: str) -> int:
     """Says why the command ends early, and what is left; the exit code."""
     say(f"farloop: {WORDS[signal.Signals(number).name]}; {told or 'nothing was written'}")
     return 128 + number
-
-
-def notes(error: BaseException) -> str:
-    """What was noted on an exception."""
-    return "; ".join(getattr(error, "__notes__", []))
-
-
-def say(message: str) -> None:
-    """A line on standard error, if anybody listens."""
-    with contextlib.suppress(OSError, ValueError):
-        print(message, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def discard_output() -> None:

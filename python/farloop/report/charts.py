@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,10 +14,12 @@ from plotly.subplots import make_subplots
 from farloop import completion
 from farloop.curves import CURVES, MOST_CURVES, Curve, curves, is_far_apart
 from farloop.palette import run_colours
-from farloop.replicas import replicas
-from farloop.results import Comparison
+from farloop.seeds import replicas
 from farloop.tables import Floats
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
+
+if TYPE_CHECKING:
+    from farloop.results import Comparison
 
 EXPLANATIONS = {
     "slowdown": "Median (solid) and 99th percentile (dashed) of the FCT slowdown by flow size, each point a tenth of the flows, and the "

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from html import escape
+from typing import TYPE_CHECKING
 
 from farloop import _native
-from farloop.papers import VERDICTS
+from farloop.judging.claims import VERDICTS
 from farloop.report.page import document, noted, verdict_class
 from farloop.report.pfc import alert
-from farloop.results import Verdicts
+
+if TYPE_CHECKING:
+    from farloop.results import FigureVerdicts
 
 
-def index_page(figures: list[Verdicts], scale: str) -> str:
+def index_page(figures: list[FigureVerdicts], scale: str) -> str:
     """An HTML document that loads nothing from anywhere; it links to the reports that stand beside it."""
     verdicts = Counter(claim["verdict"] for found in figures for claim in found.claims)
     counted = ", ".join(f"{verdicts[v]} {v}" for v in VERDICTS if verdicts[v])

@@ -6,18 +6,20 @@ import json
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plotly.offline import get_plotlyjs
 
 from farloop import _native
-from farloop.network import map_of
-from farloop.report import network
+from farloop.network_map import map_of
+from farloop.report import network_map
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
 from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows, worst_rows
-from farloop.results import Comparison
 from farloop.summary import MAX_FLOWS_LISTED
+
+if TYPE_CHECKING:
+    from farloop.results import Comparison
 
 _CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
 
@@ -34,7 +36,7 @@ def page(comparison: Comparison) -> str:
     ]
     # Where there are many switches, where it happened is the first question; otherwise everybody knows.
     opens = any(map_of(run.ports).is_fabric for run in comparison.runs[:1])
-    parts.insert(0 if opens else -1, ("network", "Network", network.section(comparison)))
+    parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
     content = [header, alert(comparison.deadlocks), noted(comparison.notes), *(content for _, _, content in parts)]
