@@ -114,7 +114,7 @@ def test_curves_are_means_with_bands(noisy):
     assert len(figure.axes[0].collections) == 2
     assert "n = 3 seeds" in figure.axes[0].get_title()
     (chart,) = [c for c in charts(noisy) if c.anchor == "throughput"]
-    assert sum(trace.fill == "toself" for trace in chart.figure.data) == 2
+    assert sum(trace.get("fill") == "toself" for trace in chart.panels.data) == 2
     assert note in chart.explanation
 
 

@@ -161,6 +161,14 @@ def _print_file(text: str) -> None:
         buffer.flush()
 
 
+def _ready_to_draw(report: bool) -> None:
+    """Before anything loads matplotlib."""
+    if report:
+        from farloop.figures.loading import load_without_help
+
+        load_without_help()
+
+
 def _tell(found: Iterable[str]) -> None:
     for note in found:
         say(f"farloop: note: {note}")
@@ -206,6 +214,7 @@ def run_(
                     reporter=progress,
                     store=aside.store,
                 )
+        _ready_to_draw(not no_report)
         found = (
             saving.fill_run(one, aside.path, report=not no_report)
             if seeds is None
@@ -256,6 +265,7 @@ def compare(
                 progress=progress,
                 store=aside.store,
             )
+        _ready_to_draw(not no_report)
         found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
     _tell(found)
     if not quiet:
@@ -291,6 +301,7 @@ def reproduce(
 
     chosen = reproduction.select(figures or [])
     target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
+    _ready_to_draw(not no_report)
     with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
         done = reproduction.reproduce(
             chosen,
@@ -405,6 +416,7 @@ def report(
     """Judge an output's claims anew from its tables, and write its report and pictures anew; nothing is simulated."""
     from farloop import reproduce as reproduction
 
+    _ready_to_draw(True)
     reproduction.rewrite(directory)
     if not quiet:
         from farloop import show

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 import pyarrow as pa
 
@@ -174,13 +173,12 @@ class NetworkMap:
 def map_of(ports: pa.Table) -> NetworkMap:
     """The map of the network that a table of ports describes."""
     graph = _graph(ports)
-    kinds: dict[str, str] = nx.get_node_attributes(graph, "kind")
     homes = _homes(graph)
-    switches = [n for n in graph if kinds[n] != "host"]
+    switches = [n for n, kind in graph.kinds.items() if kind != "host"]
     below: dict[str, list[str]] = defaultdict(list)
     loose = []
-    for name in (n for n in graph if kinds[n] == "host"):
-        switch = next((p for p in graph[name] if kinds[p] != "host"), None)
+    for name in (n for n, kind in graph.kinds.items() if kind == "host"):
+        switch = next((p for p in graph.near[name] if graph.kinds[p] != "host"), None)
         below[switch].append(name) if switch else loose.append(name)
     grouped = sum(map(len, below.values())) > MOST_HOSTS
     groups = {s: [hosts] if grouped else [[h] for h in hosts] for s, hosts in below.items()}
@@ -193,40 +191,63 @@ def map_of(ports: pa.Table) -> NetworkMap:
     return _assemble(graph, ports, switches, [*(g for gs in groups.values() for g in gs), *([n] for n in loose)], spots, homes)  # fmt: skip
 
 
-def _graph(ports: pa.Table) -> nx.Graph:
-    graph = nx.Graph()
-    columns = [ports[c].to_pylist() for c in ("node", "kind", "datacenter")]
-    for name, kind, datacenter in zip(*columns, strict=True):
-        known = datacenter is not None and datacenter >= 0
-        graph.add_node(name, kind=kind, datacenter=datacenter if known else None)
-    graph.add_edges_from(zip(columns[0], ports["peer"].to_pylist(), strict=True))
+@dataclass(frozen=True)
+class _Graph:
+    """Nodes and links, in the order of the table: kind, datacenter and neighbours of each node."""
+
+    kinds: dict[str, str]
+    datacenters: dict[str, int | None]
+    near: dict[str, dict[str, None]]
+
+    def between(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """The links between these nodes, each once."""
+        seen: dict[str, None] = {}
+        inside = set(names)
+        found = []
+        for a in names:
+            seen[a] = None
+            found += [(a, b) for b in self.near[a] if b in inside and b not in seen]
+        return found
+
+
+def _graph(ports: pa.Table) -> _Graph:
+    names, peers, kinds, datacenters = (ports[c].to_pylist() for c in ("node", "peer", "kind", "datacenter"))
+    graph = _Graph(
+        dict(zip(names, kinds, strict=True)),
+        {n: d if d is not None and d >= 0 else None for n, d in zip(names, datacenters, strict=True)},
+        {name: {} for name in names},
+    )
+    for name, peer in zip(names, peers, strict=True):
+        graph.near[name][peer] = graph.near[peer][name] = None
     return graph
 
 
-def _homes(graph: nx.Graph) -> dict[str, int | None]:
+def _homes(graph: _Graph) -> dict[str, int | None]:
     """The datacenter beside which each node is drawn: a border router's is that of its neighbours inside."""
-    given: dict[str, int | None] = nx.get_node_attributes(graph, "datacenter")
     found = {}
-    for name, own in given.items():
-        near = {given[p] for p in graph[name]} - {None}
+    for name, own in graph.datacenters.items():
+        near = {graph.datacenters[p] for p in graph.near[name]} - {None}
         found[name] = own if own is not None or len(near) != 1 else near.pop()
     return found
 
 
-def _tiers(graph: nx.Graph, switches: list[str], below: dict[str, list[str]]) -> dict[str, int]:
+def _tiers(graph: _Graph, switches: list[str], below: dict[str, list[str]]) -> dict[str, int]:
     """Links between a switch and the nearest host; routers above all switches."""
-    inside = graph.subgraph(switches)
-    tiers = dict.fromkeys(switches, 1)
-    starts = {s for s in switches if below.get(s)}
-    if starts:
-        tiers |= {n: d + 1 for n, d in nx.multi_source_dijkstra_path_length(inside, starts).items()}
-    top = max((tiers[s] for s in switches if graph.nodes[s]["kind"] == "switch"), default=0)
-    return {s: top + 1 if graph.nodes[s]["kind"] == "router" else tier for s, tier in tiers.items()}
+    tiers: dict[str, int] = {}
+    reached = [s for s in switches if below.get(s)]
+    tier = 1
+    while reached:
+        tiers |= dict.fromkeys(reached, tier)
+        beyond = dict.fromkeys(p for s in reached for p in graph.near[s] if graph.kinds[p] != "host" and p not in tiers)
+        reached, tier = list(beyond), tier + 1
+    tiers = {s: tiers.get(s, 1) for s in switches}
+    top = max((tiers[s] for s in switches if graph.kinds[s] == "switch"), default=0)
+    return {s: top + 1 if graph.kinds[s] == "router" else tier for s, tier in tiers.items()}
 
 
-def _has_no_tiers(graph: nx.Graph, switches: list[str], homes: dict[str, int | None], tiers: dict[str, int]) -> bool:
+def _has_no_tiers(graph: _Graph, switches: list[str], homes: dict[str, int | None], tiers: dict[str, int]) -> bool:
     """Whether most links between switches join equals: more than a few such would cover each other in a row."""
-    links = list(graph.subgraph(switches).edges)
+    links = graph.between(switches)
     level = sum(tiers[a] == tiers[b] for a, b in links)
     blocks = len({homes[s] for s in switches})
     crowded = len(switches) > FABRIC_SWITCHES or blocks > MOST_SIDE_BY_SIDE
@@ -238,7 +259,7 @@ Spots = dict[str, tuple[float, float]]
 
 
 def _tiered(
-    graph: nx.Graph,
+    graph: _Graph,
     switches: list[str],
     groups: dict[str, list[list[str]]],
     homes: dict[str, int | None],
@@ -278,14 +299,19 @@ def _tiered(
 
 
 def _spread(
-    graph: nx.Graph,
+    graph: _Graph,
     switches: list[str],
     groups: dict[str, list[list[str]]],
     _homes: dict[str, int | None],
     _tiers: dict[str, int],
 ) -> Spots:
     """By forces along the links; always the same for the same network."""
-    drawn = nx.Graph(graph.subgraph(switches))
+    # Few networks are laid out so, and loading networkx takes longer than drawing most others.
+    import networkx as nx
+
+    drawn = nx.Graph()
+    drawn.add_nodes_from(switches)
+    drawn.add_edges_from(graph.between(switches))
     start = nx.circular_layout(drawn)
     places = nx.spring_layout(drawn, pos=start, seed=1, iterations=200, k=1.6 / math.sqrt(max(1, len(switches))))
     points = np.array([places[s] for s in switches])
@@ -306,7 +332,7 @@ def _spread(
 
 
 def _assemble(
-    graph: nx.Graph,
+    graph: _Graph,
     ports: pa.Table,
     switches: list[str],
     groups: list[list[str]],
@@ -319,7 +345,7 @@ def _assemble(
     places = [
         MapNode(
             name=names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}",
-            kind=graph.nodes[names[0]]["kind"],
+            kind=graph.kinds[names[0]],
             datacenter=homes[names[0]],
             x=spots[names[0]][0] - xs[0],
             y=spots[names[0]][1] - ys[0],

@@ -8,11 +8,9 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from plotly.offline import get_plotlyjs
-
 from farloop import _native
 from farloop.network_map import map_of
-from farloop.report import network_map
+from farloop.report import network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
 from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows, worst_rows
@@ -20,8 +18,6 @@ from farloop.summary import MAX_FLOWS_LISTED
 
 if TYPE_CHECKING:
     from farloop.results import Comparison
-
-_CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
 
 
 def page(comparison: Comparison) -> str:
@@ -40,7 +36,7 @@ def page(comparison: Comparison) -> str:
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
     content = [header, alert(comparison.deadlocks), noted(comparison.notes), *(content for _, _, content in parts)]
-    return document(title, "\n".join(content), script=get_plotlyjs())
+    return document(title, "\n".join(content), script=plots.script())
 
 
 def document(title: str, content: str, *, script: str = "") -> str:
@@ -82,9 +78,7 @@ def _subtitle(comparison: Comparison) -> str:
 
 
 def _chart(chart: Chart) -> str:
-    drawn = chart.figure.to_html(
-        full_html=False, include_plotlyjs=False, config=_CONFIG, div_id=f"chart-{chart.anchor}"
-    )
+    drawn = chart.panels.html(f"chart-{chart.anchor}")
     return (
         f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
         f'<div class="card scroll"><div class="{"wide" if chart.columns > 1 else ""}">{drawn}</div></div>'
