@@ -238,10 +238,15 @@ def test_charts_are_what_plotly_draws(comparison, result):
         for chart in charts(found):
             panels = go.Figure({"data": chart.panels.data, "layout": chart.panels.layout})
             assert len(panels.layout.annotations) == len(found)
-            drawn = re.search(r"Plotly\.newPlot\((.*)\)</script>$", chart.panels.html("here"))
-            anchor, data, layout, config = json.loads(f"[{drawn[1]}]")
-            assert (anchor, len(data), config["responsive"]) == ("here", len(panels.data), True)
-            assert layout == chart.panels.layout
+            go.Figure({"layout": chart.panels.narrow()})
+            drawn = chart.panels.html("here")
+            data, config = (
+                json.loads(re.search(pattern, drawn)[1])
+                for pattern in (r" data = (\[.*?\]);draw", r" : \{.*?\}, (\{[^{}]*\})\), data")
+            )
+            layouts = [json.loads(text) for text in re.findall(r"[?:] (\{.*?\})(?= :|, \{\"displaylogo)", drawn)]
+            assert layouts == [chart.panels.narrow(), chart.panels.layout]
+            assert (len(data), config["responsive"]) == (len(panels.data), True)
             y = np.frombuffer(base64.b64decode(data[0]["y"]["bdata"]), data[0]["y"]["dtype"])
             assert np.array_equal(y, chart.panels.data[0]["y"], equal_nan=True)
     throughput = charts(many)[0].panels.layout
@@ -251,3 +256,10 @@ def test_charts_are_what_plotly_draws(comparison, result):
     below, above = throughput["yaxis5"]["domain"], throughput["yaxis3"]["domain"]
     assert below[0] == 0 and below[1] < above[0] < above[1] < throughput["yaxis"]["domain"][0]
     assert throughput["yaxis"]["domain"][1] == pytest.approx(1)
+    # On a phone one below the other, all with their names.
+    narrow = next(c for c in charts(many) if c.anchor == "throughput").panels.narrow()
+    domains = [narrow[f"yaxis{i if i > 1 else ''}"]["domain"] for i in range(1, 6)]
+    assert all(lower[1] < upper[0] for upper, lower in itertools.pairwise(domains))
+    assert all(narrow[f"xaxis{i if i > 1 else ''}"]["domain"] == [0, 1] for i in range(1, 6))
+    assert all(narrow[f"yaxis{i if i > 1 else ''}"]["title"]["text"] for i in range(1, 6))
+    assert narrow["height"] > throughput["height"]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.cm import ScalarMappable
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from farloop.figures.text import plain
 from farloop.network_map import MAP_METRICS, MapLink, MapMetric, NetworkMap, map_of
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 8
 """Rows; the report has all runs."""
+
+TITLE, LINE, CAPTION, SCALE = 0.4, 0.17, 0.3, 0.55
+"""Inches above the maps for the title, for each further line of it, above a map for its caption, right of it for the scale."""
+
+SHADES = 64
+"""Of the scale."""
 
 CURVE_POINTS = 16
 INK = "#1c2126"
@@ -41,33 +47,60 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     rows, columns = (len(metrics), 1) if len(shown) == 1 else (len(shown), len(metrics))
     wide = max(drawn.width for drawn in maps)
     size = (min(11.0, max(5.5, 0.3 * wide)), 3.1) if columns == 1 else (min(5.5, max(3.8, 0.16 * wide)), 2.3)
-    figure = Figure(figsize=(size[0] * columns, size[1] * rows + 0.5), layout="constrained")
     left_out = f" (the first {MOST_RUNS} of {len(runs)} runs)" if len(runs) > MOST_RUNS else ""
-    figure.suptitle(plain(title, 16 * size[0] * columns) + left_out, fontsize=10)
-    axes = figure.subplots(rows, columns, squeeze=False)
+    heading = plain(title, 16 * size[0] * columns) + left_out
+    above = TITLE + LINE * heading.count("\n")
+    # Nothing here has a size that must be found out by drawing it: a layout engine would draw twice.
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows + above))
+    width, height = figure.get_size_inches()
+    figure.suptitle(heading, fontsize=10, y=1 - 0.08 / height)
     for j, metric in enumerate(metrics):
         most = 1.0 if metric.key == "load" else max(float(t[metric.key].max(initial=0.0)) for t in totals)
         scale = Normalize(0.0, most if most > 0 else 1.0)
         colours = LinearSegmentedColormap.from_list("heat", HEAT)
-        of_metric = [axes[j][0]] if len(shown) == 1 else [axes[i][j] for i in range(rows)]
-        for axis, drawn, run, values in zip(of_metric, maps, shown, totals, strict=True):
-            _draw(axis, drawn, values[metric.key], scale, colours, names=columns == 1)
+        cells = [(j, 0)] if len(shown) == 1 else [(i, j) for i in range(rows)]
+        inches = (size[0] - SCALE, size[1] - CAPTION)
+        for (i, k), drawn, run, values in zip(cells, maps, shown, totals, strict=True):
+            left, bottom = k * size[0], (rows - 1 - i) * size[1]
+            axis = figure.add_axes((left / width, bottom / height, inches[0] / width, inches[1] / height))
+            _draw(axis, drawn, values[metric.key], scale, colours, inches, names=columns == 1)
             axis.set_title(f"{plain(run.label)}: {metric.title}", fontsize=8)
-        bar = figure.colorbar(ScalarMappable(scale, colours), ax=of_metric, fraction=0.025, pad=0.01)
-        ticks = np.linspace(0, scale.vmax or 1.0, 3)
-        bar.set_ticks(list(ticks), labels=[_value(t, metric) for t in ticks], fontsize=6)
+        (first, k), (last, _) = cells[0], cells[-1]
+        foot, top = (rows - 1 - last + 0.1) * size[1], (rows - first - 0.1) * size[1] - CAPTION
+        _scale(figure, ((k + 1) * size[0] - SCALE + 0.05, foot, top - foot), scale, colours, metric)
     return figure
 
 
-def _draw(
-    axis: Axes, drawn: NetworkMap, values: Floats, scale: Normalize, colours: LinearSegmentedColormap, *, names: bool
+def _scale(
+    figure: Figure,
+    place: tuple[float, float, float],
+    scale: Normalize,
+    colours: LinearSegmentedColormap,
+    metric: MapMetric,
 ) -> None:
-    figure = axis.get_figure(root=True)
-    grid = axis.get_subplotspec()
-    rows, columns = grid.get_gridspec().get_geometry() if grid else (1, 1)
-    width, height = figure.get_size_inches() if figure else (6.0, 3.0)
+    """What the colours mean: a bar at so many inches from the left and from below, and so high."""
+    width, height = figure.get_size_inches()
+    left, bottom, high = place[0] / width, place[1] / height, place[2] / height
+    step = high / SHADES
+    bars = [Rectangle((left, bottom + i * step), 0.09 / width, 1.02 * step) for i in range(SHADES)]
+    shades = [colours((i + 0.5) / SHADES) for i in range(SHADES)]
+    figure.add_artist(PatchCollection(bars, facecolors=shades, transform=figure.transFigure))
+    for part in (0.0, 0.5, 1.0):
+        told = _value(part * (scale.vmax or 1.0), metric)
+        figure.text(left + 0.13 / width, bottom + part * high, told, fontsize=6, va="center")
+
+
+def _draw(
+    axis: Axes,
+    drawn: NetworkMap,
+    values: Floats,
+    scale: Normalize,
+    colours: LinearSegmentedColormap,
+    inches: tuple[float, float],
+    *,
+    names: bool,
+) -> None:
     crowded = len(drawn.edges) > 750
-    inches = (width / columns, height / rows)
     lines = [lane for edge in drawn.edges for lane in _lanes(drawn, edge, inches, 1.0 if crowded else 2.6)]
     shares = np.asarray(scale(values), dtype=np.float64)
     order = np.argsort(shares, kind="stable")

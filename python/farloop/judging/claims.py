@@ -124,9 +124,7 @@ class Finding:
 
     def row(self, claim: Claim, scale: str) -> dict[str, Any]:
         """The claim's entry in claims.json."""
-        failed = [f"does not hold: {s.text} ({s.evidence})" for s in self.statements if s.holds is False]
-        open_ = [f"not decided: {s.text} ({s.evidence})" for s in self.statements if s.holds is None]
-        said = failed + open_ if not self.unjudged else []
+        said = [] if self.unjudged else _objections([s.row() for s in self.statements])
         row: dict[str, Any] = finite(
             {
                 "id": self.id,
@@ -144,6 +142,19 @@ class Finding:
             }
         )
         return row
+
+
+def _objections(statements: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What does not hold, then what is not decided, with the evidence."""
+    words = {False: "does not hold", None: "not decided"}
+    return [
+        f"{words[holds]}: {s['text']} ({s['evidence']})" for holds in words for s in statements if s["holds"] is holds
+    ]
+
+
+def remark(row: Mapping[str, Any]) -> str:
+    """The note of an entry of claims.json without what its statements say already."""
+    return str(row["note"]).removeprefix("; ".join(_objections(row["statements"]))).removeprefix("; ")
 
 
 class Judging:

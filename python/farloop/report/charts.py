@@ -38,20 +38,21 @@ UNITS: dict[str, Sequence[Unit]] = {
     "share": (Unit("fraction of time", 1.0),),
 }
 
-PANEL_HEIGHT = 190
-SLOWDOWN_HEIGHT = 300
+PANEL_HEIGHT, BETWEEN = 168, 58
+SLOWDOWN_HEIGHT, SLOWDOWN_BETWEEN = 255, 92
+"""Pixels of a panel, and between two rows of them."""
+
 COLUMNS = 2
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart: what it is called, what it shows, and its panels, so many side by side."""
+    """One chart: what it is called, what it shows, and its panels."""
 
     anchor: str
     title: str
     explanation: str
     panels: Panels
-    columns: int = 1
 
 
 def charts(comparison: Comparison) -> list[Chart]:
@@ -77,13 +78,11 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     if not found:
         return None
     columns = min(COLUMNS, len(found))
-    rows = -(-len(found) // columns)
-    height = PANEL_HEIGHT * rows + 40 * (rows - 1) + 116
     panels = Panels(
         [escape(of.told) for of, _ in found],
         columns=columns,
-        height=height,
-        between_rows=min(0.5, 75 / height) if rows > 1 else 0.0,
+        panel_height=PANEL_HEIGHT,
+        between_rows=BETWEEN,
         between_columns=0.06 if columns > 1 else 0.0,
     )
     across = unit_for((x.times[-1] for lines in drawn for x in lines if x.times.size), TIMES)
@@ -115,7 +114,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         explanation += f" Drawn: {note}."
     if logarithmic:
         explanation += " The axis is logarithmic: the curves differ by orders of magnitude."
-    return Chart(curve.metric, title, explanation, panels, columns)
+    return Chart(curve.metric, title, explanation, panels)
 
 
 def _band(times: Floats, band: tuple[Floats, Floats], factor: float, colour: str, name: str) -> dict[str, Any]:
@@ -148,8 +147,8 @@ def _slowdown(comparison: Comparison) -> Chart:
     panels = Panels(
         titles,
         columns=COLUMNS,
-        height=SLOWDOWN_HEIGHT * len(kinds) + 116,
-        between_rows=0.18 if len(kinds) > 1 else 0.0,
+        panel_height=SLOWDOWN_HEIGHT,
+        between_rows=SLOWDOWN_BETWEEN,
         between_columns=0.08,
         per_column=True,
     )
@@ -188,4 +187,4 @@ def _slowdown(comparison: Comparison) -> Chart:
         panels.update_x({"type": "log", "title": {"text": "FCT slowdown"}}, distribution)
         panels.update_y({"range": [0, 1.02], "title": {"text": "share of flows"}}, distribution)
     told = f" {completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in found) else ""
-    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + told, panels, COLUMNS)
+    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + told, panels)

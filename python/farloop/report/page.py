@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from farloop import _native
+from farloop.judging.claims import remark
 from farloop.network_map import map_of
 from farloop.report import network_map, plots
 from farloop.report.charts import Chart, charts
@@ -81,7 +82,7 @@ def _chart(chart: Chart) -> str:
     drawn = chart.panels.html(f"chart-{chart.anchor}")
     return (
         f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
-        f'<div class="card scroll"><div class="{"wide" if chart.columns > 1 else ""}">{drawn}</div></div>'
+        f'<div class="card">{drawn}</div>'
     )
 
 
@@ -145,8 +146,9 @@ def claim_cards(comparison: Comparison) -> str:
             for s in claim["statements"]
         )
         style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
-        note = f'<p class="soft">{escape(claim["note"])}</p>' if claim["note"] else ""
-        numbers = table(*claim_rows(claim)) if claim["measured"] else ""
+        told = remark(claim)
+        note = f'<p class="soft">{escape(told)}</p>' if told else ""
+        numbers = table(*claim_rows(claim), style="numbers") if claim["measured"] else ""
         parts.append(
             f'<div class="card"><h3>{escape(claim["id"])}: <span class="verdict {style}">{verdict}</span></h3>'
             f'<p>{escape(claim["what"])}</p><ul class="statements">{statements}</ul>{numbers}{note}</div>'
@@ -164,13 +166,14 @@ def _parameters(comparison: Comparison) -> str:
     return "".join(parts)
 
 
-def table(header: list[str], rows: list[list[Cell]]) -> str:
+def table(header: list[str], rows: list[list[Cell]], style: str = "") -> str:
     """An HTML table; nothing for no rows."""
     if not rows:
         return ""
+    named = f' class="{style}"' if style else ""
     head = "".join(f"<th>{escape(h)}</th>" for h in header)
     body = "".join("<tr>" + "".join(f"<td>{_cell(c)}</td>" for c in row) + "</tr>" for row in rows)
-    return f'<div class="card scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="card scroll"><table{named}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(cell: Any) -> str:

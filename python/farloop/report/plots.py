@@ -21,12 +21,19 @@ GRID = "rgba(128,138,148,0.22)"
 CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
 
 
+NARROW = "(max-width: 700px)"
+"""Where panels stand below each other instead of side by side: phones."""
+
+MARGIN = {"l": 55, "r": 15, "t": 66, "b": 75}
+"""In pixels. Above the headings of the panels there must be room for the tool bar, below them for the legend."""
+
+
 class Panels:
     """A grid of panels, numbered row by row from 0.
 
     Attributes:
         data: The traces.
-        layout: Axes, headings, legend.
+        layout: Axes, headings, legend; for wide pages.
     """
 
     def __init__(
@@ -34,7 +41,7 @@ class Panels:
         titles: Sequence[str],
         *,
         columns: int,
-        height: float,
+        panel_height: float,
         between_rows: float,
         between_columns: float,
         per_column: bool = False,
@@ -43,19 +50,18 @@ class Panels:
 
         Args:
             titles: The heading of each panel.
-            columns: How many stand side by side.
-            height: Of all together, in pixels.
-            between_rows: Part of the height that is left between two rows.
+            columns: How many stand side by side on a wide page.
+            panel_height: Height of a panel in pixels.
+            between_rows: Pixels between two rows.
             between_columns: Part of the width that is left between two columns.
             per_column: Only the panels of a column have one scale; otherwise all.
         """
-        rows = -(-len(titles) // columns)
-        self._columns, self._count = columns, len(titles)
+        self._titles, self._columns = list(titles), columns
+        self._panel_height, self._between = panel_height, (between_columns, between_rows)
+        self._labels: tuple[str, str] | None = None
         self.data: list[dict[str, Any]] = []
         self.layout: dict[str, Any] = {
-            "height": height,
-            # Above the headings of the panels there must be room for the tool bar.
-            "margin": {"l": 55, "r": 15, "t": 66, "b": 75},
+            "margin": MARGIN,
             # Readable on light and on dark paper.
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
@@ -65,33 +71,21 @@ class Panels:
             },
             "hoverlabel": {"bgcolor": "#22272c", "font": {"color": "#f2f4f5"}, "align": "left"},
             "hovermode": "closest",
-            "annotations": [],
         }  # fmt: skip
-        wide = (1 - between_columns * (columns - 1)) / columns
-        high = (1 - between_rows * (rows - 1)) / rows
-        for i, title in enumerate(titles):
-            row, column = divmod(i, columns)
-            left, bottom = column * (wide + between_columns), (rows - 1 - row) * (high + between_rows)
-            first = column if per_column else 0
-            x, y = self.axes(i)
-            for axis, other, domain in (
-                (x, y, [left, min(1.0, left + wide)]),
-                (y, x, [bottom, min(1.0, bottom + high)]),
-            ):
-                self.layout[axis[0] + "axis" + axis[1:]] = {
+        for i in range(len(titles)):
+            first = i % columns if per_column else 0
+            for axis, other in (self.axes(i), self.axes(i)[::-1]):
+                self.layout[f"{axis[0]}axis{axis[1:]}"] = {
                     "anchor": other,
-                    "domain": domain,
                     "gridcolor": GRID,
                     "zerolinecolor": GRID,
                     "zerolinewidth": 2,
                     "automargin": True,
-                    "showticklabels": axis[0] == "x" or per_column or column == 0,
                     "title": {"standoff": 15},
                     **({"matches": f"{axis[0]}{first + 1 if first else ''}"} if i != first else {}),
                 }
-            heading = {"text": title, "x": left + wide / 2, "y": bottom + high, "font": {"size": 16}}
-            about = {"xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom", "showarrow": False}
-            self.layout["annotations"].append(heading | about)
+        self._own_scales = per_column
+        self._arrange(self.layout, columns)
 
     @staticmethod
     def axes(panel: int) -> tuple[str, str]:
@@ -114,23 +108,52 @@ class Panels:
 
     def label(self, x: str, y: str) -> None:
         """What stands below the last panel of each column, and left of the first column."""
-        for i in range(self._count):
-            if i + self._columns >= self._count:
-                self.update_x({"title": {"text": x}}, i)
-            if i % self._columns == 0:
-                self.update_y({"title": {"text": y}}, i)
+        self._labels = (x, y)
+        self._arrange(self.layout, self._columns)
+
+    def narrow(self) -> dict[str, Any]:
+        """The layout for phones: every panel below the one before it."""
+        layout = {key: dict(value) if "axis" in key else value for key, value in self.layout.items()}
+        self._arrange(layout, 1)
+        return layout
 
     def html(self, anchor: str) -> str:
         """The chart as a part of a page that has plotly.js."""
         # Inside a script element nothing may look like its end.
-        content = ", ".join(_json(part) for part in (self.data, self.layout, CONFIG))
+        data, wide, narrow, config, name = map(_json, (self.data, self.layout, self.narrow(), CONFIG, anchor))
+        # Turning a phone is enough to make a page wide.
         return (
-            f'<div id="{escape(anchor)}" class="plotly-graph-div" style="height:{self.layout["height"]:g}px; width:100%;"></div>'
-            f"<script>Plotly.newPlot({_json(anchor)}, {content})</script>"
+            f'<div id="{escape(anchor)}" class="plotly-graph-div"></div><script>{{const phone = matchMedia({_json(NARROW)}), '
+            f"draw = () => Plotly.react({name}, data, phone.matches ? {narrow} : {wide}, {config}), data = {data};"
+            f'draw(); phone.addEventListener("change", draw)}}</script>'
         )
 
+    def _arrange(self, layout: dict[str, Any], columns: int) -> None:
+        """Gives the panels their places, so many side by side."""
+        count = len(self._titles)
+        rows = -(-count // columns)
+        inside = rows * self._panel_height + (rows - 1) * self._between[1]
+        layout["height"] = inside + MARGIN["t"] + MARGIN["b"]
+        wide = (1 - self._between[0] * (columns - 1)) / columns
+        high = self._panel_height / inside
+        layout["annotations"] = []
+        for i, title in enumerate(self._titles):
+            row, column = divmod(i, columns)
+            left = column * (wide + self._between[0])
+            top = 1 - row * (self._panel_height + self._between[1]) / inside
+            x, y = (f"{axis[0]}axis{axis[1:]}" for axis in self.axes(i))
+            layout[x] |= {"domain": [left, min(1.0, left + wide)], "showticklabels": True}
+            layout[y] |= {"domain": [max(0.0, top - high), top], "showticklabels": column == 0 or self._own_scales}
+            if self._labels:
+                below, beside = i + columns >= count, column == 0
+                layout[x] |= {"title": {"standoff": 15, "text": self._labels[0] if below else ""}}
+                layout[y] |= {"title": {"standoff": 15, "text": self._labels[1] if beside else ""}}
+            heading = {"text": title, "x": left + wide / 2, "y": top, "font": {"size": 16}}
+            about = {"xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom", "showarrow": False}
+            layout["annotations"].append(heading | about)
+
     def _update(self, kind: str, settings: dict[str, Any], panel: int | None) -> None:
-        for i in range(self._count) if panel is None else [panel]:
+        for i in range(len(self._titles)) if panel is None else [panel]:
             axis = self.layout[f"{kind}axis{i + 1 if i else ''}"]
             for key, value in settings.items():
                 axis[key] = {**axis[key], **value} if isinstance(value, dict) and key in axis else value
