@@ -49,6 +49,7 @@ def test_every_algorithm_with_a_page_has_it_in_the_package():
     # In a checkout by a link, in a wheel as files.
     included = (REPOSITORY / "pyproject.toml").read_text("utf-8")
     assert "python/farloop/spec/*.md" in included
+    assert "python/farloop/papers/*/*.toml" in included
     shown = CliRunner().invoke(app, ["explain", "gear-literal", "--page"])
     assert shown.stdout == (REPOSITORY / "spec" / "gear.md").read_text("utf-8")
     missing = CliRunner().invoke(app, ["explain", "fixed", "--page"])

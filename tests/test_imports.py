@@ -1,8 +1,12 @@
 """The package's modules depend on each other in one direction only, and what has a name has it alone."""
 
 import ast
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+
+import pytest
 
 import farloop
 
@@ -144,3 +148,36 @@ def test_a_class_has_its_name_alone():
     last = Counter(name.rpartition(".")[2] for name in modules(PACKAGE) if ".papers." not in name)
     # A view is called as what it shows.
     assert {name for name, count in last.items() if count > 1} == {"network_map", "pfc", "tables"}
+
+
+@pytest.mark.parametrize(
+    ("options", "absent"),
+    [
+        # What takes longer to load than a short run to simulate.
+        (["--no-report", "--quiet"], {"matplotlib", "networkx", "plotly", "rich", "pydantic", "PIL"}),
+        (["--no-report"], {"matplotlib", "networkx", "plotly", "pydantic", "PIL"}),
+        (["--quiet"], {"networkx", "plotly", "rich", "pydantic", "matplotlib.pyplot"}),
+    ],
+)
+def test_a_short_run_loads_what_it_uses(options, absent, command, small):
+    code = (
+        "import atexit, sys\nfrom farloop.__main__ import main\n"
+        "atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr))\n"
+        f"sys.argv = ['farloop', 'run', 'small.toml', '--set', 'run.duration=1ms', *{options}]\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=command.directory, capture_output=True, text=True, check=True
+    )
+    loaded = set(ast.literal_eval(done.stderr.splitlines()[-1]))
+    assert {"numpy", "pyarrow", "farloop.saving"} <= loaded
+    assert not absent & loaded
+
+
+def test_matplotlib_keeps_its_help_for_libraries():
+    code = (
+        "from farloop.figures.loading import load_without_help\nfrom matplotlib import artist\n"
+        "load_without_help()\nfrom matplotlib.lines import Line2D\nassert 'color' in artist.kwdoc(Line2D)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    fresh = "from farloop.figures.loading import load_without_help\nload_without_help()\n" + code
+    subprocess.run([sys.executable, "-c", fresh], check=True)
