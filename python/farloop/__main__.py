@@ -42,6 +42,8 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")
     # Most of what a short command makes is loaded modules, which no collection frees.
     gc.set_threshold(50_000, 20, 50)
+    # Nothing here needs linear algebra; numpy would start a thread per processor for it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from farloop import cli
 
     for number in handled:
