@@ -4,6 +4,7 @@
 #   make test    build, run every test of the Rust crates and of the Python package
 #   make lint    formatting, clippy, ruff, mypy
 #   make bench   speed of the simulator, in packet-hops per second
+#   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
 #   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), in both profiles
 #   make deny    licences, sources and known flaws of the Rust dependencies (needs cargo-deny)
@@ -21,7 +22,7 @@ FARLOOP := $(VENV)/bin/farloop
 DEMO_ALGORITHMS := gear,hpcc,dctcp,gemini,timely,dcqcn,annulus
 NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help demo test lint bench mutants fuzz deny build clean prerequisites
+.PHONY: help demo test lint bench guard guard-accept mutants fuzz deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -42,6 +43,14 @@ lint: build $(VENV)/.dev
 
 bench: build
 	@$(FARLOOP) bench
+
+# scripts/guard.py says what is counted, and why it may skip.
+guard:
+	@$(PYTHON) scripts/guard.py
+
+# The message of the commit that stores new baselines says what the cost is paid for.
+guard-accept:
+	@$(PYTHON) scripts/guard.py --accept
 
 # Not part of CI: docs/mutation-testing.md. The algorithms, TCP, and where the network decides about packets.
 MUTANTS_VERSION := 27.1.0

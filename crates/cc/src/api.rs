@@ -78,6 +78,47 @@ pub struct Ack<'a> {
     pub delivery: Option<Delivery>,
     /// In-band telemetry stamped on the data packet, in path order.
     pub int: &'a [IntRecord],
+    /// The header fields of the algorithm's own ([`Needs::fields`]) as the ACK brings them.
+    pub fields: &'a [Field],
+}
+
+/// A header field that an algorithm owns: 16 bytes that mean what it says. What it takes on the wire is counted by [`Needs::header_bytes`].
+pub type Field = u128;
+
+/// Most header fields of one algorithm.
+pub const MAX_FIELDS: usize = 2;
+
+/// Header fields of one packet, at most [`MAX_FIELDS`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Fields {
+    count: u8,
+    fields: [Field; MAX_FIELDS],
+}
+
+impl Fields {
+    /// No field.
+    pub const NONE: Fields = Fields { count: 0, fields: [0; MAX_FIELDS] };
+
+    /// These fields.
+    ///
+    /// # Panics
+    /// They are more than [`MAX_FIELDS`].
+    pub fn of(fields: &[Field]) -> Fields {
+        assert!(fields.len() <= MAX_FIELDS, "{} header fields; at most {MAX_FIELDS}", fields.len());
+        let mut all = Fields { count: fields.len() as u8, ..Fields::NONE };
+        all.fields[..fields.len()].copy_from_slice(fields);
+        all
+    }
+
+    /// In order.
+    pub fn as_slice(&self) -> &[Field] {
+        &self.fields[..usize::from(self.count)]
+    }
+
+    /// The same, to be changed in place.
+    pub fn as_mut_slice(&mut self) -> &mut [Field] {
+        &mut self.fields[..usize::from(self.count)]
+    }
 }
 
 /// A delivery-rate sample: payload delivered between two ACKs, over the time that it took
@@ -226,6 +267,11 @@ pub trait Sender: Send {
     fn on_established(&mut self, _rtt: Delta) {}
     /// The flow starts.
     fn on_start(&mut self, _ctx: &mut Ctx<'_>) {}
+    /// The header fields of a data packet that is about to leave; asked only where [`Needs::fields`] says that there are any, and exactly so
+    /// many. They reach the port agents on the way, which may change them, and the receiver.
+    fn fields(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) -> Fields {
+        Fields::NONE
+    }
     /// A data packet was handed to the wire.
     fn on_send(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) {}
     /// An acknowledgement arrived.
@@ -253,6 +299,8 @@ pub struct Data<'a> {
     pub ecn_marked: bool,
     /// In-band telemetry stamped on it, in path order.
     pub int: &'a [IntRecord],
+    /// The header fields of the algorithm's own, as they arrive.
+    pub fields: &'a [Field],
 }
 
 /// What the receiver's ACK echoes.
@@ -267,6 +315,11 @@ pub trait Receiver: Send {
     /// A data packet arrived; the answer is what its ACK carries.
     fn on_data(&mut self, _ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
         Feedback { ecn_echo: data.ecn_marked }
+    }
+    /// The header fields of the ACK that answers `data`; asked after [`Receiver::on_data`], only where there are any, and exactly so many.
+    /// ACKs that TCP's delayed ACKs merge carry the last ones.
+    fn fields(&mut self, data: &Data<'_>) -> Fields {
+        Fields::of(data.fields)
     }
     /// An armed timer fired.
     fn on_timer(&mut self, _ctx: &mut Ctx<'_>, _timer: TimerId) {}
@@ -301,6 +354,8 @@ pub struct Head {
     pub data: bool,
     /// Its ECN field says Congestion Experienced; an agent may set it.
     pub ecn_marked: bool,
+    /// The header fields that the algorithm of its flow owns; an agent may change them.
+    pub fields: Fields,
 }
 
 /// Whether a port takes a packet.
@@ -345,6 +400,8 @@ pub struct Needs {
     pub int: bool,
     /// Bytes that the algorithm adds to the header of every data packet and ACK.
     pub header_bytes: u16,
+    /// Header fields of its own ([`Field`]) in data packets and ACKs, at most [`MAX_FIELDS`].
+    pub fields: u8,
     /// It has a half in the switches.
     pub port_agent: bool,
     /// The receiver echoes every mark as it came (RFC 8257 §3.2) instead of until the sender has confirmed it (RFC 3168 §6.1).
@@ -361,6 +418,7 @@ impl Needs {
         ecn: false,
         int: false,
         header_bytes: 0,
+        fields: 0,
         port_agent: false,
         accurate_ecn: false,
         delivery_rate: false,

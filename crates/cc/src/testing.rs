@@ -123,6 +123,7 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                 });
                 let int = [hop(since, tx, u64::from(s.b)), hop_at(1 + (s.a % 31) as u8, since, tx / 2, 0)];
                 let ack = Ack {
+                    fields: &[],
                     acked: Bytes::new(acked),
                     ack_seq: Bytes::new(una),
                     snd_nxt: Bytes::new(nxt),

@@ -21,7 +21,7 @@ fn table() -> BTreeMap<String, (String, String)> {
 
 /// What an algorithm needs, in words.
 fn words(needs: Needs) -> String {
-    let Needs { ecn, int, header_bytes, port_agent, accurate_ecn, delivery_rate, even_pacing } = needs;
+    let Needs { ecn, int, header_bytes, fields, port_agent, accurate_ecn, delivery_rate, even_pacing } = needs;
     let mut words: Vec<String> = [
         (ecn, "ecn"),
         (accurate_ecn, "accurate_ecn"),
@@ -36,6 +36,9 @@ fn words(needs: Needs) -> String {
     .collect();
     if header_bytes > 0 {
         words.push(format!("{header_bytes} header bytes"));
+    }
+    if fields > 0 {
+        words.push(format!("{fields} header fields"));
     }
     if words.is_empty() { "nothing".to_string() } else { words.join(", ") }
 }

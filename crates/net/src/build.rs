@@ -1,28 +1,34 @@
-//! From a specification to a simulation: checks everything, numbers ports and events, computes routes and headroom.
+//! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
 
-use crate::agent::Agent;
-use crate::connections::Connections;
-use crate::flows::Flows;
-use crate::host::{Agenda, Host};
-use crate::noise::Noise;
-use crate::paced::PacedHeap;
-use crate::packet::{DATA_CLASSES, MAX_HOPS, NIL, Packets};
+use crate::check::{BuildError, Sizes, sizes};
+use crate::cut::{Cores, Cut};
+use crate::events::Events;
+use crate::host::{Agenda, Hosts};
+use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
+use crate::ledger::Ledger;
+use crate::medium::Medium;
+use crate::network::flows::Flows;
+use crate::network::routing::Routes;
+use crate::network::{Format, LinkEnd, Network, NodeRef, path};
+use crate::packet::MAX_HOPS;
+use crate::packet::arena::Packets;
+use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
-use crate::port::{Marking, NodeRef, Port, PortStats};
-use crate::result::Totals;
-use crate::routing::Routes;
-use crate::sample::Recorder;
-use crate::sim::{Format, NONE, Simulation};
-use crate::slab::Slab;
-use crate::spec::{Ecmp, FlowSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
-use crate::switch::{Ingress, PfcState, Switch, Xoff, in_65536ths, required_headroom};
+use crate::port::discipline::Discipline;
+use crate::port::stats::{Marking, PortStats};
+use crate::port::{Owner, Port};
+use crate::sample::{RecordedFlow, RecordedPort, Recorder, Samples};
+use crate::spec::{DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::switch::agent::Agent;
+use crate::switch::buffer::{Buffer, Ingress};
+use crate::switch::forward::Forwarder;
+use crate::switch::{Switch, Switches};
 use farloop_cc::int::RateCode;
-use farloop_cc::{AnyParams, PortInfo};
+use farloop_cc::{AnyParams, AnyPort, PortInfo};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// Flows are checked so many at a time before the caller may stop.
@@ -31,339 +37,225 @@ const POLL: usize = 1024;
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
 const PACKED_FROM: u64 = 1024;
 
-/// Why a specification cannot be simulated. Nodes and flows are given by index and, where known, name.
-#[derive(Clone, PartialEq, Debug)]
-pub enum BuildError {
-    /// A host has no link or several.
-    HostLinks {
-        /// Its name.
-        host: String,
-        /// How many links it has.
-        links: usize,
-    },
-    /// A link ends at a node that does not exist, or begins and ends at the same one.
-    BadLink {
-        /// Its index.
-        link: usize,
-    },
-    /// A link's rate is zero.
-    ZeroRate {
-        /// Its index.
-        link: usize,
-    },
-    /// A rate has more significant digits than telemetry records carry.
-    IntRate {
-        /// Name of the switch that should stamp.
-        switch: String,
-        /// The rate.
-        rate: Rate,
-    },
-    /// The headroom that PFC needs leaves no shared buffer.
-    BufferTooSmall {
-        /// Name of the switch.
-        switch: String,
-        /// Its buffer.
-        buffer: Bytes,
-        /// Headroom of all its ports.
-        headroom: Bytes,
-    },
-    /// The packet format leaves no payload, or does not fit 64 kB.
-    Format {
-        /// What is wrong.
-        problem: String,
-    },
-    /// A flow is inconsistent.
-    Flow {
-        /// Its index.
-        flow: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// What should be recorded is not there.
-    Record {
-        /// What is wrong.
-        problem: String,
-    },
-    /// Two algorithms want an agent at the same port.
-    TwoAgents {
-        /// Name of the switch.
-        switch: String,
-    },
-    /// The caller asked for the building to stop.
-    Cancelled,
-    /// More ports and hosts than the calendar can number.
-    TooLarge {
-        /// Event ids needed.
-        events: usize,
-    },
+/// What is built.
+pub(crate) struct Built {
+    pub network: Arc<Network>,
+    pub parts: Vec<Part>,
+    pub cut: Cut,
+    /// The part of each host.
+    pub part_of_host: Table<HostNumber, usize>,
+    /// Some switch does PFC.
+    pub pauses: bool,
 }
 
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BuildError::HostLinks { host, links } => write!(f, "host {host} has {links} links; a host has exactly one"),
-            BuildError::BadLink { link } => write!(f, "link {} does not join two different nodes", link + 1),
-            BuildError::ZeroRate { link } => write!(f, "link {} has a rate of zero", link + 1),
-            BuildError::IntRate { switch, rate } => write!(
-                f,
-                "switch {switch} cannot stamp telemetry for a port of {rate}: INT carries rates of up to three significant \
-                 digits; round the rate or turn int off for this switch"
-            ),
-            BuildError::BufferTooSmall { switch, buffer, headroom } => write!(
-                f,
-                "switch {switch}: PFC headroom takes {headroom} of its {buffer} buffer and leaves nothing to share; enlarge \
-                 the buffer, shorten its links, or turn pfc off"
-            ),
-            BuildError::Format { problem } | BuildError::Record { problem } => write!(f, "{problem}"),
-            BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
-            BuildError::TwoAgents { switch } => {
-                write!(
-                    f,
-                    "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart"
-                )
-            }
-            BuildError::Cancelled => write!(f, "cancelled"),
-            BuildError::TooLarge { events } => {
-                write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
-            }
+/// Builds a network from its specification, cut for `cores`; `go_on` is called often enough for every wish to stop.
+pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Built, BuildError> {
+    let mut plan = Plan::new(&spec, go_on)?;
+    let seed = spec.seed;
+    let recorded = Recorded::new(&spec)?;
+    let network = Arc::new(plan.take_network(spec, go_on)?);
+    let cut = Cut::new(&network, cores);
+    let mut parts = Vec::with_capacity(cut.parts);
+    for part in 0..cut.parts {
+        if !go_on() {
+            return Err(BuildError::Cancelled);
         }
+        parts.push(plan.part(&network, &cut, part, seed, &recorded)?);
     }
+    fill_agendas(&network, &cut, &mut parts);
+    let node_of = |h: HostNumber| network.ends[network.host_ports[h]].node as usize;
+    let part_of_host = network.host_ports.keys().map(|h| cut.part_of[node_of(h)]).collect();
+    Ok(Built { network, parts, cut, part_of_host, pauses: plan.pauses })
 }
-impl std::error::Error for BuildError {}
 
-impl Simulation {
-    /// Builds a network from its specification.
-    pub fn new(spec: NetworkSpec) -> Result<Simulation, BuildError> {
-        Simulation::build(spec, &mut || true)
-    }
+/// What is known of the network before it is cut: everything about a port or a switch that its part will own.
+struct Plan {
+    nodes: Vec<NodeRef>,
+    ends: Table<PortNumber, LinkEnd>,
+    ports: Table<PortNumber, PortPlan>,
+    buffers: Table<SwitchNumber, Option<Buffer>>,
+    host_ports: Table<HostNumber, PortNumber>,
+    formats: Vec<Format>,
+    tcp_configs: Vec<Arc<Config>>,
+    routes: Option<Routes<SwitchNumber, PortNumber>>,
+    detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
+    largest: Bytes,
+    pauses: bool,
+}
 
-    /// As [`Simulation::new`]; `go_on` is called often enough for every wish to stop, and answers `false` to have
-    /// [`BuildError::Cancelled`].
-    pub fn build(spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
-        let formats = formats(&spec)?;
-        let tcp_configs = tcp_configs(&spec, &formats)?;
+/// What is known of a port.
+struct PortPlan {
+    link: LinkSpec,
+    int: Option<RateCode>,
+    marking: Option<Marking>,
+    ingress: Ingress,
+    headroom: Bytes,
+    agent: Option<AnyPort>,
+    discipline: Option<Discipline>,
+}
+
+impl Plan {
+    fn new(spec: &NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Plan, BuildError> {
+        spec.check()?;
+        let formats = formats(spec)?;
+        let tcp_configs = tcp_configs(spec, &formats);
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
         let (mut hosts, mut switches) = (0, 0);
-        let nodes: Vec<NodeRef> = spec
-            .nodes
-            .iter()
-            .map(|node| match node.kind {
-                NodeKind::Host => NodeRef::Host(count(&mut hosts)),
-                NodeKind::Switch(_) => NodeRef::Switch(count(&mut switches)),
-            })
-            .collect();
-        let mut packets = Packets::new(spec.transport.int_carriage);
-        let mut ports = Vec::with_capacity(2 * spec.links.len());
-        let mut stats = Vec::with_capacity(2 * spec.links.len());
-        for (i, link) in spec.links.iter().enumerate() {
-            let known = |n: u32| (n as usize) < nodes.len();
-            if link.a == link.b || !known(link.a) || !known(link.b) {
-                return Err(BuildError::BadLink { link: i });
-            }
-            if link.rate == Rate::ZERO {
-                return Err(BuildError::ZeroRate { link: i });
-            }
-            for (owner, peer) in [(link.a, link.b), (link.b, link.a)] {
-                let telemetry = RandomStream::new(spec.seed, "telemetry", ports.len() as u64);
-                let mut port = Port::new(nodes[owner as usize], nodes[peer as usize], link.rate, link.delay, telemetry);
-                port.unreliable = link.loss > 0.0 || link.corruption > 0.0;
-                if link.rate.bytes_in(link.delay) >= largest * PACKED_FROM {
-                    port.packed = packets.add_long_link();
-                }
-                let mut row = PortStats::new(
-                    owner,
-                    peer,
-                    link.loss,
-                    link.corruption,
-                    RandomStream::new(spec.seed, "link", ports.len() as u64),
-                );
-                if let NodeKind::Switch(SwitchSpec { ecn: Some(ecn), .. }) = &spec.nodes[owner as usize].kind {
-                    row.marking = Some(Marking::new(ecn, link.rate));
-                }
-                if let NodeKind::Switch(SwitchSpec { int: true, .. }) = &spec.nodes[owner as usize].kind {
-                    let name = || spec.nodes[owner as usize].name.clone();
-                    let code = RateCode::new(link.rate)
-                        .ok_or_else(|| BuildError::IntRate { switch: name(), rate: link.rate })?;
-                    port.int = Some(code);
-                }
-                stats.push(row);
-                ports.push(port);
-            }
-        }
-        let ends: Vec<(NodeRef, NodeRef)> = ports.iter().map(|p: &Port| (p.owner, p.peer)).collect();
-        let ecmp: Vec<Ecmp> = spec
-            .nodes
-            .iter()
-            .filter_map(|node| match &node.kind {
-                NodeKind::Switch(switch) => Some(switch.ecmp),
-                NodeKind::Host => None,
-            })
-            .collect();
-        let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
-        let routes = Routes::new(hosts as usize, &ecmp, &ends, salt, go_on).ok_or(BuildError::Cancelled)?;
-        let (ingress, switch_states) = buffers(&spec, &mut stats, largest)?;
-        let agents = agents(&spec, &mut ports)?;
-        let host_states = host_states(&spec, &nodes, &ports)?;
-        let (p, h, a) = (ports.len() as u32, hosts, agents.len() as u32);
-        let events = 2 * p as usize + 2 * h as usize + a as usize + 2;
-        if events > Calendar::MAX_IDS {
-            return Err(BuildError::TooLarge { events });
-        }
-        let recorder = Recorder {
-            interval: spec.record.interval.unwrap_or(Delta::ZERO),
-            flows: recorded_flows(&spec)?,
-            ports: recorded_ports(&spec)?,
-            ..Recorder::default()
+        let number = |node: &crate::spec::NodeSpec| match node.kind {
+            NodeKind::Host => NodeRef::Host(HostNumber(count(&mut hosts))),
+            NodeKind::Switch(_) => NodeRef::Switch(SwitchNumber(count(&mut switches))),
         };
-        let count = spec.flows.len();
-        let persistent = spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent;
+        let nodes: Vec<NodeRef> = spec.nodes.iter().map(number).collect();
+        let (ends, mut ports) = ends(spec, &nodes);
+        let ecmp: Vec<Ecmp> = spec.nodes.iter().filter_map(switch_of).map(|switch| switch.ecmp).collect();
+        let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
+        let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
+        let routes = Routes::new(hosts as usize, &ecmp, &both, salt, go_on).ok_or(BuildError::Cancelled)?;
+        let buffers = buffers(spec, &mut ports, largest);
+        agents(spec, &mut ports);
+        let host_ports = host_ports(&nodes, &ends, hosts as usize);
+        let detours = detours(&spec.detours, &nodes, &ends)?;
+        let pauses = ports.rows().any(|port| port.ingress.pfc);
+        let routes = Some(routes);
+        Ok(Plan { nodes, ends, ports, buffers, host_ports, formats, tcp_configs, routes, detours, largest, pauses })
+    }
+
+    /// The network itself, whose flows are checked.
+    fn take_network(&mut self, spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Network, BuildError> {
         let flows = Flows::new(&spec.flows);
         drop(spec.flows);
-        let mut simulation = Simulation {
-            now: Time::ZERO,
-            end: spec.end,
-            calendar: Calendar::new(events),
-            packets,
-            lossless_drops: vec![0; ports.len()],
-            ports,
-            stats,
-            ingress,
-            nodes,
+        let mut network = Network {
+            nodes: std::mem::take(&mut self.nodes),
             node_specs: spec.nodes,
-            switches: switch_states,
-            hosts: host_states,
-            agents,
-            routes,
+            ends: std::mem::replace(&mut self.ends, Table::new()),
+            host_ports: std::mem::replace(&mut self.host_ports, Table::new()),
+            routes: self.routes.take().expect("taken once"),
+            detours: std::mem::take(&mut self.detours),
             noisy: spec.transport.noisy(),
+            persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
             algorithms: spec.algorithms,
-            tcp_configs,
-            formats,
-            intra_rtt: spec.intra_rtt.unwrap_or(Delta::ZERO),
+            formats: std::mem::take(&mut self.formats),
+            tcp_configs: std::mem::take(&mut self.tcp_configs),
+            intra_rtt: Delta::ZERO,
             flows,
-            connections: Connections::new(persistent, count),
-            sender_of: vec![NONE; count],
-            receiver_of: vec![NONE; count],
-            senders: Slab::default(),
-            receivers: Slab::default(),
-            outcomes: Vec::new(),
-            recorder,
-            pauses: Pauses::new(p as usize),
-            frames_in_flight: 0,
-            totals: Totals::default(),
+            end: spec.end,
+        };
+        check_flows(&network, go_on)?;
+        network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
+        Ok(network)
+    }
+
+    /// One part: the nodes that the cut gives it, their ports, and stand-ins for the ports of others that lead here.
+    fn part(
+        &mut self,
+        network: &Arc<Network>,
+        cut: &Cut,
+        part: usize,
+        seed: u64,
+        recorded: &Recorded,
+    ) -> Result<Part, BuildError> {
+        let here = |node: u32| cut.part_of[node as usize] == part;
+        let (mut own_hosts, mut own_switches) = (Vec::new(), Vec::new());
+        for (node, number) in (0..).zip(&network.nodes).filter(|(node, _)| here(*node)) {
+            match number {
+                NodeRef::Host(h) => own_hosts.push((node, *h)),
+                NodeRef::Switch(s) => own_switches.push((node, *s)),
+            }
+        }
+        let touches = |end: &LinkEnd| here(end.node) || here(end.peer_node);
+        let numbers: Table<PortId, PortNumber> =
+            network.ends.iter().filter(|(_, end)| touches(end)).map(|(number, _)| number).collect();
+        let mut ids = vec![PortId::NONE; network.ends.len()];
+        for (id, number) in numbers.iter() {
+            ids[number.index()] = id;
+        }
+        let place = |list: &[(u32, u32)], number: u32| list.binary_search_by_key(&number, |(_, n)| *n).ok();
+        let hosts_by_number: Vec<(u32, u32)> = own_hosts.iter().map(|(node, h)| (*node, h.0)).collect();
+        let switches_by_number: Vec<(u32, u32)> = own_switches.iter().map(|(node, s)| (*node, s.0)).collect();
+        let owner = |node: NodeRef| match node {
+            NodeRef::Host(h) => place(&hosts_by_number, h.0).map_or(Owner::Elsewhere, |i| Owner::Host(Key::new(i))),
+            NodeRef::Switch(s) => {
+                place(&switches_by_number, s.0).map_or(Owner::Elsewhere, |i| Owner::Switch(Key::new(i)))
+            }
+        };
+        let mut packets = Packets::new(network.transport.int_carriage);
+        let (mut ports, mut stats) = (Table::new(), Table::new());
+        let (mut ingress, mut agents, mut disciplines) = (Table::new(), Table::new(), Table::new());
+        let mut outboxes: BTreeMap<usize, Vec<PortId>> = BTreeMap::new();
+        let mut inlets: BTreeMap<usize, Vec<PortId>> = BTreeMap::new();
+        for (id, number) in numbers.iter() {
+            let (end, plan) = (&network.ends[*number], &mut self.ports[*number]);
+            let telemetry = RandomStream::new(seed, "telemetry", u64::from(number.0));
+            let mut port = Port::new(owner(end.owner), owner(end.peer), end.rate, end.delay, telemetry);
+            let LinkSpec { loss, corruption, .. } = plan.link;
+            port.unreliable = loss > 0.0 || corruption > 0.0;
+            let (from, to) = (cut.part_of[end.node as usize], cut.part_of[end.peer_node as usize]);
+            if from != to || end.rate.bytes_in(end.delay) >= self.largest * PACKED_FROM {
+                port.packed = packets.add_packed_link();
+            }
+            if from == part && to != part {
+                port.leaves = true;
+                outboxes.entry(to).or_default().push(id);
+            } else if from != part {
+                inlets.entry(from).or_default().push(id);
+            }
+            let link = RandomStream::new(seed, "link", u64::from(number.0));
+            let mut row = PortStats::new(end.node, end.peer_node, loss, corruption, link);
+            let mut held = Ingress::default();
+            if from == part {
+                (port.int, row.marking, row.row.headroom) = (plan.int, plan.marking, plan.headroom);
+                held = plan.ingress;
+                if let Some(agent) = plan.agent.take() {
+                    port.agent = agents.push(Agent::new(agent, id));
+                }
+                if let Some(discipline) = plan.discipline.take() {
+                    port.discipline = disciplines.push(discipline);
+                }
+            }
+            ingress.push(held);
+            ports.push(port);
+            stats.push(row);
+        }
+        let events = Events::new(ports.len(), own_hosts.len(), agents.len());
+        let mut hosts = Hosts::new(network);
+        for (_, number) in &own_hosts {
+            hosts.add(*number, ids[network.host_ports[*number].index()], seed);
+        }
+        let switch = |(_, number): &(u32, SwitchNumber)| Switch {
+            buffer: self.buffers[*number].take().expect("each switch is in one part"),
+            forwarder: Forwarder::new(detours_of(network, *number, &ids)),
+            random: RandomStream::new(seed, "switch", u64::from(number.0)),
+        };
+        let switches = own_switches.iter().map(switch).collect();
+        let own: Vec<SwitchNumber> = own_switches.iter().map(|(_, s)| *s).collect();
+        let routes = if cut.parts == 1 { network.routes.of_whole() } else { network.routes.of_part(&own, &ids) };
+        let medium = Medium {
+            now: Time::ZERO,
+            network: network.clone(),
+            calendar: Calendar::new(events.all()),
+            events,
+            packets,
+            pauses: Pauses::new(ports.len()),
+            ports,
+            stats,
+            disciplines,
+            numbers,
+            ledger: Ledger::new(),
             effects: Vec::new(),
             scratch: Vec::new(),
-            arrival_base: p,
-            remembered: BTreeMap::new(),
-            agenda_base: 2 * p,
-            timer_base: 2 * p + h,
-            agent_base: 2 * p + 2 * h,
-            sample_event: 2 * p + 2 * h + a,
-            watch_event: 2 * p + 2 * h + a + 1,
         };
-        simulation.check_flows(go_on)?;
-        if spec.intra_rtt.is_none() {
-            simulation.intra_rtt = simulation.largest_intra_rtt();
-        }
-        simulation.fill_agendas();
-        simulation.start_recording();
-        Ok(simulation)
-    }
-
-    fn check_flows(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(), BuildError> {
-        if self.flows.len() > Agenda::FLOWS {
-            let problem = format!("is one too many; a simulation has at most {}", Agenda::FLOWS);
-            return Err(BuildError::Flow { flow: Agenda::FLOWS, problem });
-        }
-        for (i, spec) in self.flows.iter().enumerate() {
-            let fail = |problem: &str| Err(BuildError::Flow { flow: i, problem: problem.to_string() });
-            let host = |n: u32| match self.nodes.get(n as usize) {
-                Some(NodeRef::Host(h)) => Some(*h),
-                _ => None,
-            };
-            let (Some(src), Some(dst)) = (host(spec.src), host(spec.dst)) else {
-                return fail("begins or ends at a node that is no host");
-            };
-            if src == dst {
-                return fail("begins and ends at the same host");
-            }
-            if i % POLL == 0 && !go_on() {
-                return Err(BuildError::Cancelled);
-            }
-            if spec.size == Bytes::ZERO {
-                return fail("has nothing to send");
-            }
-            if spec.stop <= spec.start {
-                return fail("stops before it starts");
-            }
-            if spec.algorithm as usize >= self.algorithms.len() {
-                return fail("names an algorithm that is not there");
-            }
-            if spec.class >= FlowSpec::CLASSES {
-                return fail("has a class that does not exist");
-            }
-            for (from, to) in [(src, dst), (dst, src)] {
-                if !self.reaches(from, to, i as u32) {
-                    return fail("has no path to its destination");
-                }
-            }
-            let stamping = self.path(src, dst, i as u32).iter().filter(|p| p.int.is_some()).count();
-            if stamping > MAX_HOPS {
-                return fail(&format!("passes {stamping} switches that stamp telemetry; at most {MAX_HOPS} fit"));
-            }
-        }
-        Ok(())
-    }
-
-    fn reaches(&self, src: u32, dst: u32, flow: u32) -> bool {
-        match self.ports[self.hosts[src as usize].port as usize].peer {
-            NodeRef::Host(h) => h == dst,
-            NodeRef::Switch(s) => self.routes.next(s, dst, flow).is_some(),
-        }
-    }
-
-    /// Largest base round-trip time between the first host of a datacenter and its others; without such a pair the smallest
-    /// one of any flow.
-    fn largest_intra_rtt(&self) -> Delta {
-        let Some(format) = self.formats.first() else { return Delta::ZERO };
-        let mut first: BTreeMap<u16, u32> = BTreeMap::new();
-        let mut largest = Delta::ZERO;
-        for (node, spec) in self.nodes.iter().zip(&self.node_specs) {
-            let (NodeRef::Host(host), Some(datacenter)) = (node, spec.datacenter) else { continue };
-            match first.get(&datacenter) {
-                None => drop(first.insert(datacenter, *host)),
-                Some(origin) if self.reaches(*origin, *host, 0) && self.reaches(*host, *origin, 0) => {
-                    let (there, back) = (self.path(*origin, *host, 0), self.path(*host, *origin, 0));
-                    largest = largest.max(crate::path::base_rtt(&there, &back, format.packet, format.ack_wire));
-                }
-                Some(_) => {}
-            }
-        }
-        if largest > Delta::ZERO {
-            return largest;
-        }
-        (0..self.flows.len() as u32).map(|f| self.base_rtt(f)).min().unwrap_or(Delta::ZERO)
-    }
-
-    /// Sorts starts and stops by host and schedules the first of each.
-    fn fill_agendas(&mut self) {
-        for (i, spec) in self.flows.iter().enumerate() {
-            let NodeRef::Host(h) = self.nodes[spec.src as usize] else { continue };
-            let agenda = &mut self.hosts[h as usize].agenda;
-            agenda.push(Agenda::start(i as u32));
-            if spec.stop != Time::NEVER {
-                agenda.push(Agenda::stop(i as u32));
-            }
-        }
-        for h in 0..self.hosts.len() {
-            let mut agenda = std::mem::take(&mut self.hosts[h].agenda);
-            agenda.sort_unstable_by_key(|entry| std::cmp::Reverse((self.agenda_time(*entry), *entry)));
-            agenda.shrink_to_fit();
-            if let Some(first) = agenda.last() {
-                self.calendar.set(self.agenda_base + h as u32, self.agenda_time(*first));
-            }
-            self.hosts[h].agenda = agenda;
-        }
+        Ok(Part {
+            medium,
+            hosts,
+            switches: Switches { switches, ingress, agents, routes },
+            recorder: recorded.of_part(network, cut, part, &ids),
+            samples: Samples::default(),
+            outboxes: outboxes.into_iter().collect(),
+            inlets: inlets.into_iter().collect(),
+            observe_after: Time::ZERO,
+            gauge: Arc::new(Gauge::default()),
+        })
     }
 }
 
@@ -373,169 +265,285 @@ fn count(n: &mut u32) -> u32 {
     *n - 1
 }
 
+fn switch_of(node: &crate::spec::NodeSpec) -> Option<&SwitchSpec> {
+    match &node.kind {
+        NodeKind::Switch(switch) => Some(switch),
+        NodeKind::Host => None,
+    }
+}
+
+/// Both ends of all links.
+fn ends(spec: &NetworkSpec, nodes: &[NodeRef]) -> (Table<PortNumber, LinkEnd>, Table<PortNumber, PortPlan>) {
+    let (mut ends, mut ports) = (Table::new(), Table::new());
+    for link in &spec.links {
+        for (node, peer_node) in [(link.a, link.b), (link.b, link.a)] {
+            let switch = switch_of(&spec.nodes[node as usize]);
+            let int = switch.filter(|switch| switch.int).and_then(|_| RateCode::new(link.rate));
+            ends.push(LinkEnd {
+                owner: nodes[node as usize],
+                peer: nodes[peer_node as usize],
+                node,
+                peer_node,
+                rate: link.rate,
+                delay: link.delay,
+                int: int.is_some(),
+            });
+            ports.push(PortPlan {
+                link: *link,
+                int,
+                marking: switch.and_then(|s| s.ecn.as_ref()).map(|ecn| Marking::new(ecn, link.rate)),
+                ingress: Ingress::default(),
+                headroom: Bytes::ZERO,
+                agent: None,
+                discipline: switch.and_then(|s| Discipline::new(s.discipline)),
+            });
+        }
+    }
+    (ends, ports)
+}
+
 fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
-    let t = &spec.transport;
-    spec.algorithms
-        .iter()
-        .map(|algorithm| {
-            let extra = t.own_header(algorithm.needs());
-            let headers = t.header + extra;
-            let (packet, ack) = (t.mtu + t.framing, t.ack + extra + t.framing);
-            if t.mtu <= headers {
-                return Err(BuildError::Format {
-                    problem: format!("an MTU of {} leaves no payload after {headers} of headers", t.mtu),
-                });
-            }
-            let size = |bytes: Bytes| {
-                u16::try_from(bytes.get()).map_err(|_| BuildError::Format {
-                    problem: format!("a packet of {bytes} on the wire; at most {} fit", u16::MAX),
-                })
-            };
-            Ok(Format { mss: size(t.mtu - headers)?, packet: size(packet)?, ack_wire: size(ack)? })
-        })
-        .collect()
+    let format = |(i, algorithm): (usize, &AnyParams)| {
+        let needs = algorithm.needs();
+        let Sizes { mss, packet, ack_wire } = sizes(&spec.transport, i, needs)?;
+        Ok(Format { mss, packet, ack_wire, fields: needs.fields })
+    };
+    spec.algorithms.iter().enumerate().map(format).collect()
 }
 
 /// What TCP endpoints are set to, by algorithm.
-fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Result<Vec<Arc<Config>>, BuildError> {
+fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
     let one = |(algorithm, format): (&AnyParams, &Format)| {
-        let config = crate::tcp::config(&spec.transport, algorithm.needs(), format.mss);
-        config.check().map_err(|problem| BuildError::Format { problem })?;
-        Ok(Arc::new(config))
+        Arc::new(crate::host::tcp::config(&spec.transport, algorithm.needs(), format.mss))
     };
     match spec.transport.kind {
-        TransportKind::Rdma => Ok(Vec::new()),
+        TransportKind::Rdma => Vec::new(),
         TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(one).collect(),
     }
 }
 
-/// Ingress accounting of all ports, and the switches' buffers.
+/// What each port reserves and charges, and the switches' buffers.
 fn buffers(
     spec: &NetworkSpec,
-    stats: &mut [PortStats],
+    ports: &mut Table<PortNumber, PortPlan>,
     largest: Bytes,
-) -> Result<(Vec<Ingress>, Vec<Switch>), BuildError> {
-    // Headroom is reserved for each class that carries traffic.
-    let classes = (0..DATA_CLASSES as u8).filter(|c| spec.flows.iter().any(|f| f.class == *c)).count().max(1) as u64;
-    let mut ingress = vec![Ingress::default(); stats.len()];
+) -> Table<SwitchNumber, Option<Buffer>> {
+    let classes = spec.classes_with_traffic();
     let mut reserved = vec![Bytes::ZERO; spec.nodes.len()];
     for (i, link) in spec.links.iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
-            let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &spec.nodes[node as usize].kind else { continue };
-            if !spec.nodes[node as usize].pauses(&spec.nodes[peer as usize]) {
-                continue;
-            }
-            let capacity = pfc
-                .headroom
-                .unwrap_or_else(|| required_headroom(&spec.transport.with_noise(link, &spec.nodes), largest));
-            let port = 2 * i + side;
-            ingress[port] = Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() };
-            stats[port].row.headroom = capacity * classes;
+            let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
+            let port = &mut ports[PortNumber::new(2 * i + side)];
+            port.ingress = Ingress::lossless(capacity);
+            port.headroom = capacity * classes;
             reserved[node as usize] += capacity * classes;
         }
     }
-    let mut switches = Vec::new();
-    for (n, node) in spec.nodes.iter().enumerate() {
-        let NodeKind::Switch(s) = &node.kind else { continue };
-        if s.buffer <= reserved[n] {
-            return Err(BuildError::BufferTooSmall {
-                switch: node.name.clone(),
-                buffer: s.buffer,
-                headroom: reserved[n],
-            });
-        }
-        switches.push(Switch {
-            shared: (s.buffer - reserved[n]).get(),
-            used: 0,
-            alpha: in_65536ths(s.alpha),
-            limit_bytes: s.queue_limit.bytes.map_or(u64::MAX, Bytes::get),
-            limit_packets: s.queue_limit.packets.unwrap_or(u32::MAX),
-            pfc: s.pfc.as_ref().map(|p| PfcState { xoff: Xoff::new(p.xoff), hysteresis: p.hysteresis.get() }),
-            random: RandomStream::new(spec.seed, "switch", switches.len() as u64),
-        });
-    }
-    Ok((ingress, switches))
+    let switches = spec.nodes.iter().zip(reserved).filter_map(|(node, r)| switch_of(node).map(|s| (s, r)));
+    switches.map(|(switch, reserved)| Some(Buffer::new(switch, reserved))).collect()
 }
 
-/// The port agents of all algorithms, at every port of the switches that take them.
-fn agents(spec: &NetworkSpec, ports: &mut [Port]) -> Result<Vec<Agent>, BuildError> {
-    let mut agents: Vec<Agent> = Vec::new();
+/// Gives the ports of switches that take them the agents of all algorithms.
+fn agents(spec: &NetworkSpec, ports: &mut Table<PortNumber, PortPlan>) {
     let mut numbers = vec![0u16; spec.nodes.len()];
     for (i, link) in spec.links.iter().enumerate() {
         for (side, owner) in [link.a, link.b].into_iter().enumerate() {
-            let node = &spec.nodes[owner as usize];
-            let NodeKind::Switch(switch) = &node.kind else { continue };
+            let Some(switch) = switch_of(&spec.nodes[owner as usize]) else { continue };
             let info =
                 PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port: numbers[owner as usize] };
             numbers[owner as usize] += 1;
-            for algorithm in spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent) {
-                let Some(agent) = algorithm.port(&info) else { continue };
-                let port = (2 * i + side) as u32;
-                if ports[port as usize].agent != NIL {
-                    return Err(BuildError::TwoAgents { switch: node.name.clone() });
-                }
-                ports[port as usize].agent = agents.len() as u32;
-                agents.push(Agent { agent, port, deadline: [Time::NEVER; farloop_cc::TimerId::COUNT] });
+            let mut wanting = spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent);
+            ports[PortNumber::new(2 * i + side)].agent = wanting.find_map(|a| a.port(&info));
+        }
+    }
+}
+
+/// The one port of each host.
+fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
+    let mut ports: Table<HostNumber, PortNumber> = vec![PortNumber::NONE; hosts].into();
+    for (number, end) in ends.iter() {
+        if let NodeRef::Host(host) = nodes[end.node as usize] {
+            ports[host] = number;
+        }
+    }
+    ports
+}
+
+/// The detours by switch and host.
+fn detours(
+    specs: &[DetourSpec],
+    nodes: &[NodeRef],
+    ends: &Table<PortNumber, LinkEnd>,
+) -> Result<BTreeMap<(SwitchNumber, HostNumber), PortNumber>, BuildError> {
+    let mut detours = BTreeMap::new();
+    for (detour, spec) in specs.iter().enumerate() {
+        let fail = |problem: &str| Err(BuildError::Detour { detour, problem: problem.to_string() });
+        let Some(NodeRef::Switch(switch)) = nodes.get(spec.switch as usize) else {
+            return fail("begins at a node that is no switch");
+        };
+        let Some(NodeRef::Host(host)) = nodes.get(spec.destination as usize) else {
+            return fail("leads to a node that is no host");
+        };
+        let towards = ends.iter().find(|(_, end)| (end.node, end.peer_node) == (spec.switch, spec.next));
+        let Some((port, _)) = towards else { return fail("leads to a node that no link joins to its switch") };
+        if detours.insert((*switch, *host), port).is_some() {
+            return fail("is the second one of its switch to its host");
+        }
+    }
+    Ok(detours)
+}
+
+/// Those of one switch, by the ports of its part.
+fn detours_of(network: &Network, switch: SwitchNumber, ids: &[PortId]) -> BTreeMap<HostNumber, PortId> {
+    let own = network.detours.range((switch, HostNumber(0))..=(switch, HostNumber::NONE));
+    own.map(|((_, host), port)| (*host, ids[port.index()])).collect()
+}
+
+fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(), BuildError> {
+    if network.flows.len() > Agenda::FLOWS {
+        let problem = format!("is one too many; a simulation has at most {}", Agenda::FLOWS);
+        return Err(BuildError::Flow { flow: Agenda::FLOWS, problem });
+    }
+    for (i, spec) in network.flows.iter().enumerate() {
+        let fail = |problem: &str| Err(BuildError::Flow { flow: i, problem: problem.to_string() });
+        let host = |n: u32| match network.nodes.get(n as usize) {
+            Some(NodeRef::Host(h)) => Some(*h),
+            _ => None,
+        };
+        let (Some(src), Some(dst)) = (host(spec.src), host(spec.dst)) else {
+            return fail("begins or ends at a node that is no host");
+        };
+        if src == dst {
+            return fail("begins and ends at the same host");
+        }
+        if i % POLL == 0 && !go_on() {
+            return Err(BuildError::Cancelled);
+        }
+        if spec.size == Bytes::ZERO {
+            return fail("has nothing to send");
+        }
+        if spec.stop <= spec.start {
+            return fail("stops before it starts");
+        }
+        if spec.algorithm as usize >= network.algorithms.len() {
+            return fail("names an algorithm that is not there");
+        }
+        if spec.class >= FlowSpec::CLASSES {
+            return fail("has a class that does not exist");
+        }
+        let flow = FlowId::new(i);
+        let (Some(there), Some(_)) = (network.path(src, dst, flow), network.path(dst, src, flow)) else {
+            let (from, to) = (network.flows.source(flow), network.flows.destination(flow));
+            let names = |n: u32| network.node_specs[n as usize].name.clone();
+            return match network.detours.is_empty() {
+                true => fail("has no path to its destination"),
+                false => fail(&format!("goes round in circles between {} and {}: a detour", names(from), names(to))),
+            };
+        };
+        let stamping = there.iter().filter(|p| network.ends[**p].int).count();
+        if stamping > MAX_HOPS {
+            return fail(&format!("passes {stamping} switches that stamp telemetry; at most {MAX_HOPS} fit"));
+        }
+    }
+    Ok(())
+}
+
+/// Largest base round-trip time between the first host of a datacenter and its others; without such a pair the smallest
+/// one of any flow.
+fn largest_intra_rtt(network: &Network) -> Delta {
+    let Some(format) = network.formats.first() else { return Delta::ZERO };
+    let mut first: BTreeMap<u16, HostNumber> = BTreeMap::new();
+    let mut largest = Delta::ZERO;
+    for (node, spec) in network.nodes.iter().zip(&network.node_specs) {
+        let (NodeRef::Host(host), Some(datacenter)) = (node, spec.datacenter) else { continue };
+        let Some(origin) = first.get(&datacenter) else {
+            first.insert(datacenter, *host);
+            continue;
+        };
+        let way = |from, to| network.path(from, to, FlowId(0));
+        if let (Some(there), Some(back)) = (way(*origin, *host), way(*host, *origin)) {
+            let ends = |ports: Vec<PortNumber>| ports.into_iter().map(|p| network.ends[p]).collect::<Vec<_>>();
+            largest = largest.max(path::base_rtt(&ends(there), &ends(back), format.packet, format.ack_wire));
+        }
+    }
+    if largest > Delta::ZERO {
+        return largest;
+    }
+    let flows = (0..network.flows.len()).map(FlowId::new);
+    flows.map(|f| network.base_rtt(f, f)).min().unwrap_or(Delta::ZERO)
+}
+
+/// Sorts starts and stops by host and schedules the first of each.
+fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
+    let mut agendas: Table<HostNumber, Vec<Agenda>> = network.host_ports.keys().map(|_| Vec::new()).collect();
+    for (i, spec) in network.flows.iter().enumerate() {
+        let agenda = &mut agendas[network.host_of(spec.src)];
+        agenda.push(Agenda::start(FlowId::new(i)));
+        if spec.stop != Time::NEVER {
+            agenda.push(Agenda::stop(FlowId::new(i)));
+        }
+    }
+    let mut next = vec![0; parts.len()];
+    for (number, agenda) in network.host_ports.keys().zip(agendas.into_rows()) {
+        let part = cut.part_of[network.ends[network.host_ports[number]].node as usize];
+        // Hosts of a part are in the order of their numbers.
+        let Part { medium, hosts, .. } = &mut parts[part];
+        hosts.set_agenda(medium, Key::new(next[part]), agenda);
+        next[part] += 1;
+    }
+}
+
+/// What to record, checked.
+struct Recorded {
+    interval: Delta,
+    flows: Vec<FlowId>,
+    ports: Vec<PortNumber>,
+}
+
+impl Recorded {
+    fn new(spec: &NetworkSpec) -> Result<Recorded, BuildError> {
+        let count = spec.flows.len();
+        let check = |flow: &u32| match (*flow as usize) < count {
+            true => Ok(FlowId(*flow)),
+            false => {
+                let problem = format!("flow {} cannot be recorded: there are {count} flows", u64::from(*flow) + 1);
+                Err(BuildError::Record { problem })
             }
+        };
+        // Of parallel links the first.
+        let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        for (port, ends) in (0..).zip(spec.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)])) {
+            known.entry(ends).or_insert(port);
         }
-    }
-    Ok(agents)
-}
-
-fn host_states(spec: &NetworkSpec, nodes: &[NodeRef], ports: &[Port]) -> Result<Vec<Host>, BuildError> {
-    let mut own: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
-    for (p, port) in ports.iter().enumerate() {
-        if let NodeRef::Host(h) = port.owner {
-            own[h as usize].push(p as u32);
-        }
-    }
-    let hosts = spec.nodes.iter().zip(nodes).filter_map(|(node, r)| match r {
-        NodeRef::Host(h) => Some((node, *h)),
-        NodeRef::Switch(_) => None,
-    });
-    hosts
-        .map(|(node, h)| match own[h as usize][..] {
-            [port] => Ok(Host {
-                port,
-                ready: Default::default(),
-                paced: PacedHeap::default(),
-                timers: Default::default(),
-                agenda: Vec::new(),
-                random: RandomStream::new(spec.seed, "host", u64::from(h)),
-                noise: Noise::new(RandomStream::new(spec.seed, "delay noise", u64::from(h))),
-            }),
-            ref several => Err(BuildError::HostLinks { host: node.name.clone(), links: several.len() }),
+        let find = |(node, peer): &(u32, u32)| {
+            known.get(&(*node, *peer)).copied().map(PortNumber).ok_or_else(|| {
+                let problem =
+                    format!("the port of node {node} towards node {peer} cannot be recorded: no link joins them");
+                BuildError::Record { problem }
+            })
+        };
+        Ok(Recorded {
+            interval: spec.record.interval.unwrap_or(Delta::ZERO),
+            flows: spec.record.flows.iter().map(check).collect::<Result<_, _>>()?,
+            ports: spec.record.ports.iter().map(find).collect::<Result<_, _>>()?,
         })
-        .collect()
-}
-
-/// The flows with series, none of which has delivered anything.
-fn recorded_flows(spec: &NetworkSpec) -> Result<Vec<(u32, u64)>, BuildError> {
-    let count = spec.flows.len();
-    let check = |flow: &u32| match (*flow as usize) < count {
-        true => Ok((*flow, 0)),
-        false => {
-            let problem = format!("flow {} cannot be recorded: there are {count} flows", u64::from(*flow) + 1);
-            Err(BuildError::Record { problem })
-        }
-    };
-    spec.record.flows.iter().map(check).collect()
-}
-
-fn recorded_ports(spec: &NetworkSpec) -> Result<Vec<u32>, BuildError> {
-    if spec.record.ports.is_empty() {
-        return Ok(Vec::new());
     }
-    // Of parallel links the first.
-    let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    for (port, ends) in (0..).zip(spec.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)])) {
-        known.entry(ends).or_insert(port);
+
+    /// What a part sees of it.
+    fn of_part(&self, network: &Network, cut: &Cut, part: usize, ids: &[PortId]) -> Recorder {
+        let here = |node: u32| cut.part_of[node as usize] == part;
+        let flows = self.flows.iter().enumerate().map(|(place, flow)| RecordedFlow {
+            place,
+            flow: *flow,
+            has_source: here(network.flows.source(*flow)),
+            has_destination: here(network.flows.destination(*flow)),
+            delivered: 0,
+        });
+        let ports = self.ports.iter().enumerate().filter(|(_, port)| here(network.ends[**port].node));
+        Recorder::new(
+            self.interval,
+            flows.filter(|flow| flow.has_source || flow.has_destination).collect(),
+            ports.map(|(place, port)| RecordedPort { place, port: ids[port.index()] }).collect(),
+        )
     }
-    let find = |(node, peer): &(u32, u32)| {
-        known.get(&(*node, *peer)).copied().ok_or_else(|| {
-            let problem = format!("the port of node {node} towards node {peer} cannot be recorded: no link joins them");
-            BuildError::Record { problem }
-        })
-    };
-    spec.record.ports.iter().map(find).collect()
 }

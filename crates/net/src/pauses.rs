@@ -1,4 +1,4 @@
-//! Who pauses whom: the spreading of PFC pauses, the flows that suffer for others, and deadlock.
+//! Who pauses whom: the spreading of PFC pauses, and the packets that they hold.
 //!
 //! A switch pauses a neighbour because packets that came from it wait at one of the switch's own egress ports. The egress
 //! port that the packet of the Xoff was bound for is the pause's *cause*. If the cause itself was held back (paused, or still
@@ -7,23 +7,20 @@
 //!
 //! All of this happens when pauses begin and end; packets that never wait for a pause pay for one comparison.
 
-use crate::packet::{DATA, DATA_CLASSES, NIL, Packet, PacketKind};
-use crate::port::NodeRef;
-use crate::result::{Deadlock, PauseRow};
-use crate::sim::{GONE, Simulation};
+use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot, Table};
+use crate::packet::Packet;
+use crate::result::PauseRow;
+use crate::spec::DATA_CLASSES;
 use farloop_units::{Delta, Time};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// How often pauses that last are examined for deadlock. Far above what pauses last in a network that moves.
-const WATCH_INTERVAL: Delta = Delta::from_ms(1);
+use std::collections::BTreeMap;
 
 /// Why a port was paused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Reason {
+struct Reason {
     /// The egress port of the pausing switch that the packet of the Xoff was bound for.
-    cause: u32,
+    cause: PortNumber,
     /// The egress port where the chain of causes ends.
-    root: u32,
+    root: PortNumber,
     depth: u32,
 }
 
@@ -34,270 +31,172 @@ struct Pause {
     since: Time,
 }
 
+/// What waited when a pause ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Held {
+    Nothing,
+    /// All up to this packet, first in, first out.
+    Until(Slot),
+    /// So many packets, whichever leave first.
+    Packets(u32),
+}
+
 /// Of one class of a port.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct State {
     /// The pause that holds.
     pause: Option<Pause>,
-    /// The last packet that waited when the last pause ended, or [`NIL`] once it has left.
-    until: u32,
+    /// What of the packets that waited when the last pause ended has not left.
+    held: Held,
     /// Why that pause was.
     reason: Reason,
 }
 
-/// Pauses of all ports.
+/// Pauses of all ports of a part.
 pub(crate) struct Pauses {
-    /// By port and class.
-    held: Vec<[Held; DATA_CLASSES]>,
-    rows: BTreeMap<(u32, u32, u32), PauseRow>,
+    states: Table<PortId, [State; DATA_CLASSES]>,
+    /// By (paused port, cause, root).
+    rows: BTreeMap<(PortId, PortNumber, PortNumber), PauseRow>,
     /// (Port, class) pairs that are paused now.
     active: usize,
-    deadlocks: Vec<Deadlock>,
-    /// (Class, port) of the deadlocks' cycles.
-    deadlocked: BTreeSet<(u8, u32)>,
 }
 
 impl Pauses {
     /// No pauses yet, at `ports` ports.
     pub fn new(ports: usize) -> Pauses {
-        let none = Held { pause: None, until: NIL, reason: Reason { cause: NIL, root: NIL, depth: 0 } };
-        Pauses {
-            held: vec![[none; DATA_CLASSES]; ports],
-            rows: BTreeMap::new(),
-            active: 0,
-            deadlocks: Vec::new(),
-            deadlocked: BTreeSet::new(),
-        }
+        let nobody = Reason { cause: PortNumber::NONE, root: PortNumber::NONE, depth: 0 };
+        let none = State { pause: None, held: Held::Nothing, reason: nobody };
+        Pauses { states: vec![[none; DATA_CLASSES]; ports].into(), rows: BTreeMap::new(), active: 0 }
     }
 
-    /// Writes into an Xoff frame why a switch sends it: for a packet of `class` that is bound for its egress port `out`.
-    pub fn explain(&self, frame: &mut Packet, out: u32, class: usize) {
-        let held = &self.held[out as usize][class];
-        let earlier = held.pause.map(|p| p.reason).or((held.until != NIL).then_some(held.reason));
+    /// Writes into an Xoff frame why a switch sends it: for a packet of a class that is bound for its egress port `out`, `number` in the
+    /// network.
+    pub fn explain(&self, frame: &mut Packet, out: PortId, number: PortNumber, data_class: usize) {
+        let state = &self.states[out][data_class];
+        let earlier = state.pause.map(|p| p.reason).or((state.held != Held::Nothing).then_some(state.reason));
         // Of the fields that only other packets use.
-        frame.dst = out;
-        frame.flow = earlier.map_or(out, |e| e.root);
+        frame.dst = HostNumber(number.0);
+        frame.flow = FlowId(earlier.map_or(number, |e| e.root).0);
         frame.seq = earlier.map_or(1, |e| u64::from(e.depth) + 1);
     }
 
-    /// The rows up to now, `end`, and the deadlocks.
-    pub fn into_results(mut self, end: Time) -> (Vec<PauseRow>, Vec<Deadlock>) {
-        for (port, class) in (0..self.held.len()).flat_map(|p| (0..DATA_CLASSES).map(move |c| (p, c))) {
-            if let Some(pause) = self.held[port][class].pause {
-                self.add(port as u32, pause, end);
-            }
-        }
-        (self.rows.into_values().collect(), self.deadlocks)
+    /// An Xoff reached port `p`.
+    pub fn begins(&mut self, p: PortId, data_class: usize, frame: &Packet, now: Time) {
+        let (cause, root, depth) = (PortNumber(frame.dst.0), PortNumber(frame.flow.0), frame.seq as u32);
+        let reason = Reason { cause, root, depth };
+        let state = &mut self.states[p][data_class];
+        self.active += usize::from(state.pause.is_none());
+        state.pause = Some(Pause { reason, since: now });
+        let row = PauseRow { port: 0, cause: cause.0, root: root.0, depth, pauses: 0, paused: Delta::ZERO };
+        let row = self.rows.entry((p, cause, root)).or_insert(row);
+        row.pauses += 1;
+        row.depth = row.depth.max(depth);
     }
 
-    /// Adds the duration of a pause that lasted until `end`.
-    fn add(&mut self, port: u32, pause: Pause, end: Time) {
-        let Reason { cause, root, .. } = pause.reason;
-        if let Some(row) = self.rows.get_mut(&(port, cause, root)) {
-            row.paused += end - pause.since;
+    /// An Xon reached port `p`, where `held` waits; gives the root of the pause that it ends.
+    pub fn ends(&mut self, p: PortId, data_class: usize, held: Held, now: Time) -> Option<PortNumber> {
+        let state = &mut self.states[p][data_class];
+        let pause = state.pause.take()?;
+        if held != Held::Nothing {
+            (state.held, state.reason) = (held, pause.reason);
         }
+        self.add(p, pause, now);
+        self.active -= 1;
+        Some(pause.reason.root)
+    }
+
+    /// A packet that a pause had held leaves port `p`: the root of the pause, and whether it was the last one.
+    pub fn leaves(&mut self, p: PortId, data_class: usize, slot: Slot) -> (PortNumber, bool) {
+        let state = &mut self.states[p][data_class];
+        state.held = match state.held {
+            Held::Until(last) if last == slot => Held::Nothing,
+            Held::Packets(1) => Held::Nothing,
+            Held::Packets(left) => Held::Packets(left.saturating_sub(1)),
+            held => held,
+        };
+        (state.reason.root, state.held == Held::Nothing)
+    }
+
+    /// Whether a class of port `p` is paused.
+    pub fn is_paused(&self, p: PortId, data_class: usize) -> bool {
+        self.states[p][data_class].pause.is_some()
+    }
+
+    /// Since when a class of port `p` has been paused.
+    pub fn since(&self, p: PortId, data_class: usize) -> Option<Time> {
+        self.states[p][data_class].pause.map(|pause| pause.since)
     }
 
     /// Whether any port is paused.
-    fn any(&self) -> bool {
+    pub fn any(&self) -> bool {
         self.active > 0
     }
-}
 
-impl Simulation {
-    /// An Xoff for `class` reached port `p`.
-    pub(crate) fn pause_begins(&mut self, p: u32, class: usize, frame: &Packet) {
-        let reason = Reason { cause: frame.dst, root: frame.flow, depth: frame.seq as u32 };
-        let pauses = &mut self.pauses;
-        pauses.held[p as usize][class].pause = Some(Pause { reason, since: self.now });
-        let Reason { cause, root, depth } = reason;
-        let row = PauseRow { port: p, cause, root, depth, pauses: 0, paused: Delta::ZERO };
-        let row = pauses.rows.entry((p, cause, root)).or_insert(row);
-        row.pauses += 1;
-        row.depth = row.depth.max(depth);
-        pauses.active += 1;
-        if pauses.active == 1 {
-            self.calendar.set(self.watch_event, self.now + WATCH_INTERVAL);
-        }
-    }
-
-    /// An Xon for `class` reached port `p`: what waits there was held by the pause.
-    pub(crate) fn pause_ends(&mut self, p: u32, class: usize) {
-        let held = &mut self.pauses.held[p as usize][class];
-        let Some(pause) = held.pause.take() else { return };
-        if self.ports[p as usize].waiting & (1 << (DATA + class as u8)) != 0 {
-            held.until = self.ports[p as usize].queues[DATA as usize + class].tail();
-            held.reason = pause.reason;
-            self.stats[p as usize].held |= 1 << class;
-        }
-        self.pauses.add(p, pause, self.now);
-        self.pauses.active -= 1;
-        if !self.pauses.any() {
-            self.calendar.cancel(self.watch_event);
-        }
-        if let NodeRef::Host(host) = self.ports[p as usize].owner {
-            self.note_held_flows(host, p, class, pause.reason.root);
-        }
-    }
-
-    /// A packet that waited for a pause leaves port `p`.
-    #[inline(never)]
-    pub(crate) fn note_held(&mut self, p: u32, class: usize, slot: u32) {
-        let held = &mut self.pauses.held[p as usize][class];
-        let root = held.reason.root;
-        if held.until == slot {
-            held.until = NIL;
-            self.stats[p as usize].held &= !(1 << class);
-        }
-        let packet = self.packets[slot];
-        if packet.kind == PacketKind::Data && !self.leads_over(p, packet.dst, packet.flow, root) {
-            self.note_victim(packet.flow);
-        }
-    }
-
-    /// Notes the flows at a host that a pause of its port `p` kept from sending.
-    fn note_held_flows(&mut self, host: u32, p: u32, class: usize, root: u32) {
-        let state = &self.hosts[host as usize];
-        let due = state.paced.due(self.now).filter(|s| usize::from(self.senders[*s].class - DATA) == class);
-        let ready = state.ready[class].iter().copied();
-        let held: Vec<(u32, u32)> = ready
-            .chain(due)
-            .map(|slot| &self.senders[slot])
-            .filter(|s| s.sendable() && s.next_send() <= self.now)
-            .map(|s| (s.flow, s.dst))
-            .collect();
-        for (flow, dst) in held {
-            if !self.leads_over(p, dst, flow, root) {
-                self.note_victim(flow);
+    /// The rows up to `end`, by paused port as the network numbers it.
+    pub fn into_rows(mut self, numbers: &Table<PortId, PortNumber>, end: Time) -> Vec<PauseRow> {
+        for (p, data_class) in numbers.keys().flat_map(|p| (0..DATA_CLASSES).map(move |c| (p, c))) {
+            if let Some(pause) = self.states[p][data_class].pause {
+                self.add(p, pause, end);
             }
         }
+        self.rows.into_iter().map(|((p, ..), row)| PauseRow { port: numbers[p].0, ..row }).collect()
     }
 
-    fn note_victim(&mut self, flow: u32) {
-        let slot = self.sender_of[flow as usize];
-        if slot < GONE {
-            self.senders[slot].outcome.victim_packets += 1;
+    /// Adds the duration of a pause that lasted until `end`.
+    fn add(&mut self, p: PortId, pause: Pause, end: Time) {
+        let Reason { cause, root, .. } = pause.reason;
+        if let Some(row) = self.rows.get_mut(&(p, cause, root)) {
+            row.paused += end - pause.since;
         }
     }
-
-    /// Whether packets of `flow` to host `dst` that leave by port `p` come past the egress port `target`.
-    fn leads_over(&self, p: u32, dst: u32, flow: u32, target: u32) -> bool {
-        if p == target {
-            return true;
-        }
-        match self.ports[p as usize].peer {
-            NodeRef::Switch(s) => self.routes.next(s, dst, flow).is_some_and(|q| self.leads_over(q, dst, flow, target)),
-            NodeRef::Host(_) => false,
-        }
-    }
-
-    /// Some pauses have lasted since the watch was set: looks for deadlock among those that do not end.
-    pub(crate) fn watch_pauses(&mut self) {
-        self.find_deadlocks(WATCH_INTERVAL);
-        self.calendar.set(self.watch_event, self.now + WATCH_INTERVAL);
-    }
-
-    /// Looks for ports that have been paused for at least `lasting` and will be for ever.
-    ///
-    /// A paused port can go on only when packets that came by its link leave the switch at its other end. So the largest set
-    /// of paused ports in which all such packets of each wait, and wait at ports of the set, will never move. Each of them has
-    /// a successor in the set, so following these ends in a cycle.
-    pub(crate) fn find_deadlocks(&mut self, lasting: Delta) {
-        for class in 0..DATA_CLASSES {
-            let mut waits = self.waits(class, lasting);
-            loop {
-                let stuck = |at: &BTreeSet<u32>| !at.is_empty() && at.iter().all(|q| waits.contains_key(q));
-                let moving: Vec<u32> = waits.iter().filter(|(_, at)| !stuck(at)).map(|(p, _)| *p).collect();
-                if moving.is_empty() {
-                    break;
-                }
-                for p in &moving {
-                    waits.remove(p);
-                }
-            }
-            for cycle in cycles(&waits) {
-                let known = &mut self.pauses.deadlocked;
-                if cycle.iter().any(|p| known.contains(&(class as u8, *p))) {
-                    continue;
-                }
-                known.extend(cycle.iter().map(|p| (class as u8, *p)));
-                let begin =
-                    |p: &u32| self.pauses.held[*p as usize][class].pause.map_or(Time::ZERO, |pause| pause.since);
-                let since = cycle.iter().map(begin).max().unwrap_or(self.now);
-                let deadlock =
-                    Deadlock { class: class as u8, since, detected: self.now, blocked: waits.len() as u32, cycle };
-                self.pauses.deadlocks.push(deadlock);
-            }
-        }
-    }
-
-    /// For each port that is paused in `class` since `lasting` and will not hear an Xon already on its way: the egress ports
-    /// at which the packets wait that came by its link.
-    fn waits(&self, class: usize, lasting: Delta) -> BTreeMap<u32, BTreeSet<u32>> {
-        let mut waits: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-        let mut switches = BTreeSet::new();
-        for (p, held) in self.pauses.held.iter().enumerate() {
-            let lasts = held[class].pause.is_some_and(|pause| self.now.since(pause.since) >= lasting);
-            // Ports are numbered in pairs: the ingress that paused this port is the other end of its link.
-            if lasts && self.ingress[p ^ 1].stopped[class] {
-                waits.insert(p as u32, BTreeSet::new());
-                if let NodeRef::Switch(s) = self.ports[p].peer {
-                    switches.insert(s);
-                }
-            }
-        }
-        for (q, port) in self.ports.iter().enumerate() {
-            if !matches!(port.owner, NodeRef::Switch(s) if switches.contains(&s)) {
-                continue;
-            }
-            let mut slot = port.queues[DATA as usize + class].head;
-            while slot != NIL {
-                let packet = &self.packets[slot];
-                if packet.ingress() != NIL
-                    && let Some(at) = waits.get_mut(&(packet.ingress() ^ 1))
-                {
-                    at.insert(q as u32);
-                }
-                slot = packet.next;
-            }
-        }
-        waits
-    }
-}
-
-/// Cycles in a graph in which each node has a successor: those that following the lowest successors ends in.
-fn cycles(successors: &BTreeMap<u32, BTreeSet<u32>>) -> Vec<Vec<u32>> {
-    let mut cycles = Vec::new();
-    let mut visited = BTreeSet::new();
-    for start in successors.keys() {
-        let mut path = Vec::new();
-        let mut node = *start;
-        while visited.insert(node) {
-            path.push(node);
-            match successors.get(&node).and_then(BTreeSet::first) {
-                Some(next) => node = *next,
-                None => break,
-            }
-        }
-        if let Some(begin) = path.iter().position(|p| *p == node) {
-            cycles.push(path.split_off(begin));
-        }
-    }
-    cycles
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{LINK, PacketKind};
+
+    fn us(n: u64) -> Time {
+        Time::ZERO + Delta::from_us(n)
+    }
+
+    fn xoff() -> Packet {
+        Packet::new(PacketKind::Xoff, LINK, FlowId::NONE, HostNumber::NONE, 84)
+    }
+
+    /// Ports 0 and 2 of this part are 10 and 12 in the network. Port 0 is paused because of port 40 elsewhere; a packet bound for port 0
+    /// makes its switch pause port 2's far end: cause 10, root 40, one link further.
+    #[test]
+    fn causes_chain_to_their_root_and_rows_add_up() {
+        let mut pauses = Pauses::new(4);
+        let mut frame = Packet { dst: HostNumber(40), flow: FlowId(40), seq: 1, ..xoff() };
+        pauses.begins(PortId(0), 0, &frame, us(1));
+        assert!(pauses.any() && pauses.is_paused(PortId(0), 0) && !pauses.is_paused(PortId(0), 1));
+        pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
+        assert_eq!((frame.dst.0, frame.flow.0, frame.seq), (10, 40, 2));
+        pauses.explain(&mut frame, PortId(0), PortNumber(10), 1);
+        assert_eq!((frame.dst.0, frame.flow.0, frame.seq), (10, 10, 1), "another class is not held");
+        assert_eq!(pauses.ends(PortId(0), 0, Held::Packets(2), us(4)), Some(PortNumber(40)));
+        assert!(!pauses.any());
+        // What waited is still held.
+        pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
+        assert_eq!((frame.flow.0, frame.seq), (40, 2));
+        assert_eq!(pauses.leaves(PortId(0), 0, Slot(7)), (PortNumber(40), false));
+        assert_eq!(pauses.leaves(PortId(0), 0, Slot(9)), (PortNumber(40), true));
+        pauses.explain(&mut frame, PortId(0), PortNumber(10), 0);
+        assert_eq!(frame.flow.0, 10);
+        let numbers = Table::from([10, 11, 12, 13].map(PortNumber).to_vec());
+        let rows = pauses.into_rows(&numbers, us(9));
+        let row = PauseRow { port: 10, cause: 40, root: 40, depth: 1, pauses: 1, paused: Delta::from_us(3) };
+        assert_eq!(rows, [row]);
+    }
 
     #[test]
-    fn cycles_are_found_once_and_tails_left_out() {
-        let graph = |edges: &[(u32, &[u32])]| edges.iter().map(|(p, q)| (*p, q.iter().copied().collect())).collect();
-        assert_eq!(cycles(&graph(&[(1, &[2]), (2, &[3]), (3, &[2]), (4, &[1])])), [[2, 3]]);
-        assert_eq!(
-            cycles(&graph(&[(1, &[5]), (5, &[1]), (7, &[8, 9]), (8, &[9]), (9, &[7])])),
-            [vec![1, 5], vec![7, 8, 9]]
-        );
-        assert!(cycles(&BTreeMap::new()).is_empty());
+    fn a_pause_that_lasts_counts_to_the_end() {
+        let mut pauses = Pauses::new(1);
+        pauses.begins(PortId(0), 1, &Packet { seq: 1, ..xoff() }, us(2));
+        assert_eq!(pauses.since(PortId(0), 1), Some(us(2)));
+        let numbers = Table::from(vec![PortNumber(5)]);
+        assert_eq!(pauses.into_rows(&numbers, us(9))[0].paused, Delta::from_us(7));
     }
 }

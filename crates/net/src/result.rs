@@ -53,7 +53,7 @@ pub struct FlowRow {
     /// How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept
     /// the flow from sending). A flow with any is a victim of congestion elsewhere.
     pub victim_packets: u64,
-    /// Data packets that were dropped, lost or damaged on their way before the flow was over.
+    /// Data packets that were dropped, lost or damaged on their way.
     pub dropped: u64,
     /// How often TCP found out that a repair had been unnecessary.
     pub spurious: u64,
@@ -194,14 +194,54 @@ pub struct Totals {
     pub corrupted: u64,
     /// Still in queues or on links at the end.
     pub in_flight: u64,
-    /// Most packets in flight at once.
+    /// Most packets in flight, PFC frames included, of some thousand looks at fixed times and one at the end.
     pub max_in_flight: u64,
-    /// Bytes of memory held for packets, divided by `max_in_flight`: what one packet in flight costs.
-    pub bytes_per_packet: u64,
+    /// Most bytes of memory held for packets: of the run, not of the network, so that it depends on how this was cut.
+    pub packet_memory: u64,
     /// Flows that delivered all of their size.
     pub finished: u64,
     /// Flows that gave up.
     pub gave_up: u64,
+}
+
+impl Totals {
+    /// What one packet in flight costs, in bytes of memory.
+    pub fn bytes_per_packet(&self) -> u64 {
+        self.packet_memory.checked_div(self.max_in_flight).unwrap_or(0)
+    }
+
+    /// Adds what another part of the network counted.
+    pub(crate) fn add(&mut self, other: &Totals) {
+        let Totals {
+            packet_hops,
+            events,
+            injected,
+            delivered,
+            dropped_buffer,
+            dropped_limit,
+            dropped_agent,
+            lost,
+            corrupted,
+            finished,
+            gave_up,
+            // Of the whole.
+            end: _,
+            in_flight: _,
+            max_in_flight: _,
+            packet_memory: _,
+        } = other;
+        self.packet_hops += packet_hops;
+        self.events += events;
+        self.injected += injected;
+        self.delivered += delivered;
+        self.dropped_buffer += dropped_buffer;
+        self.dropped_limit += dropped_limit;
+        self.dropped_agent += dropped_agent;
+        self.lost += lost;
+        self.corrupted += corrupted;
+        self.finished += finished;
+        self.gave_up += gave_up;
+    }
 }
 
 /// A check of a run's own consistency.

@@ -1,79 +1,178 @@
 //! Observers: series of recorded flows and ports, sampled at a fixed interval.
+//!
+//! Each part samples what it has: the source's side of a flow, the destination's side, ports. Samples are no events: before anything happens
+//! later than a sample is due, it is taken. At the end the parts' samples are joined by time and flow.
 
+use crate::host::Hosts;
+use crate::ids::{FlowId, PortId};
+use crate::medium::Medium;
 use crate::result::{FlowSample, PortSample};
-use crate::sim::{DONE, NONE, Simulation};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
-/// What is recorded.
+/// What a part records.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    pub interval: Delta,
-    /// Flows with what they had delivered at the last sample.
-    pub flows: Vec<(u32, u64)>,
-    pub ports: Vec<u32>,
-    pub flow_series: Vec<FlowSample>,
-    pub port_series: Vec<PortSample>,
+    /// Zero for no samples.
+    interval: Delta,
+    taken: u64,
+    flows: Vec<RecordedFlow>,
+    ports: Vec<RecordedPort>,
 }
 
-impl Simulation {
-    /// Payload delivered in order to the receiver of `flow`.
-    pub(crate) fn delivered(&self, flow: u32) -> u64 {
-        if self.connections.persistent() {
-            return self.delivered_of_request(flow);
-        }
-        match self.receiver_of[flow as usize] {
-            NONE => 0,
-            DONE => self.flows.size(flow).get(),
-            slot => self.receivers[slot].expected,
+/// A flow of which this part has the source, the destination or both.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedFlow {
+    /// Its place among all recorded flows.
+    pub place: usize,
+    pub flow: FlowId,
+    pub has_source: bool,
+    pub has_destination: bool,
+    /// What it had delivered at the last sample.
+    pub delivered: u64,
+}
+
+/// A port of this part.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedPort {
+    /// Its place among all recorded ports.
+    pub place: usize,
+    pub port: PortId,
+}
+
+/// Samples by (when, place among the recorded).
+#[derive(Default)]
+pub(crate) struct Samples {
+    pub flows: Vec<(usize, FlowSample)>,
+    pub ports: Vec<(usize, PortSample)>,
+}
+
+impl Recorder {
+    /// Records these every `interval`.
+    pub fn new(interval: Delta, flows: Vec<RecordedFlow>, ports: Vec<RecordedPort>) -> Recorder {
+        Recorder { interval, taken: 0, flows, ports }
+    }
+
+    /// The time between samples; zero for none.
+    pub fn interval(&self) -> Delta {
+        self.interval
+    }
+
+    /// When the next sample is due; [`Time::NEVER`] without samples.
+    pub fn next(&self) -> Time {
+        match self.interval {
+            Delta::ZERO => Time::NEVER,
+            interval => Time::ZERO.saturating_add(interval * (self.taken + 1)),
         }
     }
 
-    /// Takes a sample of everything recorded.
-    pub(crate) fn sample(&mut self) {
-        let now = self.now;
-        for i in 0..self.recorder.flows.len() {
-            let (flow, before) = self.recorder.flows[i];
-            let delivered = self.delivered(flow);
-            self.recorder.flows[i].1 = delivered;
-            let (cwnd, pacing_bps, rtt) = match self.sender_now(flow) {
-                Some(slot) => {
-                    let state = &self.senders[slot];
+    /// Takes the sample that is due.
+    pub fn take(&mut self, m: &mut Medium, hosts: &Hosts, samples: &mut Samples) {
+        let time = self.next();
+        self.taken += 1;
+        for recorded in &mut self.flows {
+            let mut delivered = Bytes::ZERO;
+            if recorded.has_destination {
+                let now = hosts.delivered(&m.network, recorded.flow);
+                delivered = Bytes::new(now - recorded.delivered);
+                recorded.delivered = now;
+            }
+            let (cwnd, pacing_bps, rtt) = match hosts.senders.state_now(recorded.flow) {
+                Some(state) if recorded.has_source => {
                     (state.control().cwnd, state.control().pacing.as_bps(), state.latest_rtt)
                 }
-                None => (Bytes::ZERO, Rate::ZERO.as_bps(), Delta::ZERO),
+                _ => (Bytes::ZERO, Rate::ZERO.as_bps(), Delta::ZERO),
             };
-            let delivered = Bytes::new(delivered - before);
-            self.recorder.flow_series.push(FlowSample { time: now, flow, delivered, cwnd, pacing_bps, rtt });
+            let sample = FlowSample { time, flow: recorded.flow.0, delivered, cwnd, pacing_bps, rtt };
+            samples.flows.push((recorded.place, sample));
         }
-        for i in 0..self.recorder.ports.len() {
-            let p = self.recorder.ports[i];
-            let (port, stats) = (&self.ports[p as usize], &mut self.stats[p as usize]);
-            let paused = stats.paused_until(now);
-            self.recorder.port_series.push(PortSample {
-                time: now,
-                port: p,
+        for &RecordedPort { place, port: p } in &self.ports {
+            let (port, stats) = (&m.ports[p], &mut m.stats[p]);
+            let paused = stats.paused_until(time);
+            let sample = PortSample {
+                time,
+                port: m.numbers[p].0,
                 queue: Bytes::new(port.data_queue),
                 max_queue: Bytes::new(stats.sampled_max),
                 tx: Bytes::new(port.tx_bytes - stats.sampled_tx),
                 paused: paused - stats.sampled_paused,
                 dropped: stats.dropped() - stats.sampled_dropped,
-            });
+            };
+            samples.ports.push((place, sample));
             stats.sampled_max = port.data_queue;
             stats.sampled_tx = port.tx_bytes;
             stats.sampled_paused = paused;
             stats.sampled_dropped = stats.dropped();
         }
-        // A run without an end is over when nothing but samples is left.
-        self.calendar.cancel(self.sample_event);
-        if self.end != Time::NEVER || self.calendar.peek().is_some() {
-            self.calendar.set(self.sample_event, now + self.recorder.interval);
+    }
+}
+
+/// When the last sample of a run is due that has nothing to do after `last`: the first one that sees its end.
+pub(crate) fn final_sample(interval: Delta, last: Time) -> Time {
+    if interval == Delta::ZERO {
+        return Time::ZERO;
+    }
+    let count = last.since(Time::ZERO).as_ps().div_ceil(interval.as_ps()).max(1);
+    Time::ZERO.saturating_add(interval * count)
+}
+
+/// The samples of all parts as one, up to `end`.
+pub(crate) fn join(parts: Vec<Samples>, end: Time) -> (Vec<FlowSample>, Vec<PortSample>) {
+    let (flows, ports): (Vec<_>, Vec<_>) = parts.into_iter().map(|s| (s.flows, s.ports)).unzip();
+    let mut flows: Vec<_> = flows.into_iter().flatten().filter(|(_, s)| s.time <= end).collect();
+    let mut ports: Vec<_> = ports.into_iter().flatten().filter(|(_, s)| s.time <= end).collect();
+    flows.sort_by_key(|(place, s)| (s.time, *place));
+    ports.sort_by_key(|(place, s)| (s.time, *place));
+    // Each side of a flow has zeros for what the other one knows.
+    flows.dedup_by(|(there, b), (here, a)| {
+        let same = there == here && a.time == b.time;
+        if same {
+            a.delivered += b.delivered;
+            a.cwnd = a.cwnd.max(b.cwnd);
+            a.pacing_bps = a.pacing_bps.max(b.pacing_bps);
+            a.rtt = a.rtt.max(b.rtt);
+        }
+        same
+    });
+    (flows.into_iter().map(|(_, s)| s).collect(), ports.into_iter().map(|(_, s)| s).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(us: u64, flow: u32, delivered: u64, cwnd: u64) -> FlowSample {
+        let time = Time::ZERO + Delta::from_us(us);
+        FlowSample {
+            time,
+            flow,
+            delivered: Bytes::new(delivered),
+            cwnd: Bytes::new(cwnd),
+            pacing_bps: 0,
+            rtt: Delta::ZERO,
         }
     }
 
-    /// Schedules the first sample.
-    pub(crate) fn start_recording(&mut self) {
-        if self.recorder.interval > Delta::ZERO {
-            self.calendar.set(self.sample_event, Time::ZERO + self.recorder.interval);
-        }
+    #[test]
+    fn the_two_sides_of_a_flow_become_one_row() {
+        let source = Samples { flows: vec![(1, sample(1, 7, 0, 50)), (1, sample(2, 7, 0, 60))], ports: vec![] };
+        let destination = Samples {
+            flows: vec![
+                (0, sample(1, 9, 3, 4)),
+                (1, sample(1, 7, 10, 0)),
+                (0, sample(2, 9, 3, 4)),
+                (1, sample(2, 7, 20, 0)),
+            ],
+            ports: vec![],
+        };
+        let (flows, _) = join(vec![source, destination], Time::ZERO + Delta::from_us(1));
+        assert_eq!(flows, [sample(1, 9, 3, 4), sample(1, 7, 10, 50)]);
+    }
+
+    #[test]
+    fn the_last_sample_sees_the_end() {
+        let us = |n| Time::ZERO + Delta::from_us(n);
+        let last = |at| final_sample(Delta::from_us(10), us(at));
+        assert_eq!([0, 1, 10, 11].map(last), [us(10), us(10), us(10), us(20)]);
+        assert_eq!(final_sample(Delta::ZERO, us(5)), Time::ZERO);
     }
 }

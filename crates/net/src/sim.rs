@@ -1,50 +1,23 @@
-//! The simulation: its state, its event loop, what it gives back.
-//!
-//! Events, in the order in which they happen at equal times (each kind by the number of its port or host): transmissions,
-//! arrivals, flow starts and stops, timers, agents' timers, samples, the watch for deadlock. That order depends on the scenario alone.
+//! The simulation: its parts, run side by side, and what they counted, joined.
 
-use crate::agent::Agent;
-use crate::connections::Connections;
-use crate::flows::{Flows, Outcome};
-use crate::host::{Agenda, Host};
+use crate::build::{Built, build};
+use crate::check::BuildError;
+use crate::cut::{Cores, Cut, LONGEST_WINDOW};
+use crate::deadlock::{WATCH_INTERVAL, Watch};
+use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
+use crate::ledger::{Census, SenderCounts};
 use crate::memory::{Memory, OutOfMemory};
-use crate::packet::{NIL, PacketKind, Packets};
-use crate::path;
-use crate::pauses::Pauses;
-use crate::port::{NodeRef, Port, PortStats};
-use crate::receiver::ReceiverState;
-use crate::result::{FlowRow, Invariant, RunResult, Totals};
-use crate::routing::Routes;
-use crate::sample::Recorder;
-use crate::sender::{Endpoint, GoBackN, Plan, SenderState};
-use crate::slab::Slab;
-use crate::spec::{FlowSpec, NetworkSpec, NodeSpec, TransportKind, TransportSpec};
-use crate::switch::{Ingress, Switch};
-use crate::tcp::TcpSender;
-use farloop_cc::{AnyParams, Effect, FlowInfo, IntRecord, Sender};
-use farloop_engine::{Calendar, LogicalProcess};
-use farloop_tcp::Config;
+use crate::network::{Network, NodeRef};
+use crate::part::{Gauge, Part};
+use crate::port::Owner;
+use crate::result::{FlowRow, Invariant, PortRow, RunResult, Totals};
+use crate::sample::{final_sample, join};
+use crate::spec::{NetworkSpec, NodeId};
+use farloop_engine::{LogicalProcess, run_conservatively};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A flow has no state yet.
-pub(crate) const NONE: u32 = NIL;
-/// A flow has no state any more.
-pub(crate) const DONE: u32 = NIL - 1;
-/// Slots from here on are no slots.
-pub(crate) const GONE: u32 = DONE;
-
-/// Sizes of an algorithm's packets.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Format {
-    /// Payload of a full packet.
-    pub mss: u16,
-    /// A full packet on the wire.
-    pub packet: u16,
-    /// An ACK or signal on the wire.
-    pub ack_wire: u16,
-}
+use std::sync::atomic::Ordering;
 
 /// How far a run has come.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -68,66 +41,42 @@ pub enum Stopped {
 
 /// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
 pub struct Simulation {
-    pub(crate) now: Time,
-    pub(crate) end: Time,
-    pub(crate) calendar: Calendar,
-    pub(crate) packets: Packets,
-    pub(crate) ports: Vec<Port>,
-    pub(crate) stats: Vec<PortStats>,
-    pub(crate) ingress: Vec<Ingress>,
-    pub(crate) nodes: Vec<NodeRef>,
-    pub(crate) node_specs: Vec<NodeSpec>,
-    pub(crate) switches: Vec<Switch>,
-    pub(crate) hosts: Vec<Host>,
-    pub(crate) agents: Vec<Agent>,
-    pub(crate) routes: Routes,
-    pub(crate) transport: TransportSpec,
-    /// Hosts have delay noise.
-    pub(crate) noisy: bool,
-    pub(crate) algorithms: Vec<AnyParams>,
-    pub(crate) formats: Vec<Format>,
-    /// What the endpoints of each algorithm's flows are set to, where they are TCP.
-    pub(crate) tcp_configs: Vec<Arc<Config>>,
-    pub(crate) intra_rtt: Delta,
-    pub(crate) flows: Flows,
-    pub(crate) connections: Connections,
-    /// By the number of the flow that packets carry: of a persistent connection the one that opened it.
-    pub(crate) sender_of: Vec<u32>,
-    pub(crate) receiver_of: Vec<u32>,
-    pub(crate) senders: Slab<SenderState>,
-    pub(crate) receivers: Slab<ReceiverState>,
-    /// Of the flows that are over, in that order.
-    pub(crate) outcomes: Vec<Outcome>,
-    /// Packets dropped although they entered by a port with PFC, by that port.
-    pub(crate) lossless_drops: Vec<u64>,
-    pub(crate) pauses: Pauses,
-    /// PFC frames in queues and on links.
-    pub(crate) frames_in_flight: u64,
-    pub(crate) recorder: Recorder,
-    pub(crate) totals: Totals,
-    pub(crate) effects: Vec<Effect>,
-    pub(crate) scratch: Vec<IntRecord>,
-    /// Event ids: transmissions are 0.., then these.
-    pub(crate) arrival_base: u32,
-    /// Slow start thresholds that connections left behind, by source and destination node.
-    pub(crate) remembered: BTreeMap<(u32, u32), Bytes>,
-    pub(crate) agenda_base: u32,
-    pub(crate) timer_base: u32,
-    pub(crate) agent_base: u32,
-    pub(crate) sample_event: u32,
-    pub(crate) watch_event: u32,
+    network: Arc<Network>,
+    parts: Vec<Part>,
+    lookahead: Delta,
+    threads: usize,
+    part_of_host: Table<HostNumber, usize>,
+    /// Some switch does PFC.
+    pauses: bool,
+    watch: Watch,
 }
 
+/// Events of a part between two looks at whether to go on.
+const EVENTS: u64 = 400_000;
+
 impl Simulation {
+    /// Builds a network from its specification, for one thread.
+    pub fn new(spec: NetworkSpec) -> Result<Simulation, BuildError> {
+        Simulation::build(spec, Cores::ONE, &mut || true)
+    }
+
+    /// As [`Simulation::new`], for as many threads as `cores` says; `go_on` is called often enough for every wish to stop, and answers `false` to
+    /// have [`BuildError::Cancelled`].
+    pub fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
+        let Built { network, parts, cut, part_of_host, pauses } = build(spec, cores, go_on)?;
+        let Cut { lookahead, .. } = cut;
+        let (threads, watch) = (cores.threads(), Watch::default());
+        Ok(Simulation { network, parts, lookahead, threads, part_of_host, pauses, watch })
+    }
+
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
+    // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
+    #[inline(never)]
     pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
-        while self.step(self.end, 400_000) {
-            if !progress(Progress { now: self.now, end: self.end, packet_hops: self.totals.packet_hops }) {
-                return Err(Stopped::Cancelled);
-            }
-            if !self.packets.fit() {
-                let (packets, bytes) = (self.packets.live() as u64, self.packets.memory());
-                return Err(Stopped::OutOfMemory(OutOfMemory { now: self.now, packets, bytes }));
+        while let Some(border) = self.next_border() {
+            self.advance(border.min(self.network.end), progress)?;
+            if border < self.network.end {
+                self.watch.look(&self.parts, border, WATCH_INTERVAL);
             }
         }
         Ok(self.finish())
@@ -135,341 +84,219 @@ impl Simulation {
 
     /// Packets in queues and on links may take this many bytes of memory, instead of what the machine has.
     pub fn limit_memory(&mut self, bytes: u64) {
-        self.packets.memory_limit = Memory::Bytes(bytes);
-    }
-
-    /// Executes events before or at `end`, at most `limit` of them; `false` when none is left.
-    fn step(&mut self, end: Time, limit: u64) -> bool {
-        for _ in 0..limit {
-            let Some((time, event)) = self.calendar.peek().filter(|(time, _)| *time <= end) else { return false };
-            assert!(time >= self.now, "time runs backwards: {} after {}", time, self.now);
-            self.now = time;
-            self.totals.events += 1;
-            self.execute(event);
+        let each = bytes / self.parts.len() as u64;
+        for part in &mut self.parts {
+            part.medium.packets.memory_limit = Memory::Bytes(each);
         }
-        true
     }
 
-    #[inline]
-    fn execute(&mut self, event: u32) {
-        if event >= self.arrival_base && event < self.agenda_base {
-            self.arrive(event - self.arrival_base);
-        } else if event < self.arrival_base {
-            self.ports[event as usize].armed_at = Time::NEVER;
-            match self.ports[event as usize].owner {
-                NodeRef::Switch(_) => {
-                    self.transmit_switch(event);
-                    if self.ports[event as usize].armed_at == Time::NEVER {
-                        self.calendar.cancel(event);
-                    }
-                }
-                NodeRef::Host(h) => {
-                    self.transmit_host(h, event);
-                    if self.ports[event as usize].armed_at == Time::NEVER {
-                        self.calendar.cancel(event);
-                    }
+    /// How many parts the network was cut into.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The egress ports (node, neighbour) that the data packets of `flow` leave by, from its source to its destination.
+    ///
+    /// # Panics
+    /// There is no such flow.
+    pub fn path_of(&self, flow: u32) -> Vec<(NodeId, NodeId)> {
+        let (network, flow) = (&self.network, FlowId(flow));
+        let path = network.path(network.source(flow), network.destination(flow), flow);
+        let ends = path.into_iter().flatten().map(|p| network.ends[p]);
+        ends.map(|end| (end.node, end.peer_node)).collect()
+    }
+
+    /// The neighbours of the switch `node` among which it spreads flows to the host `destination` (equal-cost multi-path), in the
+    /// order of its ports. Empty where there is no path, and for nodes that are no switch and destinations that are no host.
+    pub fn next_hops(&self, node: NodeId, destination: NodeId) -> Vec<NodeId> {
+        let network = &self.network;
+        match (network.nodes.get(node as usize), network.nodes.get(destination as usize)) {
+            (Some(NodeRef::Switch(switch)), Some(NodeRef::Host(host))) => {
+                match network.detours.get(&(*switch, *host)) {
+                    Some(detour) => vec![network.ends[*detour].peer_node],
+                    None => network.routes.group(*switch, *host).map(|p| network.ends[p].peer_node).collect(),
                 }
             }
-        } else if event < self.timer_base {
-            self.next_on_agenda(event - self.agenda_base);
-        } else if event < self.agent_base {
-            self.host_timers(event - self.timer_base);
-        } else if event < self.sample_event {
-            self.agent_timer(event - self.agent_base);
-        } else if event == self.sample_event {
-            self.sample();
-        } else {
-            self.watch_pauses();
+            _ => Vec::new(),
         }
     }
 
-    /// The first packet on the link of port `p` arrives at its other end.
-    #[inline]
-    fn arrive(&mut self, p: u32) {
-        let port = &mut self.ports[p as usize];
-        let (slot, next) = port.land(&mut self.packets);
-        match next {
-            Some(next) => self.calendar.set(self.arrival_base + p, next),
-            None => self.calendar.cancel(self.arrival_base + p),
+    /// Up to when to run next: to the end, or where pauses are to be examined; `None` when nothing is left to happen.
+    fn next_border(&mut self) -> Option<Time> {
+        let next = self.parts.iter_mut().map(LogicalProcess::next_event).min()?;
+        if next == Time::NEVER || next > self.network.end {
+            return None;
         }
-        let (peer, unreliable) = (port.peer, port.unreliable);
-        if unreliable && self.vanishes(p, slot) {
-            return;
+        if !self.pauses {
+            return Some(self.network.end);
         }
-        self.totals.packet_hops += 1;
-        // Ports are numbered in pairs: the other end of this link is the receiving node's own port.
-        let own = p ^ 1;
-        match peer {
-            NodeRef::Switch(s) => self.switch_receive(s, own, slot),
-            NodeRef::Host(h) => self.host_receive(h, own, slot),
-        }
+        let watches = next.since(Time::ZERO).as_ps() / WATCH_INTERVAL.as_ps() + 1;
+        Some(Time::ZERO.saturating_add(WATCH_INTERVAL * watches))
     }
 
-    /// Draws whether the link of port `p` loses or damages the packet. PFC frames are exempt: real ones are refreshed.
-    fn vanishes(&mut self, p: u32, slot: u32) -> bool {
-        if matches!(self.packets[slot].kind, PacketKind::Xoff | PacketKind::Xon) {
-            return false;
-        }
-        let stats = &mut self.stats[p as usize];
-        let u = stats.random.uniform();
-        if u >= stats.loss + stats.corruption {
-            return false;
-        }
-        if u < stats.loss {
-            stats.row.lost += 1;
-            self.totals.lost += 1;
-        } else {
-            stats.row.corrupted += 1;
-            self.totals.corrupted += 1;
-        }
-        self.discard(slot);
-        true
-    }
-
-    /// Forgets a packet that will not arrive.
-    pub(crate) fn discard(&mut self, slot: u32) {
-        let packet = &self.packets[slot];
-        if packet.kind == PacketKind::Data {
-            let sender = self.sender_of[packet.flow as usize];
-            if sender < GONE {
-                self.senders[sender].outcome.dropped += 1;
-            }
-        }
-        self.packets.remove(slot);
-    }
-
-    /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
-    #[inline]
-    pub(crate) fn enqueue(&mut self, p: u32, slot: u32) {
-        let (port, stats) = (&mut self.ports[p as usize], &mut self.stats[p as usize]);
-        let before = port.data_queue;
-        port.enqueue(&mut self.packets, slot);
-        if port.data_queue != before {
-            stats.integrate(self.now, before);
-            stats.note_queue(port.data_queue);
-        }
-    }
-
-    /// Something may have become ready at port `p`.
-    pub(crate) fn kick(&mut self, p: u32) {
-        match self.ports[p as usize].owner {
-            NodeRef::Switch(_) => self.kick_switch_port(p),
-            NodeRef::Host(h) => self.kick_host(h, p),
-        }
-    }
-
-    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not).
-    #[inline]
-    pub(crate) fn arm(&mut self, p: u32, at: Time) {
-        let port = &mut self.ports[p as usize];
-        if port.armed_at == at {
-            return;
-        }
-        port.armed_at = at;
-        if at == Time::NEVER {
-            self.calendar.cancel(p);
-        } else {
-            self.calendar.set(p, at);
-        }
-    }
-
-    /// The next start or stop on a host's agenda.
-    fn next_on_agenda(&mut self, host: u32) {
-        let Some(entry) = self.hosts[host as usize].agenda.pop() else { return };
-        match self.hosts[host as usize].agenda.last() {
-            Some(next) => self.calendar.set(self.agenda_base + host, self.agenda_time(*next)),
-            None => self.calendar.cancel(self.agenda_base + host),
-        }
-        if entry.is_stop() {
-            self.stop_flow(entry.flow());
-        } else {
-            self.start_flow(host, entry.flow());
-        }
-    }
-
-    /// When an entry of an agenda is due.
-    pub(crate) fn agenda_time(&self, entry: Agenda) -> Time {
-        let flow = self.flows.get(entry.flow());
-        if entry.is_stop() { flow.stop } else { flow.start }
-    }
-
-    fn start_flow(&mut self, host: u32, flow: u32) {
-        let spec = self.flows.get(flow);
-        if let Some(slot) = self.connections.take(flow, &spec) {
-            return self.next_request(slot, flow);
-        }
-        let info = self.flow_info(flow);
-        let cc = self.algorithms[spec.algorithm as usize].sender(&info);
-        let limit = spec.size.get();
-        let endpoint = match self.transport.kind {
-            TransportKind::Rdma if self.crosses(flow) => Endpoint::Rdma(GoBackN::new(self.transport.rto_cross)),
-            TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(self.transport.rto_intra)),
-            TransportKind::Tcp => {
-                let config = self.tcp_configs[spec.algorithm as usize].clone();
-                let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
-                let even = self.algorithms[spec.algorithm as usize].needs().even_pacing;
-                let tcp = TcpSender::new(config, &self.transport.tcp, wire_per_payload, even);
-                Endpoint::Tcp(Box::new(tcp))
+    /// Executes all events before `border`; those at the end of the simulation, too.
+    fn advance(&mut self, border: Time, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(), Stopped> {
+        let end = self.network.end;
+        let last = if border == end { end } else { border - Delta::from_ps(1) };
+        let gauges: Vec<Arc<Gauge>> = self.parts.iter().map(|part| part.gauge.clone()).collect();
+        let packet_hops = || gauges.iter().map(|g| g.packet_hops.load(Ordering::Relaxed)).sum();
+        let exhausted = || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
+        let stopped = match &mut self.parts[..] {
+            [part] => loop {
+                if !part.step(last, EVENTS) {
+                    break false;
+                }
+                part.show();
+                if !progress(Progress { now: part.medium.now, end, packet_hops: packet_hops() }) || exhausted() {
+                    break true;
+                }
+            },
+            parts => {
+                let window = self.lookahead.min(LONGEST_WINDOW);
+                let until = last.saturating_add(Delta::from_ps(1));
+                let mut watch = |now| progress(Progress { now, end, packet_hops: packet_hops() }) && !exhausted();
+                run_conservatively(parts, window, until, self.threads, &mut watch).is_err()
             }
         };
-        let plan = Plan { host, dst: self.host_of(spec.dst), class: spec.class, limit, endpoint };
-        let slot = self.senders.insert(SenderState::new(plan, &info, flow, cc));
-        self.sender_of[flow as usize] = slot;
-        self.senders[slot].opened = self.connections.open(flow);
-        if self.transport.kind == TransportKind::Tcp {
-            return self.tcp_open(slot, info.base_rtt);
-        }
-        self.with_sender(slot, |cc, ctx| cc.on_start(ctx));
-        self.reschedule(slot);
-    }
-
-    /// The flow's application has no more to send.
-    fn stop_flow(&mut self, flow: u32) {
-        if let Some(slot) = self.sender_now(flow) {
-            self.stop_sender(slot);
+        match stopped {
+            false => Ok(()),
+            true if exhausted() => Err(Stopped::OutOfMemory(self.out_of_memory())),
+            true => Err(Stopped::Cancelled),
         }
     }
 
-    /// Whether a flow leaves its datacenter.
-    pub(crate) fn crosses(&self, flow: u32) -> bool {
-        let spec = self.flows.get(flow);
-        let datacenter = |node: u32| self.node_specs[node as usize].datacenter;
-        datacenter(spec.src).is_none() || datacenter(spec.src) != datacenter(spec.dst)
-    }
-
-    /// Index of the host at `node`.
-    pub(crate) fn host_of(&self, node: u32) -> u32 {
-        match self.nodes[node as usize] {
-            NodeRef::Host(h) => h,
-            NodeRef::Switch(_) => unreachable!("flows end at hosts; checked when the network is built"),
+    fn out_of_memory(&self) -> OutOfMemory {
+        let sum = |f: &dyn Fn(&Part) -> u64| self.parts.iter().map(f).sum();
+        OutOfMemory {
+            now: self.parts.iter().map(|part| part.medium.now).max().unwrap_or(Time::ZERO),
+            packets: sum(&|part| part.medium.packets.live() as u64),
+            bytes: sum(&|part| part.medium.packets.memory()),
         }
     }
 
-    /// Egress ports from host to host, in order.
-    pub(crate) fn path(&self, src: u32, dst: u32, flow: u32) -> Vec<&Port> {
-        self.path_ports(src, dst, flow).into_iter().map(|p| &self.ports[p as usize]).collect()
-    }
-
-    /// Numbers of the egress ports from host to host, in order.
-    pub(crate) fn path_ports(&self, src: u32, dst: u32, flow: u32) -> Vec<u32> {
-        let mut port = self.hosts[src as usize].port;
-        let mut path = vec![port];
-        while let NodeRef::Switch(s) = self.ports[port as usize].peer {
-            port = self.routes.next(s, dst, flow).expect("paths are checked when the network is built");
-            path.push(port);
+    /// What the simulation gives back, as of the end of its specification, and the checks of its invariants.
+    fn finish(mut self) -> RunResult {
+        let last = self.parts.iter().map(|part| part.medium.now).max().unwrap_or(Time::ZERO);
+        let end = if self.network.end == Time::NEVER { last } else { self.network.end };
+        let interval = self.parts.first().map_or(Delta::ZERO, |part| part.recorder.interval());
+        let last_sample = if self.network.end == Time::NEVER { final_sample(interval, last) } else { end };
+        for part in &mut self.parts {
+            part.observe(last_sample.max(end).saturating_add(Delta::from_ps(1)));
+            // What receivers keep for an ACK has been delivered.
+            part.hosts.receivers.drop_held(&mut part.medium);
         }
-        path
-    }
-
-    /// What the flow's algorithm is told.
-    pub(crate) fn flow_info(&self, flow: u32) -> FlowInfo {
-        let spec = self.flows.get(flow);
-        let format = self.formats[spec.algorithm as usize];
-        let packets = self.transport.tcp.initial_cwnd.filter(|_| self.transport.kind == TransportKind::Tcp);
-        let default_cwnd = packets
-            .filter(|_| spec.initial_rate.is_none())
-            .map(|packets| Bytes::new(u64::from(packets) * u64::from(format.mss)));
-        let line_rate = self.ports[self.hosts[self.host_of(spec.src) as usize].port as usize].rate;
-        FlowInfo {
-            base_rtt: self.base_rtt(flow),
-            intra_rtt: self.intra_rtt,
-            line_rate,
-            initial_rate: spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)),
-            initial_cwnd: spec.initial_cwnd.or(default_cwnd),
-            ssthresh: self.remembered.get(&(spec.src, spec.dst)).copied(),
-            mss: Bytes::new(u64::from(format.mss)),
-            packet: Bytes::new(u64::from(format.packet)),
-        }
-    }
-
-    /// Round-trip time of a full packet and its ACK in the empty network.
-    pub(crate) fn base_rtt(&self, flow: u32) -> Delta {
-        let spec = self.flows.get(flow);
-        let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
-        let format = self.formats[spec.algorithm as usize];
-        let number = self.connections.number(flow);
-        path::base_rtt(&self.path(src, dst, number), &self.path(dst, src, number), format.packet, format.ack_wire)
-    }
-
-    /// Completion time of the flow alone in the empty network, a handshake included; zero for unlimited flows.
-    fn ideal_completion(&self, flow: u32) -> Delta {
-        let spec = self.flows.get(flow);
-        if spec.size == Bytes::MAX {
-            return Delta::ZERO;
-        }
-        let format = self.formats[spec.algorithm as usize];
-        let (full, rest) = path::split(spec.size, format.mss);
-        let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
-        let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
-        let number = self.connections.number(flow);
-        let path = self.path(src, dst, number);
-        let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
-        let handshake = if opens {
-            path::base_rtt(&path, &self.path(dst, src, number), format.ack_wire, format.ack_wire)
-        } else {
-            Delta::ZERO
-        };
-        path::plus(handshake, path::ideal_time(&path, full, format.packet, last))
-    }
-
-    /// What the simulation gives back, as of the end of its specification, and the checks of its invariants. For who moves
-    /// it as a [`LogicalProcess`]; [`Simulation::run`] does both.
-    pub fn finish(mut self) -> RunResult {
-        let end = if self.end == Time::NEVER { self.now } else { self.end };
-        self.now = end;
-        // What receivers keep for an ACK has been delivered.
-        let held: Vec<u32> = self.receivers.iter().filter_map(|r| r.tcp.as_ref()).map(|tcp| tcp.held()).collect();
-        for slot in held.into_iter().filter(|slot| *slot != NIL) {
-            self.packets.remove(slot);
-        }
+        self.watch.look(&self.parts, end, Delta::ZERO);
         let flows = self.flow_rows();
-        let mut ports = Vec::with_capacity(self.ports.len());
-        let offered = self.offered();
-        for ((port, stats), offered) in self.ports.iter().zip(&mut self.stats).zip(offered) {
-            stats.integrate(end, port.data_queue);
-            let mut row = stats.row.clone();
-            row.paused = stats.paused_until(end);
-            row.tx = Bytes::new(port.tx_bytes);
-            row.offered = offered;
-            row.packets = port.tx_packets;
-            ports.push(row);
-        }
-        let mut totals = self.totals;
-        totals.end = end;
-        // PFC frames belong to links, not to the end-to-end ledger.
-        totals.in_flight = self.packets.live() as u64 - self.frames_in_flight;
-        totals.max_in_flight = self.packets.max_live() as u64;
-        totals.bytes_per_packet = (self.packets.max_memory() as u64).checked_div(totals.max_in_flight).unwrap_or(0);
+        let ports = self.port_rows(end);
+        let totals = self.totals(end);
         let invariants = self.invariants(&totals, &ports);
-        self.find_deadlocks(Delta::ZERO);
-        let (pauses, deadlocks) = self.pauses.into_results(end);
-        RunResult {
-            flows,
-            ports,
-            pauses,
-            deadlocks,
-            flow_series: self.recorder.flow_series,
-            port_series: self.recorder.port_series,
-            totals,
-            invariants,
+        let (mut pauses, mut samples) = (Vec::new(), Vec::new());
+        for part in self.parts {
+            pauses.extend(part.medium.pauses.into_rows(&part.medium.numbers, end));
+            samples.push(part.samples);
         }
+        pauses.sort_unstable_by_key(|row| (row.port, row.cause, row.root));
+        let (flow_series, port_series) = join(samples, last_sample);
+        let deadlocks = self.watch.deadlocks;
+        RunResult { flows, ports: ports.into_rows(), pauses, deadlocks, flow_series, port_series, totals, invariants }
     }
 
     /// One row per flow, whether it has begun or not.
     fn flow_rows(&mut self) -> Vec<FlowRow> {
-        let mut outcomes = std::mem::take(&mut self.outcomes);
-        outcomes.extend(self.senders.iter().filter(|s| !s.idle).map(|s| s.outcome));
-        outcomes.sort_unstable_by_key(|o| o.flow);
-        let mut begun = outcomes.iter().peekable();
-        let row = |(flow, spec): (u32, FlowSpec)| {
-            let outcome = begun.next_if(|o| o.flow == flow).copied().unwrap_or(Outcome::new(flow));
-            let delivered = Bytes::new(self.delivered(flow));
-            outcome.row(spec.start, delivered, self.ideal_completion(flow), self.base_rtt(flow))
+        let mut counts: Vec<SenderCounts> = Vec::new();
+        let mut received: BTreeMap<FlowId, Time> = BTreeMap::new();
+        for part in &mut self.parts {
+            counts.append(&mut part.medium.ledger.senders);
+            counts.extend(part.hosts.senders.counts());
+            for (flow, at) in part.medium.ledger.received.drain(..) {
+                received.entry(flow).or_insert(at);
+            }
+        }
+        counts.sort_unstable_by_key(|c| c.flow);
+        let mut begun = counts.iter().peekable();
+        let row = |flow: FlowId| {
+            let own = begun.next_if(|c| c.flow == flow).copied().unwrap_or(SenderCounts::new(flow));
+            self.flow_row(&own, received.get(&flow).copied())
         };
-        (0..).zip(self.flows.iter()).map(row).collect()
+        (0..self.network.flows.len()).map(FlowId::new).map(row).collect()
     }
 
-    fn invariants(&self, totals: &Totals, ports: &[crate::result::PortRow]) -> Vec<Invariant> {
+    fn flow_row(&self, counts: &SenderCounts, received: Option<Time>) -> FlowRow {
+        let (network, flow) = (&self.network, counts.flow);
+        // Connections that outlive flows are in one part.
+        let number = self.parts[0].hosts.senders.connections.number(flow);
+        let there = &self.parts[self.part_of_host[network.destination(flow)]];
+        let sum = |f: &dyn Fn(&Part) -> u64| self.parts.iter().map(f).sum();
+        FlowRow {
+            flow: flow.0,
+            start: network.flows.get(flow).start,
+            finish: (counts.finish != Time::NEVER).then_some(counts.finish),
+            delivered: Bytes::new(there.hosts.delivered(network, flow)),
+            ideal: network.ideal_completion(flow, number),
+            received,
+            base_rtt: network.base_rtt(flow, number),
+            retransmitted: counts.retransmitted,
+            timeouts: u64::from(counts.timeouts),
+            marked: counts.marked,
+            packets: counts.packets,
+            victim_packets: sum(&|part| part.medium.ledger.victims(flow)),
+            dropped: sum(&|part| part.medium.ledger.dropped(flow)),
+            spurious: u64::from(counts.spurious),
+            gave_up: counts.gave_up,
+        }
+    }
+
+    /// One row per port: what the part of its owner counted, and what the part of its neighbour saw arrive.
+    fn port_rows(&mut self, end: Time) -> Table<PortNumber, PortRow> {
+        let connections = &self.parts[0].hosts.senders.connections;
+        let offered = self.network.offered(&|flow| connections.number(flow));
+        let mut rows: Table<PortNumber, Option<PortRow>> = offered.rows().map(|_| None).collect();
+        let mut elsewhere = Vec::new();
+        for m in self.parts.iter_mut().map(|part| &mut part.medium) {
+            for (p, port) in m.ports.iter() {
+                let stats = &mut m.stats[p];
+                if port.owner == Owner::Elsewhere {
+                    elsewhere.push((m.numbers[p], stats.row.lost, stats.row.corrupted));
+                    continue;
+                }
+                stats.integrate(end, port.data_queue);
+                let mut row = stats.row.clone();
+                row.paused = stats.paused_until(end);
+                row.tx = Bytes::new(port.tx_bytes);
+                row.offered = offered[m.numbers[p]];
+                row.packets = port.tx_packets;
+                rows[m.numbers[p]] = Some(row);
+            }
+        }
+        let mut rows: Table<PortNumber, PortRow> =
+            rows.into_rows().into_iter().map(|row| row.expect("each port is in one part")).collect();
+        for (port, lost, corrupted) in elsewhere {
+            rows[port].lost += lost;
+            rows[port].corrupted += corrupted;
+        }
+        rows
+    }
+
+    fn totals(&self, end: Time) -> Totals {
+        let mut totals = Totals { end, ..Totals::default() };
+        let (mut live, mut frames, mut memory) = (0, 0, 0);
+        let mut censuses: Vec<Census> = Vec::new();
+        for m in self.parts.iter().map(|part| &part.medium) {
+            totals.add(&m.ledger.totals);
+            live += m.packets.live() as u64;
+            memory += m.packets.max_memory() as u64;
+            frames += m.ledger.frames_sent;
+            censuses.push(m.ledger.census.clone());
+        }
+        // PFC frames belong to links, not to the end-to-end account.
+        let received: u64 = self.parts.iter().map(|part| part.medium.ledger.frames_received).sum();
+        totals.in_flight = live - (frames - received);
+        totals.max_in_flight = Census::most(&censuses, end, live);
+        totals.packet_memory = memory;
+        totals
+    }
+
+    fn invariants(&self, totals: &Totals, ports: &Table<PortNumber, PortRow>) -> Vec<Invariant> {
         let dropped =
             totals.dropped_buffer + totals.dropped_limit + totals.dropped_agent + totals.lost + totals.corrupted;
         let accounted = totals.delivered + dropped + totals.in_flight;
@@ -481,13 +308,15 @@ impl Simulation {
                 totals.injected, totals.delivered, totals.in_flight
             ),
         };
-        let lossless = self.lossless_drops.iter().enumerate().filter(|(_, n)| **n > 0);
+        let name = |n: NodeId| self.network.node_specs[n as usize].name.clone();
+        let mut lossless: BTreeMap<PortNumber, u64> = BTreeMap::new();
+        for m in self.parts.iter().map(|part| &part.medium) {
+            let drops = m.stats.iter().filter(|(_, stats)| stats.lossless_drops > 0);
+            lossless.extend(drops.map(|(p, stats)| (m.numbers[p], stats.lossless_drops)));
+        }
         let worst: Vec<String> = lossless
-            .map(|(p, n)| {
-                let (node, peer) = (&ports[p].node, &ports[p].peer);
-                let name = |n: &u32| self.node_specs[*n as usize].name.clone();
-                format!("{n} packets that entered {} from {}", name(node), name(peer))
-            })
+            .into_iter()
+            .map(|(p, n)| format!("{n} packets that entered {} from {}", name(ports[p].node), name(ports[p].peer)))
             .collect();
         let lossless = Invariant {
             name: "lossless",
@@ -498,14 +327,12 @@ impl Simulation {
                 format!("dropped for lack of headroom: {}", worst.join(", "))
             },
         };
-        let over: Vec<String> = self
-            .ports
+        let over: Vec<String> = ports
             .iter()
-            .zip(ports)
-            .filter(|(port, _)| {
+            .filter(|(p, row)| {
                 // Bytes whose transmission began by the end, less the packet still on the transmitter.
-                let allowed = port.rate.bytes_in(totals.end.since(Time::ZERO));
-                Bytes::new(port.tx_bytes) > allowed + Bytes::new(u64::from(u16::MAX))
+                let allowed = self.network.ends[*p].rate.bytes_in(totals.end.since(Time::ZERO));
+                row.tx > allowed + Bytes::new(u64::from(u16::MAX))
             })
             .map(|(_, row)| format!("{} to {}", row.node, row.peer))
             .collect();
@@ -518,33 +345,11 @@ impl Simulation {
     }
 }
 
-/// A simulation is one logical process: nothing leaves it.
-impl LogicalProcess for Simulation {
-    type Mail = ();
-
-    fn next_event(&mut self) -> Time {
-        self.calendar.peek().map(|(time, _)| time).filter(|time| *time <= self.end).unwrap_or(Time::NEVER)
-    }
-    fn run_until(&mut self, end: Time) {
-        if end > Time::ZERO {
-            let last = (end - Delta::from_ps(1)).min(self.end);
-            while self.step(last, u64::MAX) {}
-        }
-    }
-    fn recipients(&self) -> Vec<usize> {
-        Vec::new()
-    }
-    fn post(&mut self, _: usize, (): &mut ()) -> Time {
-        Time::NEVER
-    }
-    fn collect(&mut self, _: usize, (): &mut ()) {}
-}
-
-/// Builds and runs `spec` without progress reports.
+/// Builds and runs `spec` on one thread, without progress reports.
 ///
 /// # Panics
 /// There is not enough memory for its packets.
-pub fn simulate(spec: NetworkSpec) -> Result<RunResult, crate::build::BuildError> {
+pub fn simulate(spec: NetworkSpec) -> Result<RunResult, BuildError> {
     let simulation = Simulation::new(spec)?;
     Ok(simulation.run(&mut |_| true).unwrap_or_else(|stopped| panic!("{stopped:?}")))
 }

@@ -6,6 +6,9 @@ use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
+/// Number of data classes; each has its own queue, PFC accounting and pause state.
+pub(crate) const DATA_CLASSES: usize = 2;
+
 /// Index of a node in [`NetworkSpec::nodes`].
 pub type NodeId = u32;
 
@@ -16,6 +19,8 @@ pub struct NetworkSpec {
     pub nodes: Vec<NodeSpec>,
     /// Full-duplex links between them.
     pub links: Vec<LinkSpec>,
+    /// What some switches send another way than the shortest.
+    pub detours: Vec<DetourSpec>,
     /// Packets, headers, recovery.
     pub transport: TransportSpec,
     /// The algorithms that flows refer to. The port agents of all of them are installed.
@@ -88,6 +93,8 @@ pub struct SwitchSpec {
     pub ecn: Option<EcnSpec>,
     /// How packets are spread over equal-cost paths.
     pub ecmp: Ecmp,
+    /// What orders the data that waits at a port.
+    pub discipline: DisciplineSpec,
     /// Stamp in-band telemetry on data packets.
     pub int: bool,
     /// Give the ports the algorithms' port agents.
@@ -107,6 +114,30 @@ pub struct QueueLimit {
 impl QueueLimit {
     /// None but the buffer.
     pub const NONE: QueueLimit = QueueLimit { bytes: None, packets: None };
+}
+
+/// What orders the data packets of a class that wait at a port.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum DisciplineSpec {
+    /// First in, first out.
+    #[default]
+    Fifo,
+    /// Flows take turns (Shreedhar and Varghese, SIGCOMM 1995).
+    DeficitRoundRobin {
+        /// Bytes on the wire that a flow may send in a turn; at least 1.
+        quantum: Bytes,
+    },
+}
+
+/// A switch sends all packets that are bound for a host to one of its neighbours, whatever the shortest paths are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DetourSpec {
+    /// The switch.
+    pub switch: NodeId,
+    /// The host.
+    pub destination: NodeId,
+    /// The neighbour; of parallel links the first is taken.
+    pub next: NodeId,
 }
 
 /// What chooses among egress ports on equally short paths (equal-cost multi-path).
@@ -412,7 +443,7 @@ pub struct FlowSpec {
 
 impl FlowSpec {
     /// Number of data classes.
-    pub const CLASSES: u8 = crate::packet::DATA_CLASSES as u8;
+    pub const CLASSES: u8 = DATA_CLASSES as u8;
 }
 
 /// What to record. Series are sampled, so their size is bounded by `(end / interval) × recorded objects`.

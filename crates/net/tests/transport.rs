@@ -125,11 +125,11 @@ fn unanswered_packets_time_out_at_doubling_intervals_up_to_64() {
 
 #[test]
 fn a_lost_tail_is_repaired_one_timeout_after_the_last_ack() {
-    // Two packets back to back: the first passes straight through, the second finds no buffer. No packet behind it tells.
+    // Two packets back to back: the first passes straight through, the second finds no place. No packet behind it tells.
     for kind in BOTH {
         let mut spec = line(fixed_window(2), kind, Bytes::new(2 * MSS));
         let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
-        switch.buffer = Bytes::new(1000);
+        switch.queue_limit.bytes = Some(Bytes::new(1000));
         let row = run(spec).flows[0];
         assert_eq!(row.base_rtt, ROUND_TRIP);
         let took = row.finish.expect("finished") - row.start;

@@ -141,7 +141,7 @@ impl RunOutput {
                 "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_limit": t.dropped_limit,
                 "dropped_agent": t.dropped_agent,
                 "lost": t.lost, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
-                "bytes_per_packet": t.bytes_per_packet, "finished": t.finished,
+                "bytes_per_packet": t.bytes_per_packet(), "finished": t.finished,
                 "gave_up": t.gave_up,
             },
             "invariants": invariants,

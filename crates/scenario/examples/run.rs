@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         totals.packet_hops,
         totals.events,
         wall * 1e9 / totals.packet_hops as f64,
-        totals.bytes_per_packet,
+        totals.bytes_per_packet(),
         totals.dropped_buffer,
     );
     for invariant in &outcome.invariants {

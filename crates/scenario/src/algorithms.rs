@@ -1,7 +1,7 @@
 //! `[algorithm.NAME]`: parameters of algorithms and presets, and who overrides whom.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::document::{Item, Place};
+use crate::document::{Item, Location};
 use crate::reader::Section;
 use crate::sections::AlgorithmKey;
 use farloop_cc::{AlgorithmInfo, AnyParams};
@@ -111,7 +111,7 @@ pub(crate) fn unknown(name: &str) -> Option<Unknown> {
 }
 
 /// Refuses an algorithm's name that the registry does not know.
-pub(crate) fn check_name(section: &Section<'_>, place: Place, key: &str, name: &str) -> Result<(), Diagnostic> {
+pub(crate) fn check_name(section: &Section<'_>, place: Location, key: &str, name: &str) -> Result<(), Diagnostic> {
     let Some(Unknown { problem, expected, suggestion }) = unknown(name) else { return Ok(()) };
     let diagnostic = section.document.diagnostic(place, &section.key(key), problem, expected);
     Err(Diagnostic { suggestion, ..diagnostic })

@@ -1,6 +1,7 @@
 //! The benches of `farloop bench`: fixed scenarios, timed.
 
-use crate::run::{RunError, run};
+use crate::error::RunError;
+use crate::run::run;
 use farloop_net::Progress;
 use std::time::Instant;
 
@@ -41,7 +42,7 @@ pub fn bench(case: &Bench, progress: &mut dyn FnMut(Progress) -> bool) -> Result
     Ok(Measurement {
         packet_hops: outcome.totals.packet_hops,
         wall_s: start.elapsed().as_secs_f64(),
-        bytes_per_packet_in_flight: outcome.totals.bytes_per_packet,
+        bytes_per_packet_in_flight: outcome.totals.bytes_per_packet(),
         peak_rss_bytes: peak_rss(),
     })
 }

@@ -9,7 +9,7 @@ const DEEPEST: usize = 16;
 
 /// Where something was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// At this byte of the file.
     Text(usize),
     /// In the override with this number, from 1.
@@ -19,7 +19,7 @@ pub(crate) enum Place {
 /// A value and where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    pub place: Place,
+    pub place: Location,
     pub node: Node,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Table(pub Vec<Entry>);
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: String,
-    pub place: Place,
+    pub place: Location,
     pub item: Item,
 }
 
@@ -87,10 +87,10 @@ impl Document {
     pub fn parse(text: &str, file: &str) -> Result<Document, Diagnostic> {
         let mut document = Document { file: file.to_string(), text: text.to_string(), root: Table::default() };
         let toml = toml_edit::Document::parse(text).map_err(|e| {
-            let place = Place::Text(e.span().map_or(0, |s| s.start));
+            let place = Location::Text(e.span().map_or(0, |s| s.start));
             document.diagnostic(place, "", format!("not valid TOML: {}", e.message().replace('\n', "; ")), "")
         })?;
-        document.root = table(toml.as_table(), &|span| Place::Text(span.map_or(0, |s| s.start)));
+        document.root = table(toml.as_table(), &|span| Location::Text(span.map_or(0, |s| s.start)));
         Ok(document)
     }
 
@@ -102,18 +102,18 @@ impl Document {
     /// A diagnostic about something at `place`.
     pub fn diagnostic(
         &self,
-        place: Place,
+        place: Location,
         key: &str,
         problem: impl Into<String>,
         expected: impl Into<String>,
     ) -> Diagnostic {
         let (file, line, column) = match place {
-            Place::Text(offset) => {
+            Location::Text(offset) => {
                 let before = self.text.get(..offset).unwrap_or(&self.text);
                 let line_start = before.rfind('\n').map_or(0, |i| i + 1);
                 (&*self.file, before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
             }
-            Place::Override(number) => (OVERRIDES, number, 1),
+            Location::Override(number) => (OVERRIDES, number, 1),
         };
         Diagnostic {
             file: file.into(),
@@ -128,8 +128,8 @@ impl Document {
     }
 
     /// Where the value at `path` was written, or the innermost table around it that was.
-    pub fn place_of(&self, path: &[&str]) -> Place {
-        let mut place = Place::Text(0);
+    pub fn place_of(&self, path: &[&str]) -> Location {
+        let mut place = Location::Text(0);
         let mut table = &self.root;
         let mut segments = path.iter();
         while let Some(segment) = segments.next() {
@@ -158,7 +158,7 @@ impl Document {
 
     /// Applies one `--set key=value`: the dotted path `key` gets `value`, read as a TOML value, else as text.
     pub fn set(&mut self, key: &str, value: &str, number: usize) -> Result<(), Diagnostic> {
-        let place = Place::Override(number);
+        let place = Location::Override(number);
         let node = match value.trim().parse::<TomlValue>() {
             Ok(TomlValue::Datetime(_)) | Err(_) => Node::Scalar(Value::Text(value.to_string())),
             Ok(value) => scalar(&value, &|_| place),
@@ -248,7 +248,7 @@ fn put(table: &mut Table, path: &[String], item: Item) -> Result<(), Refusal> {
     }
 }
 
-type Placing<'a> = &'a dyn Fn(Option<std::ops::Range<usize>>) -> Place;
+type Placing<'a> = &'a dyn Fn(Option<std::ops::Range<usize>>) -> Location;
 
 fn table(toml: &dyn TableLike, place: Placing<'_>) -> Table {
     let entries = toml.iter().filter_map(|(key, value)| {
@@ -316,8 +316,8 @@ mod tests {
         d.set("switch.int", "true", 3).expect("a new table");
         let Node::Table(network) = &d.root.get("network").expect("there").item.node else { panic!("a table") };
         assert_eq!(network.text("rate"), Some("10Gbps"));
-        assert_eq!(d.place_of(&["flow", "f2", "start"]), Place::Override(2));
-        assert_eq!(d.place_of(&["switch", "int"]), Place::Override(3));
+        assert_eq!(d.place_of(&["flow", "f2", "start"]), Location::Override(2));
+        assert_eq!(d.place_of(&["switch", "int"]), Location::Override(3));
     }
 
     #[test]

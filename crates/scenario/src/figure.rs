@@ -1,8 +1,9 @@
 //! What a file under `papers/` says about a figure: its cases and the claims that are checked against it.
 
-use crate::build::LONGEST_NAME;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Item, Node, Table};
+use crate::json::json;
+use crate::names::LONGEST_NAME;
 use crate::reader::Section;
 use farloop_units::{Value, params};
 use serde_json::Value as Json;
@@ -51,6 +52,9 @@ params! {
     }
 }
 
+/// Dotted keys with the text of their values, as `--set key=value` gives them.
+pub type Overrides = Vec<(String, String)>;
+
 /// `[[case]]`: the scenario with some keys set differently.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
@@ -61,7 +65,7 @@ pub struct Case {
     /// It belongs to the quick scale.
     pub quick: bool,
     /// Dotted keys with the text of their TOML values.
-    pub set: crate::Overrides,
+    pub set: Overrides,
 }
 
 /// `[[claim]]`: a published result to compare with.
@@ -232,7 +236,7 @@ fn free_value(section: &Section<'_>, key: &str, item: &Item) -> Result<Json, Dia
         section.document.diagnostic(item.place, &section.key(key), problem, expected)
     };
     match &item.node {
-        Node::Scalar(value) => crate::resolved::json(value).ok_or_else(|| refused(format!("{value} is not finite"))),
+        Node::Scalar(value) => json(value).ok_or_else(|| refused(format!("{value} is not finite"))),
         Node::Datetime(_) => Err(refused(format!("is {}", item.node.describe()))),
         Node::List(items) => {
             items.iter().map(|i| free_value(section, key, i)).collect::<Result<_, _>>().map(Json::Array)

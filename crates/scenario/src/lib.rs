@@ -3,7 +3,17 @@
 //! [`parse`] reads a file and refuses whatever it does not understand, with a [`Diagnostic`] that names file, line, key, problem and
 //! what would be accepted. [`Scenario::build`] makes the [`farloop_net::spec::NetworkSpec`] to simulate; what can only be known of
 //! the whole network is checked there. [`schema()`] describes the format to editors. The format is explained in
-//! `docs/scenario-format.md`; every key is declared once, in [`sections`] and [`figure`].
+//! `docs/scenario-format.md`.
+//!
+//! The way of a key, from text to network, file by file; each imports only those before it:
+//!
+//! 1. `document`: TOML as a tree of values that know their lines, with `--set` applied. `diagnostic`: what a message says.
+//! 2. [`sections`], [`figure`]: every key declared once, with default, range and documentation. `reader` checks a table against them.
+//! 3. `network`, `switch`, `transport` (with `host_presets`), `algorithms`, `flow`, `workload`: what a section is beyond its keys.
+//! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
+//! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
+//!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
+//! 6. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `run`: from text to tables.
 
 pub mod bench;
 pub mod diagnostic;
@@ -11,36 +21,42 @@ pub mod figure;
 pub mod sections;
 pub mod tables;
 
-mod agents;
 mod algorithms;
 mod build;
 mod document;
-mod flow_list;
+mod error;
+mod files;
+mod flow;
 mod glob;
-mod hosts;
+mod host_presets;
+mod json;
+mod names;
 mod network;
-mod random;
+mod parse;
 mod reader;
 mod resolved;
 mod run;
 mod scenario;
 mod schema;
-mod switch_override;
+mod switch;
 mod topology;
-mod traffic;
 mod transport;
 mod workload;
 
 pub use build::Built;
 pub use diagnostic::Diagnostic;
-pub use figure::{Case, Claim, Figure};
-pub use network::{FabricKeys, Network};
-pub use run::{Outcome, RunError, resolve, run};
-pub use scenario::{Overrides, Scenario, parse, parse_while, read};
+pub use error::RunError;
+pub use figure::{Case, Claim, Figure, Overrides};
+pub use files::read;
+pub use network::NetworkKeys;
+pub use parse::{parse, parse_while};
+pub use run::{Outcome, resolve, run};
+pub use scenario::Scenario;
 pub use schema::schema;
-pub use switch_override::SwitchOverride;
-pub use transport::Endpoint;
-pub use workload::{Traffic, Workload};
+pub use switch::SwitchOverride;
+pub use topology::datacenters::FabricKeys;
+pub use transport::EndpointKeys;
+pub use workload::{Workload, WorkloadKeys};
 
 use farloop_cc::AlgorithmInfo;
 use farloop_workload::{SizeDistribution, TableInfo};

@@ -1,16 +1,17 @@
 //! `[network]`: which topology, and its keys.
 
 use crate::diagnostic::Diagnostic;
-use crate::reader::Section;
+use crate::names::check_name;
+use crate::reader::{Section, names, read_one, word};
 use crate::sections::*;
-use crate::topology::{Misfit, datacenters, fat_tree, links, spine_leaf};
-use farloop_units::{ParamSpec, ParamType, Params, Value};
-
-pub use crate::topology::datacenters::FabricKeys;
+use crate::topology::datacenters::{self, FabricKeys};
+use crate::topology::{Misfit, fat_tree, spine_leaf};
+use farloop_units::Params;
+use std::collections::HashSet;
 
 /// The shape of the network.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Network {
+pub enum NetworkKeys {
     /// `topology = "dumbbell"`.
     Dumbbell(Dumbbell),
     /// `topology = "fat-tree"`.
@@ -36,7 +37,7 @@ pub enum Network {
 }
 
 /// Reads `[network]`, `[[node]]` and `[[link]]`.
-pub(crate) fn read(root: &Section<'_>) -> Result<Network, Diagnostic> {
+pub(crate) fn read(root: &Section<'_>) -> Result<NetworkKeys, Diagnostic> {
     let section = root.section("network")?;
     let topology: TopologyKey = read_one(&section, "topology")?;
     // Another topology's `fabric` is refused below, together with its other keys.
@@ -56,17 +57,17 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Network, Diagnostic> {
                 let expected = "expected at least one pair: intra_pairs or cross_pairs";
                 return Err(section.diagnostic("intra_pairs", "the network has no hosts", expected));
             }
-            Network::Dumbbell(keys)
+            NetworkKeys::Dumbbell(keys)
         }
         Topology::FatTree => {
             let keys = section.read(&[], elsewhere)?;
             fits(fat_tree::check(&keys))?;
-            Network::FatTree(keys)
+            NetworkKeys::FatTree(keys)
         }
         Topology::SpineLeaf => {
             let keys = section.read(&[], elsewhere)?;
             fits(spine_leaf::check(&keys))?;
-            Network::SpineLeaf(keys)
+            NetworkKeys::SpineLeaf(keys)
         }
         Topology::Datacenters => {
             let own = names(&Datacenters::specs());
@@ -82,12 +83,12 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Network, Diagnostic> {
             };
             let keys = section.read(&[], &[elsewhere, &inner[..]].concat())?;
             fits(datacenters::check(&keys, &fabric))?;
-            Network::Datacenters { keys, fabric }
+            NetworkKeys::Datacenters { keys, fabric }
         }
-        Topology::ThreeRacks => Network::ThreeRacks(section.read(&[], elsewhere)?),
+        Topology::ThreeRacks => NetworkKeys::ThreeRacks(section.read(&[], elsewhere)?),
         Topology::Links => {
             section.read::<Links>(&[], elsewhere)?;
-            Network::Links { nodes: links::read_nodes(root)?, links: links::read_links(root)? }
+            NetworkKeys::Links { nodes: read_nodes(root)?, links: read_links(root)? }
         }
     })
 }
@@ -106,27 +107,32 @@ pub(crate) fn require(root: &Section<'_>) -> Result<(), Diagnostic> {
     Err(root.diagnostic("network", "missing", expected))
 }
 
-/// How the scenario writes a choice.
-pub(crate) fn word(choice: &impl ParamType) -> String {
-    match choice.to_value() {
-        Some(Value::Text(word)) => word,
-        _ => String::new(),
+/// Reads every `[[node]]`.
+fn read_nodes(root: &Section<'_>) -> Result<Vec<NodeKeys>, Diagnostic> {
+    let mut nodes = Vec::new();
+    let mut seen = HashSet::new();
+    for (name, section) in root.sections("node")? {
+        let keys: NodeKeys = section.read(&["name"], &[])?;
+        check_name(&section, "name", &name)?;
+        if !seen.insert(name) {
+            return Err(section.diagnostic("name", "used twice", "expected a unique name"));
+        }
+        if keys.datacenter.is_none() && keys.kind != NodeRole::Router {
+            return Err(section.diagnostic(
+                "datacenter",
+                "missing",
+                "expected the number of the datacenter; only a node of kind \"router\" can be outside of all",
+            ));
+        }
+        nodes.push(keys);
     }
+    Ok(nodes)
 }
 
-/// The default of `P` with only `key` read.
-pub(crate) fn read_one<P: Params>(section: &Section<'_>, key: &str) -> Result<P, Diagnostic> {
-    let mut params = P::default();
-    let spec = P::specs().into_iter().find(|s| s.name == key);
-    if let (Some(spec), Some(entry)) = (spec, section.table.and_then(|t| t.get(key))) {
-        section.set(&spec, &entry.item, |value| params.set(key, value))?;
-    }
-    Ok(params)
-}
-
-/// The keys that `specs` describe.
-pub(crate) fn names(specs: &[ParamSpec]) -> Vec<&'static str> {
-    specs.iter().map(|s| s.name).collect()
+/// Reads every `[[link]]`, each with the name by which messages call it.
+fn read_links(root: &Section<'_>) -> Result<Vec<(String, LinkKeys)>, Diagnostic> {
+    let read = |(name, section): (String, Section<'_>)| Ok((name, section.read(&["a", "b"], &[])?));
+    root.sections("link")?.into_iter().map(read).collect()
 }
 
 /// A key of another topology deserves a better answer than "unknown".

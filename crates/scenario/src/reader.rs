@@ -1,22 +1,22 @@
 //! Reads sections: every key checked against its declaration, nothing ignored.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::document::{Document, Item, Node, Place, Table, element_name};
-use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
+use crate::document::{Document, Item, Location, Node, Table, element_name};
+use farloop_units::{Kind, ParamError, ParamSpec, ParamType, Params, Value};
 
 /// A table of a scenario, or the place where one could be.
 pub(crate) struct Section<'d> {
     pub document: &'d Document,
     /// Dotted path, for messages; empty for the top level.
     pub path: String,
-    pub place: Place,
+    pub place: Location,
     pub table: Option<&'d Table>,
 }
 
 impl<'d> Section<'d> {
     /// The top level.
     pub fn root(document: &'d Document) -> Section<'d> {
-        Section { document, path: String::new(), place: Place::Text(0), table: Some(&document.root) }
+        Section { document, path: String::new(), place: Location::Text(0), table: Some(&document.root) }
     }
 
     /// The table `[name]`; an error where `name` is no table.
@@ -163,7 +163,7 @@ impl<'d> Section<'d> {
     }
 
     /// "unknown key" with the nearest of the known ones.
-    fn unknown<'k>(&self, key: &str, place: Place, known: impl Iterator<Item = &'k str> + Clone) -> Diagnostic {
+    fn unknown<'k>(&self, key: &str, place: Location, known: impl Iterator<Item = &'k str> + Clone) -> Diagnostic {
         let keys: Vec<&str> = known.clone().collect();
         Diagnostic {
             suggestion: nearest(key, known),
@@ -175,6 +175,48 @@ impl<'d> Section<'d> {
             )
         }
     }
+}
+
+/// How the scenario writes a choice.
+pub(crate) fn word(choice: &impl ParamType) -> String {
+    match choice.to_value() {
+        Some(Value::Text(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// The default of `P` with only `key` read.
+pub(crate) fn read_one<P: Params>(section: &Section<'_>, key: &str) -> Result<P, Diagnostic> {
+    let mut params = P::default();
+    let spec = P::specs().into_iter().find(|s| s.name == key);
+    if let (Some(spec), Some(entry)) = (spec, section.table.and_then(|t| t.get(key))) {
+        section.set(&spec, &entry.item, |value| params.set(key, value))?;
+    }
+    Ok(params)
+}
+
+/// The keys that `specs` describe.
+pub(crate) fn names(specs: &[ParamSpec]) -> Vec<&'static str> {
+    specs.iter().map(|s| s.name).collect()
+}
+
+/// Refuses keys that belong to another alternative of the table, which `key` chose by `word`: they deserve a better answer than "unknown".
+pub(crate) fn refuse_others(
+    section: &Section<'_>,
+    key: &str,
+    word: &str,
+    alternatives: &[(&'static str, Vec<ParamSpec>)],
+) -> Result<(), Diagnostic> {
+    let keys = alternatives.iter().find(|(w, _)| *w == word).map(|(_, specs)| names(specs)).unwrap_or_default();
+    for entry in section.table.iter().flat_map(|t| &t.0) {
+        let of_other = alternatives.iter().any(|(_, specs)| specs.iter().any(|s| s.name == entry.key));
+        if of_other && !keys.contains(&&*entry.key) {
+            let problem = format!("is no key of {key} \"{word}\"");
+            let expected = format!("accepted keys: {key}, {}", keys.join(", "));
+            return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
+        }
+    }
+    Ok(())
 }
 
 /// The value of a parameter: a scalar or a list of texts.

@@ -1,27 +1,25 @@
 //! The whole scenario with every default resolved, as JSON in the shape of the file.
 
 use crate::figure::{Case, CaseKeys, Claim, ClaimKeys};
-use crate::network::{FabricKeys, Network};
+use crate::json::json;
+use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
 use crate::sections::{
     Arrivals, ArrivalsKey, Dumbbell, FatTree, RandomFlows, SpineLeaf, ThreeRacks, TransportChoice, TransportKey,
 };
-use crate::switch_override::SwitchOverride;
-use crate::topology::datacenters;
-use crate::transport::Endpoint;
-use crate::workload::{Traffic, Workload};
-use farloop_units::{Params, Value};
+use crate::switch::SwitchOverride;
+use crate::topology::datacenters::{self, FabricKeys};
+use crate::transport::EndpointKeys;
+use crate::workload::{Workload, WorkloadKeys};
+use farloop_units::Params;
 use serde_json::{Map, Value as Json};
 
-/// A value as JSON; `None` for a number that is not finite.
-pub(crate) fn json(value: &Value) -> Option<Json> {
-    Some(match value {
-        Value::Bool(b) => Json::Bool(*b),
-        Value::Int(i) => Json::from(*i),
-        Value::Float(x) => Json::Number(serde_json::Number::from_f64(*x)?),
-        Value::Text(t) => Json::String(t.clone()),
-        Value::List(texts) => Json::from(texts.clone()),
-    })
+impl Scenario {
+    /// The whole scenario as JSON in the shape of the file: every key with its value, quantities as text, "none" for what is not
+    /// set. Written as TOML it is the same scenario again.
+    pub fn resolved(&self) -> Json {
+        resolved(self)
+    }
 }
 
 /// Every key of `params`; those that are not set say "none".
@@ -38,8 +36,7 @@ fn list<T>(items: &[T], one: impl Fn(&T) -> Map<String, Json>) -> Json {
     items.iter().map(|item| Json::Object(one(item))).collect()
 }
 
-/// See [`Scenario::resolved`].
-pub(crate) fn resolved(scenario: &Scenario) -> Json {
+fn resolved(scenario: &Scenario) -> Json {
     let mut root = section(&scenario.top);
     let mut put = |key: &str, value: Json| root.insert(key.to_string(), value);
     put("run", section(&scenario.run).into());
@@ -47,7 +44,7 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
     let mut network = Map::from_iter([("topology".to_string(), Json::from(topology))]);
     network.extend(keys);
     put("network", network.into());
-    if let Network::Links { nodes, links } = &scenario.network {
+    if let NetworkKeys::Links { nodes, links } = &scenario.network {
         put("node", list(nodes, section));
         put("link", list(links, |(_, link)| section(link)));
     }
@@ -80,23 +77,23 @@ pub(crate) fn resolved(scenario: &Scenario) -> Json {
 /// `[transport]`: the kind and its keys.
 fn transport(scenario: &Scenario) -> Map<String, Json> {
     let (kind, own) = match &scenario.endpoint {
-        Endpoint::Rdma(keys) => (TransportChoice::Rdma, section(keys)),
-        Endpoint::Tcp(keys) => (TransportChoice::Tcp, section(keys)),
+        EndpointKeys::Rdma(keys) => (TransportChoice::Rdma, section(keys)),
+        EndpointKeys::Tcp(keys) => (TransportChoice::Tcp, section(keys)),
     };
     section(&TransportKey { kind }).into_iter().chain(section(&scenario.transport)).chain(own).collect()
 }
 
 /// `[network]`: the topology and its keys.
-fn network(network: &Network) -> (&'static str, Map<String, Json>) {
+fn network(network: &NetworkKeys) -> (&'static str, Map<String, Json>) {
     match network {
-        Network::Dumbbell(keys) => {
+        NetworkKeys::Dumbbell(keys) => {
             let bottleneck_rate = keys.bottleneck_rate.or(Some(keys.rate));
             let wan_rate = keys.wan_rate.or(Some(keys.rate));
             ("dumbbell", section(&Dumbbell { bottleneck_rate, wan_rate, ..keys.clone() }))
         }
-        Network::FatTree(keys) => ("fat-tree", fat_tree(keys)),
-        Network::SpineLeaf(keys) => ("spine-leaf", spine_leaf(keys)),
-        Network::Datacenters { keys, fabric } => {
+        NetworkKeys::FatTree(keys) => ("fat-tree", fat_tree(keys)),
+        NetworkKeys::SpineLeaf(keys) => ("spine-leaf", spine_leaf(keys)),
+        NetworkKeys::Datacenters { keys, fabric } => {
             let mut all = section(&datacenters::resolved(keys, fabric));
             all.extend(match fabric {
                 FabricKeys::FatTree(keys) => fat_tree(keys),
@@ -104,10 +101,10 @@ fn network(network: &Network) -> (&'static str, Map<String, Json>) {
             });
             ("datacenters", all)
         }
-        Network::ThreeRacks(keys) => {
+        NetworkKeys::ThreeRacks(keys) => {
             ("three-racks", section(&ThreeRacks { core_rate: keys.core_rate.or(Some(keys.rate)), ..keys.clone() }))
         }
-        Network::Links { .. } => ("links", Map::new()),
+        NetworkKeys::Links { .. } => ("links", Map::new()),
     }
 }
 
@@ -120,14 +117,14 @@ fn spine_leaf(keys: &SpineLeaf) -> Map<String, Json> {
 }
 
 fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {
-    let (pattern, own) = match &workload.traffic {
-        Traffic::Poisson(_, keys) => (Arrivals::Poisson, section(keys)),
-        Traffic::Permutation(_, keys) => (Arrivals::Permutation, section(keys)),
-        Traffic::Incast(_, rounds, keys) => {
+    let (pattern, own) = match &workload.keys {
+        WorkloadKeys::Poisson(_, keys) => (Arrivals::Poisson, section(keys)),
+        WorkloadKeys::Permutation(_, keys) => (Arrivals::Permutation, section(keys)),
+        WorkloadKeys::Incast(_, rounds, keys) => {
             (Arrivals::Incast, section(rounds).into_iter().chain(section(keys)).collect())
         }
-        Traffic::AllToAll(_, keys) => (Arrivals::AllToAll, section(keys)),
-        Traffic::List(keys) => (Arrivals::List, section(keys)),
+        WorkloadKeys::AllToAll(_, keys) => (Arrivals::AllToAll, section(keys)),
+        WorkloadKeys::List(keys) => (Arrivals::List, section(keys)),
     };
     let mut table = section(&ArrivalsKey { pattern });
     if let Some(flows) = workload.random() {

@@ -1,9 +1,12 @@
 //! Runs a scenario: from its text to tables.
 
+use crate::build::of_paths;
 use crate::diagnostic::Diagnostic;
+use crate::error::RunError;
+use crate::parse::parse_while;
 use crate::tables::{Names, Tables};
 use farloop_net::result::{Invariant, Totals};
-use farloop_net::{BuildError, OutOfMemory, Progress, Simulation, Stopped};
+use farloop_net::{Cores, OutOfMemory, Progress, Simulation, Stopped};
 use farloop_units::Time;
 use std::time::{Duration, Instant};
 
@@ -18,31 +21,6 @@ pub struct Outcome {
     pub invariants: Vec<Invariant>,
     /// PFC deadlocks of the simulated network, in words.
     pub deadlocks: Vec<String>,
-}
-
-/// Why there is no outcome.
-#[derive(Clone, PartialEq, Debug)]
-pub enum RunError {
-    /// The scenario is wrong.
-    Scenario(Box<Diagnostic>),
-    /// `progress` asked to stop.
-    Cancelled,
-}
-
-impl RunError {
-    /// What is wrong, of an error of who cannot cancel.
-    pub(crate) fn diagnostic(self) -> Diagnostic {
-        match self {
-            RunError::Scenario(diagnostic) => *diagnostic,
-            RunError::Cancelled => unreachable!("nobody cancels"),
-        }
-    }
-}
-
-impl From<Diagnostic> for RunError {
-    fn from(diagnostic: Diagnostic) -> RunError {
-        RunError::Scenario(Box::new(diagnostic))
-    }
 }
 
 /// How often who waits for a network to be built is asked whether to go on.
@@ -69,7 +47,7 @@ pub fn resolve(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<String, RunError> {
     let mut go_on = now_and_then(go_on);
-    let scenario = crate::scenario::parse_while(text, file, overrides, &mut go_on)?;
+    let scenario = parse_while(text, file, overrides, &mut go_on)?;
     scenario.build_while(&mut go_on)?;
     Ok(scenario.resolved().to_string())
 }
@@ -84,10 +62,12 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let (names, simulation) = {
         let mut building = now_and_then(|| progress(Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }));
-        let scenario = crate::scenario::parse_while(text, file, overrides, &mut building)?;
+        let scenario = parse_while(text, file, overrides, &mut building)?;
         let built = scenario.build_while(&mut building)?;
         let names = Names::of(&built);
-        (names, Simulation::build(built.spec, &mut building).map_err(|e| refused(file, &e))?)
+        let simulation = Simulation::build(built.spec, Cores::ONE, &mut building);
+        let simulation = simulation.map_err(|e| of_paths(&scenario, |flow| names.flow(flow), &e))?;
+        (names, simulation)
     };
     let result = simulation.run(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {
@@ -107,18 +87,4 @@ fn stopped_at(file: &str, stopped: Stopped) -> RunError {
     let expected = "expected less in flight: lower rates or shorter delays in [network], smaller windows (transport.receive_window), or \
                     smaller buffers in [switch] and [wan_switch]";
     Diagnostic { key: "network".to_string(), ..Diagnostic::of_file(file, out.to_string(), expected) }.into()
-}
-
-/// What only the finished network could tell.
-fn refused(file: &str, error: &BuildError) -> RunError {
-    let key = match error {
-        BuildError::Cancelled => return RunError::Cancelled,
-        BuildError::BufferTooSmall { .. } => "switch.buffer",
-        BuildError::IntRate { .. } | BuildError::TwoAgents { .. } => "switch",
-        BuildError::Format { .. } => "transport.mtu",
-        BuildError::Flow { .. } => "flow",
-        BuildError::Record { .. } => "record",
-        _ => "network",
-    };
-    Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, error.to_string(), "") }.into()
 }

@@ -1,7 +1,7 @@
 //! The JSON Schema of scenario files, for editors; made from the same declarations as everything else.
 
 use crate::figure::{CaseKeys, ClaimKeys, Figure};
-use crate::resolved::json;
+use crate::json::json;
 use crate::sections::*;
 use farloop_units::{Kind, ParamSpec, Params};
 use serde_json::{Map, Value as Json, json as object};

@@ -126,6 +126,7 @@ macro_rules! switch_section {
                             EcnAtChoice::Departure => EcnAt::Departure,
                         },
                     }),
+                    discipline: Default::default(),
                     ecmp: match self.ecmp {
                         EcmpChoice::Flow => Ecmp::Flow,
                         EcmpChoice::Packet => Ecmp::Packet,

@@ -82,6 +82,11 @@ impl Names {
         }
     }
 
+    /// The name of a flow.
+    pub(crate) fn flow(&self, index: usize) -> &str {
+        &self.flows[index]
+    }
+
     /// The tables of `result`.
     pub fn tables(&self, result: &RunResult) -> Tables {
         Tables {

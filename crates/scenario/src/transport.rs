@@ -1,57 +1,56 @@
 //! `[transport]`: which kind of endpoints, and its keys.
 
 use crate::diagnostic::Diagnostic;
-use crate::hosts;
-use crate::network::{names, read_one, word};
-use crate::reader::Section;
+use crate::host_presets;
+use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
 use farloop_net::spec::{self, IntCarriage, LinuxPacing, TcpSpec, TransportKind, TransportSpec};
 
 /// The keys of one kind.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Endpoint {
+pub enum EndpointKeys {
     /// `kind = "rdma"`.
     Rdma(RdmaKeys),
     /// `kind = "tcp"`.
     Tcp(TcpKeys),
 }
 
-impl Endpoint {
+impl EndpointKeys {
     /// Whose hosts TCP is as.
     pub(crate) fn preset(&self) -> HostsChoice {
         match self {
-            Endpoint::Rdma(_) => HostsChoice::None,
-            Endpoint::Tcp(keys) => keys.preset,
+            EndpointKeys::Rdma(_) => HostsChoice::None,
+            EndpointKeys::Tcp(keys) => keys.preset,
         }
     }
 
     /// Whether it is TCP.
     pub fn is_tcp(&self) -> bool {
-        matches!(self, Endpoint::Tcp(_))
+        matches!(self, EndpointKeys::Tcp(_))
     }
 }
 
 /// Reads `[transport]`.
-pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, Endpoint), Diagnostic> {
+pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, EndpointKeys), Diagnostic> {
     let section = root.section("transport")?;
     let kind = read_one::<TransportKey>(&section, "kind")?.kind;
-    refuse_others(&section, &word(&kind))?;
     let alternatives = transport_alternatives();
+    refuse_others(&section, "kind", &word(&kind), &alternatives)?;
     let specs = alternatives.iter().find(|(w, _)| *w == word(&kind)).map(|(_, specs)| names(specs));
     // Both parts of the table are read on their own, the other's keys being known.
     let others = [vec!["kind"], specs.unwrap_or_default()].concat();
     section.check_keys(others.iter().copied())?;
     let common = section.read(&[], &others)?;
     Ok(match kind {
-        TransportChoice::Rdma => (common, Endpoint::Rdma(section.read(&[], &others)?)),
+        TransportChoice::Rdma => (common, EndpointKeys::Rdma(section.read(&[], &others)?)),
         TransportChoice::Tcp => {
             let TcpKeys { preset, connections, .. } = section.read(&[], &others)?;
-            let mut hosts = hosts::keys(preset);
+            let mut hosts = host_presets::keys(preset);
             // Thresholds are left by connections that end.
             hosts.remember_ssthresh &= connections == ConnectionsChoice::PerFlow;
             let keys = section.read_onto(hosts, &[], &others)?;
             check_tcp(&section, &keys)?;
-            (common, Endpoint::Tcp(keys))
+            (common, EndpointKeys::Tcp(keys))
         }
     })
 }
@@ -127,31 +126,16 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
     }
 }
 
-/// A key of the other kind deserves a better answer than "unknown".
-fn refuse_others(section: &Section<'_>, kind: &str) -> Result<(), Diagnostic> {
-    let alternatives = transport_alternatives();
-    let keys = alternatives.iter().find(|(word, _)| *word == kind).map(|(_, specs)| names(specs)).unwrap_or_default();
-    for entry in section.table.iter().flat_map(|t| &t.0) {
-        let of_other = alternatives.iter().any(|(_, specs)| specs.iter().any(|s| s.name == entry.key));
-        if of_other && !keys.contains(&&*entry.key) {
-            let problem = format!("is no key of kind \"{kind}\"");
-            let expected = format!("accepted keys: kind, {}", keys.join(", "));
-            return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
-        }
-    }
-    Ok(())
-}
-
 /// What the network model builds from it.
-pub(crate) fn spec(keys: &Transport, endpoint: &Endpoint) -> TransportSpec {
+pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
     let int_carriage = match keys.int_carriage {
         IntCarriageChoice::All => IntCarriage::All,
         IntCarriageChoice::Three => IntCarriage::Three,
         IntCarriageChoice::MaxQueue => IntCarriage::MaxQueue,
     };
     let (kind, rdma, tcp) = match endpoint {
-        Endpoint::Rdma(rdma) => (TransportKind::Rdma, rdma.clone(), TcpKeys::default()),
-        Endpoint::Tcp(tcp) => (TransportKind::Tcp, RdmaKeys::default(), tcp.clone()),
+        EndpointKeys::Rdma(rdma) => (TransportKind::Rdma, rdma.clone(), TcpKeys::default()),
+        EndpointKeys::Tcp(tcp) => (TransportKind::Tcp, RdmaKeys::default(), tcp.clone()),
     };
     TransportSpec {
         kind,

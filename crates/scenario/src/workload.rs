@@ -1,10 +1,9 @@
 //! `[workload]`: which pattern, and its keys.
 
 use crate::algorithms;
-use crate::build::check_name;
 use crate::diagnostic::Diagnostic;
-use crate::network::{names, read_one, word};
-use crate::reader::Section;
+use crate::names::check_name;
+use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
 
 /// A `[workload]`, or one of several `[[workload]]`.
@@ -13,12 +12,12 @@ pub struct Workload {
     /// The name by which messages and overrides call it; `None` for the only one, written `[workload]`.
     pub element: Option<String>,
     /// What it is.
-    pub traffic: Traffic,
+    pub keys: WorkloadKeys,
 }
 
 /// The flows of a workload.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Traffic {
+pub enum WorkloadKeys {
     /// `pattern = "poisson"`.
     Poisson(RandomFlows, PoissonKeys),
     /// `pattern = "permutation"`.
@@ -39,12 +38,12 @@ impl Workload {
 
     /// What all patterns have but "list".
     pub fn random(&self) -> Option<&RandomFlows> {
-        match &self.traffic {
-            Traffic::Poisson(flows, _)
-            | Traffic::Permutation(flows, _)
-            | Traffic::Incast(flows, ..)
-            | Traffic::AllToAll(flows, _) => Some(flows),
-            Traffic::List(_) => None,
+        match &self.keys {
+            WorkloadKeys::Poisson(flows, _)
+            | WorkloadKeys::Permutation(flows, _)
+            | WorkloadKeys::Incast(flows, ..)
+            | WorkloadKeys::AllToAll(flows, _) => Some(flows),
+            WorkloadKeys::List(_) => None,
         }
     }
 }
@@ -52,27 +51,26 @@ impl Workload {
 /// Reads `[workload]` or every `[[workload]]`.
 pub(crate) fn read(root: &Section<'_>) -> Result<Vec<Workload>, Diagnostic> {
     if root.is_list("workload") {
-        let read = |(name, section): (String, Section<'_>)| {
-            Ok(Workload { traffic: read_traffic(&section)?, element: Some(name) })
-        };
+        let read =
+            |(name, section): (String, Section<'_>)| Ok(Workload { keys: read_keys(&section)?, element: Some(name) });
         return root.sections("workload")?.into_iter().map(read).collect();
     }
     let section = root.section("workload")?;
-    let traffic = section.written().then(|| read_traffic(&section)).transpose()?;
-    Ok(traffic.into_iter().map(|traffic| Workload { element: None, traffic }).collect())
+    let keys = section.written().then(|| read_keys(&section)).transpose()?;
+    Ok(keys.into_iter().map(|keys| Workload { element: None, keys }).collect())
 }
 
-fn read_traffic(section: &Section<'_>) -> Result<Traffic, Diagnostic> {
+fn read_keys(section: &Section<'_>) -> Result<WorkloadKeys, Diagnostic> {
     let is_written = |key: &str| section.table.is_some_and(|t| t.get(key).is_some());
     let pattern = match is_written("flows") && !is_written("pattern") {
         true => Arrivals::List,
         false => read_one::<ArrivalsKey>(section, "pattern")?.pattern,
     };
-    refuse_others(section, &word(&pattern))?;
-    if pattern == Arrivals::List {
-        return Ok(Traffic::List(section.read(&["flows"], &["pattern"])?));
-    }
     let alternatives = workload_alternatives();
+    refuse_others(section, "pattern", &word(&pattern), &alternatives)?;
+    if pattern == Arrivals::List {
+        return Ok(WorkloadKeys::List(section.read(&["flows"], &["pattern"])?));
+    }
     let specs = alternatives.iter().find(|(w, _)| *w == word(&pattern)).map(|(_, specs)| names(specs));
     // Every part of the table is read on its own, the others' keys being known.
     let others = [vec!["pattern"], specs.unwrap_or_default()].concat();
@@ -92,26 +90,10 @@ fn read_traffic(section: &Section<'_>) -> Result<Traffic, Diagnostic> {
                 let problem = format!("all flows are between = \"{}\"", word(&flows.between));
                 return Err(section.diagnostic("cross_share", problem, "expected \"none\", or between = \"all\""));
             }
-            Traffic::Poisson(flows, keys)
+            WorkloadKeys::Poisson(flows, keys)
         }
-        Arrivals::Permutation => Traffic::Permutation(flows, section.read(&[], &others)?),
-        Arrivals::Incast => Traffic::Incast(flows, section.read(&[], &others)?, section.read(&[], &others)?),
-        Arrivals::AllToAll | Arrivals::List => Traffic::AllToAll(flows, section.read(&[], &others)?),
+        Arrivals::Permutation => WorkloadKeys::Permutation(flows, section.read(&[], &others)?),
+        Arrivals::Incast => WorkloadKeys::Incast(flows, section.read(&[], &others)?, section.read(&[], &others)?),
+        Arrivals::AllToAll | Arrivals::List => WorkloadKeys::AllToAll(flows, section.read(&[], &others)?),
     })
-}
-
-/// A key of another pattern deserves a better answer than "unknown".
-fn refuse_others(section: &Section<'_>, pattern: &str) -> Result<(), Diagnostic> {
-    let alternatives = workload_alternatives();
-    let keys =
-        alternatives.iter().find(|(word, _)| *word == pattern).map(|(_, specs)| names(specs)).unwrap_or_default();
-    for entry in section.table.iter().flat_map(|t| &t.0) {
-        let of_other = alternatives.iter().any(|(_, specs)| specs.iter().any(|s| s.name == entry.key));
-        if of_other && !keys.contains(&&*entry.key) {
-            let problem = format!("is no key of pattern \"{pattern}\"");
-            let expected = format!("accepted keys: pattern, {}", keys.join(", "));
-            return Err(section.document.diagnostic(entry.place, &section.key(&entry.key), problem, expected));
-        }
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! What an endpoint is set to; both ends of a flow share one [`Config`].
 
 use farloop_units::{Bytes, Delta};
+use std::fmt;
 
 /// How losses are found and repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,21 +114,19 @@ impl Config {
         }
     }
 
-    /// Checks the settings against each other; the message names the first one that is wrong, and what is accepted.
-    pub fn check(&self) -> Result<(), String> {
-        let need = |ok: bool, text: &str| if ok { Ok(()) } else { Err(text.to_string()) };
-        need((1..=65535).contains(&self.mss.get()), "mss must be 1 B to 65535 B")?;
-        need(self.ack_every >= 1, "ack_every must be at least 1")?;
-        need(self.dup_ack_threshold >= 1, "dup_ack_threshold must be at least 1")?;
-        need(self.initial_rto > Delta::ZERO, "initial_rto must be above zero")?;
-        need(self.min_rto > Delta::ZERO, "min_rto must be above zero")?;
-        need(
-            self.max_rto >= self.min_rto && self.max_rto >= self.initial_rto,
-            "max_rto must be at least min_rto and initial_rto",
-        )?;
-        need(self.max_rto <= Delta::from_secs(86_400), "max_rto must be at most a day")?;
-        need(self.receive_window >= self.mss, "receive_window must be at least one mss")?;
-        need(self.receive_window.get() <= 1 << 30, "receive_window must be at most 1 GiB (RFC 7323 §2.3)")
+    /// Checks the settings against each other; the error names the first one that is wrong, and what is accepted.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let need = |ok, setting, expected| if ok { Ok(()) } else { Err(ConfigError { setting, expected }) };
+        need((1..=65535).contains(&self.mss.get()), "mss", "1 B to 65535 B")?;
+        need(self.ack_every >= 1, "ack_every", "at least 1")?;
+        need(self.dup_ack_threshold >= 1, "dup_ack_threshold", "at least 1")?;
+        need(self.initial_rto > Delta::ZERO, "initial_rto", "above zero")?;
+        need(self.min_rto > Delta::ZERO, "min_rto", "above zero")?;
+        let largest = self.max_rto >= self.min_rto && self.max_rto >= self.initial_rto;
+        need(largest, "max_rto", "at least min_rto and initial_rto")?;
+        need(self.max_rto <= Delta::from_secs(86_400), "max_rto", "at most a day")?;
+        need(self.receive_window >= self.mss, "receive_window", "at least one packet's payload")?;
+        need(self.receive_window.get() <= 1 << 30, "receive_window", "at most 1 GiB (RFC 7323 §2.3)")
     }
 
     /// Whether the ends exchange selective acknowledgements.
@@ -135,6 +134,22 @@ impl Config {
         self.recovery != Recovery::NewReno
     }
 }
+
+/// A setting that does not do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConfigError {
+    /// Which field of [`Config`].
+    pub setting: &'static str,
+    /// What it must be.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} must be {}", self.setting, self.expected)
+    }
+}
+impl std::error::Error for ConfigError {}
 
 #[cfg(test)]
 mod tests {
@@ -157,8 +172,7 @@ mod tests {
         for (spoil, name) in cases {
             let mut bad = good.clone();
             spoil(&mut bad);
-            let message = bad.check().unwrap_err();
-            assert!(message.starts_with(name), "{message}");
+            assert_eq!(bad.check().unwrap_err().setting, name);
         }
     }
 }

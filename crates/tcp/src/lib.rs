@@ -1,6 +1,6 @@
 //! TCP as a state machine: loss recovery, timers, acknowledgements, without a network, a clock or input and output.
 //!
-//! A [`Sender`] is told of segments that arrive and of timers that fire, and says what happened ([`Outcome`]), what may be sent now
+//! A [`Sender`] is told of segments that arrive and of timers that fire, and says what happened ([`Meaning`]), what may be sent now
 //! ([`Sender::next_segment`]) and when it wants to be called ([`Sender::timer`]). A [`Receiver`] turns data segments into ACKs.
 //! The congestion window belongs to the algorithm (`farloop-cc`): the sender is given a number of bytes and reports the
 //! events that the algorithm must hear. Pacing is the caller's.
@@ -9,7 +9,7 @@
 //!             cwnd                          now, data segment, CE mark
 //!   algorithm ────► Sender ─── data ──────────────────► Receiver
 //!       ▲            │  ▲                                  │
-//!       └─ Outcome ──┘  └──────────── ACKs ────────────────┘
+//!       └─ Meaning ──┘  └──────────── ACKs ────────────────┘
 //! ```
 //!
 //! Sequence numbers are byte offsets in 64 bits: the first byte of data is 0, and nothing wraps. SYN and the mark of the last
@@ -24,14 +24,16 @@ mod reassembly;
 pub mod receiver;
 mod record;
 mod recovery;
+mod repair;
 mod rto;
 mod scoreboard;
 pub mod segment;
 pub mod sender;
+pub mod state;
 mod tally;
 mod transmit;
 
-pub use config::{Config, Ecn, Recovery, RtoFloor};
+pub use config::{Config, ConfigError, Ecn, Recovery, RtoFloor};
 pub use receiver::{Acks, Receiver};
 pub use segment::{Range, SackBlocks, Segment, Timestamps};
-pub use sender::{Counters, GiveUp, Outcome, Sender, State};
+pub use state::{Counters, GiveUp, Meaning, Sender, State};

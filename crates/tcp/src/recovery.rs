@@ -19,83 +19,13 @@
 
 use crate::config::Recovery;
 use crate::prr::Prr;
-use crate::rack::{Probe, ProbeEnd};
+use crate::rack::ProbeEnd;
+use crate::repair::{Frto, Undo};
 use crate::segment::Range;
-use crate::sender::{GiveUp, Outcome, Sender, State};
+use crate::state::{GiveUp, Meaning, Sender, State};
 use crate::tally::Tally;
 use farloop_cc::{Loss, LossKind};
 use farloop_units::{Bytes, Time};
-
-/// Forward RTO recovery (RFC 5682).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Frto {
-    /// Conventional recovery.
-    Off,
-    /// The first segment was sent again; its ACK decides (step 2).
-    Wait,
-    /// New data goes out, up to this many segments; their ACKs decide (step 3).
-    New(u8),
-}
-
-/// What is kept to find out whether a reduction was a mistake.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Undo {
-    /// `snd_una` at the reduction: D-SACKs below belong to something else.
-    from: u64,
-    /// First retransmission since.
-    first_again: Option<Time>,
-    /// Retransmissions since, less those reported as duplicates.
-    copies: u32,
-    in_flight: u64,
-}
-
-/// State of loss recovery of one sender.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Repair {
-    /// The phase ends when this is acknowledged.
-    pub recover: u64,
-    /// NewReno: duplicate ACKs up to here may be of the last phase (RFC 6582 §3.2).
-    guard: Option<u64>,
-    dup_acks: u32,
-    /// `snd_una` before its last advance.
-    previous_una: u64,
-    /// One retransmission goes out regardless of the window.
-    pub force: bool,
-    /// NewReno: a partial ACK has restarted the timer in this phase.
-    timer_restarted: bool,
-    /// `RescueRxt` of RFC 6675.
-    pub rescue: u64,
-    undo: Option<Undo>,
-    pub frto: Frto,
-    /// The outstanding tail-loss probe.
-    pub probe: Option<Probe>,
-}
-
-impl Repair {
-    /// Nothing lost yet.
-    pub fn new() -> Repair {
-        Repair {
-            recover: 0,
-            guard: None,
-            dup_acks: 0,
-            previous_una: 0,
-            force: false,
-            timer_restarted: false,
-            rescue: 0,
-            undo: None,
-            frto: Frto::Off,
-            probe: None,
-        }
-    }
-
-    /// A retransmission is sent.
-    pub fn on_again(&mut self, now: Time) {
-        if let Some(undo) = &mut self.undo {
-            undo.first_again.get_or_insert(now);
-            undo.copies += 1;
-        }
-    }
-}
 
 /// An ACK, as recovery sees it, once the scoreboard has taken it in.
 pub(crate) struct AckFacts {
@@ -111,7 +41,7 @@ pub(crate) struct AckFacts {
 
 impl Sender {
     /// Draws the conclusions from an ACK.
-    pub(crate) fn conclude(&mut self, ack: &AckFacts, out: &mut Outcome) {
+    pub(crate) fn conclude(&mut self, ack: &AckFacts, out: &mut Meaning) {
         let (now, una) = (ack.tally.now, self.board.una());
         let advanced = una > ack.before;
         if advanced {
@@ -163,7 +93,7 @@ impl Sender {
         }
     }
 
-    fn undo(&mut self, out: &mut Outcome) {
+    fn undo(&mut self, out: &mut Meaning) {
         let in_flight = self.repair.undo.take().map_or(self.board.outstanding(), |undo| undo.in_flight);
         out.spurious = Some(self.loss(LossKind::Spurious, in_flight));
         self.counters.spurious += 1;
@@ -195,7 +125,7 @@ impl Sender {
         self.repair.frto = frto;
     }
 
-    fn detect_by_duplicates(&mut self, ack: &AckFacts, advanced: bool, out: &mut Outcome) {
+    fn detect_by_duplicates(&mut self, ack: &AckFacts, advanced: bool, out: &mut Meaning) {
         let mss = self.config.mss.get();
         match self.state {
             State::Recovery if advanced => {
@@ -228,7 +158,7 @@ impl Sender {
         self.repair.guard.is_none_or(|guard| una > guard) || (self.cwnd > mss && step <= 4 * mss)
     }
 
-    fn detect_by_sack(&mut self, ack: &AckFacts, out: &mut Outcome) {
+    fn detect_by_sack(&mut self, ack: &AckFacts, out: &mut Meaning) {
         if ack.tally.sacked_segments > 0 {
             self.repair.dup_acks += 1;
             self.board.lose_by_sack(self.config.dup_ack_threshold);
@@ -244,7 +174,7 @@ impl Sender {
     }
 
     /// RFC 8985 §6.2 step 5; also when the reordering timer fires.
-    pub(crate) fn detect_by_time(&mut self, now: Time, out: &mut Outcome) {
+    pub(crate) fn detect_by_time(&mut self, now: Time, out: &mut Meaning) {
         let in_recovery = matches!(self.state, State::Recovery | State::Loss);
         let window = self.rack.window(&self.rtt, in_recovery, self.board.sacked_segments(), &self.config);
         self.reorder_at = self.board.lose_by_time(now, self.rack.newest(), self.rack.patience(window));
@@ -253,7 +183,7 @@ impl Sender {
         }
     }
 
-    fn enter_recovery(&mut self, out: &mut Outcome) {
+    fn enter_recovery(&mut self, out: &mut Meaning) {
         let in_flight = self.board.outstanding();
         self.state = State::Recovery;
         self.prr = self.config.prr.then(|| Prr::new(self.cwnd));
@@ -273,7 +203,7 @@ impl Sender {
         out.loss = Some(self.loss(LossKind::FastRetransmit, in_flight));
     }
 
-    fn judge_probe(&mut self, ack: &AckFacts, out: &mut Outcome) {
+    fn judge_probe(&mut self, ack: &AckFacts, out: &mut Meaning) {
         let Some(probe) = self.repair.probe else { return };
         match probe.judge(self.board.una(), ack.dsack.is_some(), ack.duplicate) {
             ProbeEnd::Open => {}
@@ -295,14 +225,8 @@ impl Sender {
         !std::mem::replace(&mut self.repair.timer_restarted, true)
     }
 
-    /// Sending the first segment again restarts the timer, as in Linux (RFC 6675 §6, careful variant): the ACK takes a whole round
-    /// trip from now, and a timeout close to that would fire before it. In NewReno's recovery not after a partial ACK.
-    pub(crate) fn repair_restarts_timer(&self) -> bool {
-        self.config.sack() || self.state != State::Recovery || !self.repair.timer_restarted
-    }
-
     /// The retransmission timer fired (RFC 6298 §5.4-5.6).
-    pub(crate) fn on_timeout(&mut self, now: Time, out: &mut Outcome) {
+    pub(crate) fn on_timeout(&mut self, now: Time, out: &mut Meaning) {
         if self.retries >= self.config.max_retries {
             return self.give_up(GiveUp::Retransmissions, out);
         }

@@ -9,32 +9,10 @@
 
 use crate::config::{Ecn, Recovery};
 use crate::rack::{Probe, probe_timeout};
-use crate::recovery::Frto;
+use crate::repair::Frto;
 use crate::segment::{Range, Segment};
-use crate::sender::{GiveUp, Outcome, Sender, State};
+use crate::state::{GiveUp, Meaning, Next, Sender, State};
 use farloop_units::Time;
-
-/// What goes out next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Next {
-    Nothing,
-    Syn,
-    WindowProbe,
-    /// A retransmission.
-    Again {
-        what: Range,
-        /// Regardless of the window.
-        free: bool,
-        /// By rule 4 of `NextSeg`.
-        rescue: bool,
-    },
-    /// New data.
-    New {
-        payload: u64,
-        /// Regardless of the window.
-        free: bool,
-    },
-}
 
 impl Sender {
     /// Takes over the receiver's window; true if its edge moved. An ACK overtaken by a later one says nothing (RFC 9293 §3.10.7.4), and
@@ -57,7 +35,7 @@ impl Sender {
     }
 
     /// The persist timer (RFC 9293 §3.8.6.1): asks for the window, or sends what little fits.
-    pub(crate) fn on_persist(&mut self, now: Time, out: &mut Outcome) {
+    pub(crate) fn on_persist(&mut self, now: Time, out: &mut Meaning) {
         self.persist_at = Time::NEVER;
         if self.edge > self.board.nxt() {
             self.small_due = true;
@@ -111,6 +89,12 @@ impl Sender {
             self.repair.rescue = self.repair.recover;
         }
         self.repair.force = false;
+    }
+
+    /// Sending the first segment again restarts the timer, as in Linux (RFC 6675 §6, careful variant): the ACK takes a whole round
+    /// trip from now, and a timeout close to that would fire before it. In NewReno's recovery not after a partial ACK.
+    fn repair_restarts_timer(&self) -> bool {
+        self.config.sack() || self.state != State::Recovery || !self.repair.timer_restarted
     }
 
     pub(crate) fn send_new(&mut self, now: Time, payload: u64, segment: &mut Segment) {

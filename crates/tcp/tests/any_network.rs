@@ -147,7 +147,7 @@ impl Flow {
     }
 
     /// A crude congestion control: halves, collapses, grows.
-    fn hear(&mut self, outcome: &farloop_tcp::Outcome) {
+    fn hear(&mut self, outcome: &farloop_tcp::Meaning) {
         if let Some(loss) = outcome.spurious.or(outcome.loss) {
             self.cwnd = match loss.kind {
                 farloop_cc::LossKind::FastRetransmit => (self.cwnd / 2).max(2 * MSS),

@@ -1,10 +1,10 @@
 //! Flows that arrive as a Poisson process.
 
+use crate::error::{WorkloadError, check_count};
 use crate::pairs::{Between, Population};
 use crate::sizes::SizeDistribution;
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Rate, Time};
-use std::fmt;
 
 /// One flow to come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,20 +18,6 @@ pub struct Arrival {
     /// Payload to send.
     pub size: Bytes,
 }
-
-/// More flows than this are refused: they would not fit into memory before the simulation begins.
-pub const MAX_FLOWS: f64 = 50e6;
-
-/// Why traffic cannot be made: a sentence for the user.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WorkloadError(pub String);
-
-impl fmt::Display for WorkloadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for WorkloadError {}
 
 /// Poisson arrivals between random pairs of hosts.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -80,13 +66,27 @@ impl Poisson {
 ///
 /// # Errors
 /// No such pair, a load that is not positive and finite, a share outside 0 to 1, hosts loaded above their link's rate, a link rate of
-/// zero, `stop` before `start`, or more than [`MAX_FLOWS`] flows to expect.
+/// zero, `stop` before `start`, or more than [`MAX_FLOWS`](crate::error::MAX_FLOWS) flows to expect.
 pub fn poisson(
     spec: &Poisson,
     population: &Population,
     sizes: &SizeDistribution,
     random: &mut RandomStream,
 ) -> Result<Vec<Arrival>, WorkloadError> {
+    poisson_while(spec, population, sizes, random, &mut || true).map(Option::unwrap_or_default)
+}
+
+/// As [`poisson`]; asks `go_on` before every flow, and gives `None` where it answers `false`.
+///
+/// # Errors
+/// Those of [`poisson`].
+pub fn poisson_while(
+    spec: &Poisson,
+    population: &Population,
+    sizes: &SizeDistribution,
+    random: &mut RandomStream,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Vec<Arrival>>, WorkloadError> {
     check(spec, population, sizes)?;
     let gap = Delta::from_secs_f64(1.0 / spec.per_second(population, sizes));
     let share = spec.share();
@@ -95,7 +95,10 @@ pub fn poisson(
     loop {
         start = start.saturating_add(random.exponential(gap));
         if start >= spec.stop {
-            return Ok(flows);
+            return Ok(Some(flows));
+        }
+        if !go_on() {
+            return Ok(None);
         }
         let between = match share {
             None => Between::All,
@@ -148,16 +151,6 @@ pub fn check(spec: &Poisson, population: &Population, sizes: &SizeDistribution) 
     Ok(())
 }
 
-/// Refuses more flows than memory holds.
-pub(crate) fn check_count(flows: f64) -> Result<(), WorkloadError> {
-    if flows <= MAX_FLOWS {
-        return Ok(());
-    }
-    Err(WorkloadError(format!(
-        "about {flows:.1e} flows would start; expected at most {MAX_FLOWS:.0e}: shorten the window"
-    )))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +174,17 @@ mod tests {
     }
     fn stream() -> RandomStream {
         RandomStream::new(1, "workload", 0)
+    }
+
+    #[test]
+    fn drawing_stops_when_told_to() {
+        let mut asked = 0;
+        let mut go_on = || {
+            asked += 1;
+            asked < 10
+        };
+        let drawn = poisson_while(&spec(), &hosts(128), &websearch(), &mut stream(), &mut go_on);
+        assert_eq!((drawn, asked), (Ok(None), 10));
     }
 
     #[test]

@@ -8,11 +8,13 @@
 //! - [`mod@rounds`]: permutations, incast and all-to-all.
 
 pub mod arrivals;
+pub mod error;
 pub mod pairs;
 pub mod rounds;
 pub mod sizes;
 
-pub use arrivals::{Arrival, Poisson, WorkloadError, poisson};
+pub use arrivals::{Arrival, Poisson, poisson, poisson_while};
+pub use error::WorkloadError;
 pub use pairs::{Between, Population};
-pub use rounds::{Pattern, Rounds, rounds};
+pub use rounds::{Pattern, Rounds, rounds, rounds_while};
 pub use sizes::{SizeDistribution, TableError, TableInfo};

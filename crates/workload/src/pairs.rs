@@ -1,6 +1,6 @@
 //! Random pairs of hosts, inside datacenters and across.
 
-use crate::arrivals::WorkloadError;
+use crate::error::WorkloadError;
 use farloop_engine::RandomStream;
 
 /// Which pairs of hosts exchange flows.
@@ -130,14 +130,10 @@ impl Population {
     }
 
     /// The hosts that may send to `receiver`.
-    pub(crate) fn senders(&self, receiver: u32, between: Between) -> Vec<u32> {
-        let home = self.group_of[receiver as usize];
-        let fits = |host: &u32| match between {
-            Between::All => *host != receiver,
-            Between::Intra => *host != receiver && self.group_of[*host as usize] == home,
-            Between::Cross => self.group_of[*host as usize] != home,
-        };
-        (0..self.hosts()).filter(fits).collect()
+    pub(crate) fn senders(&self, receiver: u32, between: Between) -> Senders<'_> {
+        let home = self.groups[self.group_of[receiver as usize] as usize];
+        let home = &self.order[home.first as usize..(home.first + home.len) as usize];
+        Senders { receiver, between, home, hosts: self.hosts() }
     }
 
     /// The datacenters' hosts.
@@ -170,6 +166,46 @@ impl Population {
             Between::All => all - 1,
             Between::Intra => group.len - 1,
             Between::Cross => all - group.len,
+        }
+    }
+}
+
+/// The hosts that may send to one, in ascending order: none of them is listed.
+pub(crate) struct Senders<'p> {
+    receiver: u32,
+    between: Between,
+    /// The hosts of the receiver's datacenter, itself among them, in ascending order.
+    home: &'p [u32],
+    hosts: u32,
+}
+
+impl Senders<'_> {
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        match self.between {
+            Between::All => self.hosts - 1,
+            Between::Intra => self.home.len() as u32 - 1,
+            Between::Cross => self.hosts - self.home.len() as u32,
+        }
+    }
+
+    /// The one at `index`.
+    pub fn get(&self, index: u32) -> u32 {
+        match self.between {
+            Between::All => index + u32::from(index >= self.receiver),
+            Between::Intra => {
+                let own = self.home.partition_point(|host| *host < self.receiver) as u32;
+                self.home[(index + u32::from(index >= own)) as usize]
+            }
+            Between::Cross => {
+                // Before the k-th host of the home stand k others of it, and all others are elsewhere.
+                let (mut low, mut high) = (0, self.home.len());
+                while low < high {
+                    let k = (low + high) / 2;
+                    if self.home[k] - k as u32 <= index { low = k + 1 } else { high = k }
+                }
+                index + low as u32
+            }
         }
     }
 }

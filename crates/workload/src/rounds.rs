@@ -1,10 +1,12 @@
 //! Flows that start together, in rounds: permutations, incast, all-to-all.
 
-use crate::arrivals::{Arrival, WorkloadError, check_count};
-use crate::pairs::{Between, Population};
+use crate::arrivals::Arrival;
+use crate::error::{WorkloadError, check_count};
+use crate::pairs::{Between, Population, Senders};
 use crate::sizes::SizeDistribution;
 use farloop_engine::RandomStream;
 use farloop_units::{Delta, Time};
+use std::collections::HashMap;
 
 /// When rounds start.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -78,7 +80,7 @@ impl Pattern {
             (Pattern::Incast { receiver: Some(host), .. }, _) if u64::from(*host) >= hosts => {
                 format!("there is no host {host}; expected 0 to {}", hosts - 1)
             }
-            (Pattern::Incast { receiver: Some(host), .. }, _) if population.senders(*host, between).is_empty() => {
+            (Pattern::Incast { receiver: Some(host), .. }, _) if population.senders(*host, between).len() == 0 => {
                 "no host may send to the receiver; expected another receiver or other pairs".to_string()
             }
             _ => return Ok(()),
@@ -90,7 +92,7 @@ impl Pattern {
 /// The flows of all rounds, in order of their start; flows of equal start in the order of their draw.
 ///
 /// # Errors
-/// What [`Pattern::check`] refuses, or more than [`MAX_FLOWS`](crate::arrivals::MAX_FLOWS) flows.
+/// What [`Pattern::check`] refuses, or more than [`MAX_FLOWS`](crate::error::MAX_FLOWS) flows.
 pub fn rounds(
     pattern: Pattern,
     rounds: &Rounds,
@@ -99,24 +101,52 @@ pub fn rounds(
     sizes: &SizeDistribution,
     random: &mut RandomStream,
 ) -> Result<Vec<Arrival>, WorkloadError> {
+    rounds_while(pattern, rounds, population, between, sizes, random, &mut || true).map(Option::unwrap_or_default)
+}
+
+/// As [`rounds`]; asks `go_on` before every flow, and gives `None` where it answers `false`.
+///
+/// # Errors
+/// Those of [`rounds`].
+pub fn rounds_while(
+    pattern: Pattern,
+    rounds: &Rounds,
+    population: &Population,
+    between: Between,
+    sizes: &SizeDistribution,
+    random: &mut RandomStream,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Vec<Arrival>>, WorkloadError> {
     pattern.check(population, between)?;
     check_count(rounds.count() as f64 * pattern.flows(population, between) as f64)?;
     let mut flows = Vec::new();
     for start in rounds.starts() {
-        let pairs = match pattern {
-            Pattern::Permutation => permutation(population, between, random),
-            Pattern::Incast { senders, receiver } => incast(population, between, senders, receiver, random),
-            Pattern::AllToAll => (0..population.hosts())
-                .flat_map(|dst| population.senders(dst, between).into_iter().map(move |src| (src, dst)))
-                .collect(),
-        };
-        for (src, dst) in pairs {
+        let mut add = |src, dst, random: &mut RandomStream| {
             let delay = Delta::from_ps(random.below(rounds.spread.as_ps()));
             flows.push(Arrival { start: start.saturating_add(delay), src, dst, size: sizes.sample(random) });
+            go_on()
+        };
+        let all = match pattern {
+            Pattern::Permutation => {
+                permutation(population, between, random).into_iter().all(|(src, dst)| add(src, dst, random))
+            }
+            Pattern::Incast { senders, receiver } => {
+                // The receiver of a random pair, so that there is a sender.
+                let dst = receiver.unwrap_or_else(|| population.draw(between, random).1);
+                let drawn = draw_senders(&population.senders(dst, between), senders, random);
+                drawn.iter().cycle().take(senders as usize).all(|src| add(*src, dst, random))
+            }
+            Pattern::AllToAll => (0..population.hosts()).all(|dst| {
+                let senders = population.senders(dst, between);
+                (0..senders.len()).all(|i| add(senders.get(i), dst, random))
+            }),
+        };
+        if !all {
+            return Ok(None);
         }
     }
     flows.sort_by_key(|flow| flow.start);
-    Ok(flows)
+    Ok(Some(flows))
 }
 
 fn permutation(population: &Population, between: Between, random: &mut RandomStream) -> Vec<(u32, u32)> {
@@ -144,19 +174,24 @@ fn permutation(population: &Population, between: Between, random: &mut RandomStr
     }
 }
 
-fn incast(
-    population: &Population,
-    between: Between,
-    flows: u32,
-    receiver: Option<u32>,
-    random: &mut RandomStream,
-) -> Vec<(u32, u32)> {
-    // The receiver of a random pair, so that there is a sender.
-    let dst = receiver.unwrap_or_else(|| population.draw(between, random).1);
-    let mut senders = population.senders(dst, between);
-    let drawn = senders.len().min(flows as usize);
-    shuffle(&mut senders, drawn, random);
-    senders.into_iter().cycle().take(flows as usize).map(|src| (src, dst)).collect()
+/// So many of `senders`, or all of them, in random order: the first places of [`shuffle`], in time that does not grow with the others.
+fn draw_senders(senders: &Senders<'_>, wanted: u32, random: &mut RandomStream) -> Vec<u32> {
+    let len = u64::from(senders.len());
+    // Who stands where shuffling has moved somebody; looked up only, never listed.
+    let mut moved: HashMap<u64, u32> = HashMap::new();
+    let mut at = |place: u64, instead: Option<u32>| {
+        let before = match instead {
+            Some(host) => moved.insert(place, host),
+            None => moved.get(&place).copied(),
+        };
+        before.unwrap_or_else(|| senders.get(place as u32))
+    };
+    (0..len.min(u64::from(wanted)))
+        .map(|i| {
+            let here = at(i, None);
+            at(i + random.below(len - i), Some(here))
+        })
+        .collect()
 }
 
 /// Fisher-Yates, for the first `drawn` places.
@@ -206,6 +241,22 @@ mod tests {
     }
 
     #[test]
+    fn drawing_stops_when_told_to() {
+        let sizes = SizeDistribution::constant(Bytes::new(64_000));
+        for pattern in [Pattern::Permutation, Pattern::AllToAll, Pattern::Incast { senders: 64, receiver: None }] {
+            let mut asked = 0;
+            let mut go_on = || {
+                asked += 1;
+                asked < 10
+            };
+            let mut random = RandomStream::new(1, "workload", 0);
+            let population = Population::new(&[0; 16]);
+            let drawn = rounds_while(pattern, &once(), &population, Between::All, &sizes, &mut random, &mut go_on);
+            assert_eq!((drawn, asked), (Ok(None), 10));
+        }
+    }
+
+    #[test]
     fn rounds_are_counted_up_to_the_stop() {
         let every = |us| Rounds { interval: Some(Delta::from_us(us)), ..once() };
         assert_eq!([once().count(), every(1000).count(), every(999).count(), every(2000).count()], [1, 2, 3, 1]);
@@ -237,6 +288,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn senders_are_drawn_as_by_shuffling_all(
+            datacenters in prop::collection::vec(0u16..4, 2..40),
+            receiver in any::<prop::sample::Index>(),
+            wanted in 0u32..60,
+            seed in any::<u64>(),
+        ) {
+            let population = Population::new(&datacenters);
+            let receiver = receiver.index(datacenters.len()) as u32;
+            let crosses = |host: &u32| datacenters[*host as usize] != datacenters[receiver as usize];
+            for between in [Between::All, Between::Intra, Between::Cross] {
+                let fits = |host: &u32| *host != receiver && (between == Between::All || crosses(host) == (between == Between::Cross));
+                let mut all: Vec<u32> = (0..datacenters.len() as u32).filter(fits).collect();
+                let senders = population.senders(receiver, between);
+                prop_assert_eq!((0..senders.len()).map(|i| senders.get(i)).collect::<Vec<_>>(), all.clone());
+                let stream = || RandomStream::new(seed, "workload", 0);
+                let drawn = all.len().min(wanted as usize);
+                shuffle(&mut all, drawn, &mut stream());
+                prop_assert_eq!(draw_senders(&senders, wanted, &mut stream()), &all[..drawn]);
+            }
+        }
+
         #[test]
         fn permutations_pair_every_host_once(sizes in prop::collection::vec(2u16..9, 2..5), seed in any::<u64>()) {
             let datacenters: Vec<u16> =

@@ -564,7 +564,7 @@ mod tests {
         assert_eq!(cnp(&mut b), 100_000.0);
         let mut receiver = Dcqcn::receiver(&DcqcnParams::default(), &flow(false));
         let (mut random, mut effects) = (RandomStream::new(1, "test", 0), Vec::new());
-        let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: true, int: &[] };
+        let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: true, int: &[], fields: &[] };
         assert!(receiver.on_data(&mut Ctx::new(Time::ZERO, &mut random, &mut effects), &data).ecn_echo);
         assert!(effects.is_empty());
         // With CNPs it is the echo that is not heeded.
@@ -588,7 +588,7 @@ mod tests {
             effects.clear();
             let mut ctx = Ctx::new(Time::ZERO + Delta::from_us(us), &mut random, &mut effects);
             let marked = us != 90;
-            let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: marked, int: &[] };
+            let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: marked, int: &[], fields: &[] };
             assert_eq!(receiver.on_data(&mut ctx, &data).ecn_echo, marked);
             cnps.push(effects == [Effect::Emit(Signal::Cnp)]);
         }

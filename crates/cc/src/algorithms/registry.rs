@@ -84,6 +84,9 @@ macro_rules! registry {
             fn on_start(&mut self, ctx: &mut Ctx<'_>) {
                 match self { $(AnySender::$variant(s) => s.on_start(ctx),)+ AnySender::Dyn(s) => s.on_start(ctx) }
             }
+            fn fields(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) -> Fields {
+                match self { $(AnySender::$variant(s) => s.fields(ctx, sent),)+ AnySender::Dyn(s) => s.fields(ctx, sent) }
+            }
             #[inline]
             fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
                 match self { $(AnySender::$variant(s) => s.on_send(ctx, sent),)+ AnySender::Dyn(s) => s.on_send(ctx, sent) }
@@ -113,6 +116,9 @@ macro_rules! registry {
             #[inline]
             fn on_data(&mut self, ctx: &mut Ctx<'_>, data: &Data<'_>) -> Feedback {
                 match self { $(AnyReceiver::$variant(r) => r.on_data(ctx, data),)+ AnyReceiver::Dyn(r) => r.on_data(ctx, data) }
+            }
+            fn fields(&mut self, data: &Data<'_>) -> Fields {
+                match self { $(AnyReceiver::$variant(r) => r.fields(data),)+ AnyReceiver::Dyn(r) => r.fields(data) }
             }
             fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
                 match self { $(AnyReceiver::$variant(r) => r.on_timer(ctx, timer),)+ AnyReceiver::Dyn(r) => r.on_timer(ctx, timer) }

@@ -278,6 +278,7 @@ mod tests {
     /// Delivers one completion event and gives the rate in Mbps.
     fn event(bench: &mut Bench<TimelySender>, rtt_us: u64) -> f64 {
         let ack = Ack {
+            fields: &[],
             acked: Bytes::new(16_000),
             ack_seq: Bytes::new(16_000),
             snd_nxt: Bytes::new(32_000),

@@ -336,6 +336,7 @@ mod tests {
         }
         fn ack(&mut self, rtt: Delta, window: u64, in_recovery: bool) {
             self.bench.ack(&Ack {
+                fields: &[],
                 acked: Bytes::new(MSS),
                 ack_seq: Bytes::new(self.seq),
                 snd_nxt: Bytes::new(self.seq + (window - 1) * MSS),

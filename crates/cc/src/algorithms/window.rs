@@ -227,6 +227,7 @@ pub(crate) mod tests {
     /// An ACK of `segments` segments ending at segment `end`, with `in_flight` segments still out.
     pub(crate) fn ack(end: u64, segments: u64, in_flight: u64) -> Ack<'static> {
         Ack {
+            fields: &[],
             acked: Bytes::new(1460 * segments),
             ack_seq: Bytes::new(1460 * end),
             snd_nxt: Bytes::new(1460 * (end + in_flight)),

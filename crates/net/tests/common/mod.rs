@@ -39,6 +39,7 @@ pub fn plain_switch() -> SwitchSpec {
         pfc: None,
         ecn: None,
         ecmp: Ecmp::Flow,
+        discipline: DisciplineSpec::Fifo,
         int: false,
         agents: false,
     }
@@ -88,6 +89,7 @@ pub fn network(nodes: Vec<NodeSpec>, links: Vec<LinkSpec>, algorithm: AnyParams,
     NetworkSpec {
         nodes,
         links,
+        detours: Vec::new(),
         transport: transport(TransportKind::Rdma),
         algorithms: vec![algorithm],
         flows,

@@ -7,7 +7,7 @@
 //! remote = "hosts":   … ══ long haul ══ dc1-border1 ── dc1-h1, dc1-h2, …
 //! ```
 
-use super::{Misfit, Plan, RateKey, Switches, fat_tree, spine_leaf, too_large};
+use super::{Layout, Misfit, RateKey, Switches, fat_tree, spine_leaf, too_large};
 use crate::sections::{Border, Datacenters, FatTree, Remote, SpineLeaf};
 use farloop_net::spec::{LinkSpec, NodeId};
 use farloop_units::{Delta, Rate};
@@ -62,10 +62,10 @@ impl FabricKeys {
         fabric_rate.map_or((rate, "rate"), |r| (r, "fabric_rate"))
     }
 
-    fn place(&self, prefix: &str, datacenter: u16, switches: &Switches<'_>, plan: &mut Plan) -> Vec<NodeId> {
+    fn place(&self, prefix: &str, datacenter: u16, switches: &Switches<'_>, layout: &mut Layout) -> Vec<NodeId> {
         match self {
-            FabricKeys::FatTree(keys) => fat_tree::place(keys, prefix, datacenter, switches, plan),
-            FabricKeys::SpineLeaf(keys) => spine_leaf::place(keys, prefix, datacenter, switches, plan),
+            FabricKeys::FatTree(keys) => fat_tree::place(keys, prefix, datacenter, switches, layout),
+            FabricKeys::SpineLeaf(keys) => spine_leaf::place(keys, prefix, datacenter, switches, layout),
         }
     }
 }
@@ -116,8 +116,8 @@ pub(crate) fn check(keys: &Datacenters, fabric: &FabricKeys) -> Result<(), Misfi
 }
 
 /// Nodes and links, for keys that pass [`check`].
-pub(crate) fn plan(keys: &Datacenters, fabric: &FabricKeys, switches: &Switches<'_>) -> Plan {
-    let mut plan = Plan::default();
+pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switches<'_>) -> Layout {
+    let mut layout = Layout::default();
     let (fabric_rate, fabric_key) = fabric.fabric_rate();
     let (wan_rate, wan_key) = keys.wan_rate.map_or((fabric_rate, fabric_key), |r| (r, "wan_rate"));
     let resolved = resolved(keys, fabric);
@@ -129,22 +129,22 @@ pub(crate) fn plan(keys: &Datacenters, fabric: &FabricKeys, switches: &Switches<
     for datacenter in 0..keys.datacenters as u16 {
         let prefix = format!("dc{datacenter}-");
         if let (1.., Some(hosts)) = (datacenter, resolved.remote_hosts) {
-            let hosts: Vec<_> = (1..=hosts).map(|i| plan.host(format!("{prefix}h{i}"), datacenter)).collect();
-            let router = plan.router(format!("{prefix}border1"), None, switches);
+            let hosts: Vec<_> = (1..=hosts).map(|i| layout.host(format!("{prefix}h{i}"), datacenter)).collect();
+            let router = layout.router(format!("{prefix}border1"), None, switches);
             for host in hosts {
-                plan.link(host, router, host_rate, "rate", delay);
+                layout.link(host, router, host_rate, "rate", delay);
             }
             borders.push(vec![router]);
             continue;
         }
-        let top = fabric.place(&prefix, datacenter, switches, &mut plan);
+        let top = fabric.place(&prefix, datacenter, switches, &mut layout);
         borders.push(match keys.border {
             Border::Core => top.into_iter().take(wan_links as usize).collect(),
             Border::Router => {
                 let routers: Vec<_> =
-                    (1..=wan_links).map(|i| plan.router(format!("{prefix}border{i}"), None, switches)).collect();
+                    (1..=wan_links).map(|i| layout.router(format!("{prefix}border{i}"), None, switches)).collect();
                 for (&switch, &router) in top.iter().flat_map(|t| routers.iter().map(move |r| (t, r))) {
-                    plan.link(switch, router, fabric_rate, fabric_key, delay);
+                    layout.link(switch, router, fabric_rate, fabric_key, delay);
                 }
                 routers
             }
@@ -152,7 +152,7 @@ pub(crate) fn plan(keys: &Datacenters, fabric: &FabricKeys, switches: &Switches<
     }
 
     // Those of several fabrics would be too many for series by default: the long-haul ports are what this topology is about.
-    plan.bottlenecks.clear();
+    layout.bottlenecks.clear();
     for (i, here) in borders.iter().enumerate() {
         for there in &borders[i + 1..] {
             // Counterparts are joined one to one; a lone router takes the links of all.
@@ -160,10 +160,10 @@ pub(crate) fn plan(keys: &Datacenters, fabric: &FabricKeys, switches: &Switches<
                 let (a, b) = (here[n % here.len()], there[n % there.len()]);
                 let (loss, corruption) = (keys.wan_loss, keys.wan_corruption);
                 let link = LinkSpec { a, b, rate: wan_rate, delay: keys.wan_delay, loss, corruption };
-                plan.lossy_link(link, RateKey::Network(wan_key));
-                plan.bottlenecks.extend([(a, b), (b, a)]);
+                layout.lossy_link(link, RateKey::Network(wan_key));
+                layout.bottlenecks.extend([(a, b), (b, a)]);
             }
         }
     }
-    plan
+    layout
 }

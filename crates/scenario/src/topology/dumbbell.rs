@@ -5,25 +5,25 @@
 //! s2 ─┴─ left ══ bottleneck ══ right ┴─ wan1 ══ long haul ══ wan2 ─── r1      datacenter 1
 //! ```
 
-use super::{Plan, RateKey, Switches};
+use super::{Layout, RateKey, Switches};
 use crate::sections::Dumbbell;
 use farloop_net::spec::LinkSpec;
 
 /// Nodes and links. Senders come first: those of the intra-datacenter pairs, then those of the cross-datacenter pairs.
-pub(crate) fn plan(keys: &Dumbbell, switches: &Switches<'_>) -> Plan {
-    let mut plan = Plan::default();
+pub(crate) fn layout(keys: &Dumbbell, switches: &Switches<'_>) -> Layout {
+    let mut layout = Layout::default();
     let (bottleneck_rate, bottleneck_key) =
         keys.bottleneck_rate.map_or((keys.rate, "rate"), |r| (r, "bottleneck_rate"));
     let (wan_rate, wan_key) = keys.wan_rate.map_or((keys.rate, "rate"), |r| (r, "wan_rate"));
     let delay = keys.link_delay;
 
-    let senders: Vec<_> = (1..=keys.intra_pairs + keys.cross_pairs).map(|i| plan.host(format!("s{i}"), 0)).collect();
-    let left = plan.switch("left", 0, switches);
-    let right = plan.switch("right", 0, switches);
+    let senders: Vec<_> = (1..=keys.intra_pairs + keys.cross_pairs).map(|i| layout.host(format!("s{i}"), 0)).collect();
+    let left = layout.switch("left", 0, switches);
+    let right = layout.switch("right", 0, switches);
     for sender in senders {
-        plan.link(sender, left, keys.rate, "rate", delay);
+        layout.link(sender, left, keys.rate, "rate", delay);
     }
-    plan.lossy_link(
+    layout.lossy_link(
         LinkSpec {
             a: left,
             b: right,
@@ -34,19 +34,19 @@ pub(crate) fn plan(keys: &Dumbbell, switches: &Switches<'_>) -> Plan {
         },
         RateKey::Network(bottleneck_key),
     );
-    plan.bottlenecks.push((left, right));
+    layout.bottlenecks.push((left, right));
     for i in 1..=keys.intra_pairs {
-        let receiver = plan.host(format!("d{i}"), 0);
-        plan.link(right, receiver, keys.rate, "rate", delay);
+        let receiver = layout.host(format!("d{i}"), 0);
+        layout.link(right, receiver, keys.rate, "rate", delay);
     }
     if keys.cross_pairs == 0 {
-        return plan;
+        return layout;
     }
 
-    let wan1 = plan.router("wan1", None, switches);
-    let wan2 = plan.router("wan2", None, switches);
-    plan.link(right, wan1, wan_rate, wan_key, delay);
-    plan.lossy_link(
+    let wan1 = layout.router("wan1", None, switches);
+    let wan2 = layout.router("wan2", None, switches);
+    layout.link(right, wan1, wan_rate, wan_key, delay);
+    layout.lossy_link(
         LinkSpec {
             a: wan1,
             b: wan2,
@@ -58,11 +58,11 @@ pub(crate) fn plan(keys: &Dumbbell, switches: &Switches<'_>) -> Plan {
         RateKey::Network(wan_key),
     );
     if wan_rate < bottleneck_rate {
-        plan.bottlenecks.extend([(right, wan1), (wan1, wan2)]);
+        layout.bottlenecks.extend([(right, wan1), (wan1, wan2)]);
     }
     for i in 1..=keys.cross_pairs {
-        let receiver = plan.host(format!("r{i}"), 1);
-        plan.link(wan2, receiver, keys.rate, "rate", delay);
+        let receiver = layout.host(format!("r{i}"), 1);
+        layout.link(wan2, receiver, keys.rate, "rate", delay);
     }
-    plan
+    layout
 }

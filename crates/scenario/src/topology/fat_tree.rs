@@ -1,7 +1,7 @@
 //! Three tiers of switches in pods: hosts h1…, switches tor1-1…, agg1-1… (pod and number in the pod) and core1…, all in
 //! datacenter 0.
 
-use super::{Misfit, Plan, Switches, too_large};
+use super::{Layout, Misfit, Switches, too_large};
 use crate::sections::FatTree;
 use farloop_net::spec::NodeId;
 
@@ -26,10 +26,10 @@ pub(crate) fn size(keys: &FatTree) -> (u64, u64) {
 }
 
 /// Nodes and links, for keys that pass [`check`].
-pub(crate) fn plan(keys: &FatTree, switches: &Switches<'_>) -> Plan {
-    let mut plan = Plan::default();
-    place(keys, "", 0, switches, &mut plan);
-    plan
+pub(crate) fn layout(keys: &FatTree, switches: &Switches<'_>) -> Layout {
+    let mut layout = Layout::default();
+    place(keys, "", 0, switches, &mut layout);
+    layout
 }
 
 /// Adds a fat-tree as `datacenter`, every name with `prefix`; gives its core switches.
@@ -38,31 +38,31 @@ pub(crate) fn place(
     prefix: &str,
     datacenter: u16,
     switches: &Switches<'_>,
-    plan: &mut Plan,
+    layout: &mut Layout,
 ) -> Vec<NodeId> {
     let (fabric_rate, fabric_key) = keys.fabric_rate.map_or((keys.rate, "rate"), |r| (r, "fabric_rate"));
     let hosts_per_pod = keys.tors_per_pod * keys.hosts_per_tor;
     let hosts: Vec<_> =
-        (1..=keys.pods * hosts_per_pod).map(|i| plan.host(format!("{prefix}h{i}"), datacenter)).collect();
-    let switch = |name: String, plan: &mut Plan| plan.switch(format!("{prefix}{name}"), datacenter, switches);
-    let cores: Vec<_> = (1..=keys.cores).map(|i| switch(format!("core{i}"), plan)).collect();
+        (1..=keys.pods * hosts_per_pod).map(|i| layout.host(format!("{prefix}h{i}"), datacenter)).collect();
+    let switch = |name: String, layout: &mut Layout| layout.switch(format!("{prefix}{name}"), datacenter, switches);
+    let cores: Vec<_> = (1..=keys.cores).map(|i| switch(format!("core{i}"), layout)).collect();
     let mut hosts = hosts.into_iter();
     for pod in 1..=keys.pods {
-        let aggs: Vec<_> = (1..=keys.aggs_per_pod).map(|i| switch(format!("agg{pod}-{i}"), plan)).collect();
+        let aggs: Vec<_> = (1..=keys.aggs_per_pod).map(|i| switch(format!("agg{pod}-{i}"), layout)).collect();
         for i in 1..=keys.tors_per_pod {
-            let tor = switch(format!("tor{pod}-{i}"), plan);
+            let tor = switch(format!("tor{pod}-{i}"), layout);
             for host in hosts.by_ref().take(keys.hosts_per_tor as usize) {
-                plan.link(host, tor, keys.rate, "rate", keys.link_delay);
+                layout.link(host, tor, keys.rate, "rate", keys.link_delay);
             }
             for &agg in &aggs {
-                plan.link(tor, agg, fabric_rate, fabric_key, keys.link_delay);
+                layout.link(tor, agg, fabric_rate, fabric_key, keys.link_delay);
             }
         }
         let share = (keys.cores / keys.aggs_per_pod) as usize;
         for (&agg, cores) in aggs.iter().zip(cores.chunks(share)) {
             for &core in cores {
-                plan.link(agg, core, fabric_rate, fabric_key, keys.link_delay);
-                plan.bottlenecks.push((agg, core));
+                layout.link(agg, core, fabric_rate, fabric_key, keys.link_delay);
+                layout.bottlenecks.push((agg, core));
             }
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod three_racks;
 
 use crate::sections::{Switch, WanSwitch};
 use farloop_engine::Calendar;
+use farloop_net::event_ids;
 use farloop_net::spec::{LinkSpec, NodeId, NodeKind, NodeSpec};
 use farloop_units::{Delta, Rate};
 use std::collections::BTreeSet;
@@ -16,20 +17,20 @@ use std::collections::BTreeSet;
 /// Why the keys of `[network]` do not fit together: the key at fault, the problem, what is expected.
 pub(crate) type Misfit = (&'static str, String, String);
 
-/// Why a network is too large for the simulator, if it is: each direction of a link takes up to three event numbers, a host two.
+/// Why a network is too large for the simulator, if it is, though each of its ports had an agent.
 pub(crate) fn too_large(hosts: u64, links: u64) -> Option<(String, String)> {
-    let events = 6 * links + 2 * hosts + 1;
+    let events = event_ids(hosts, links, 2 * links);
     (events > Calendar::MAX_IDS as u64).then(|| {
         let problem = format!("the network would have {hosts} hosts and {links} links");
-        (problem, format!("expected fewer: 6 per link and 2 per host, at most {}", Calendar::MAX_IDS))
+        (problem, format!("expected fewer: 6 events per link and 2 per host, at most {}", Calendar::MAX_IDS))
     })
 }
 
 /// A network without traffic.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Plan {
+pub(crate) struct Layout {
     pub nodes: Vec<NodeSpec>,
-    pub links: Vec<PlannedLink>,
+    pub links: Vec<PlacedLink>,
     /// Nodes with the settings of `[wan_switch]`.
     pub routers: BTreeSet<NodeId>,
     /// The egress ports (node, neighbour) where congestion is expected.
@@ -38,7 +39,7 @@ pub(crate) struct Plan {
 
 /// A link, and the key of the scenario that sets its rate.
 #[derive(Clone, Debug)]
-pub(crate) struct PlannedLink {
+pub(crate) struct PlacedLink {
     pub spec: LinkSpec,
     pub rate_key: RateKey,
 }
@@ -68,7 +69,7 @@ pub(crate) struct Switches<'a> {
     pub wide_area: &'a WanSwitch,
 }
 
-impl Plan {
+impl Layout {
     fn add(&mut self, name: String, datacenter: Option<u16>, kind: NodeKind) -> NodeId {
         self.nodes.push(NodeSpec { name, datacenter, kind });
         (self.nodes.len() - 1) as NodeId
@@ -98,6 +99,6 @@ impl Plan {
 
     /// Any link.
     pub fn lossy_link(&mut self, spec: LinkSpec, rate_key: RateKey) {
-        self.links.push(PlannedLink { spec, rate_key });
+        self.links.push(PlacedLink { spec, rate_key });
     }
 }

@@ -1,6 +1,6 @@
 //! Two tiers of switches: hosts h1…, switches leaf1… and spine1…, all in datacenter 0.
 
-use super::{Misfit, Plan, Switches, too_large};
+use super::{Layout, Misfit, Switches, too_large};
 use crate::sections::SpineLeaf;
 use farloop_net::spec::NodeId;
 
@@ -17,10 +17,10 @@ pub(crate) fn size(keys: &SpineLeaf) -> (u64, u64) {
 }
 
 /// Nodes and links.
-pub(crate) fn plan(keys: &SpineLeaf, switches: &Switches<'_>) -> Plan {
-    let mut plan = Plan::default();
-    place(keys, "", 0, switches, &mut plan);
-    plan
+pub(crate) fn layout(keys: &SpineLeaf, switches: &Switches<'_>) -> Layout {
+    let mut layout = Layout::default();
+    place(keys, "", 0, switches, &mut layout);
+    layout
 }
 
 /// Adds the network as `datacenter`, every name with `prefix`; gives its spine switches.
@@ -29,21 +29,21 @@ pub(crate) fn place(
     prefix: &str,
     datacenter: u16,
     switches: &Switches<'_>,
-    plan: &mut Plan,
+    layout: &mut Layout,
 ) -> Vec<NodeId> {
     let (fabric_rate, fabric_key) = keys.fabric_rate.map_or((keys.rate, "rate"), |r| (r, "fabric_rate"));
     let hosts: Vec<_> =
-        (1..=keys.leaves * keys.hosts_per_leaf).map(|i| plan.host(format!("{prefix}h{i}"), datacenter)).collect();
+        (1..=keys.leaves * keys.hosts_per_leaf).map(|i| layout.host(format!("{prefix}h{i}"), datacenter)).collect();
     let spines: Vec<_> =
-        (1..=keys.spines).map(|i| plan.switch(format!("{prefix}spine{i}"), datacenter, switches)).collect();
+        (1..=keys.spines).map(|i| layout.switch(format!("{prefix}spine{i}"), datacenter, switches)).collect();
     for (i, hosts) in hosts.chunks(keys.hosts_per_leaf as usize).enumerate() {
-        let leaf = plan.switch(format!("{prefix}leaf{}", i + 1), datacenter, switches);
+        let leaf = layout.switch(format!("{prefix}leaf{}", i + 1), datacenter, switches);
         for &host in hosts {
-            plan.link(host, leaf, keys.rate, "rate", keys.link_delay);
+            layout.link(host, leaf, keys.rate, "rate", keys.link_delay);
         }
         for &spine in &spines {
-            plan.link(leaf, spine, fabric_rate, fabric_key, keys.link_delay);
-            plan.bottlenecks.extend([(leaf, spine), (spine, leaf)]);
+            layout.link(leaf, spine, fabric_rate, fabric_key, keys.link_delay);
+            layout.bottlenecks.extend([(leaf, spine), (spine, leaf)]);
         }
     }
     spines

@@ -6,22 +6,22 @@
 //! b1, b2 ── tor-b ─┘
 //! ```
 
-use super::{Plan, Switches};
+use super::{Layout, Switches};
 use crate::sections::ThreeRacks;
 
 /// Nodes and links. The core switch stands in datacenter 0.
-pub(crate) fn plan(keys: &ThreeRacks, switches: &Switches<'_>) -> Plan {
-    let mut plan = Plan::default();
+pub(crate) fn layout(keys: &ThreeRacks, switches: &Switches<'_>) -> Layout {
+    let mut layout = Layout::default();
     let (core_rate, core_key) = keys.core_rate.map_or((keys.rate, "rate"), |r| (r, "core_rate"));
-    let core = plan.switch("core", 0, switches);
+    let core = layout.switch("core", 0, switches);
     for (rack, datacenter, delay) in [("a", 0, keys.link_delay), ("b", 0, keys.link_delay), ("c", 1, keys.wan_delay)] {
-        let tor = plan.switch(format!("tor-{rack}"), datacenter, switches);
+        let tor = layout.switch(format!("tor-{rack}"), datacenter, switches);
         for i in 1..=keys.hosts_per_rack {
-            let host = plan.host(format!("{rack}{i}"), datacenter);
-            plan.link(host, tor, keys.rate, "rate", keys.link_delay);
+            let host = layout.host(format!("{rack}{i}"), datacenter);
+            layout.link(host, tor, keys.rate, "rate", keys.link_delay);
         }
-        plan.link(tor, core, core_rate, core_key, delay);
-        plan.bottlenecks.extend([(tor, core), (core, tor)]);
+        layout.link(tor, core, core_rate, core_key, delay);
+        layout.bottlenecks.extend([(tor, core), (core, tor)]);
     }
-    plan
+    layout
 }

@@ -90,6 +90,14 @@ fn networks_and_traffic() {
             &["bad.toml:10: transport.mtu: 64B leave no room for payload: headers take 64B"],
         ),
         (
+            "[transport]\nmtu = \"65535B\"\n",
+            &["bad.toml:10: transport.mtu: a packet would take 65.573kB on the wire; expected at most 65535 bytes"],
+        ),
+        (
+            "algorithm = \"pcn\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"annulus\"\n",
+            &["bad.toml:2: algorithm.name: \"pcn\" and \"annulus\" both want an agent", "one such algorithm"],
+        ),
+        (
             "[switch]\nbuffer = \"2kB\"\n",
             &[
                 "bad.toml:10: switch.buffer: the buffer of 2kB is too small for switch \"left\"",

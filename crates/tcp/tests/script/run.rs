@@ -2,7 +2,7 @@
 
 use super::parse::{Action, Expected, Line, Script, time};
 use farloop_cc::LossKind;
-use farloop_tcp::{Outcome, Range, Receiver, Segment, Sender, State};
+use farloop_tcp::{Meaning, Range, Receiver, Segment, Sender, State};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ struct Run<'a> {
     now: Time,
     sent: VecDeque<(Time, Segment)>,
     events: VecDeque<(Time, String)>,
-    last: Outcome,
+    last: Meaning,
     loss_in_flight: u64,
     /// Bytes.
     cwnd: u64,
@@ -71,7 +71,7 @@ pub fn run(script: &Script) -> Result<(), String> {
         now: Time::ZERO,
         sent: VecDeque::new(),
         events: VecDeque::new(),
-        last: Outcome::default(),
+        last: Meaning::default(),
         loss_in_flight: 0,
         cwnd,
         threshold: u64::MAX,
@@ -179,7 +179,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn hear(&mut self, outcome: Outcome) {
+    fn hear(&mut self, outcome: Meaning) {
         let now = self.now;
         let mss = self.script.config.mss.get();
         if outcome.established {

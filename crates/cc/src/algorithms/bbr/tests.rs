@@ -87,6 +87,7 @@ impl Path {
         let round_trip = Delta::from_ps(sent_at.as_ps() - packet.delivered_at.since(Time::ZERO).as_ps());
         let queue = self.rate.time_to_send(Bytes::new(self.in_flight())).saturating_sub(self.rtt);
         let ack = Ack {
+            fields: &[],
             acked: Bytes::new(MSS),
             ack_seq: Bytes::new(packet.seq + MSS),
             snd_nxt: Bytes::new(self.sent),

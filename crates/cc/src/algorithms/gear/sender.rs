@@ -371,6 +371,7 @@ mod tests {
     fn ack<'a>(end: u64, rtt: Delta, int: &'a [IntRecord]) -> Ack<'a> {
         let snd_nxt = (end / 1_000_000 + 1) * 1_000_000;
         Ack {
+            fields: &[],
             acked: Bytes::new(1460),
             ack_seq: Bytes::new(end),
             snd_nxt: Bytes::new(snd_nxt),

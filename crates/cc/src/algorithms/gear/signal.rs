@@ -132,6 +132,7 @@ mod tests {
 
     fn ack<'a>(end: u64, int: &'a [IntRecord]) -> Ack<'a> {
         Ack {
+            fields: &[],
             acked: Bytes::new(1460),
             ack_seq: Bytes::new(end),
             snd_nxt: Bytes::new(end + 14_600),

@@ -204,6 +204,7 @@ mod tests {
                 let edge = (2 * (in_flight + acked)).abs_diff(window) <= 2;
                 let excess = if delayed { 6_000_000 } else { 0 } + random.below(100_000);
                 let ack = Ack {
+                    fields: &[],
                     acked: Bytes::new(acked),
                     ack_seq: Bytes::new(una),
                     snd_nxt: Bytes::new(nxt),

@@ -1,0 +1,308 @@
+//! What can be refused before a network is built: rules about links, packet formats, buffers, telemetry, port agents and size. All of them
+//! but those of flows, whose paths only the finished network knows.
+
+use crate::events::Events;
+use crate::spec::{FlowSpec, LinkSpec, NetworkSpec, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec};
+use crate::switch::buffer::required_headroom;
+use farloop_cc::int::RateCode;
+use farloop_cc::{Needs, PortInfo};
+use farloop_engine::Calendar;
+use farloop_tcp::ConfigError;
+use farloop_units::{Bytes, Rate};
+use std::fmt;
+
+/// A switch whose buffer holds fewer full packets than this beyond its headroom is refused.
+const LEAST_SHARED: u64 = 2;
+
+/// Why a specification cannot be simulated. Nodes, links, algorithms and flows are given by index, nodes by name.
+#[derive(Clone, PartialEq, Debug)]
+pub enum BuildError {
+    /// A host has no link or several.
+    HostLinks {
+        /// Its name.
+        host: String,
+        /// How many links it has.
+        links: usize,
+    },
+    /// A link ends at a node that does not exist, or begins and ends at the same one.
+    BadLink {
+        /// Its index.
+        link: usize,
+    },
+    /// A link's rate is zero.
+    ZeroRate {
+        /// Its index.
+        link: usize,
+    },
+    /// A rate has more significant digits than telemetry records carry.
+    IntRate {
+        /// Index of the link.
+        link: usize,
+        /// Name of the switch that should stamp.
+        switch: String,
+        /// The rate.
+        rate: Rate,
+    },
+    /// The headroom that PFC needs leaves no shared buffer that is worth its name.
+    BufferTooSmall {
+        /// Name of the switch.
+        switch: String,
+        /// Its buffer.
+        buffer: Bytes,
+        /// Headroom of all its ports, in bytes: more than any buffer has, perhaps.
+        headroom: u128,
+        /// The largest packet on the wire; two of them must fit beside the headroom.
+        packet: Bytes,
+    },
+    /// Headers leave no payload.
+    NoPayload {
+        /// Index of the algorithm, whose own header is among them.
+        algorithm: usize,
+        /// The MTU.
+        mtu: Bytes,
+        /// What headers take of it.
+        headers: Bytes,
+    },
+    /// A packet does not fit 64 kB.
+    PacketTooLong {
+        /// Its size on the wire.
+        size: Bytes,
+    },
+    /// TCP's endpoints cannot be set so.
+    Tcp {
+        /// Payload of a full packet.
+        mss: Bytes,
+        /// What is wrong.
+        error: ConfigError,
+    },
+    /// A flow is inconsistent.
+    Flow {
+        /// Its index.
+        flow: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// What should be recorded is not there.
+    Record {
+        /// What is wrong.
+        problem: String,
+    },
+    /// A detour is inconsistent.
+    Detour {
+        /// Its index.
+        detour: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Two algorithms want an agent at the same port.
+    TwoAgents {
+        /// Name of the switch.
+        switch: String,
+        /// Indices of the algorithms.
+        algorithms: [usize; 2],
+    },
+    /// The caller asked for the building to stop.
+    Cancelled,
+    /// More ports and hosts than the calendar can number.
+    TooLarge {
+        /// Event ids needed.
+        events: u64,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::HostLinks { host, links } => write!(f, "host {host} has {links} links; a host has exactly one"),
+            BuildError::BadLink { link } => write!(f, "link {} does not join two different nodes", link + 1),
+            BuildError::ZeroRate { link } => write!(f, "link {} has a rate of zero", link + 1),
+            BuildError::IntRate { switch, rate, .. } => write!(
+                f,
+                "switch {switch} cannot stamp telemetry for a port of {rate}: INT carries rates of up to three significant \
+                 digits; round the rate or turn int off for this switch"
+            ),
+            BuildError::BufferTooSmall { switch, buffer, headroom, packet } => write!(
+                f,
+                "switch {switch}: PFC headroom takes {headroom} bytes of its {buffer} buffer and leaves no room for \
+                 {LEAST_SHARED} packets of {packet}; enlarge the buffer, shorten its links, or turn pfc off"
+            ),
+            BuildError::NoPayload { mtu, headers, .. } => {
+                write!(f, "an MTU of {mtu} leaves no payload after {headers} of headers")
+            }
+            BuildError::PacketTooLong { size } => {
+                write!(f, "a packet of {size} on the wire; at most {} fit", u16::MAX)
+            }
+            BuildError::Tcp { mss, error } => write!(f, "TCP with {mss} of payload in a packet: {error}"),
+            BuildError::Record { problem } => write!(f, "{problem}"),
+            BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
+            BuildError::Detour { detour, problem } => write!(f, "detour {}: {problem}", detour + 1),
+            BuildError::TwoAgents { switch, .. } => {
+                write!(
+                    f,
+                    "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart"
+                )
+            }
+            BuildError::Cancelled => write!(f, "cancelled"),
+            BuildError::TooLarge { events } => {
+                write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
+            }
+        }
+    }
+}
+impl std::error::Error for BuildError {}
+
+/// Event numbers that a network takes in one part, of which a calendar has [`Calendar::MAX_IDS`]: two for each direction of a link, two for each
+/// host, one for each port agent.
+pub fn event_ids(hosts: u64, links: u64, agents: u64) -> u64 {
+    Events::count(2 * links, hosts, agents)
+}
+
+/// Refuses links that no network can have: all that can be told without flows and algorithms. Linear in `nodes` and `links`.
+///
+/// # Errors
+/// [`BuildError::BadLink`], [`BuildError::ZeroRate`], [`BuildError::IntRate`], [`BuildError::HostLinks`].
+pub fn check_links(nodes: &[NodeSpec], links: &[LinkSpec]) -> Result<(), BuildError> {
+    let mut degree = vec![0; nodes.len()];
+    for (i, link) in links.iter().enumerate() {
+        let known = |n: u32| (n as usize) < nodes.len();
+        if link.a == link.b || !known(link.a) || !known(link.b) {
+            return Err(BuildError::BadLink { link: i });
+        }
+        if link.rate == Rate::ZERO {
+            return Err(BuildError::ZeroRate { link: i });
+        }
+        for end in [link.a, link.b] {
+            let NodeSpec { name, kind, .. } = &nodes[end as usize];
+            degree[end as usize] += 1;
+            if matches!(kind, NodeKind::Switch(switch) if switch.int) && RateCode::new(link.rate).is_none() {
+                return Err(BuildError::IntRate { link: i, switch: name.clone(), rate: link.rate });
+            }
+        }
+    }
+    match nodes.iter().zip(degree).find(|(node, links)| node.kind == NodeKind::Host && *links != 1) {
+        Some((node, links)) => Err(BuildError::HostLinks { host: node.name.clone(), links }),
+        None => Ok(()),
+    }
+}
+
+impl NetworkSpec {
+    /// Refuses all that [`Simulation::build`](crate::Simulation::build) refuses but flows and series: it begins with this. Linear in nodes,
+    /// links and flows; routes are not looked for.
+    ///
+    /// # Errors
+    /// Those of [`check_links`], [`BuildError::NoPayload`], [`BuildError::PacketTooLong`], [`BuildError::Tcp`],
+    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::TooLarge`].
+    pub fn check(&self) -> Result<(), BuildError> {
+        check_links(&self.nodes, &self.links)?;
+        let largest = self.check_formats()?;
+        self.check_buffers(largest)?;
+        let agents = self.check_agents()?;
+        let hosts = self.nodes.iter().filter(|n| n.kind == NodeKind::Host).count() as u64;
+        let events = event_ids(hosts, self.links.len() as u64, agents);
+        if events > Calendar::MAX_IDS as u64 {
+            return Err(BuildError::TooLarge { events });
+        }
+        Ok(())
+    }
+
+    /// The largest packet on the wire.
+    fn check_formats(&self) -> Result<Bytes, BuildError> {
+        let mut largest = 0;
+        for (i, algorithm) in self.algorithms.iter().enumerate() {
+            let Sizes { mss, packet, ack_wire } = sizes(&self.transport, i, algorithm.needs())?;
+            largest = largest.max(packet).max(ack_wire);
+            if self.transport.kind == TransportKind::Tcp {
+                let refused = |error| BuildError::Tcp { mss: Bytes::new(u64::from(mss)), error };
+                crate::host::tcp::config(&self.transport, algorithm.needs(), mss).check().map_err(refused)?;
+            }
+        }
+        Ok(Bytes::new(u64::from(largest)))
+    }
+
+    /// Every buffer must hold the PFC headroom of its ports, and beyond that some packets.
+    fn check_buffers(&self, largest: Bytes) -> Result<(), BuildError> {
+        let classes = u128::from(self.classes_with_traffic());
+        // Their sum can be more than 64 bits hold, before it is refused.
+        let mut reserved = vec![0u128; self.nodes.len()];
+        for link in &self.links {
+            for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
+                let headroom = self.headroom(link, node, peer, largest).map_or(0, Bytes::get);
+                reserved[node as usize] += u128::from(headroom) * classes;
+            }
+        }
+        for (node, headroom) in self.nodes.iter().zip(reserved) {
+            let NodeKind::Switch(SwitchSpec { buffer, .. }) = node.kind else { continue };
+            if u128::from(buffer.get()) < headroom + u128::from(largest.get() * LEAST_SHARED) {
+                let switch = node.name.clone();
+                return Err(BuildError::BufferTooSmall { switch, buffer, headroom, packet: largest });
+            }
+        }
+        Ok(())
+    }
+
+    /// Headroom of `node`'s ingress port at the end of `link` whose other end is `peer`, for each class; `None` without PFC.
+    pub(crate) fn headroom(&self, link: &LinkSpec, node: u32, peer: u32, largest: Bytes) -> Option<Bytes> {
+        let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &self.nodes[node as usize].kind else { return None };
+        let computed = || required_headroom(&self.transport.with_noise(link, &self.nodes), largest);
+        let pauses = self.nodes[node as usize].pauses(&self.nodes[peer as usize]);
+        pauses.then(|| pfc.headroom.unwrap_or_else(computed))
+    }
+
+    /// Headroom is reserved for each class that carries traffic.
+    pub(crate) fn classes_with_traffic(&self) -> u64 {
+        (0..FlowSpec::CLASSES).filter(|c| self.flows.iter().any(|f| f.class == *c)).count().max(1) as u64
+    }
+
+    /// How many port agents there will be; a port takes the agent of one algorithm only.
+    fn check_agents(&self) -> Result<u64, BuildError> {
+        let with_agents: Vec<_> = self.algorithms.iter().enumerate().filter(|(_, a)| a.needs().port_agent).collect();
+        if with_agents.is_empty() {
+            return Ok(0);
+        }
+        let mut agents = 0;
+        let mut numbers = vec![0u16; self.nodes.len()];
+        for link in &self.links {
+            for owner in [link.a, link.b] {
+                let NodeSpec { name, kind: NodeKind::Switch(switch), .. } = &self.nodes[owner as usize] else {
+                    continue;
+                };
+                let info =
+                    PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port: numbers[owner as usize] };
+                numbers[owner as usize] += 1;
+                let mut wanting = with_agents.iter().filter(|(_, a)| switch.agents && a.port(&info).is_some());
+                match (wanting.next(), wanting.next()) {
+                    (Some((one, _)), Some((other, _))) => {
+                        return Err(BuildError::TwoAgents { switch: name.clone(), algorithms: [*one, *other] });
+                    }
+                    (one, _) => agents += u64::from(one.is_some()),
+                }
+            }
+        }
+        Ok(agents)
+    }
+}
+
+/// Sizes of the packets of an algorithm, in bytes.
+pub(crate) struct Sizes {
+    /// Payload of a full packet.
+    pub mss: u16,
+    /// A full packet on the wire.
+    pub packet: u16,
+    /// An ACK or signal on the wire.
+    pub ack_wire: u16,
+}
+
+/// Sizes of the packets of the algorithm with the index `algorithm`.
+pub(crate) fn sizes(t: &TransportSpec, algorithm: usize, needs: Needs) -> Result<Sizes, BuildError> {
+    let extra = t.own_header(needs);
+    let headers = t.header + extra;
+    if t.mtu <= headers {
+        return Err(BuildError::NoPayload { algorithm, mtu: t.mtu, headers });
+    }
+    let size = |size: Bytes| u16::try_from(size.get()).map_err(|_| BuildError::PacketTooLong { size });
+    Ok(Sizes {
+        mss: size(t.mtu - headers)?,
+        packet: size(t.mtu + t.framing)?,
+        ack_wire: size(t.ack + extra + t.framing)?,
+    })
+}

@@ -1,0 +1,299 @@
+//! Where a network is cut into parts that run side by side.
+//!
+//! What crosses a cut takes at least the delay of the link: the longer the links that are cut, the longer may parts run on their own. So
+//! the longest links are tried first (between datacenters), then shorter ones (between racks and the switches above them), until the parts have about
+//! the same work. Hosts stay with their switch. Work is what the flows ask of a node's ports, which is known before anything runs.
+//!
+//! Nothing depends on the cut but the time that a run takes: order is by network-wide numbers, random streams belong to components, and what one
+//! part does to another is a packet on a link.
+
+use crate::ids::{FlowId, PortNumber};
+use crate::network::{Network, NodeRef};
+use farloop_units::{Bytes, Delta, Time};
+use std::collections::BTreeSet;
+
+/// How many processors a simulation may use. The result does not depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cores {
+    threads: usize,
+    parts: Parts,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Parts {
+    /// As many as there are threads, where that pays.
+    Worthwhile,
+    Exactly(usize),
+}
+
+impl Cores {
+    /// One: the network is not cut.
+    pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1) };
+
+    /// Up to so many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
+    pub fn up_to(threads: usize) -> Cores {
+        Cores { threads: threads.max(1), parts: Parts::Worthwhile }
+    }
+
+    /// So many parts (fewer where the network has not as many that can be told apart) on so many threads, whether or not that pays: for tests.
+    pub fn exactly(parts: usize, threads: usize) -> Cores {
+        Cores { threads: threads.max(1), parts: Parts::Exactly(parts.max(1)) }
+    }
+
+    pub(crate) fn threads(self) -> usize {
+        self.threads
+    }
+}
+
+/// The parts of a network.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Cut {
+    /// By node.
+    pub part_of: Vec<usize>,
+    pub parts: usize,
+    /// What crosses takes at least so long.
+    pub lookahead: Delta,
+}
+
+/// Longest window: progress is shown and a wish to stop is heard in between.
+pub(crate) const LONGEST_WINDOW: Delta = Delta::from_us(50);
+/// A part that has fewer packet-hops in a window waits longer than it works.
+const LEAST_WORK: u64 = 100;
+/// A packet, for estimates.
+const PACKET: u64 = 800;
+
+impl Cut {
+    /// The network in one piece.
+    fn none(network: &Network) -> Cut {
+        Cut { part_of: vec![0; network.nodes.len()], parts: 1, lookahead: Delta::MAX }
+    }
+
+    /// Where to cut.
+    pub fn new(network: &Network, cores: Cores) -> Cut {
+        let wanted = match cores.parts {
+            Parts::Worthwhile => cores.threads,
+            Parts::Exactly(parts) => parts,
+        };
+        // Both ends of a persistent connection know which flow has it.
+        if wanted < 2 || network.persistent {
+            return Cut::none(network);
+        }
+        let graph = Graph::new(network);
+        let delays: BTreeSet<Delta> = graph.links.iter().filter(|l| l.cuttable).map(|l| l.delay).collect();
+        let cuts = delays.into_iter().rev().filter_map(|delay| graph.cut(wanted, delay));
+        let cut = match cores.parts {
+            Parts::Exactly(_) => cuts.max_by_key(|cut| cut.parts),
+            Parts::Worthwhile => {
+                let pays = |cut: &Cut| graph.is_balanced(cut) && graph.is_busy(network, cut);
+                let mut cuts = cuts;
+                cuts.find(pays)
+            }
+        };
+        cut.unwrap_or_else(|| Cut::none(network))
+    }
+}
+
+/// The network as cutting sees it.
+struct Graph {
+    /// Work of each node, in bytes to send.
+    work: Vec<u64>,
+    links: Vec<Edge>,
+    /// Hosts, which go where their switch goes.
+    is_host: Vec<bool>,
+}
+
+struct Edge {
+    a: usize,
+    b: usize,
+    delay: Delta,
+    /// What both directions carry.
+    work: u64,
+    /// It joins switches, and takes time.
+    cuttable: bool,
+}
+
+impl Graph {
+    fn new(network: &Network) -> Graph {
+        let offered = network.offered(&|flow: FlowId| flow);
+        let is_host: Vec<bool> = network.nodes.iter().map(|n| matches!(n, NodeRef::Host(_))).collect();
+        let most = |p: PortNumber| match network.end {
+            Time::NEVER => Bytes::MAX,
+            end => network.ends[p].rate.bytes_in(end.since(Time::ZERO)),
+        };
+        let bytes = |p: PortNumber| offered[p].unwrap_or(Bytes::MAX).min(most(p)).get().min(u64::MAX >> 24);
+        let mut work = vec![1; network.nodes.len()];
+        let mut links = Vec::with_capacity(network.ends.len() / 2);
+        for i in 0..network.ends.len() as u32 / 2 {
+            let (there, back) = (PortNumber(2 * i), PortNumber(2 * i + 1));
+            let end = &network.ends[there];
+            let (a, b) = (end.node as usize, end.peer_node as usize);
+            work[a] += bytes(there);
+            work[b] += bytes(back);
+            let cuttable = end.delay > Delta::ZERO && !is_host[a] && !is_host[b];
+            links.push(Edge { a, b, delay: end.delay, work: bytes(there) + bytes(back), cuttable });
+        }
+        Graph { work, links, is_host }
+    }
+
+    /// The network cut at links of `delay` and longer ones into at most `wanted` parts; `None` if it stays in one piece.
+    fn cut(&self, wanted: usize, delay: Delta) -> Option<Cut> {
+        let mut pieces = Pieces::new(self.work.len());
+        for link in self.links.iter().filter(|l| !l.cuttable || l.delay < delay) {
+            pieces.join(link.a, link.b);
+        }
+        let piece_of: Vec<usize> = (0..self.work.len()).map(|n| pieces.find(n)).collect();
+        let mut work = vec![0u64; self.work.len()];
+        let mut has_hosts = vec![false; self.work.len()];
+        for (node, piece) in piece_of.iter().enumerate() {
+            work[*piece] += self.work[node];
+            has_hosts[*piece] |= self.is_host[node];
+        }
+        // Pieces with hosts in the order of their first node, which keeps racks of a pod together, until a part has its share of them.
+        let mut part_of_piece: Vec<Option<usize>> = vec![None; self.work.len()];
+        let order: Vec<usize> = first_of_each(&piece_of);
+        let with_hosts: Vec<usize> = order.iter().copied().filter(|p| has_hosts[*p]).collect();
+        if with_hosts.len() < 2 {
+            return None;
+        }
+        let total: u64 = with_hosts.iter().map(|p| work[*p]).sum();
+        let parts = wanted.min(with_hosts.len());
+        let mut load = vec![0u64; parts];
+        let (mut part, mut before) = (0, 0u64);
+        for (i, piece) in with_hosts.iter().enumerate() {
+            // On to the next part when this one has its share, or as many pieces are left as parts.
+            let share = u128::from(total) * (part as u128 + 1) / parts as u128;
+            let middle = u128::from(before) + u128::from(work[*piece]) / 2;
+            let left = with_hosts.len() - i;
+            if part + 1 < parts && load[part] > 0 && (middle > share || left < parts - part) {
+                part += 1;
+            }
+            part_of_piece[*piece] = Some(part);
+            load[part] += work[*piece];
+            before += work[*piece];
+        }
+        let parts = part + 1;
+        // Switches between them: to where most of their traffic goes, or else where there is least to do.
+        let mut near: Vec<Vec<u64>> = vec![Vec::new(); self.work.len()];
+        let rest: Vec<usize> = order.into_iter().filter(|p| !has_hosts[*p]).collect();
+        for link in &self.links {
+            let (a, b) = (piece_of[link.a], piece_of[link.b]);
+            for (from, to) in [(a, b), (b, a)] {
+                if let Some(part) = part_of_piece[to].filter(|_| part_of_piece[from].is_none()) {
+                    near[from].resize(parts, 0);
+                    near[from][part] += link.work + 1;
+                }
+            }
+        }
+        for piece in rest {
+            let best = near[piece].iter().copied().max().unwrap_or(0);
+            let candidates = (0..parts).filter(|p| near[piece].get(*p).copied().unwrap_or(0) * 8 >= best * 7);
+            let part = candidates.min_by_key(|p| (load[*p], *p)).unwrap_or(0);
+            part_of_piece[piece] = Some(part);
+            load[part] += work[piece];
+        }
+        let part_of: Vec<usize> = piece_of.iter().map(|piece| part_of_piece[*piece].unwrap_or(0)).collect();
+        let lookahead = self.links.iter().filter(|l| part_of[l.a] != part_of[l.b]).map(|l| l.delay).min()?;
+        Some(Cut { part_of, parts, lookahead })
+    }
+
+    fn load(&self, cut: &Cut) -> Vec<u64> {
+        let mut load = vec![0; cut.parts];
+        for (node, part) in cut.part_of.iter().enumerate() {
+            load[*part] += self.work[node];
+        }
+        load
+    }
+
+    /// No part has so much more to do than the others that they would mostly wait for it.
+    fn is_balanced(&self, cut: &Cut) -> bool {
+        let load = self.load(cut);
+        let (most, total) = (load.iter().max().copied().unwrap_or(0), load.iter().sum::<u64>());
+        // With two parts one may have 70 %.
+        u128::from(most) * 10 * cut.parts as u128 <= u128::from(total) * 14
+    }
+
+    /// A part has enough to do in a window.
+    fn is_busy(&self, network: &Network, cut: &Cut) -> bool {
+        let total: u64 = self.work.iter().sum();
+        let slowest = network.ends.rows().map(|end| end.rate).max();
+        let duration = match network.end {
+            Time::NEVER => slowest.map_or(Delta::MAX, |rate| rate.time_to_send(Bytes::new(total / 8))),
+            end => end.since(Time::ZERO),
+        };
+        let window = cut.lookahead.min(LONGEST_WINDOW);
+        let hops = u128::from(total / PACKET) * u128::from(window.as_ps()) / u128::from(duration.as_ps().max(1));
+        hops >= u128::from(LEAST_WORK) * cut.parts as u128
+    }
+}
+
+/// Each number once, in the order in which they come first.
+fn first_of_each(numbers: &[usize]) -> Vec<usize> {
+    let mut seen = BTreeSet::new();
+    numbers.iter().copied().filter(|n| seen.insert(*n)).collect()
+}
+
+/// Sets of nodes that stay together (union-find).
+struct Pieces(Vec<usize>);
+
+impl Pieces {
+    fn new(nodes: usize) -> Pieces {
+        Pieces((0..nodes).collect())
+    }
+
+    fn find(&mut self, mut node: usize) -> usize {
+        while self.0[node] != node {
+            self.0[node] = self.0[self.0[node]];
+            node = self.0[node];
+        }
+        node
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two datacenters of two racks (a host each) under one spine, 3 ms apart; racks 1 us from the spine.
+    fn graph(work: [u64; 10]) -> Graph {
+        // 0, 1 hosts, 2, 3 leaves, 4 spine; 5 to 9 the same again.
+        let edges =
+            [(0, 2, 1), (1, 3, 1), (2, 4, 1), (3, 4, 1), (5, 7, 1), (6, 8, 1), (7, 9, 1), (8, 9, 1), (4, 9, 3000)];
+        let is_host = |n: usize| [0, 1, 5, 6].contains(&n);
+        let edge = |(a, b, us): (usize, usize, u64)| Edge {
+            a,
+            b,
+            delay: Delta::from_us(us),
+            work: 10,
+            cuttable: !is_host(a) && !is_host(b),
+        };
+        Graph { work: work.to_vec(), links: edges.map(edge).into(), is_host: (0..10).map(is_host).collect() }
+    }
+
+    #[test]
+    fn datacenters_first_then_racks() {
+        let graph = graph([10; 10]);
+        let two = graph.cut(2, Delta::from_us(3000)).expect("two datacenters");
+        assert_eq!((two.part_of.clone(), two.lookahead), (vec![0, 0, 0, 0, 0, 1, 1, 1, 1, 1], Delta::from_us(3000)));
+        assert!(graph.is_balanced(&two));
+        let four = graph.cut(4, Delta::from_us(1)).expect("four racks");
+        assert_eq!((four.parts, four.lookahead), (4, Delta::from_us(1)));
+        // Hosts with their leaves.
+        assert!([(0, 2), (1, 3), (5, 7), (6, 8)].iter().all(|(host, leaf)| four.part_of[*host] == four.part_of[*leaf]));
+        assert_eq!(graph.cut(3, Delta::from_us(3000)).map(|cut| cut.parts), Some(2), "no more than there are");
+    }
+
+    #[test]
+    fn where_one_datacenter_has_all_the_work_its_racks_are_cut() {
+        let graph = graph([50, 50, 50, 50, 50, 1, 1, 1, 1, 1]);
+        let by_datacenter = graph.cut(2, Delta::from_us(3000)).expect("two datacenters");
+        assert!(!graph.is_balanced(&by_datacenter));
+        let by_rack = graph.cut(2, Delta::from_us(1)).expect("racks");
+        assert!(graph.is_balanced(&by_rack));
+        assert_ne!(by_rack.part_of[0], by_rack.part_of[1]);
+    }
+}

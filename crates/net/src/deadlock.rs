@@ -1,0 +1,151 @@
+//! PFC deadlock: ports that paused each other for ever.
+//!
+//! A paused port can go on only when packets that came by its link leave the switch at its other end. So the largest set
+//! of paused ports in which all such packets of each wait, and wait at ports of the set, will never move. Each of them has
+//! a successor in the set, so following these ends in a cycle.
+//!
+//! The search looks at all parts, so it is made when all of them have come to the same time.
+
+use crate::ids::{DisciplineId, PortNumber};
+use crate::packet::DATA;
+use crate::part::Part;
+use crate::port::Owner;
+use crate::result::Deadlock;
+use crate::spec::DATA_CLASSES;
+use farloop_units::{Delta, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often pauses are examined, and how long those have lasted that are. Far above what pauses last in a network that moves.
+pub(crate) const WATCH_INTERVAL: Delta = Delta::from_ms(1);
+
+/// The deadlocks found so far.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub deadlocks: Vec<Deadlock>,
+    /// (Class, port) of their cycles.
+    known: BTreeSet<(usize, PortNumber)>,
+}
+
+impl Watch {
+    /// Looks for ports that have been paused for at least `lasting` at `now` and will be for ever.
+    pub fn look(&mut self, parts: &[Part], now: Time, lasting: Delta) {
+        if !parts.iter().any(|part| part.medium.pauses.any()) {
+            return;
+        }
+        for class in 0..DATA_CLASSES {
+            let since = paused(parts, class, now, lasting);
+            let mut waits = waits(parts, class, &since);
+            loop {
+                let stuck = |at: &BTreeSet<PortNumber>| !at.is_empty() && at.iter().all(|q| waits.contains_key(q));
+                let moving: Vec<PortNumber> = waits.iter().filter(|(_, at)| !stuck(at)).map(|(p, _)| *p).collect();
+                if moving.is_empty() {
+                    break;
+                }
+                for p in &moving {
+                    waits.remove(p);
+                }
+            }
+            for cycle in cycles(&waits) {
+                if cycle.iter().any(|p| self.known.contains(&(class, *p))) {
+                    continue;
+                }
+                self.known.extend(cycle.iter().map(|p| (class, *p)));
+                let begin = cycle.iter().filter_map(|p| since.get(p)).max().copied();
+                self.deadlocks.push(Deadlock {
+                    class: class as u8,
+                    since: begin.unwrap_or(now),
+                    detected: now,
+                    blocked: waits.len() as u32,
+                    cycle: cycle.into_iter().map(|p| p.0).collect(),
+                });
+            }
+        }
+    }
+}
+
+/// The ports that have been paused in `class` for `lasting` and will not hear an Xon already on its way, and since when.
+fn paused(parts: &[Part], class: usize, now: Time, lasting: Delta) -> BTreeMap<PortNumber, Time> {
+    let mut stopped = BTreeSet::new();
+    for part in parts {
+        let own = part.switches.ingress.iter().filter(|(_, ingress)| ingress.stopped(class));
+        // The ingress that paused a port is the other end of its link.
+        stopped.extend(own.map(|(p, _)| part.medium.numbers[p].other_end()));
+    }
+    let mut since = BTreeMap::new();
+    for part in parts {
+        for (p, number) in part.medium.numbers.iter().filter(|(_, number)| stopped.contains(number)) {
+            if let Some(begin) = part.medium.pauses.since(p, class).filter(|begin| now.since(*begin) >= lasting) {
+                since.insert(*number, begin);
+            }
+        }
+    }
+    since
+}
+
+/// For each of the paused ports: the egress ports at which the packets wait that came by its link.
+fn waits(
+    parts: &[Part],
+    class: usize,
+    paused: &BTreeMap<PortNumber, Time>,
+) -> BTreeMap<PortNumber, BTreeSet<PortNumber>> {
+    let mut waits: BTreeMap<PortNumber, BTreeSet<PortNumber>> =
+        paused.keys().map(|port| (*port, BTreeSet::new())).collect();
+    if paused.is_empty() {
+        return waits;
+    }
+    for part in parts {
+        let m = &part.medium;
+        for (q, port) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
+            let mut note = |slot| {
+                let ingress = m.packets[slot].ingress();
+                if ingress.exists()
+                    && let Some(at) = waits.get_mut(&m.numbers[ingress].other_end())
+                {
+                    at.insert(m.numbers[q]);
+                }
+            };
+            match port.discipline {
+                DisciplineId::NONE => port.queues[usize::from(DATA) + class].iter(&m.packets).for_each(&mut note),
+                d => m.disciplines[d].waiting(&m.packets, class).for_each(&mut note),
+            }
+        }
+    }
+    waits
+}
+
+/// Cycles in a graph in which each node has a successor: those that following the lowest successors ends in.
+fn cycles<N: Copy + Ord>(successors: &BTreeMap<N, BTreeSet<N>>) -> Vec<Vec<N>> {
+    let mut cycles = Vec::new();
+    let mut visited = BTreeSet::new();
+    for start in successors.keys() {
+        let mut path = Vec::new();
+        let mut node = *start;
+        while visited.insert(node) {
+            path.push(node);
+            match successors.get(&node).and_then(BTreeSet::first) {
+                Some(next) => node = *next,
+                None => break,
+            }
+        }
+        if let Some(begin) = path.iter().position(|p| *p == node) {
+            cycles.push(path.split_off(begin));
+        }
+    }
+    cycles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_are_found_once_and_tails_left_out() {
+        let graph = |edges: &[(u32, &[u32])]| edges.iter().map(|(p, q)| (*p, q.iter().copied().collect())).collect();
+        assert_eq!(cycles(&graph(&[(1, &[2]), (2, &[3]), (3, &[2]), (4, &[1])])), [[2, 3]]);
+        assert_eq!(
+            cycles(&graph(&[(1, &[5]), (5, &[1]), (7, &[8, 9]), (8, &[9]), (9, &[7])])),
+            [vec![1, 5], vec![7, 8, 9]]
+        );
+        assert!(cycles::<u32>(&BTreeMap::new()).is_empty());
+    }
+}

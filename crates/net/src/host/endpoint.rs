@@ -1,0 +1,136 @@
+//! One contract for the senders of both transports: what there is to send, and what an ACK or a timer meant. Each answers with
+//! [`farloop_tcp::Meaning`], which the algorithm is then told of in one place ([`super::sender`]).
+
+use super::rdma::{Answer, GoBackN};
+use super::tcp::{TcpSender, wire};
+use crate::ids::Slot;
+use crate::packet::arena::Packets;
+use crate::packet::{MARKED, Packet, PacketKind};
+use farloop_cc::{Control, Sent};
+use farloop_tcp::Meaning;
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+/// How losses are repaired.
+pub(crate) enum Endpoint {
+    Rdma(GoBackN),
+    Tcp(Box<TcpSender>),
+}
+
+/// What an endpoint puts into its next packet.
+pub(crate) struct Outgoing {
+    pub sent: Sent,
+    pub flags: u8,
+}
+
+impl Endpoint {
+    /// Whether there is a packet that the window allows.
+    #[inline]
+    pub fn sendable(&self, limit: u64, control: Control) -> bool {
+        match self {
+            Endpoint::Rdma(state) => state.sendable(limit, control.cwnd),
+            Endpoint::Tcp(tcp) => tcp.ready(),
+        }
+    }
+
+    /// Sends the next packet, of at most `mss` bytes of payload, of a flow of `limit` bytes; without payload it is a bare segment.
+    #[inline]
+    pub fn next(&mut self, now: Time, limit: u64, mss: u16) -> Option<Outgoing> {
+        match self {
+            Endpoint::Rdma(state) => {
+                let next = state.next(now, limit, mss);
+                let sent = Sent {
+                    seq: Bytes::new(next.seq),
+                    payload: Bytes::new(next.payload),
+                    in_flight: Bytes::new(state.in_flight()),
+                    retransmission: next.again,
+                };
+                Some(Outgoing { sent, flags: 0 })
+            }
+            Endpoint::Tcp(tcp) => tcp.next(now),
+        }
+    }
+
+    /// An ACK or NACK arrived.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, limit: u64, packets: &Packets, slot: Slot, fields: usize) -> Meaning {
+        let packet = &packets[slot];
+        match self {
+            Endpoint::Rdma(state) => state.on_answer(now, limit, answer(packet, now.since(packet.sent))),
+            Endpoint::Tcp(tcp) => tcp.on_segment(now, packet, wire::blocks(packets.notes(slot), fields)),
+        }
+    }
+
+    /// The endpoint's timer fired.
+    pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
+        match self {
+            Endpoint::Rdma(state) => state.on_timer(now, limit),
+            Endpoint::Tcp(tcp) => tcp.inner.on_timer(now),
+        }
+    }
+
+    /// When [`Endpoint::on_timer`] is due.
+    #[inline]
+    pub fn timer(&self) -> Time {
+        match self {
+            Endpoint::Rdma(state) => state.timer(),
+            Endpoint::Tcp(tcp) => tcp.inner.timer(),
+        }
+    }
+
+    /// First byte that is not acknowledged, next new one, bytes in flight.
+    #[inline]
+    pub fn progress(&self) -> (Bytes, Bytes, Bytes) {
+        match self {
+            Endpoint::Rdma(s) => (Bytes::new(s.snd_una()), Bytes::new(s.snd_nxt()), Bytes::new(s.in_flight())),
+            Endpoint::Tcp(tcp) => {
+                (Bytes::new(tcp.inner.snd_una()), Bytes::new(tcp.inner.snd_nxt()), tcp.inner.in_flight())
+            }
+        }
+    }
+
+    /// Takes over the algorithm's window; gives the window and the rate that hold.
+    #[inline]
+    pub fn take_control(&mut self, control: Control, ssthresh: impl FnOnce() -> Option<Bytes>) -> Control {
+        match self {
+            Endpoint::Rdma(_) => control,
+            Endpoint::Tcp(tcp) => tcp.take_control(control, ssthresh()),
+        }
+    }
+
+    /// Packets of a chunk that leaves at once at a pacing rate; zero for packet by packet.
+    pub fn chunk(&self, pacing: Rate, mss: u16) -> u16 {
+        match self {
+            Endpoint::Rdma(_) => 0,
+            Endpoint::Tcp(tcp) => tcp.chunk(pacing, mss),
+        }
+    }
+
+    /// The application of a flow of `limit` bytes stops: what it has sent, and whether all of that is acknowledged.
+    pub fn stop(&mut self, now: Time, limit: u64) -> (u64, bool) {
+        match self {
+            Endpoint::Rdma(state) => (state.snd_max(), state.snd_una() >= limit.min(state.snd_max())),
+            Endpoint::Tcp(tcp) => tcp.stop(now),
+        }
+    }
+
+    pub fn tcp(&self) -> Option<&TcpSender> {
+        match self {
+            Endpoint::Tcp(tcp) => Some(tcp),
+            Endpoint::Rdma(_) => None,
+        }
+    }
+
+    pub fn tcp_mut(&mut self) -> Option<&mut TcpSender> {
+        match self {
+            Endpoint::Tcp(tcp) => Some(tcp),
+            Endpoint::Rdma(_) => None,
+        }
+    }
+}
+
+/// What a packet tells a go-back-N sender.
+#[inline]
+fn answer(packet: &Packet, rtt: Delta) -> Answer {
+    let (nack, ecn_echo) = (packet.kind == PacketKind::Nack, packet.flags & MARKED != 0);
+    Answer { seq: packet.seq, nack, rtt, ecn_echo }
+}

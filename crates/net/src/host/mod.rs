@@ -1,0 +1,319 @@
+//! Hosts: the way of packets between the link and the endpoints of flows.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | receives, sends, starts flows, fires timers |
+//! | [`nic`] | which flow sends next, with [`paced`] |
+//! | [`sender`], [`receiver`] | the two ends of flows, and what algorithms are told |
+//! | [`endpoint`], [`rdma`], [`tcp`] | how losses are repaired: one contract, two transports |
+//! | [`desk`], [`timers`] | what the endpoints of a host share |
+//! | [`connections`] | TCP connections that outlive their flows |
+//! | [`noise`] | delay noise |
+//! | [`slab`] | states that come and go |
+//!
+//! PFC frames and control packets go first, then data as the NIC says. Calls run down: endpoints never call the host, they tell it what to do
+//! ([`sender::After`], [`Desk::outgoing`](desk::Desk::outgoing)).
+
+pub(crate) mod connections;
+pub(crate) mod desk;
+pub(crate) mod endpoint;
+pub(crate) mod nic;
+pub(crate) mod noise;
+pub(crate) mod paced;
+pub(crate) mod rdma;
+pub(crate) mod receiver;
+pub(crate) mod sender;
+pub(crate) mod slab;
+pub(crate) mod tcp;
+pub(crate) mod timers;
+
+use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
+use crate::medium::{Medium, PauseChange};
+use crate::network::Network;
+use crate::packet::PacketKind;
+use desk::Desk;
+use farloop_engine::RandomStream;
+use farloop_units::{Delta, Time};
+use nic::Nic;
+use noise::Noise;
+use receiver::Receivers;
+use sender::{After, Senders};
+use timers::Side;
+
+/// A host.
+pub(crate) struct Host {
+    number: HostNumber,
+    /// Its egress port.
+    port: PortId,
+    nic: Nic,
+    desk: Desk,
+    /// Starts and stops of its flows, latest first.
+    agenda: Vec<Agenda>,
+    noise: Noise,
+}
+
+/// The hosts of a part, with the ends of flows that they have.
+pub(crate) struct Hosts {
+    hosts: Table<HostId, Host>,
+    pub senders: Senders,
+    pub receivers: Receivers,
+}
+
+/// A start or stop of a flow; the flow knows when. Ordered by flow, starts first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Agenda(u32);
+
+impl Agenda {
+    /// Flow numbers that it can hold.
+    pub const FLOWS: usize = 1 << 31;
+
+    pub fn start(flow: FlowId) -> Agenda {
+        Agenda(flow.0 << 1)
+    }
+    pub fn stop(flow: FlowId) -> Agenda {
+        Agenda(flow.0 << 1 | 1)
+    }
+    fn flow(self) -> FlowId {
+        FlowId(self.0 >> 1)
+    }
+    fn is_stop(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// When it is due.
+    fn time(self, network: &Network) -> Time {
+        let flow = network.flows.get(self.flow());
+        if self.is_stop() { flow.stop } else { flow.start }
+    }
+}
+
+impl Hosts {
+    /// Hosts without flows.
+    pub fn new(network: &Network) -> Hosts {
+        let flows = network.flows.len();
+        Hosts {
+            hosts: Table::new(),
+            senders: Senders::new(flows, network.persistent),
+            receivers: Receivers::new(flows),
+        }
+    }
+
+    /// Adds a host, with the randomness of the run with `seed`.
+    pub fn add(&mut self, number: HostNumber, port: PortId, seed: u64) -> HostId {
+        let id = HostId(self.hosts.len() as u32);
+        let random = |name| RandomStream::new(seed, name, u64::from(number.0));
+        self.hosts.push(Host {
+            number,
+            port,
+            nic: Nic::default(),
+            desk: Desk::new(id, random("host")),
+            agenda: Vec::new(),
+            noise: Noise::new(random("delay noise")),
+        })
+    }
+
+    /// Gives a host its starts and stops, in any order, and schedules the first.
+    pub fn set_agenda(&mut self, m: &mut Medium, host: HostId, mut agenda: Vec<Agenda>) {
+        agenda.sort_unstable_by_key(|entry| std::cmp::Reverse((entry.time(&m.network), *entry)));
+        agenda.shrink_to_fit();
+        if let Some(first) = agenda.last() {
+            m.calendar.set(m.events.agenda(host), first.time(&m.network));
+        }
+        self.hosts[host].agenda = agenda;
+    }
+
+    /// A packet arrived at a host; no PFC frame.
+    #[inline]
+    pub fn receive(&mut self, m: &mut Medium, host: HostId, slot: Slot) {
+        let Hosts { hosts, senders, receivers } = self;
+        let host = &mut hosts[host];
+        let packet = &m.packets[slot];
+        debug_assert_eq!(packet.dst, host.number, "misrouted packet");
+        m.ledger.totals.delivered += 1;
+        let after = match packet.kind {
+            PacketKind::Data | PacketKind::Bare => {
+                receivers.on_packet(m, &mut host.desk, slot);
+                host.post(m, senders);
+                return;
+            }
+            PacketKind::Ack | PacketKind::Nack => senders.on_ack(m, &mut host.desk, slot),
+            _ => senders.on_signal(m, &mut host.desk, slot),
+        };
+        host.settle(m, senders, after);
+    }
+
+    /// The transmitter of a host is free.
+    pub fn transmit(&mut self, m: &mut Medium, host: HostId) {
+        self.hosts[host].transmit(m, &mut self.senders);
+    }
+
+    /// A PFC frame stopped a host, or let it go on.
+    pub fn paused(&mut self, m: &mut Medium, host: HostId, change: &PauseChange) {
+        let Hosts { hosts, senders, .. } = self;
+        let host = &mut hosts[host];
+        if let Some(root) = change.ended {
+            host.note_held(m, senders, change.data_class, root);
+        }
+        host.kick(m, senders);
+    }
+
+    /// The next start or stop on a host's agenda is due.
+    pub fn agenda_due(&mut self, m: &mut Medium, id: HostId) {
+        let Hosts { hosts, senders, .. } = self;
+        let host = &mut hosts[id];
+        let Some(entry) = host.agenda.pop() else { return };
+        let event = m.events.agenda(id);
+        match host.agenda.last() {
+            Some(next) => m.calendar.set(event, next.time(&m.network)),
+            None => m.calendar.cancel(event),
+        }
+        let after = match entry.is_stop() {
+            true => senders.stop(m, &mut host.desk, entry.flow()),
+            false => senders.start(m, &mut host.desk, entry.flow()),
+        };
+        host.settle(m, senders, after);
+    }
+
+    /// The first timers of a host have come due.
+    pub fn timers_due(&mut self, m: &mut Medium, id: HostId) {
+        let Hosts { hosts, senders, receivers } = self;
+        let host = &mut hosts[id];
+        while let Some(entry) = host.desk.timers.pop_due(m.now) {
+            match entry.side {
+                Side::Sender => {
+                    let after = senders.on_timer(m, &mut host.desk, entry.flow, entry.which, entry.at);
+                    host.settle(m, senders, after);
+                }
+                Side::Receiver => {
+                    receivers.on_timer(m, &mut host.desk, entry.flow, entry.which, entry.at);
+                    host.post(m, senders);
+                }
+            }
+        }
+        let event = m.events.timer(id);
+        match host.desk.timers.next() {
+            Some(at) => m.calendar.set(event, at),
+            None => m.calendar.cancel(event),
+        }
+    }
+
+    /// Payload that reached the destination of a flow in order, as far as the hosts of this part know: those that have its destination.
+    pub fn delivered(&self, network: &Network, flow: FlowId) -> u64 {
+        let connections = &self.senders.connections;
+        let size = network.flows.size(flow).get();
+        if !connections.persistent() {
+            return self.receivers.expected(flow).unwrap_or(size);
+        }
+        let Some(number) = connections.connection(flow) else { return 0 };
+        if let Some(delivered) = connections.delivered_until_stopped(flow) {
+            return delivered;
+        }
+        let begin = self.senders.state_now(flow).map(|s| s.begin).or_else(|| connections.abandoned_from(flow));
+        begin.map_or(size, |begin| self.receivers.expected(number).unwrap_or(0).saturating_sub(begin).min(size))
+    }
+}
+
+impl Host {
+    /// Does what an end of a flow asks for.
+    #[inline]
+    fn settle(&mut self, m: &mut Medium, senders: &mut Senders, after: After) {
+        match after {
+            After::Nothing => return,
+            After::Changed(sender) => self.nic.place(senders, sender, m.now),
+            After::Over(sender, place, data_class) => senders.leave(&mut self.nic, sender, place, data_class),
+        }
+        self.kick(m, senders);
+    }
+
+    /// Queues the ACKs and signals that endpoints have written.
+    #[inline]
+    fn post(&mut self, m: &mut Medium, senders: &mut Senders) {
+        for at in 0..self.desk.outgoing.len() {
+            let slot = self.desk.outgoing[at];
+            m.enqueue(self.port, slot);
+            self.kick(m, senders);
+        }
+        self.desk.outgoing.clear();
+    }
+
+    /// Something may have become ready.
+    #[inline]
+    fn kick(&mut self, m: &mut Medium, senders: &mut Senders) {
+        if m.ports[self.port].busy_until <= m.now {
+            self.transmit(m, senders);
+        } else {
+            self.arm(m);
+        }
+    }
+
+    /// Has the transmitter called when there will be something to send.
+    #[inline]
+    fn arm(&mut self, m: &mut Medium) {
+        let port = &m.ports[self.port];
+        let free = port.busy_until.max(m.now);
+        let at = if port.ready() != 0 { free } else { self.nic.next(free, port.paused) };
+        m.arm(self.port, at);
+    }
+
+    /// Sends the next packet; the transmitter must be free.
+    fn transmit(&mut self, m: &mut Medium, senders: &mut Senders) {
+        let port = &m.ports[self.port];
+        let ready = port.ready();
+        if ready != 0 {
+            let slot = m.dequeue(self.port, ready.trailing_zeros() as u8);
+            self.launch(m, slot);
+        } else if let Some(sender) = self.nic.take(senders, port.paused, m.now) {
+            if let Some(departure) = senders.depart(m, &mut self.desk, sender) {
+                let slot = departure.inject(m);
+                self.launch(m, slot);
+                if let Some(sent) = &departure.sent {
+                    senders.departed(m, &mut self.desk, sender, sent);
+                }
+            }
+            self.nic.sent(senders, sender, m.now);
+        }
+        self.arm(m);
+    }
+
+    /// Puts a packet on the wire.
+    #[inline]
+    fn launch(&mut self, m: &mut Medium, slot: Slot) {
+        let late = if m.network.noisy { self.lateness(m, slot) } else { Delta::ZERO };
+        m.launch_late(self.port, slot, late);
+    }
+
+    /// How much longer than the link's delay a packet takes that is sent now.
+    #[inline(never)]
+    fn lateness(&mut self, m: &Medium, slot: Slot) -> Delta {
+        let packet = &m.packets[slot];
+        let tcp = &m.network.transport.tcp;
+        let sigma = match m.network.crosses(packet.flow) {
+            false => tcp.delay_noise_intra,
+            true => tcp.delay_noise_cross,
+        };
+        let port = &m.ports[self.port];
+        let time = port.transmission_time(packet.wire);
+        self.noise.delay(m.now + time + port.delay, time, sigma)
+    }
+
+    /// Notes the flows that a pause kept from sending, whose cause lay at `root`.
+    fn note_held(&self, m: &mut Medium, senders: &Senders, data_class: usize, root: PortNumber) {
+        let held: Vec<_> = self.nic.waiting(senders, data_class, m.now).map(|s| senders.heads(s)).collect();
+        for (flow, dst) in held {
+            if !m.network.leads_over(m.numbers[self.port], dst, flow, root) {
+                m.ledger.count_victim(flow);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What docs/network-model.md says of memory: the flow, its places in the tables of senders and receivers, its start on the agenda.
+    #[test]
+    fn flows_that_do_not_run_are_small() {
+        assert_eq!(32 + 2 * size_of::<u32>() + size_of::<Agenda>(), 44);
+    }
+}

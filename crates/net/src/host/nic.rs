@@ -1,0 +1,256 @@
+//! A host's NIC: which of its flows sends next.
+//!
+//! Flows whose window and pacing allow it take turns packet by packet (round robin per class, lower classes first). A flow is in exactly one
+//! place ([`Place`]): blocked, in the ready queue, or in the pacing heap until its time comes. No timer per packet: the transmitter's next
+//! event is the earliest of these.
+
+use crate::host::paced::{Entry, PacedHeap, Positions};
+use crate::ids::{FlowId, SenderId};
+use crate::packet::DATA;
+use crate::spec::DATA_CLASSES;
+use farloop_units::Time;
+use std::collections::VecDeque;
+
+/// Where a flow waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// Nothing to send, or the window is full.
+    Blocked,
+    /// In the round-robin queue of its host.
+    Ready,
+    /// In the pacing heap of its host.
+    Paced,
+}
+
+/// What a NIC knows of the flows that it serves.
+pub(crate) trait Flows {
+    fn place(&mut self, sender: SenderId) -> &mut Place;
+    /// Which flow, and its data class.
+    fn flow(&self, sender: SenderId) -> (FlowId, usize);
+    /// Whether there is a packet that the window allows.
+    fn sendable(&self, sender: SenderId) -> bool;
+    /// When pacing allows the next packet.
+    fn next_send(&self, sender: SenderId) -> Time;
+    /// Its turn ends with nothing that it may send.
+    fn blocked(&mut self, sender: SenderId);
+    fn positions(&mut self) -> &mut Positions;
+}
+
+/// The flows of a NIC by the place where they wait.
+#[derive(Default)]
+pub(crate) struct Nic {
+    /// Flows that may send now, by data class.
+    ready: [VecDeque<SenderId>; DATA_CLASSES],
+    /// Flows that wait for their pacing time.
+    paced: PacedHeap,
+}
+
+impl Nic {
+    /// The flow of `sender` changed: window, rate, data or losses. Puts it where it belongs.
+    #[inline]
+    pub fn place(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
+        let place = *flows.place(sender);
+        match place {
+            // A ready flow is looked at again when its turn comes.
+            Place::Ready => {}
+            Place::Blocked if flows.sendable(sender) => self.queue(flows, sender, now),
+            Place::Blocked => {}
+            Place::Paced if flows.sendable(sender) => {
+                let at = flows.next_send(sender);
+                self.paced.retime(flows.positions(), sender, at);
+            }
+            Place::Paced => {
+                self.paced.remove(flows.positions(), sender);
+                *flows.place(sender) = Place::Blocked;
+            }
+        }
+    }
+
+    /// When there will be something to send, with a transmitter that is free from `free` on and classes `paused` (as bits).
+    #[inline]
+    pub fn next(&self, free: Time, paused: u8) -> Time {
+        if (0..DATA_CLASSES).any(|c| !self.ready[c].is_empty() && !is_paused(paused, c)) {
+            return free;
+        }
+        match self.paced.next() {
+            Time::NEVER => Time::NEVER,
+            at => at.max(free),
+        }
+    }
+
+    /// The flow whose turn it is at `now`, of those that still may send. It is in no queue until [`Nic::sent`].
+    #[inline]
+    pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
+        while let Some(sender) = self.paced.pop_due(flows.positions(), now) {
+            *flows.place(sender) = Place::Ready;
+            self.ready[flows.flow(sender).1].push_back(sender);
+        }
+        for class in (0..DATA_CLASSES).filter(|c| !is_paused(paused, *c)) {
+            while let Some(sender) = self.ready[class].pop_front() {
+                if !flows.sendable(sender) {
+                    flows.blocked(sender);
+                    *flows.place(sender) = Place::Blocked;
+                } else if flows.next_send(sender) > now {
+                    self.queue(flows, sender, now);
+                } else {
+                    return Some(sender);
+                }
+            }
+        }
+        None
+    }
+
+    /// The flow that was taken has sent a packet.
+    #[inline]
+    pub fn sent(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
+        if flows.sendable(sender) {
+            self.queue(flows, sender, now);
+        } else {
+            flows.blocked(sender);
+            *flows.place(sender) = Place::Blocked;
+        }
+    }
+
+    /// The flow is over.
+    pub fn forget(&mut self, positions: &mut Positions, sender: SenderId, place: Place, data_class: usize) {
+        match place {
+            Place::Blocked => {}
+            Place::Paced => self.paced.remove(positions, sender),
+            Place::Ready => self.ready[data_class].retain(|s| *s != sender),
+        }
+    }
+
+    /// Flows of a class that would send at `now`, in no useful order.
+    pub fn waiting<'a>(
+        &'a self,
+        flows: &'a impl Flows,
+        data_class: usize,
+        now: Time,
+    ) -> impl Iterator<Item = SenderId> {
+        let due = self.paced.due(now).filter(move |s| flows.flow(*s).1 == data_class);
+        let all = self.ready[data_class].iter().copied().chain(due);
+        all.filter(move |s| flows.sendable(*s) && flows.next_send(*s) <= now)
+    }
+
+    /// Queues a flow that may send, now or at its pacing time.
+    #[inline]
+    fn queue(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
+        let at = flows.next_send(sender);
+        let (flow, class) = flows.flow(sender);
+        if at <= now {
+            *flows.place(sender) = Place::Ready;
+            self.ready[class].push_back(sender);
+        } else {
+            *flows.place(sender) = Place::Paced;
+            self.paced.insert(flows.positions(), Entry { at, flow, sender });
+        }
+    }
+}
+
+#[inline]
+fn is_paused(paused: u8, data_class: usize) -> bool {
+    paused & (1 << (usize::from(DATA) + data_class)) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flow: its class, its packets left, its next time.
+    struct Flow {
+        class: usize,
+        left: u32,
+        at: u64,
+        place: Place,
+    }
+
+    #[derive(Default)]
+    struct Few {
+        flows: Vec<Flow>,
+        positions: Positions,
+    }
+
+    impl Few {
+        fn of(flows: &[(usize, u32, u64)]) -> Few {
+            let mut few = Few::default();
+            few.positions.admit(SenderId(flows.len() as u32));
+            few.flows = flows
+                .iter()
+                .map(|(class, left, at)| Flow { class: *class, left: *left, at: *at, place: Place::Blocked })
+                .collect();
+            few
+        }
+    }
+
+    impl Flows for Few {
+        fn place(&mut self, sender: SenderId) -> &mut Place {
+            &mut self.flows[sender.0 as usize].place
+        }
+        fn flow(&self, sender: SenderId) -> (FlowId, usize) {
+            (FlowId(sender.0), self.flows[sender.0 as usize].class)
+        }
+        fn sendable(&self, sender: SenderId) -> bool {
+            self.flows[sender.0 as usize].left > 0
+        }
+        fn next_send(&self, sender: SenderId) -> Time {
+            Time::from_ps(self.flows[sender.0 as usize].at)
+        }
+        fn blocked(&mut self, _: SenderId) {}
+        fn positions(&mut self) -> &mut Positions {
+            &mut self.positions
+        }
+    }
+
+    /// Sends at 0, 10, 20, ... as long as there is something, with a gap of `gap` for each flow: who sent, and when.
+    fn schedule(flows: &[(usize, u32, u64)], gap: u64, paused: u8) -> Vec<(u64, u32)> {
+        let (mut nic, mut few) = (Nic::default(), Few::of(flows));
+        for s in 0..flows.len() {
+            nic.place(&mut few, SenderId(s as u32), Time::ZERO);
+        }
+        let (mut sent, mut now) = (Vec::new(), Time::ZERO);
+        loop {
+            now = nic.next(now, paused);
+            if now == Time::NEVER {
+                return sent;
+            }
+            let Some(sender) = nic.take(&mut few, paused, now) else { return sent };
+            let flow = &mut few.flows[sender.0 as usize];
+            (flow.left, flow.at) = (flow.left - 1, now.as_ps() + gap);
+            sent.push((now.as_ps(), sender.0));
+            nic.sent(&mut few, sender, now);
+            now = Time::from_ps(now.as_ps() + 10);
+        }
+    }
+
+    #[test]
+    fn flows_take_turns_and_the_lower_class_goes_first() {
+        assert_eq!(schedule(&[(0, 2, 0), (0, 1, 0), (1, 2, 0)], 0, 0), [(0, 0), (10, 1), (20, 0), (30, 2), (40, 2)]);
+    }
+
+    #[test]
+    fn pacing_holds_a_flow_back_and_lets_the_other_send() {
+        // Flow 0 every 25, flow 1 starts at 5 and sends every 25.
+        assert_eq!(schedule(&[(0, 2, 0), (0, 2, 5)], 25, 0), [(0, 0), (10, 1), (25, 0), (35, 1)]);
+    }
+
+    #[test]
+    fn a_paused_class_waits() {
+        assert_eq!(schedule(&[(0, 1, 0), (1, 1, 0)], 0, 1 << DATA), [(0, 1)]);
+    }
+
+    #[test]
+    fn a_flow_that_changes_moves() {
+        let (mut nic, mut few) = (Nic::default(), Few::of(&[(0, 1, 50), (0, 0, 0)]));
+        let (paced, idle) = (SenderId(0), SenderId(1));
+        nic.place(&mut few, paced, Time::ZERO);
+        nic.place(&mut few, idle, Time::ZERO);
+        assert_eq!((nic.next(Time::ZERO, 0), *few.place(idle)), (Time::from_ps(50), Place::Blocked));
+        few.flows[0].at = 30;
+        nic.place(&mut few, paced, Time::ZERO);
+        assert_eq!(nic.next(Time::ZERO, 0), Time::from_ps(30));
+        assert_eq!(nic.waiting(&few, 0, Time::from_ps(30)).count(), 1);
+        few.flows[0].left = 0;
+        nic.place(&mut few, paced, Time::ZERO);
+        assert_eq!((nic.next(Time::ZERO, 0), *few.place(paced)), (Time::NEVER, Place::Blocked));
+    }
+}

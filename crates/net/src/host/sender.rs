@@ -1,0 +1,608 @@
+//! The sending ends of a part's flows: what the network must know of each, and what its algorithm is told. How losses are repaired is the
+//! [`Endpoint`]'s business.
+
+use super::connections::Connections;
+use super::desk::Desk;
+use super::endpoint::Endpoint;
+use super::nic::{Flows, Nic, Place};
+use super::paced::Positions;
+use super::rdma::GoBackN;
+use super::slab::{Lives, Slab};
+use super::tcp::{Chunk, TcpSender};
+use super::timers::{Deadlines, Due, Side, Which};
+use crate::ids::{FlowId, HostNumber, SenderId, Slot};
+use crate::ledger::{Request, SenderCounts};
+use crate::medium::Medium;
+use crate::network::Network;
+use crate::packet::{DATA, MARKED, Packet, PacketKind};
+use crate::spec::TransportKind;
+use farloop_cc::{Ack, AnySender, Control, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
+use farloop_tcp::{Meaning, State};
+use farloop_units::{Bytes, Delta, Rate, Time};
+use std::collections::BTreeMap;
+
+/// State of an active flow at its source.
+pub(crate) struct SenderState {
+    /// The flow, which its packets carry; of a persistent connection the one that opened it. The flow that uses it is in `counts`.
+    pub flow: FlowId,
+    dst: HostNumber,
+    place: Place,
+    class: u8,
+    mss: u16,
+    /// Headers and framing of a data packet.
+    overhead: u16,
+    /// Size of a segment without payload on the wire.
+    bare_wire: u16,
+    /// 16-byte header fields that the algorithm owns.
+    fields: u8,
+    /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
+    limit: u64,
+    /// Offset of the flow's first byte: on a persistent connection, what earlier flows have sent.
+    pub begin: u64,
+    /// A persistent connection that no flow uses.
+    pub idle: bool,
+    /// How many connections had been opened before this one; zero without persistent ones.
+    opened: u32,
+    endpoint: Endpoint,
+    control: Control,
+    /// Pacing gap after a full packet at the current rate.
+    gap: Delta,
+    chunk: Chunk,
+    last_send: Time,
+    last_wire: u16,
+    deadlines: Deadlines,
+    pub latest_rtt: Delta,
+    pub counts: SenderCounts,
+    cc: AnySender,
+}
+
+/// What the host must do for a flow after something happened to it.
+pub(crate) enum After {
+    /// Nothing: it is over, or has not changed.
+    Nothing,
+    /// What it may send has changed.
+    Changed(SenderId),
+    /// It is over; it waited at this place, in this data class.
+    Over(SenderId, Place, usize),
+}
+
+/// A packet that a flow sends.
+pub(crate) struct Departure {
+    pub packet: Packet,
+    fields: farloop_cc::Fields,
+    /// What its algorithm is told; `None` for a segment without payload.
+    pub sent: Option<Sent>,
+}
+
+impl Departure {
+    /// Takes the packet into the network.
+    pub fn inject(&self, m: &mut Medium) -> Slot {
+        let slot = m.inject(self.packet);
+        if !self.fields.as_slice().is_empty() {
+            m.packets.set_notes(slot, self.fields.as_slice());
+        }
+        slot
+    }
+}
+
+/// The sending ends of the flows of a part.
+pub(crate) struct Senders {
+    states: Slab<SenderId, SenderState>,
+    /// By the number of the flow that packets carry: of a persistent connection the one that opened it.
+    lives: Lives<SenderId>,
+    positions: Positions,
+    pub connections: Connections,
+    /// Slow start thresholds that connections left behind, by source and destination node.
+    remembered: BTreeMap<(u32, u32), Bytes>,
+}
+
+impl SenderState {
+    /// The state of a flow that starts.
+    fn new(network: &Network, flow: FlowId, info: &FlowInfo, endpoint: Endpoint, cc: AnySender) -> SenderState {
+        let (control, format) = (cc.control(), network.format(flow));
+        let mut sender = SenderState {
+            flow,
+            dst: network.destination(flow),
+            place: Place::Blocked,
+            class: DATA + network.flows.class(flow),
+            mss: info.mss.get() as u16,
+            overhead: (info.packet - info.mss).get() as u16,
+            bare_wire: format.ack_wire,
+            fields: format.fields,
+            limit: network.flows.size(flow).get(),
+            begin: 0,
+            idle: false,
+            opened: 0,
+            endpoint,
+            control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
+            gap: Delta::ZERO,
+            chunk: Chunk::default(),
+            last_send: Time::ZERO,
+            last_wire: 0,
+            deadlines: Deadlines::default(),
+            latest_rtt: Delta::ZERO,
+            counts: SenderCounts::new(flow),
+            cc,
+        };
+        sender.take_control(control);
+        sender
+    }
+
+    fn data_class(&self) -> usize {
+        usize::from(self.class - DATA)
+    }
+
+    #[inline]
+    fn take_control(&mut self, control: Control) {
+        let cc = &self.cc;
+        let control = self.endpoint.take_control(control, || cc.ssthresh());
+        if control.pacing != self.control.pacing {
+            let full = Bytes::new(u64::from(self.mss) + u64::from(self.overhead));
+            self.gap = if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
+            self.chunk.size = self.endpoint.chunk(control.pacing, self.mss);
+        }
+        self.control = control;
+    }
+
+    /// Window and rate that hold now.
+    pub fn control(&self) -> Control {
+        self.control
+    }
+
+    /// When pacing allows the next packet: re-timed from the last one whenever the rate changes.
+    #[inline]
+    fn next_send(&self) -> Time {
+        if self.last_wire == 0 {
+            return Time::ZERO;
+        }
+        if self.chunk.left > 0 {
+            return self.last_send;
+        }
+        if self.chunk.wire > 0 && self.control.pacing != Rate::MAX {
+            let wire = Bytes::new(u64::from(self.chunk.wire));
+            return self.chunk.began.saturating_add(self.control.pacing.time_to_send(wire));
+        }
+        let full = self.mss + self.overhead;
+        if self.last_wire == full {
+            return self.last_send.saturating_add(self.gap);
+        }
+        let wire = Bytes::new(u64::from(self.last_wire));
+        let gap = if self.control.pacing == Rate::MAX { Delta::ZERO } else { self.control.pacing.time_to_send(wire) };
+        self.last_send.saturating_add(gap)
+    }
+}
+
+impl Senders {
+    /// No flow of so many has begun.
+    pub fn new(flows: usize, persistent: bool) -> Senders {
+        Senders {
+            states: Slab::default(),
+            lives: Lives::new(flows),
+            positions: Positions::default(),
+            connections: Connections::new(persistent, flows),
+            remembered: BTreeMap::new(),
+        }
+    }
+
+    /// A flow begins: on an idle connection where there is one.
+    pub fn start(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId) -> After {
+        let network = m.network.clone();
+        let spec = network.flows.get(flow);
+        if let Some(id) = self.connections.take(flow, &spec) {
+            return self.next_request(m, desk, id, flow);
+        }
+        let info = network.flow_info(flow, self.remembered.get(&(spec.src, spec.dst)).copied());
+        let algorithm = &network.algorithms[usize::from(spec.algorithm)];
+        let transport = &network.transport;
+        let endpoint = match transport.kind {
+            TransportKind::Rdma if network.crosses(flow) => Endpoint::Rdma(GoBackN::new(transport.rto_cross)),
+            TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(transport.rto_intra)),
+            TransportKind::Tcp => {
+                let config = network.tcp_configs[usize::from(spec.algorithm)].clone();
+                let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
+                let even = algorithm.needs().even_pacing;
+                Endpoint::Tcp(Box::new(TcpSender::new(config, &transport.tcp, wire_per_payload, even)))
+            }
+        };
+        let id = self.states.insert(SenderState::new(&network, flow, &info, endpoint, algorithm.sender(&info)));
+        self.lives.begin(flow, id);
+        self.positions.admit(id);
+        self.states[id].opened = self.connections.open(flow);
+        if network.persistent {
+            m.ledger.serve(flow, Request { flow, begin: 0 });
+        }
+        // With a handshake the algorithm starts when that is over.
+        if transport.kind == TransportKind::Rdma || !transport.tcp.handshake {
+            self.call(m, desk, id, |cc, ctx| cc.on_start(ctx));
+        }
+        let sender = &mut self.states[id];
+        if let Some(tcp) = sender.endpoint.tcp_mut() {
+            tcp.open(m.now, sender.limit, &transport.tcp, info.base_rtt);
+            self.arm_endpoint(m, desk, id);
+        }
+        After::Changed(id)
+    }
+
+    /// The application of a flow has no more to send than what was sent.
+    pub fn stop(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId) -> After {
+        let Some(id) = self.sender_now(flow) else { return After::Nothing };
+        if m.network.persistent {
+            return self.stop_request(m, desk, id);
+        }
+        let sender = &mut self.states[id];
+        let (sent, done) = sender.endpoint.stop(m.now, sender.limit);
+        sender.limit = sender.limit.min(sent);
+        if done { self.retire(m, id, true) } else { After::Changed(id) }
+    }
+
+    /// The next packet of a flow, whose turn it is.
+    #[inline]
+    pub fn depart(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
+        let sender = &mut self.states[id];
+        let outgoing = sender.endpoint.next(m.now, sender.limit, sender.mss)?;
+        self.arm_endpoint(m, desk, id);
+        let sender = &mut self.states[id];
+        let payload = outgoing.sent.payload.get() as u16;
+        let (kind, wire) = match payload {
+            0 => (PacketKind::Bare, sender.bare_wire),
+            payload => (PacketKind::Data, payload + sender.overhead),
+        };
+        let mut packet = Packet::new(kind, sender.class, sender.flow, sender.dst, wire);
+        (packet.seq, packet.sent, packet.flags) = (outgoing.sent.seq.get(), m.now, outgoing.flags);
+        (sender.last_send, sender.last_wire) = (m.now, wire);
+        if kind == PacketKind::Bare {
+            return Some(Departure { packet, fields: farloop_cc::Fields::NONE, sent: None });
+        }
+        sender.chunk.on_send(m.now, wire);
+        sender.counts.packets += 1;
+        sender.counts.retransmitted += u64::from(outgoing.sent.retransmission);
+        let fields = match sender.fields {
+            0 => farloop_cc::Fields::NONE,
+            _ => self.fields(m, desk, id, &outgoing.sent),
+        };
+        Some(Departure { packet, fields, sent: Some(outgoing.sent) })
+    }
+
+    /// The packet is on the wire.
+    #[inline]
+    pub fn departed(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, sent: &Sent) {
+        self.call(m, desk, id, |cc, ctx| cc.on_send(ctx, sent));
+    }
+
+    /// An ACK or NACK reached the source of its flow.
+    pub fn on_ack(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
+        let packet = &m.packets[slot];
+        let Some(id) = self.lives.active(packet.flow) else {
+            m.packets.remove(slot); // an ACK of a flow that has finished
+            return After::Nothing;
+        };
+        let sender = &mut self.states[id];
+        sender.counts.marked += u64::from(packet.flags & MARKED != 0);
+        let outcome = sender.endpoint.on_ack(m.now, sender.limit, &m.packets, slot, usize::from(sender.fields));
+        let after = self.tell(m, desk, id, &outcome, Some(slot));
+        m.packets.remove(slot);
+        after
+    }
+
+    /// A signal for a flow's sender arrived.
+    pub fn on_signal(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
+        let packet = m.packets[slot];
+        m.packets.remove(slot);
+        let Some(id) = self.lives.active(packet.flow) else { return After::Nothing };
+        let signal = match packet.kind {
+            PacketKind::Cnp => Signal::Cnp,
+            PacketKind::ReceiveRate => Signal::ReceiveRate { rate: Rate::from_bps(packet.seq) },
+            _ => Signal::Quantized { feedback: packet.value },
+        };
+        self.call(m, desk, id, |cc, ctx| cc.on_signal(ctx, &signal));
+        After::Changed(id)
+    }
+
+    /// A timer entry of a flow has come due.
+    pub fn on_timer(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId, which: Which, at: Time) -> After {
+        let Some(id) = self.lives.active(flow) else { return After::Nothing };
+        match self.states[id].deadlines.due(which, at) {
+            Due::Stale => After::Nothing,
+            Due::Later(deadline) => {
+                self.arm(m, desk, id, which, deadline);
+                After::Nothing
+            }
+            Due::Fire => match which.of_algorithm() {
+                Some(timer) => {
+                    self.call(m, desk, id, |cc, ctx| cc.on_timer(ctx, timer));
+                    After::Changed(id)
+                }
+                None => {
+                    let sender = &mut self.states[id];
+                    let outcome = sender.endpoint.on_timer(m.now, sender.limit);
+                    self.tell(m, desk, id, &outcome, None)
+                }
+            },
+        }
+    }
+
+    /// The sender of a flow that has begun and is not over.
+    pub fn sender_now(&self, flow: FlowId) -> Option<SenderId> {
+        let number = self.connections.connection(flow)?;
+        let id = self.lives.active(number)?;
+        let serves = || !self.states[id].idle && self.states[id].counts.flow == flow;
+        (!self.connections.persistent() || serves()).then_some(id)
+    }
+
+    /// The state of a flow that has begun and is not over.
+    pub fn state_now(&self, flow: FlowId) -> Option<&SenderState> {
+        self.sender_now(flow).map(|id| &self.states[id])
+    }
+
+    /// Takes a flow that is over out of its NIC's queues.
+    pub fn leave(&mut self, nic: &mut Nic, id: SenderId, place: Place, data_class: usize) {
+        nic.forget(&mut self.positions, id, place, data_class);
+    }
+
+    /// Where packets of a flow go, and which.
+    pub fn heads(&self, id: SenderId) -> (FlowId, HostNumber) {
+        (self.states[id].flow, self.states[id].dst)
+    }
+
+    /// What flows that are going on have counted.
+    pub fn counts(&self) -> impl Iterator<Item = SenderCounts> {
+        self.states.iter().filter(|s| !s.idle).map(|s| s.counts)
+    }
+
+    /// Tells the algorithm what a segment (the ACK in `slot`) or a timer meant.
+    #[inline]
+    fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, outcome: &Meaning, slot: Option<Slot>) -> After {
+        if outcome.finished {
+            return self.retire(m, id, true);
+        }
+        let sender = &mut self.states[id];
+        if outcome.failed.is_some() {
+            sender.counts.gave_up = true;
+            m.ledger.totals.gave_up += 1;
+            return self.retire(m, id, false);
+        }
+        let rtt = match &sender.endpoint {
+            Endpoint::Rdma(_) => outcome.rtt,
+            Endpoint::Tcp(_) => outcome.rtt.map(|rtt| with_noise(&m.network, desk, rtt)),
+        };
+        sender.latest_rtt = rtt.unwrap_or(sender.latest_rtt);
+        for loss in outcome.spurious.iter().chain(&outcome.loss) {
+            sender.counts.timeouts += u32::from(loss.kind == LossKind::Timeout);
+            sender.counts.spurious += u32::from(loss.kind == LossKind::Spurious);
+        }
+        if outcome.established {
+            self.call(m, desk, id, |cc, ctx| {
+                if let Some(rtt) = rtt {
+                    cc.on_established(rtt);
+                }
+                cc.on_start(ctx);
+            });
+        }
+        let sender = &mut self.states[id];
+        let mut effects = std::mem::take(&mut m.effects);
+        let mut ctx = Ctx::new(m.now, &mut desk.random, &mut effects);
+        for loss in outcome.spurious.iter().chain(&outcome.loss) {
+            sender.cc.on_loss(&mut ctx, loss);
+        }
+        if outcome.is_ack {
+            let (ack_seq, snd_nxt, in_flight) = sender.endpoint.progress();
+            let (int, notes) = match slot {
+                Some(slot) => (m.packets.int(slot, &mut m.scratch), m.packets.notes(slot)),
+                None => (&[][..], &[][..]),
+            };
+            let ack = Ack {
+                acked: outcome.acked,
+                ack_seq,
+                snd_nxt,
+                in_flight,
+                rtt,
+                ecn_echo: outcome.ecn_echo,
+                in_recovery: outcome.in_recovery,
+                app_limited: outcome.app_limited,
+                delivery: outcome.delivery,
+                int,
+                fields: &notes[..usize::from(sender.fields).min(notes.len())],
+            };
+            sender.cc.on_ack(&mut ctx, &ack);
+        }
+        let control = sender.cc.control();
+        sender.take_control(control);
+        sender.offload(m.now);
+        self.take_effects(m, desk, id, &mut effects);
+        m.effects = effects;
+        if m.network.persistent {
+            self.end_request(m, id);
+        }
+        self.arm_endpoint(m, desk, id);
+        After::Changed(id)
+    }
+
+    /// Calls a handler of the flow's algorithm, then carries out its effects and takes over its window and rate.
+    #[inline]
+    fn call(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, f: impl FnOnce(&mut AnySender, &mut Ctx<'_>)) {
+        let mut effects = std::mem::take(&mut m.effects);
+        let sender = &mut self.states[id];
+        f(&mut sender.cc, &mut Ctx::new(m.now, &mut desk.random, &mut effects));
+        let control = sender.cc.control();
+        sender.take_control(control);
+        self.take_effects(m, desk, id, &mut effects);
+        m.effects = effects;
+    }
+
+    /// The header fields of a packet.
+    fn fields(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, sent: &Sent) -> farloop_cc::Fields {
+        let mut fields = farloop_cc::Fields::NONE;
+        self.call(m, desk, id, |cc, ctx| fields = cc.fields(ctx, sent));
+        assert_eq!(fields.as_slice().len(), usize::from(self.states[id].fields), "as many header fields as it needs");
+        fields
+    }
+
+    #[inline]
+    fn take_effects(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, effects: &mut Vec<Effect>) {
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Arm(timer, at) => self.arm(m, desk, id, Which::algorithm(timer), at.max(m.now)),
+                Effect::Cancel(timer) => self.arm(m, desk, id, Which::algorithm(timer), Time::NEVER),
+                // A sender is the flow's source: what it emits has arrived.
+                Effect::Emit(_) => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn arm(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, which: Which, at: Time) {
+        let sender = &mut self.states[id];
+        desk.arm(m, &mut sender.deadlines, sender.flow, Side::Sender, which, at);
+    }
+
+    /// Has the endpoint called when it wants to be.
+    #[inline]
+    fn arm_endpoint(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) {
+        let at = self.states[id].endpoint.timer();
+        self.arm(m, desk, id, Which::TRANSPORT, at);
+    }
+
+    /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps what it counted, frees its state.
+    fn retire(&mut self, m: &mut Medium, id: SenderId, delivered: bool) -> After {
+        let sender = self.states.remove(id);
+        self.lives.end(sender.flow);
+        self.remember(&m.network, &sender);
+        let mut counts = sender.counts;
+        // A flow that was stopped has no completion time.
+        if delivered && sender.limit == m.network.flows.size(counts.flow).get() {
+            counts.finish = m.now;
+            m.ledger.totals.finished += 1;
+        }
+        if !delivered {
+            self.connections.abandon(counts.flow, sender.begin);
+        }
+        m.ledger.senders.push(counts);
+        After::Over(id, sender.place, sender.data_class())
+    }
+
+    /// A connection ends: what the next one between its hosts is to know (Linux 4.9, `tcp_update_metrics`).
+    fn remember(&mut self, network: &Network, sender: &SenderState) {
+        let Some(tcp) = sender.endpoint.tcp().filter(|_| network.transport.tcp.remember_ssthresh) else { return };
+        let Some(ssthresh) = sender.cc.ssthresh() else { return };
+        let key = (network.flows.source(sender.flow), network.flows.destination(sender.flow));
+        let cwnd = sender.control.cwnd;
+        let known = self.remembered.get(&key).copied();
+        let half = Bytes::new(cwnd.get() / 2);
+        let left = if ssthresh == Bytes::MAX {
+            // Slow start never ended: it says only that the path can take this much.
+            known.map(|known| known.max(half))
+        } else if cwnd >= ssthresh && tcp.inner.state() != State::Recovery {
+            Some(ssthresh.max(half))
+        } else {
+            known.map(|known| known.max(ssthresh))
+        };
+        if let Some(left) = left {
+            self.remembered.insert(key, left);
+        }
+    }
+
+    /// The flow begins on the idle connection of `id`.
+    fn next_request(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, flow: FlowId) -> After {
+        let (now, size) = (m.now, m.network.flows.size(flow));
+        let shrinks = m.network.transport.tcp.slow_start_after_idle;
+        let sender = &mut self.states[id];
+        self.connections.serve(flow, sender.flow);
+        let Some(tcp) = sender.endpoint.tcp() else { return After::Nothing };
+        let (begin, rto) = (tcp.inner.snd_nxt(), if shrinks { tcp.inner.rto() } else { Delta::MAX });
+        (sender.begin, sender.limit, sender.idle) = (begin, size.get(), false);
+        sender.counts = SenderCounts::new(flow);
+        m.ledger.serve(sender.flow, Request { flow, begin });
+        let idle = now.since(sender.last_send);
+        self.call(m, desk, id, |cc, ctx| cc.on_idle_restart(ctx, idle, rto));
+        let sender = &mut self.states[id];
+        if let Some(tcp) = sender.endpoint.tcp_mut() {
+            tcp.inner.write(now, size);
+            if size != Bytes::MAX {
+                tcp.inner.push();
+            }
+        }
+        sender.offload(now);
+        self.arm_endpoint(m, desk, id);
+        After::Changed(id)
+    }
+
+    /// If the flow on the connection of `id` is over, what it counted is kept and the connection is free for the next one.
+    fn end_request(&mut self, m: &mut Medium, id: SenderId) {
+        let sender = &mut self.states[id];
+        let Some(tcp) = sender.endpoint.tcp() else { return };
+        let open = !matches!(tcp.inner.state(), State::Closed | State::SynSent);
+        if !open || sender.idle || tcp.inner.snd_una() < sender.begin.saturating_add(sender.limit) {
+            return;
+        }
+        let mut counts = std::mem::replace(&mut sender.counts, SenderCounts::new(sender.flow));
+        sender.idle = true;
+        let spec = m.network.flows.get(counts.flow);
+        if sender.limit == spec.size.get() {
+            counts.finish = m.now;
+            m.ledger.totals.finished += 1;
+        } else {
+            self.connections.cut_short(counts.flow, sender.limit);
+        }
+        m.ledger.senders.push(counts);
+        self.connections.free(&spec, sender.opened, id);
+    }
+
+    /// The application of the flow on the connection of `id` has no more to send than what was sent.
+    fn stop_request(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> After {
+        let sender = &mut self.states[id];
+        let Some(tcp) = sender.endpoint.tcp_mut() else { return After::Nothing };
+        tcp.inner.withdraw(m.now);
+        sender.limit = sender.limit.min(tcp.inner.snd_nxt() - sender.begin);
+        self.end_request(m, id);
+        self.arm_endpoint(m, desk, id);
+        After::Changed(id)
+    }
+}
+
+impl SenderState {
+    /// What segmentation offload allows until the next ACK.
+    fn offload(&mut self, now: Time) {
+        let (control, cc) = (self.control, &self.cc);
+        if let Some(tcp) = self.endpoint.tcp_mut() {
+            tcp.offload(now, self.last_send, control, cc.ssthresh(), self.mss);
+        }
+    }
+}
+
+/// A round-trip time sample as a host takes it.
+#[inline]
+fn with_noise(network: &Network, desk: &mut Desk, rtt: Delta) -> Delta {
+    match network.transport.tcp.rtt_noise.as_ps() {
+        0 => rtt,
+        noise => rtt + Delta::from_ps(desk.random.below(noise + 1)),
+    }
+}
+
+impl Flows for Senders {
+    #[inline]
+    fn place(&mut self, sender: SenderId) -> &mut Place {
+        &mut self.states[sender].place
+    }
+    #[inline]
+    fn flow(&self, sender: SenderId) -> (FlowId, usize) {
+        (self.states[sender].flow, self.states[sender].data_class())
+    }
+    #[inline]
+    fn sendable(&self, sender: SenderId) -> bool {
+        let sender = &self.states[sender];
+        sender.endpoint.sendable(sender.limit, sender.control)
+    }
+    #[inline]
+    fn next_send(&self, sender: SenderId) -> Time {
+        self.states[sender].next_send()
+    }
+    /// What its chunk lacks will be another one.
+    #[inline]
+    fn blocked(&mut self, sender: SenderId) {
+        self.states[sender].chunk.left = 0;
+    }
+    #[inline]
+    fn positions(&mut self) -> &mut Positions {
+        &mut self.positions
+    }
+}

@@ -1,0 +1,128 @@
+//! States of flows that come and go: a vector with holes, and what has become of each flow.
+
+use crate::ids::{FlowId, Key};
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A vector with holes.
+pub(crate) struct Slab<K, T> {
+    items: Vec<Option<T>>,
+    free: Vec<K>,
+}
+
+impl<K, T> Default for Slab<K, T> {
+    fn default() -> Slab<K, T> {
+        Slab { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<K: Key, T> Slab<K, T> {
+    pub fn insert(&mut self, item: T) -> K {
+        match self.free.pop() {
+            Some(key) => {
+                self.items[key.index()] = Some(item);
+                key
+            }
+            None => {
+                self.items.push(Some(item));
+                K::new(self.items.len() - 1)
+            }
+        }
+    }
+
+    pub fn remove(&mut self, key: K) -> T {
+        self.free.push(key);
+        self.items[key.index()].take().expect("the place is taken")
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter().flatten()
+    }
+}
+
+impl<K: Key, T> Index<K> for Slab<K, T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, key: K) -> &T {
+        self.items[key.index()].as_ref().expect("the place is taken")
+    }
+}
+impl<K: Key, T> IndexMut<K> for Slab<K, T> {
+    #[inline]
+    fn index_mut(&mut self, key: K) -> &mut T {
+        self.items[key.index()].as_mut().expect("the place is taken")
+    }
+}
+
+/// What has become of a flow's state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Life<K> {
+    /// There is none yet.
+    Before,
+    Active(K),
+    /// There is none any more.
+    Over,
+}
+
+/// [`Life`] of all flows, in four bytes each.
+pub(crate) struct Lives<K> {
+    lives: Vec<u32>,
+    key: PhantomData<K>,
+}
+
+const BEFORE: u32 = u32::MAX;
+const OVER: u32 = u32::MAX - 1;
+
+impl<K: Key> Lives<K> {
+    /// No flow of so many has begun.
+    pub fn new(flows: usize) -> Lives<K> {
+        Lives { lives: vec![BEFORE; flows], key: PhantomData }
+    }
+
+    #[inline]
+    pub fn of(&self, flow: FlowId) -> Life<K> {
+        match self.lives[flow.index()] {
+            BEFORE => Life::Before,
+            OVER => Life::Over,
+            key => Life::Active(K::new(key as usize)),
+        }
+    }
+
+    /// Where the state of an active flow is.
+    #[inline]
+    pub fn active(&self, flow: FlowId) -> Option<K> {
+        match self.of(flow) {
+            Life::Active(key) => Some(key),
+            Life::Before | Life::Over => None,
+        }
+    }
+
+    pub fn begin(&mut self, flow: FlowId, key: K) {
+        self.lives[flow.index()] = key.index() as u32;
+    }
+
+    pub fn end(&mut self, flow: FlowId) {
+        self.lives[flow.index()] = OVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::SenderId;
+
+    #[test]
+    fn places_are_used_again_and_flows_live_once() {
+        let mut slab: Slab<SenderId, char> = Slab::default();
+        let mut lives = Lives::new(3);
+        let a = slab.insert('a');
+        let b = slab.insert('b');
+        lives.begin(FlowId(1), a);
+        assert_eq!((lives.of(FlowId(0)), lives.of(FlowId(1))), (Life::Before, Life::Active(a)));
+        assert_eq!(slab.remove(a), 'a');
+        lives.end(FlowId(1));
+        assert_eq!((lives.of(FlowId(1)), lives.active(FlowId(1))), (Life::Over, None));
+        assert_eq!(slab.insert('c'), a);
+        assert_eq!((slab[a], slab[b], slab.iter().count()), ('c', 'b', 2));
+    }
+}

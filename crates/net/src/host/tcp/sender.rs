@@ -1,0 +1,151 @@
+//! The sending half: the endpoint of `farloop-tcp`, its pacing, and segmentation offload.
+
+use super::offload::{self, Opening};
+use super::wire;
+use crate::host::endpoint::Outgoing;
+use crate::packet::Packet;
+use crate::spec::{LinuxPacing, TcpSpec};
+use farloop_cc::{Control, Sent};
+use farloop_tcp::{Config, Meaning, SackBlocks, State};
+use farloop_units::{Bytes, Delta, Rate, Time};
+use std::sync::Arc;
+
+/// A TCP sender, and what it needs of its flow.
+pub(crate) struct TcpSender {
+    pub(crate) inner: farloop_tcp::Sender,
+    /// The receiver's window, which never changes.
+    window: u64,
+    timestamps: bool,
+    pacing: Option<LinuxPacing>,
+    /// Bytes on the wire for each byte of payload.
+    wire_per_payload: f64,
+    /// Paced packet by packet, whatever the NIC can.
+    even: bool,
+    /// With segmentation offload: payload that may leave before the next ACK.
+    allowance: Option<u64>,
+}
+
+impl TcpSender {
+    /// A connection that is not open yet.
+    pub fn new(config: Arc<Config>, spec: &TcpSpec, wire_per_payload: f64, even: bool) -> TcpSender {
+        let (window, timestamps) = (config.receive_window.get(), config.timestamps);
+        let inner = farloop_tcp::Sender::new(config);
+        let allowance = spec.segmentation_offload.then_some(u64::MAX);
+        TcpSender { inner, window, timestamps, pacing: spec.pacing, wire_per_payload, even, allowance }
+    }
+
+    /// Opens the connection for `limit` bytes of payload, on a path with a round-trip time of `base_rtt`.
+    pub fn open(&mut self, now: Time, limit: u64, spec: &TcpSpec, base_rtt: Delta) {
+        if !spec.handshake {
+            self.inner.assume_rtt(base_rtt);
+        }
+        self.inner.write(now, Bytes::new(limit));
+        match limit {
+            u64::MAX => {}
+            _ if spec.persistent => self.inner.push(),
+            _ => {
+                self.inner.close();
+            }
+        }
+        self.inner.open(now);
+    }
+
+    /// Sends the next segment.
+    pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        let segment = self.inner.next_segment(now)?;
+        if let Some(allowed) = &mut self.allowance {
+            *allowed = allowed.saturating_sub(u64::from(segment.payload));
+        }
+        let sent = Sent {
+            seq: Bytes::new(segment.seq),
+            payload: Bytes::new(u64::from(segment.payload)),
+            in_flight: self.inner.in_flight(),
+            retransmission: segment.retransmission,
+        };
+        Some(Outgoing { sent, flags: wire::forward_flags(&segment) })
+    }
+
+    /// An ACK arrived.
+    pub fn on_segment(&mut self, now: Time, packet: &Packet, sack: SackBlocks) -> Meaning {
+        let segment = wire::ack_segment(packet, sack, self.window, self.timestamps);
+        self.inner.on_segment(now, &segment)
+    }
+
+    /// Whether there is something to send now.
+    #[inline(never)] // RDMA's question, which is inlined, stays small
+    pub fn ready(&self) -> bool {
+        self.inner.ready().is_some_and(|payload| self.allowance.is_none_or(|allowed| u64::from(payload) <= allowed))
+    }
+
+    /// Packets in a chunk of a flow that is paced at `pacing`; zero for packet by packet.
+    pub fn chunk(&self, pacing: Rate, mss: u16) -> u16 {
+        if self.allowance.is_none() || self.even || pacing == Rate::MAX {
+            return 0;
+        }
+        offload::segments(Rate::from_f64(pacing.as_f64() / self.wire_per_payload), u64::from(mss)) as u16
+    }
+
+    /// What segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or repair losses.
+    pub fn offload(&mut self, now: Time, last_send: Time, control: Control, ssthresh: Option<Bytes>, mss: u16) {
+        let Some(before) = self.allowance else { return };
+        let inner = &self.inner;
+        let whole =
+            (self.even && control.pacing != Rate::MAX) || inner.state() != State::Open || inner.srtt().is_none();
+        let allowance = if whole {
+            u64::MAX
+        } else {
+            let wire = match control.pacing {
+                Rate::MAX => self.paced(control.cwnd, self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh)),
+                paced => paced,
+            };
+            let free = inner.open_window();
+            // What is with the NIC already leaves as it is.
+            let granted = if before == u64::MAX { 0 } else { before.min(free) };
+            let opening = Opening {
+                now,
+                last_send,
+                free: free - granted,
+                cwnd: control.cwnd.get(),
+                unsent: inner.unsent().saturating_sub(granted),
+                mss: u64::from(mss),
+                rate: Rate::from_f64(wire.as_f64() / self.wire_per_payload),
+            };
+            // A window below one segment lets one be in flight: no ACK would ever open it.
+            let least = if inner.in_flight() == Bytes::ZERO { u64::from(mss) } else { 0 };
+            (granted + opening.allowance()).max(least)
+        };
+        self.allowance = Some(allowance);
+    }
+
+    /// Linux paces faster in the first half of slow start.
+    fn gain(&self, gains: LinuxPacing, cwnd: Bytes, ssthresh: Option<Bytes>) -> f64 {
+        let below = ssthresh.is_some_and(|threshold| cwnd < Bytes::new(threshold.get() / 2));
+        if below { gains.slow_start } else { gains.otherwise }
+    }
+
+    /// Takes over the algorithm's window; gives the window and the rate that hold.
+    #[inline(never)] // as above
+    pub fn take_control(&mut self, control: Control, ssthresh: Option<Bytes>) -> Control {
+        self.inner.set_cwnd(control.cwnd);
+        match self.pacing {
+            Some(gains) if control.pacing == Rate::MAX => {
+                let gain = self.gain(gains, control.cwnd, ssthresh);
+                Control { pacing: self.paced(control.cwnd, gain), ..control }
+            }
+            _ => control,
+        }
+    }
+
+    /// The window over the smoothed round-trip time, times `gain`, on the wire; no limit before the first sample.
+    fn paced(&self, cwnd: Bytes, gain: f64) -> Rate {
+        let Some(srtt) = self.inner.srtt().filter(|_| cwnd != Bytes::MAX) else { return Rate::MAX };
+        let window = cwnd.max(self.inner.in_flight()).as_f64() * self.wire_per_payload;
+        Rate::from_bps((gain * window * 8e12 / srtt.as_ps().max(1) as f64).max(1.0) as u64)
+    }
+
+    /// The application stops: what it has sent, and whether all of that is acknowledged.
+    pub fn stop(&mut self, now: Time) -> (u64, bool) {
+        let done = self.inner.stop(now);
+        (self.inner.snd_nxt(), done)
+    }
+}

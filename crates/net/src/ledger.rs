@@ -1,0 +1,202 @@
+//! What is counted: each part counts what happens in it, and nothing is written into another part's states; at the end the counts are joined.
+
+use crate::ids::{FlowId, Key};
+use crate::result::Totals;
+use farloop_units::{Delta, Time};
+
+/// What a flow's source counts while it runs, kept when it is over.
+#[derive(Clone, Copy)]
+pub(crate) struct SenderCounts {
+    pub flow: FlowId,
+    /// At most one per microsecond: the shortest timeout.
+    pub timeouts: u32,
+    /// [`Time::NEVER`] if the last byte was not acknowledged.
+    pub finish: Time,
+    pub retransmitted: u64,
+    pub marked: u64,
+    pub packets: u64,
+    pub spurious: u32,
+    pub gave_up: bool,
+}
+
+impl SenderCounts {
+    /// Of a flow that begins.
+    pub fn new(flow: FlowId) -> SenderCounts {
+        SenderCounts {
+            flow,
+            timeouts: 0,
+            finish: Time::NEVER,
+            retransmitted: 0,
+            marked: 0,
+            packets: 0,
+            spurious: 0,
+            gave_up: false,
+        }
+    }
+}
+
+/// The counts of one part.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub totals: Totals,
+    /// Of the flows that are over, in that order.
+    pub senders: Vec<SenderCounts>,
+    /// When the last byte of a flow arrived.
+    pub received: Vec<(FlowId, Time)>,
+    dropped: PerFlow,
+    victims: PerFlow,
+    /// With persistent connections: by the number that packets carry, the flow that uses the connection now, and its first byte there.
+    serving: Vec<Request>,
+    /// PFC frames sent and received, which belong to links and not to the end-to-end account.
+    pub frames_sent: u64,
+    pub frames_received: u64,
+    pub census: Census,
+}
+
+/// A flow on a persistent connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    pub flow: FlowId,
+    /// Offset of its first byte on the connection.
+    pub begin: u64,
+}
+
+impl Ledger {
+    /// Without counts.
+    pub fn new() -> Ledger {
+        Ledger::default()
+    }
+
+    /// A persistent connection serves another flow.
+    pub fn serve(&mut self, number: FlowId, request: Request) {
+        let none = Request { flow: FlowId::NONE, begin: 0 };
+        if self.serving.len() <= number.index() {
+            self.serving.resize(number.index() + 1, none);
+        }
+        self.serving[number.index()] = request;
+    }
+
+    /// The flow that packets with this number belong to now.
+    pub fn request(&self, number: FlowId) -> Request {
+        let request = self.serving.get(number.index()).copied().filter(|r| r.flow.exists());
+        request.unwrap_or(Request { flow: number, begin: 0 })
+    }
+
+    /// A data packet was dropped, lost or damaged.
+    pub fn count_dropped(&mut self, number: FlowId) {
+        let flow = self.request(number).flow;
+        self.dropped.add(flow);
+    }
+
+    /// A packet waited for a pause whose root is not on its way.
+    pub fn count_victim(&mut self, number: FlowId) {
+        let flow = self.request(number).flow;
+        self.victims.add(flow);
+    }
+
+    pub fn dropped(&self, flow: FlowId) -> u64 {
+        self.dropped.of(flow)
+    }
+
+    pub fn victims(&self, flow: FlowId) -> u64 {
+        self.victims.of(flow)
+    }
+}
+
+/// A count for each flow, as long as the last flow that has one.
+#[derive(Default)]
+struct PerFlow(Vec<u32>);
+
+impl PerFlow {
+    fn add(&mut self, flow: FlowId) {
+        if self.0.len() <= flow.index() {
+            self.0.resize(flow.index() + 1, 0);
+        }
+        let count = &mut self.0[flow.index()];
+        *count = count.saturating_add(1);
+    }
+
+    fn of(&self, flow: FlowId) -> u64 {
+        self.0.get(flow.index()).copied().unwrap_or(0).into()
+    }
+}
+
+/// How many packets are in flight, looked at some thousand times in a run, at times that do not depend on how the network is cut. The first
+/// looks are a microsecond apart; whenever there are too many, every other one is forgotten and the distance doubled.
+#[derive(Clone)]
+pub(crate) struct Census {
+    interval: Delta,
+    /// The k-th at k + 1 intervals.
+    looks: Vec<u64>,
+}
+
+impl Default for Census {
+    fn default() -> Census {
+        Census { interval: Delta::from_us(1), looks: Vec::new() }
+    }
+}
+
+impl Census {
+    const MOST: usize = 4096;
+
+    /// When the next look is due.
+    pub fn next(&self) -> Time {
+        Time::ZERO + self.interval * (self.looks.len() as u64 + 1)
+    }
+
+    /// Notes what is in flight at [`Census::next`].
+    pub fn look(&mut self, in_flight: u64) {
+        self.looks.push(in_flight);
+        if self.looks.len() == Census::MOST {
+            self.interval = self.interval * 2;
+            let every_other = self.looks.iter().skip(1).step_by(2).copied().collect();
+            self.looks = every_other;
+        }
+    }
+
+    /// The most in flight in all parts together up to `end`, where `now` are in flight.
+    pub fn most(parts: &[Census], end: Time, now: u64) -> u64 {
+        let Some(interval) = parts.iter().map(|c| c.interval).max() else { return now };
+        let at = |census: &Census, k: u64| {
+            let own = (interval.as_ps() / census.interval.as_ps()) * k;
+            census.looks.get(own as usize - 1).copied()
+        };
+        let looks = end.since(Time::ZERO).as_ps() / interval.as_ps();
+        let sum = |k| parts.iter().map(|census| at(census, k)).sum::<Option<u64>>();
+        (1..=looks).map_while(sum).max().unwrap_or(0).max(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_a_persistent_connection_go_to_the_flow_that_uses_it() {
+        let mut ledger = Ledger::new();
+        ledger.count_dropped(FlowId(3));
+        ledger.serve(FlowId(3), Request { flow: FlowId(8), begin: 100 });
+        ledger.count_dropped(FlowId(3));
+        ledger.count_dropped(FlowId(3));
+        ledger.count_victim(FlowId(2));
+        assert_eq!([3, 8, 2, 99].map(|f| ledger.dropped(FlowId(f))), [1, 2, 0, 0]);
+        assert_eq!((ledger.victims(FlowId(2)), ledger.request(FlowId(3)).begin), (1, 100));
+    }
+
+    #[test]
+    fn looks_thin_out_and_the_parts_are_added_at_equal_times() {
+        let (mut a, mut b) = (Census::default(), Census::default());
+        for k in 1..=5000u64 {
+            a.look(k);
+        }
+        for _ in 0..2300 {
+            b.look(7);
+        }
+        // 4096 looks of 1 us became 2048 of 2 us; 904 more of 2 us (with numbers 4097 to 5000) followed.
+        assert_eq!((a.interval, a.looks.len(), a.looks[..2].to_vec()), (Delta::from_us(2), 2952, vec![2, 4]));
+        let end = Time::ZERO + Delta::from_us(2300);
+        assert_eq!(Census::most(&[a.clone(), b.clone()], end, 0), 2300 + 7);
+        assert_eq!(Census::most(&[a], Time::ZERO + Delta::from_us(99), 5), 98);
+        assert_eq!(Census::most(&[b], Time::ZERO, 5), 5);
+    }
+}

@@ -1,0 +1,220 @@
+//! What every step of a part needs: its clock and calendar, its packets and ports, its counts. It carries things out and takes no decision:
+//! who may send, who is paused, what is dropped is for switches and hosts to say.
+
+use crate::events::Events;
+use crate::ids::{DisciplineId, PortId, PortNumber, Slot, Table};
+use crate::ledger::Ledger;
+use crate::network::Network;
+use crate::packet::arena::Packets;
+use crate::packet::{CONTROL, DATA, Packet, PacketKind};
+use crate::pauses::{Held, Pauses};
+use crate::port::Port;
+use crate::port::discipline::Discipline;
+use crate::port::stats::PortStats;
+use farloop_cc::{Effect, IntRecord, Signal};
+use farloop_engine::Calendar;
+use farloop_units::{Delta, Time};
+use std::sync::Arc;
+
+/// See the module.
+pub(crate) struct Medium {
+    pub now: Time,
+    pub network: Arc<Network>,
+    pub calendar: Calendar,
+    pub events: Events,
+    pub packets: Packets,
+    pub ports: Table<PortId, Port>,
+    pub stats: Table<PortId, PortStats>,
+    pub disciplines: Table<DisciplineId, Discipline>,
+    /// What the ports are called in the network.
+    pub numbers: Table<PortId, PortNumber>,
+    pub pauses: Pauses,
+    pub ledger: Ledger,
+    /// For handlers of algorithms; empty between two steps.
+    pub effects: Vec<Effect>,
+    /// Telemetry that does not lie in one piece.
+    pub scratch: Vec<IntRecord>,
+}
+
+/// What a PFC frame did to the port that it stops or lets go on.
+pub(crate) struct PauseChange {
+    pub data_class: usize,
+    /// Any class is paused now.
+    pub paused: bool,
+    /// That was not so before.
+    pub changed: bool,
+    /// The pause that ended: where its cause lay.
+    pub ended: Option<PortNumber>,
+}
+
+impl Medium {
+    /// Takes a packet into the network.
+    #[inline]
+    pub fn inject(&mut self, packet: Packet) -> Slot {
+        self.ledger.totals.injected += 1;
+        self.packets.insert(packet)
+    }
+
+    /// Starts to transmit a packet at port `p`, whose transmitter must be free.
+    #[inline]
+    pub fn launch(&mut self, p: PortId, slot: Slot) {
+        self.launch_late(p, slot, Delta::ZERO);
+    }
+
+    /// [`Medium::launch`] of a packet that arrives later by `late`.
+    #[inline]
+    pub fn launch_late(&mut self, p: PortId, slot: Slot, late: Delta) {
+        let arrival = self.events.arrival(p);
+        self.ports[p].launch(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
+    }
+
+    /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
+    #[inline]
+    pub fn enqueue(&mut self, p: PortId, slot: Slot) {
+        let port = &mut self.ports[p];
+        if self.packets[slot].class < DATA {
+            return port.enqueue(&mut self.packets, slot);
+        }
+        let before = port.data_queue;
+        if port.discipline.exists() {
+            port.enqueue_by(&mut self.disciplines[port.discipline], &mut self.packets, slot);
+        } else {
+            port.enqueue(&mut self.packets, slot);
+        }
+        let queue = port.data_queue;
+        let stats = &mut self.stats[p];
+        stats.integrate(self.now, before);
+        stats.note_queue(queue);
+    }
+
+    /// Takes the next packet of a waiting class out of its queue at port `p`.
+    #[inline]
+    pub fn dequeue(&mut self, p: PortId, class: u8) -> Slot {
+        let port = &mut self.ports[p];
+        if class < DATA {
+            return port.dequeue(&self.packets, class);
+        }
+        self.stats[p].integrate(self.now, port.data_queue);
+        if port.discipline.exists() {
+            return port.dequeue_by(&mut self.disciplines[port.discipline], &self.packets, class);
+        }
+        port.dequeue(&self.packets, class)
+    }
+
+    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not).
+    #[inline]
+    pub fn arm(&mut self, p: PortId, at: Time) {
+        let port = &mut self.ports[p];
+        if port.armed_at == at {
+            return;
+        }
+        port.armed_at = at;
+        let event = self.events.transmission(p);
+        if at == Time::NEVER {
+            self.calendar.cancel(event);
+        } else {
+            self.calendar.set(event, at);
+        }
+    }
+
+    /// Draws whether the link behind port `p` loses or damages a packet. PFC frames are exempt: real ones are refreshed.
+    pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
+        if matches!(self.packets[slot].kind, PacketKind::Xoff | PacketKind::Xon) {
+            return false;
+        }
+        let stats = &mut self.stats[p];
+        let u = stats.random.uniform();
+        if u >= stats.loss + stats.corruption {
+            return false;
+        }
+        if u < stats.loss {
+            stats.row.lost += 1;
+            self.ledger.totals.lost += 1;
+        } else {
+            stats.row.corrupted += 1;
+            self.ledger.totals.corrupted += 1;
+        }
+        self.discard(slot);
+        true
+    }
+
+    /// Forgets a packet that will not arrive.
+    pub fn discard(&mut self, slot: Slot) {
+        let packet = &self.packets[slot];
+        if packet.kind == PacketKind::Data {
+            self.ledger.count_dropped(packet.flow);
+        }
+        self.packets.remove(slot);
+    }
+
+    /// A PFC frame reached the owner of port `p`: its egress must stop or may go on.
+    pub fn pfc_frame(&mut self, p: PortId, slot: Slot) -> PauseChange {
+        let frame = self.packets[slot];
+        self.packets.remove(slot);
+        self.ledger.frames_received += 1;
+        let data_class = usize::from(frame.value);
+        let bit = 1 << (DATA + frame.value);
+        let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);
+        let was_paused = port.paused != 0;
+        let mut ended = None;
+        if frame.kind == PacketKind::Xoff {
+            port.paused |= bit;
+            stats.row.pauses += 1;
+            stats.paused_since.get_or_insert(self.now);
+            self.pauses.begins(p, data_class, &frame, self.now);
+        } else {
+            port.paused &= !bit;
+            if port.paused == 0
+                && let Some(since) = stats.paused_since.take()
+            {
+                stats.row.paused += self.now - since;
+            }
+            let held = match (port.waiting & bit != 0, port.discipline) {
+                (false, _) => Held::Nothing,
+                (true, DisciplineId::NONE) => Held::Until(port.queues[usize::from(DATA) + data_class].tail()),
+                (true, d) => Held::Packets(self.disciplines[d].waiting(&self.packets, data_class).count() as u32),
+            };
+            if held != Held::Nothing && self.pauses.is_paused(p, data_class) {
+                stats.held |= 1 << data_class;
+            }
+            ended = self.pauses.ends(p, data_class, held, self.now);
+        }
+        let paused = self.ports[p].paused != 0;
+        PauseChange { data_class, paused, changed: paused != was_paused, ended }
+    }
+
+    /// A packet that waited for a pause leaves port `p`.
+    #[inline(never)]
+    pub fn note_held(&mut self, p: PortId, slot: Slot) {
+        let packet = &self.packets[slot];
+        let data_class = packet.data_class();
+        let (root, last) = self.pauses.leaves(p, data_class, slot);
+        if last {
+            self.stats[p].held &= !(1 << data_class);
+        }
+        if packet.kind == PacketKind::Data && !self.network.leads_over(self.numbers[p], packet.dst, packet.flow, root) {
+            self.ledger.count_victim(packet.flow);
+        }
+    }
+
+    /// A control packet about `flow` to its source.
+    pub fn signal_packet(&self, flow: crate::ids::FlowId, signal: Signal) -> Packet {
+        let (kind, value, seq) = match signal {
+            Signal::Cnp => (PacketKind::Cnp, 0, 0),
+            Signal::Quantized { feedback } => (PacketKind::Quantized, feedback, 0),
+            Signal::ReceiveRate { rate } => (PacketKind::ReceiveRate, 0, rate.as_bps()),
+        };
+        let network = &self.network;
+        let mut packet =
+            Packet::new(kind, self.control_class(), flow, network.source(flow), network.format(flow).ack_wire);
+        packet.value = value;
+        packet.seq = seq;
+        packet
+    }
+
+    /// The class of ACKs and signals.
+    #[inline]
+    pub fn control_class(&self) -> u8 {
+        if self.network.transport.control_priority { CONTROL } else { DATA }
+    }
+}

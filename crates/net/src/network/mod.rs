@@ -1,0 +1,212 @@
+//! The network as it is: what never changes while a simulation runs, shared by all its parts.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | nodes, ends of links, packet formats, flows and what algorithms are told of them |
+//! | [`routing`] | which way packets go |
+//! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
+//! | [`flows`] | the flows, kept small |
+//! | [`offered`] | what the flows ask of each port |
+
+pub(crate) mod flows;
+pub(crate) mod offered;
+pub(crate) mod path;
+pub(crate) mod routing;
+
+use crate::ids::{FlowId, HostNumber, PortNumber, SwitchNumber, Table};
+use crate::spec::{NodeId, NodeSpec, TransportKind, TransportSpec};
+use farloop_cc::{AnyParams, FlowInfo};
+use farloop_tcp::Config;
+use farloop_units::{Bytes, Delta, Rate, Time};
+use flows::Flows;
+use routing::Routes;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a node is, and its number among its kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NodeRef {
+    Host(HostNumber),
+    Switch(SwitchNumber),
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkEnd {
+    /// Who sends here, and to whom.
+    pub owner: NodeRef,
+    pub peer: NodeRef,
+    /// The same as nodes.
+    pub node: NodeId,
+    pub peer_node: NodeId,
+    pub rate: Rate,
+    pub delay: Delta,
+    /// The owner stamps telemetry.
+    pub int: bool,
+}
+
+/// Sizes of an algorithm's packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Format {
+    /// Payload of a full packet.
+    pub mss: u16,
+    /// A full packet on the wire.
+    pub packet: u16,
+    /// An ACK or signal on the wire.
+    pub ack_wire: u16,
+    /// 16-byte header fields that the algorithm owns.
+    pub fields: u8,
+}
+
+/// Everything that does not change.
+pub(crate) struct Network {
+    /// By node.
+    pub nodes: Vec<NodeRef>,
+    pub node_specs: Vec<NodeSpec>,
+    pub ends: Table<PortNumber, LinkEnd>,
+    /// The egress port of each host.
+    pub host_ports: Table<HostNumber, PortNumber>,
+    pub routes: Routes<SwitchNumber, PortNumber>,
+    /// Where a switch sends what is bound for a host, whatever the routes say.
+    pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
+    pub transport: TransportSpec,
+    /// Hosts have delay noise.
+    pub noisy: bool,
+    /// Connections outlive their flows.
+    pub persistent: bool,
+    pub algorithms: Vec<AnyParams>,
+    /// By algorithm.
+    pub formats: Vec<Format>,
+    /// What the endpoints of each algorithm's flows are set to, where they are TCP.
+    pub tcp_configs: Vec<Arc<Config>>,
+    /// As algorithms see it.
+    pub intra_rtt: Delta,
+    pub flows: Flows,
+    /// When the simulation ends at the latest.
+    pub end: Time,
+}
+
+impl Network {
+    /// Whether a flow leaves its datacenter.
+    pub fn crosses(&self, flow: FlowId) -> bool {
+        let datacenter = |node: NodeId| self.node_specs[node as usize].datacenter;
+        let (src, dst) = (self.flows.source(flow), self.flows.destination(flow));
+        datacenter(src).is_none() || datacenter(src) != datacenter(dst)
+    }
+
+    /// The host at `node`.
+    pub fn host_of(&self, node: NodeId) -> HostNumber {
+        match self.nodes[node as usize] {
+            NodeRef::Host(h) => h,
+            NodeRef::Switch(_) => unreachable!("flows end at hosts; checked when the network is built"),
+        }
+    }
+
+    /// Where a flow comes from.
+    pub fn source(&self, flow: FlowId) -> HostNumber {
+        self.host_of(self.flows.source(flow))
+    }
+
+    /// Where a flow goes.
+    pub fn destination(&self, flow: FlowId) -> HostNumber {
+        self.host_of(self.flows.destination(flow))
+    }
+
+    /// The format of a flow's packets.
+    pub fn format(&self, flow: FlowId) -> Format {
+        self.formats[usize::from(self.flows.algorithm(flow))]
+    }
+
+    /// The egress port of `switch` by which packets of `flow` to host `dst` leave; `None` without a path.
+    pub fn next(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
+        self.detours.get(&(switch, dst)).copied().or_else(|| self.routes.next(switch, dst, flow))
+    }
+
+    /// Egress ports from host to host, in order; `None` where there is no path, or one that goes round in circles.
+    pub fn path(&self, src: HostNumber, dst: HostNumber, flow: FlowId) -> Option<Vec<PortNumber>> {
+        let mut port = self.host_ports[src];
+        let mut path = vec![port];
+        loop {
+            match self.ends[port].peer {
+                NodeRef::Host(host) => return (host == dst).then_some(path),
+                NodeRef::Switch(s) => port = self.next(s, dst, flow)?,
+            }
+            if path.len() > self.nodes.len() {
+                return None;
+            }
+            path.push(port);
+        }
+    }
+
+    /// Whether packets of `flow` to host `dst` that leave by `port` come past the egress port `target`.
+    pub fn leads_over(&self, port: PortNumber, dst: HostNumber, flow: FlowId, target: PortNumber) -> bool {
+        let mut at = port;
+        loop {
+            if at == target {
+                return true;
+            }
+            match self.ends[at].peer {
+                NodeRef::Switch(s) => match self.next(s, dst, flow) {
+                    Some(next) => at = next,
+                    None => return false,
+                },
+                NodeRef::Host(_) => return false,
+            }
+        }
+    }
+
+    /// What the flow's algorithm is told; `ssthresh` is what its source host remembers of the path.
+    pub fn flow_info(&self, flow: FlowId, ssthresh: Option<Bytes>) -> FlowInfo {
+        let spec = self.flows.get(flow);
+        let format = self.format(flow);
+        let packets = self.transport.tcp.initial_cwnd.filter(|_| self.transport.kind == TransportKind::Tcp);
+        let default_cwnd = packets
+            .filter(|_| spec.initial_rate.is_none())
+            .map(|packets| Bytes::new(u64::from(packets) * u64::from(format.mss)));
+        let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
+        FlowInfo {
+            base_rtt: self.base_rtt(flow, flow),
+            intra_rtt: self.intra_rtt,
+            line_rate,
+            initial_rate: spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)),
+            initial_cwnd: spec.initial_cwnd.or(default_cwnd),
+            ssthresh,
+            mss: Bytes::new(u64::from(format.mss)),
+            packet: Bytes::new(u64::from(format.packet)),
+        }
+    }
+
+    /// Round-trip time of a full packet and its ACK in the empty network, on the path of the connection `number`.
+    pub fn base_rtt(&self, flow: FlowId, number: FlowId) -> Delta {
+        let (there, back) = self.both_ways(flow, number);
+        let format = self.format(flow);
+        path::base_rtt(&there, &back, format.packet, format.ack_wire)
+    }
+
+    /// Completion time of the flow alone in the empty network on the path of the connection `number`, a handshake included where the flow opens
+    /// it; zero for unlimited flows.
+    pub fn ideal_completion(&self, flow: FlowId, number: FlowId) -> Delta {
+        let size = self.flows.size(flow);
+        if size == Bytes::MAX {
+            return Delta::ZERO;
+        }
+        let format = self.format(flow);
+        let (full, rest) = path::split(size, format.mss);
+        let last = if rest > 0 { rest + (format.packet - format.mss) } else { 0 };
+        let (there, back) = self.both_ways(flow, number);
+        let opens = self.transport.kind == TransportKind::Tcp && self.transport.tcp.handshake && number == flow;
+        let handshake =
+            if opens { path::base_rtt(&there, &back, format.ack_wire, format.ack_wire) } else { Delta::ZERO };
+        path::plus(handshake, path::ideal_time(&there, full, format.packet, last))
+    }
+
+    /// The ends of links from a flow's source to its destination, and back, on the path of the connection `number`.
+    fn both_ways(&self, flow: FlowId, number: FlowId) -> (Vec<LinkEnd>, Vec<LinkEnd>) {
+        let (src, dst) = (self.source(flow), self.destination(flow));
+        let path = |from, to| {
+            let ports = self.path(from, to, number).expect("paths are checked when the network is built");
+            ports.into_iter().map(|p| self.ends[p]).collect()
+        };
+        (path(src, dst), path(dst, src))
+    }
+}

@@ -1,0 +1,77 @@
+//! What the flows' sizes and paths ask of each port, whatever the network then carries.
+
+use super::{Network, NodeRef, path};
+use crate::ids::{FlowId, HostNumber, PortNumber, Table};
+use crate::spec::{FlowSpec, TransportKind};
+use farloop_units::Bytes;
+
+/// Binary places of a byte: what sprayed packets are divided into.
+const FRACTION: u32 = 32;
+
+/// Bytes offered to each port, in 2⁻³² bytes.
+struct Offers {
+    bytes: Table<PortNumber, u128>,
+    /// A flow without a size passes.
+    unlimited: Table<PortNumber, bool>,
+}
+
+impl Network {
+    /// The wire bytes, framing included, that the flows which begin would put on each egress port if all of them were sent once: their data
+    /// in its direction, one ACK for each packet (TCP: as often as the receiver acknowledges), and TCP's handshake. `None`
+    /// where a flow without a size passes. At a switch that sprays, all ports get the same part.
+    ///
+    /// `number` gives the connection whose path a flow takes.
+    pub fn offered(&self, number: &dyn Fn(FlowId) -> FlowId) -> Table<PortNumber, Option<Bytes>> {
+        let ports = self.ends.len();
+        let mut offers = Offers { bytes: vec![0; ports].into(), unlimited: vec![false; ports].into() };
+        for (flow, spec) in (0..).map(FlowId).zip(self.flows.iter()).filter(|(_, spec)| spec.start <= self.end) {
+            let (src, dst) = (self.host_of(spec.src), self.host_of(spec.dst));
+            let (there, back) = self.wire_bytes(&spec);
+            let unlimited = spec.size == Bytes::MAX;
+            // The path of the connection that the flow was a request on.
+            let flow = number(flow);
+            self.offer(self.host_ports[src], dst, flow, there << FRACTION, unlimited, &mut offers);
+            self.offer(self.host_ports[dst], src, flow, back << FRACTION, unlimited, &mut offers);
+        }
+        let whole = |bytes: &u128| Bytes::new(((bytes + (1 << (FRACTION - 1))) >> FRACTION) as u64);
+        let of = |(bytes, unlimited): (&u128, &bool)| (!unlimited).then(|| whole(bytes));
+        offers.bytes.rows().zip(offers.unlimited.rows()).map(of).collect()
+    }
+
+    /// What a flow sends, and what comes back.
+    fn wire_bytes(&self, spec: &FlowSpec) -> (u128, u128) {
+        let format = self.formats[spec.algorithm as usize];
+        let (full, rest) = path::split(spec.size, format.mss);
+        let last = if rest > 0 { u64::from(rest + (format.packet - format.mss)) } else { 0 };
+        let packets = full + u64::from(rest > 0);
+        let data = u128::from(full) * u128::from(format.packet) + u128::from(last);
+        let ack = u128::from(format.ack_wire);
+        let tcp = Some(&self.transport.tcp).filter(|_| self.transport.kind == TransportKind::Tcp);
+        let every = tcp.filter(|t| t.delayed_ack.is_some()).map_or(1, |t| u64::from(t.ack_every).max(1));
+        let handshake = if tcp.is_some_and(|t| t.handshake) { ack } else { 0 };
+        (data + handshake, u128::from(packets.div_ceil(every)) * ack + handshake)
+    }
+
+    /// Enters `amount` at `port` and at all that follow on the way to host `dst`.
+    fn offer(
+        &self,
+        port: PortNumber,
+        dst: HostNumber,
+        flow: FlowId,
+        amount: u128,
+        unlimited: bool,
+        offers: &mut Offers,
+    ) {
+        offers.bytes[port] += amount;
+        offers.unlimited[port] |= unlimited;
+        let NodeRef::Switch(s) = self.ends[port].peer else { return };
+        if let Some(detour) = self.detours.get(&(s, dst)) {
+            return self.offer(*detour, dst, flow, amount, unlimited, offers);
+        }
+        let ways = self.routes.ways(s, dst, flow);
+        let count = ways.len() as u128;
+        for next in ways {
+            self.offer(next, dst, flow, amount / count, unlimited, offers);
+        }
+    }
+}

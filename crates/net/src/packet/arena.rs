@@ -1,0 +1,399 @@
+//! All packets of a part: an arena of slots, and a side table for what does not fit into a packet.
+
+use super::packed::Packed;
+use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, Note, Packet};
+use crate::ids::{LinkId, Slot, Table};
+use crate::memory::Memory;
+use crate::spec::IntCarriage;
+use farloop_cc::IntRecord;
+use farloop_engine::RandomStream;
+use farloop_units::Time;
+use std::ops::{Index, IndexMut};
+
+/// No row of the side table.
+pub(super) const NO_ROW: u32 = u32::MAX;
+
+/// What does not fit a packet: telemetry of long paths, and notes.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    records: [IntRecord; MAX_HOPS - INLINE_HOPS],
+    notes: [Note; MAX_NOTES],
+}
+
+/// The least by which the arena grows.
+const FEW: usize = 4096;
+
+/// All packets of a part.
+pub(crate) struct Packets {
+    carriage: IntCarriage,
+    slots: Table<Slot, Packet>,
+    free: Vec<Slot>,
+    rows: Vec<Row>,
+    free_rows: Vec<u32>,
+    /// Packets on long links and on those that leave the part.
+    packed: Table<LinkId, Packed>,
+    live: usize,
+    /// What packets may take.
+    pub memory_limit: Memory,
+    /// It was not enough.
+    exhausted: bool,
+}
+
+impl Default for Packets {
+    fn default() -> Packets {
+        Packets {
+            carriage: IntCarriage::default(),
+            slots: Table::new(),
+            free: Vec::new(),
+            rows: Vec::new(),
+            free_rows: Vec::new(),
+            packed: Table::new(),
+            live: 0,
+            memory_limit: Memory::Bytes(u64::MAX),
+            exhausted: false,
+        }
+    }
+}
+
+impl Packets {
+    /// No packets yet; telemetry travels as `carriage` says.
+    pub fn new(carriage: IntCarriage) -> Packets {
+        Packets { carriage, memory_limit: Memory::machine(), ..Packets::default() }
+    }
+
+    /// Which telemetry records packets carry.
+    #[inline]
+    pub fn carriage(&self) -> IntCarriage {
+        self.carriage
+    }
+
+    /// Takes in a packet.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> Slot {
+        self.live += 1;
+        self.place(packet)
+    }
+
+    #[inline]
+    fn place(&mut self, packet: Packet) -> Slot {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot] = packet;
+                slot
+            }
+            None => {
+                if self.slots.is_full() {
+                    self.grow();
+                }
+                self.slots.push(packet)
+            }
+        }
+    }
+
+    /// Doubles the arena, or takes half of what is left; where that is nothing the run goes on for a few packets until it is stopped.
+    #[cold]
+    fn grow(&mut self) {
+        let room = self.memory_limit.room(self.memory()) / size_of::<Packet>() as u64;
+        let twice = self.slots.capacity().max(FEW);
+        let more = usize::try_from(room / 2).unwrap_or(usize::MAX).min(twice);
+        let enough = more >= FEW && self.slots.try_reserve_exact(more);
+        if !enough {
+            self.exhausted = true;
+            self.slots.reserve_exact(FEW);
+        }
+    }
+
+    /// Whether all packets have found room; looked at now and then.
+    pub fn fit(&self) -> bool {
+        !self.exhausted && self.memory_limit.room(self.memory()) > 0
+    }
+
+    /// Bytes of memory held for packets.
+    pub fn memory(&self) -> u64 {
+        let (slots, rows) = (self.slots.capacity() * size_of::<Packet>(), self.rows.capacity() * size_of::<Row>());
+        (slots + rows + self.packed.rows().map(Packed::memory).sum::<usize>()) as u64
+    }
+
+    /// Forgets a packet.
+    #[inline]
+    pub fn remove(&mut self, slot: Slot) {
+        self.live -= 1;
+        self.vacate(slot);
+    }
+
+    #[inline]
+    fn vacate(&mut self, slot: Slot) {
+        self.clear_int(slot);
+        self.free.push(slot);
+    }
+
+    /// A link's place for packed packets.
+    pub fn add_packed_link(&mut self) -> LinkId {
+        self.packed.push(Packed::default())
+    }
+
+    /// Packs a packet behind the others of a link; its slot is free then.
+    #[inline]
+    pub fn pack(&mut self, link: LinkId, slot: Slot) {
+        let packet = &self.slots[slot];
+        let (inline, row) = (usize::from(packet.hops).min(INLINE_HOPS), self.rows.get(packet.row as usize));
+        let more = row.map_or(&[][..], |row| &row.records[..usize::from(packet.hops).saturating_sub(INLINE_HOPS)]);
+        let notes = row.map_or(&[][..], |row| &row.notes[..usize::from(packet.notes)]);
+        self.packed[link].push(packet, [&packet.int[..inline], more], notes);
+        self.vacate(slot);
+    }
+
+    /// Unpacks the first packet of a link, if there is one, and says when the one behind it arrives, if that is packed, too.
+    #[inline]
+    pub fn unpack(&mut self, link: LinkId) -> Option<(Slot, Option<Time>)> {
+        let packet = self.packed[link].pop()?;
+        let slot = self.place(packet);
+        for at in 0..usize::from(packet.hops) {
+            let record = self.packed[link].pop_record();
+            self.put_record(slot, at, record);
+        }
+        for at in 0..usize::from(packet.notes) {
+            let note = self.packed[link].pop_note();
+            self.row(slot).notes[at] = note;
+        }
+        Some((slot, self.packed[link].next_arrival()))
+    }
+
+    /// Takes all packed packets of a link, and leaves `empty` in their place.
+    pub fn take_packed(&mut self, link: LinkId, empty: &mut Packed) {
+        std::mem::swap(&mut self.packed[link], empty);
+        self.live -= empty.len();
+    }
+
+    /// Appends packed packets to those of a link; `more` is empty then.
+    pub fn append_packed(&mut self, link: LinkId, more: &mut Packed) {
+        self.live += more.len();
+        self.packed[link].append(more);
+    }
+
+    /// Drops telemetry and notes, so that the packet can be reused.
+    #[inline]
+    pub fn clear_int(&mut self, slot: Slot) {
+        let packet = &mut self.slots[slot];
+        (packet.hops, packet.notes) = (0, 0);
+        if packet.row != NO_ROW {
+            self.free_rows.push(packet.row);
+            packet.row = NO_ROW;
+        }
+    }
+
+    /// Appends a hop's telemetry; hops beyond [`MAX_HOPS`] are refused with `false`.
+    #[inline]
+    pub fn stamp(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord) -> bool {
+        let packet = &mut self.slots[slot];
+        let hop = packet.hops as usize;
+        if hop < INLINE_HOPS {
+            packet.int[hop] = record(hop as u8);
+        } else if hop < MAX_HOPS {
+            self.put_record(slot, hop, record(hop as u8));
+        } else {
+            return false;
+        }
+        self.slots[slot].hops += 1;
+        true
+    }
+
+    /// Writes record `at` of a packet, in the side table where it does not fit the packet.
+    #[inline]
+    fn put_record(&mut self, slot: Slot, at: usize, record: IntRecord) {
+        if at < INLINE_HOPS {
+            self.slots[slot].int[at] = record;
+        } else {
+            self.row(slot).records[at - INLINE_HOPS] = record;
+        }
+    }
+
+    /// The packet's row of the side table.
+    fn row(&mut self, slot: Slot) -> &mut Row {
+        let packet = &mut self.slots[slot];
+        if packet.row == NO_ROW {
+            packet.row = self.free_rows.pop().unwrap_or_else(|| {
+                self.rows.push(Row::default());
+                self.rows.len() as u32 - 1
+            });
+        }
+        &mut self.rows[packet.row as usize]
+    }
+
+    /// Has a packet carry these notes, at most [`MAX_NOTES`], and no others.
+    #[inline]
+    pub fn set_notes(&mut self, slot: Slot, notes: &[Note]) {
+        self.slots[slot].notes = notes.len() as u8;
+        if !notes.is_empty() {
+            self.row(slot).notes[..notes.len()].copy_from_slice(notes);
+        }
+    }
+
+    /// The notes that a packet carries.
+    #[inline]
+    pub fn notes(&self, slot: Slot) -> &[Note] {
+        let packet = &self.slots[slot];
+        match packet.notes {
+            0 => &[],
+            count => &self.rows[packet.row as usize].notes[..usize::from(count)],
+        }
+    }
+
+    /// The same, to be changed in place.
+    pub fn notes_mut(&mut self, slot: Slot) -> &mut [Note] {
+        let packet = &self.slots[slot];
+        match packet.notes {
+            0 => &mut [],
+            count => &mut self.rows[packet.row as usize].notes[..usize::from(count)],
+        }
+    }
+
+    /// Offers a hop's telemetry to a header with room for some entries only. Entries stay in path order, into which the wire's
+    /// receiver would bring them by their hop numbers.
+    pub fn stamp_entry(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord, random: &mut RandomStream) {
+        let packet = &mut self.slots[slot];
+        let own = record(packet.value);
+        packet.value += 1;
+        let kept = usize::from(packet.hops);
+        let replaced = match self.carriage {
+            IntCarriage::Three if kept == 3 => soonest_drained(&packet.int[..kept], own),
+            IntCarriage::MaxQueue if kept == 1 => {
+                let (old, new) = (packet.int[0].qlen(), own.qlen());
+                (new > old || new == old && random.chance(0.5)).then_some(0)
+            }
+            _ => {
+                packet.int[kept] = own;
+                packet.hops += 1;
+                return;
+            }
+        };
+        if let Some(out) = replaced {
+            packet.int.copy_within(out + 1..kept, out);
+            packet.int[kept - 1] = own;
+        }
+    }
+
+    /// The telemetry in path order; `scratch` holds it where it does not lie in one piece.
+    #[inline]
+    pub fn int<'a>(&'a self, slot: Slot, scratch: &'a mut Vec<IntRecord>) -> &'a [IntRecord] {
+        let packet = &self.slots[slot];
+        let hops = packet.hops as usize;
+        if hops <= INLINE_HOPS {
+            return &packet.int[..hops];
+        }
+        scratch.clear();
+        scratch.extend_from_slice(&packet.int);
+        scratch.extend_from_slice(&self.rows[packet.row as usize].records[..hops - INLINE_HOPS]);
+        scratch
+    }
+
+    /// Packets alive now.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+    /// Most bytes of memory held for packets at once.
+    pub fn max_memory(&self) -> usize {
+        self.slots.len() * size_of::<Packet>()
+            + self.rows.len() * size_of::<Row>()
+            + self.free.capacity() * size_of::<Slot>()
+            + self.packed.rows().map(Packed::max_memory).sum::<usize>()
+    }
+}
+
+/// The kept entry whose queue drains soonest, the earliest of equal ones, if `own` takes longer (Gear, ToN 2025, Eq. 3).
+fn soonest_drained(kept: &[IntRecord], own: IntRecord) -> Option<usize> {
+    let (at, soonest) = kept.iter().enumerate().min_by_key(|(_, entry)| entry.drain_time())?;
+    (own.drain_time() > soonest.drain_time()).then_some(at)
+}
+
+impl Index<Slot> for Packets {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, slot: Slot) -> &Packet {
+        &self.slots[slot]
+    }
+}
+impl IndexMut<Slot> for Packets {
+    #[inline]
+    fn index_mut(&mut self, slot: Slot) -> &mut Packet {
+        &mut self.slots[slot]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{FlowId, HostNumber};
+    use crate::packet::{DATA, PacketKind};
+    use farloop_cc::int::RateCode;
+    use farloop_units::{Bytes, Rate};
+
+    fn data() -> Packet {
+        Packet::new(PacketKind::Data, DATA, FlowId(0), HostNumber(0), 1538)
+    }
+
+    #[test]
+    fn telemetry_of_long_paths_spills_and_is_given_back() {
+        let mut packets = Packets::default();
+        let slot = packets.insert(data());
+        let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
+        let record = |hop: u8| IntRecord::new(Time::from_ps(u64::from(hop)), Bytes::ZERO, Bytes::ZERO, code, hop);
+        for _ in 0..MAX_HOPS {
+            assert!(packets.stamp(slot, record));
+        }
+        assert!(!packets.stamp(slot, record));
+        let mut scratch = Vec::new();
+        let hops: Vec<u8> = packets.int(slot, &mut scratch).iter().map(|r| r.unpack().hop).collect();
+        assert_eq!(hops, (0..MAX_HOPS as u8).collect::<Vec<_>>());
+        packets.remove(slot);
+        assert_eq!((packets.live(), packets.free_rows.len()), (0, 1));
+    }
+
+    /// Queues in bytes and rates in Gbps along a path: which hops' entries arrive.
+    fn carried(carriage: IntCarriage, path: &[(u64, u64)]) -> Vec<u8> {
+        let mut packets = Packets::new(carriage);
+        let mut random = RandomStream::new(1, "telemetry", 0);
+        let slot = packets.insert(data());
+        for (queue, gbps) in path {
+            let code = RateCode::new(Rate::from_gbps(*gbps)).expect("representable");
+            let entry = |hop: u8| IntRecord::option_entry(Time::ZERO, Bytes::ZERO, Bytes::new(*queue), code, hop);
+            packets.stamp_entry(slot, entry, &mut random);
+        }
+        packets.int(slot, &mut Vec::new()).iter().map(|r| r.hop()).collect()
+    }
+
+    #[test]
+    fn a_full_option_keeps_the_queues_that_drain_last() {
+        let three = |path: &[(u64, u64)]| carried(IntCarriage::Three, path);
+        assert_eq!(three(&[(0, 100), (0, 100)]), [0, 1]);
+        // Empty queues displace nothing: the first three hops stay.
+        assert_eq!(three(&[(0, 100), (0, 100), (0, 100), (0, 100), (0, 100)]), [0, 1, 2]);
+        // Hop 3 takes the place of hop 1 (the smallest), hop 4 finds 2 the smallest but is no longer than it.
+        assert_eq!(three(&[(9_000, 100), (1_000, 100), (2_000, 100), (5_000, 100), (2_000, 100)]), [0, 2, 3]);
+        // Of equal ones the earliest goes; what came in can go again.
+        assert_eq!(three(&[(0, 100), (0, 100), (9_000, 100), (1, 100), (2, 100), (3, 100)]), [2, 4, 5]);
+        // 3000 B drain in 240 ns at 100 Gbps, 1000 B in 320 ns at 25 Gbps: the shorter queue stays.
+        assert_eq!(three(&[(9_000, 100), (3_000, 100), (9_000, 100), (1_000, 25)]), [0, 2, 3]);
+    }
+
+    #[test]
+    fn one_entry_keeps_the_longest_queue_and_draws_among_equal_ones() {
+        let one = |path: &[(u64, u64)]| carried(IntCarriage::MaxQueue, path);
+        assert_eq!(one(&[(1_000, 100), (3_000, 100), (2_000, 100)]), [1]);
+        // By bytes, whatever the rates.
+        assert_eq!(one(&[(3_000, 100), (2_000, 10)]), [0]);
+        let mut packets = Packets::new(IntCarriage::MaxQueue);
+        let mut random = RandomStream::new(1, "telemetry", 0);
+        let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
+        let second = (0..1000).filter(|_| {
+            let slot = packets.insert(data());
+            for _ in 0..2 {
+                let entry = |hop| IntRecord::option_entry(Time::ZERO, Bytes::ZERO, Bytes::ZERO, code, hop);
+                packets.stamp_entry(slot, entry, &mut random);
+            }
+            packets.int(slot, &mut Vec::new())[0].hop() == 1
+        });
+        // Four standard deviations are 63.
+        assert!((437..=563).contains(&second.count()));
+    }
+}

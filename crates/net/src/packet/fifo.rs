@@ -1,0 +1,86 @@
+//! Queues of packets, linked through [`Packet::next`](crate::packet::Packet::next).
+
+use crate::ids::Slot;
+use crate::packet::arena::Packets;
+
+/// A first-in-first-out queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fifo {
+    head: Slot,
+    tail: Slot,
+}
+
+impl Default for Fifo {
+    fn default() -> Fifo {
+        Fifo { head: Slot::NONE, tail: Slot::NONE }
+    }
+}
+
+impl Fifo {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == Slot::NONE
+    }
+
+    /// The first packet, or [`Slot::NONE`].
+    #[inline]
+    pub fn head(&self) -> Slot {
+        self.head
+    }
+
+    /// The last packet; the queue must not be empty.
+    pub fn tail(&self) -> Slot {
+        self.tail
+    }
+
+    /// Appends a packet; gives the one that was last before, or [`Slot::NONE`].
+    #[inline]
+    pub fn push(&mut self, packets: &mut Packets, slot: Slot) -> Slot {
+        packets[slot].next = Slot::NONE;
+        let last = self.tail;
+        if self.head == Slot::NONE {
+            self.head = slot;
+        } else {
+            packets[last].next = slot;
+        }
+        self.tail = slot;
+        last
+    }
+
+    /// Removes the first packet; the queue must not be empty.
+    #[inline]
+    pub fn pop(&mut self, packets: &Packets) -> Slot {
+        // Whoever takes a packet looks into it: its successor costs nothing there, the successor's own would cost a miss.
+        let slot = self.head;
+        self.head = packets[slot].next;
+        slot
+    }
+
+    /// The packets in the queue, first to last.
+    pub fn iter<'a>(&self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
+        let some = |slot: Slot| slot.exists().then_some(slot);
+        std::iter::successors(some(self.head), move |slot| some(packets[*slot].next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::FlowId;
+    use crate::packet::{DATA, Packet, PacketKind};
+
+    #[test]
+    fn fifos_keep_their_order() {
+        let mut packets = Packets::default();
+        let mut fifo = Fifo::default();
+        let packet = |i| Packet::new(PacketKind::Data, DATA, FlowId(i), crate::ids::HostNumber(0), 100);
+        let slots: Vec<Slot> = (0..3).map(|i| packets.insert(packet(i))).collect();
+        for &s in &slots {
+            fifo.push(&mut packets, s);
+        }
+        assert_eq!(fifo.iter(&packets).collect::<Vec<_>>(), slots);
+        let out: Vec<Slot> = (0..3).map(|_| fifo.pop(&packets)).collect();
+        assert_eq!(out, slots);
+        assert!(fifo.is_empty());
+    }
+}

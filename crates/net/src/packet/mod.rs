@@ -1,0 +1,156 @@
+//! Packets: what they are, and where they lie.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | [`Packet`]: 128 bytes, telemetry included |
+//! | [`arena`] | [`Packets`](arena::Packets): all packets of a part, and the side table of what does not fit into one |
+//! | [`fifo`] | queues of packets in the arena |
+//! | [`packed`] | packets on long links and on links between parts, one behind the other |
+
+pub(crate) mod arena;
+pub(crate) mod fifo;
+pub(crate) mod packed;
+
+use crate::ids::{FlowId, HostNumber, PortId, Slot};
+use farloop_cc::IntRecord;
+use farloop_tcp::SackBlocks;
+use farloop_units::Time;
+
+/// Link-local class: PFC frames. Before everything else, never paused.
+pub(crate) const LINK: u8 = 0;
+/// ACKs and signals where the transport gives them priority. Before data, never paused.
+pub(crate) const CONTROL: u8 = 1;
+/// The first data class; lower numbers go first.
+pub(crate) const DATA: u8 = 2;
+/// Number of all classes.
+pub(crate) const CLASSES: usize = DATA as usize + crate::spec::DATA_CLASSES;
+
+/// What a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PacketKind {
+    Data,
+    /// TCP: a segment without payload from the source, such as a SYN. Travels with the data.
+    Bare,
+    Ack,
+    /// A go-back-N negative acknowledgement.
+    Nack,
+    /// DCQCN's congestion notification.
+    Cnp,
+    /// QCN feedback; `Packet::value` is the quantized feedback.
+    Quantized,
+    /// PCN's notification; `Packet::seq` is the receiving rate in bit/s.
+    ReceiveRate,
+    /// PFC frame: the data class in `Packet::value` must stop.
+    Xoff,
+    /// PFC frame: the data class in `Packet::value` may go on.
+    Xon,
+}
+
+/// The packet met congestion (ECN).
+pub(crate) const MARKED: u8 = 1;
+/// The packet occupies shared buffer of a lossy ingress (set while it waits in a switch).
+pub(crate) const LOSSY: u8 = 2;
+/// TCP: the packet is not ECN-capable.
+pub(crate) const NOT_ECT: u8 = 4;
+/// TCP: the sender has reduced its window.
+pub(crate) const CWR: u8 = 8;
+/// TCP: the last byte of the flow is in the packet.
+pub(crate) const FIN: u8 = 16;
+/// TCP: opens the connection.
+pub(crate) const SYN: u8 = 32;
+/// TCP: asks for the window.
+pub(crate) const PROBE: u8 = 64;
+/// TCP: a segment from the source that answers one (the ACK flag; of ACKs it goes without saying).
+pub(crate) const ANSWERS: u8 = 128;
+
+/// Telemetry records that travel inside the packet; longer paths use the side table.
+const INLINE_HOPS: usize = 5;
+/// Longest recorded path: what [`IntRecord`]'s hop number can tell apart, bounded to what networks have.
+pub(crate) const MAX_HOPS: usize = 16;
+
+/// 16 bytes of header beside telemetry, in the side table: a field that the flow's algorithm owns, or a block of selective acknowledgement.
+pub(crate) type Note = u128;
+/// Most notes of a packet: an algorithm's fields, then blocks of selective acknowledgement.
+pub(crate) const MAX_NOTES: usize = farloop_cc::MAX_FIELDS + SackBlocks::MAX;
+
+/// A packet in a queue or on a link.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Packet {
+    /// On a link: when the packet behind this one arrives (only the first packet of a link is in the calendar); on one that packs its packets
+    /// ([`packed`]) when this one does. In a switch's queue: see [`Packet::ingress`]. A packet is never in both.
+    pub when: Time,
+    /// When the data packet left its source; an ACK echoes it.
+    pub sent: Time,
+    /// Data: offset of the first payload byte. ACK: next byte expected.
+    pub seq: u64,
+    /// The packet behind this one.
+    pub next: Slot,
+    /// The flow. PFC frame: see [`crate::pauses::Pauses::explain`].
+    pub flow: FlowId,
+    /// Destination. PFC frame: as above.
+    pub dst: HostNumber,
+    /// Row of the side table, or [`arena::NO_ROW`].
+    pub(crate) row: u32,
+    /// Size on the wire.
+    pub wire: u16,
+    /// Data: how many hops stamped telemetry, kept or not. Others: see [`PacketKind`].
+    pub value: u8,
+    /// How many notes it carries.
+    pub(crate) notes: u8,
+    pub kind: PacketKind,
+    pub class: u8,
+    pub flags: u8,
+    /// Telemetry records.
+    pub(crate) hops: u8,
+    pub(crate) int: [IntRecord; INLINE_HOPS],
+}
+
+impl Packet {
+    /// A packet without telemetry.
+    #[inline]
+    pub fn new(kind: PacketKind, class: u8, flow: FlowId, dst: HostNumber, wire: u16) -> Packet {
+        Packet {
+            when: Time::ZERO,
+            sent: Time::ZERO,
+            seq: 0,
+            next: Slot::NONE,
+            flow,
+            dst,
+            row: arena::NO_ROW,
+            wire,
+            value: 0,
+            notes: 0,
+            kind,
+            class,
+            flags: 0,
+            hops: 0,
+            int: [IntRecord::default(); INLINE_HOPS],
+        }
+    }
+
+    /// It travels from a flow's source to its destination.
+    #[inline]
+    pub fn is_forward(&self) -> bool {
+        matches!(self.kind, PacketKind::Data | PacketKind::Bare)
+    }
+
+    /// Which of the data classes.
+    #[inline]
+    pub fn data_class(&self) -> usize {
+        usize::from(self.class - DATA)
+    }
+
+    /// The port by which a waiting packet entered its switch (the switch's own egress port of that link); [`PortId::NONE`] for what
+    /// the switch itself sent.
+    #[inline]
+    pub fn ingress(&self) -> PortId {
+        PortId(self.when.as_ps() as u32)
+    }
+    #[inline]
+    pub fn set_ingress(&mut self, port: PortId) {
+        self.when = Time::from_ps(u64::from(port.0));
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 128);

@@ -1,0 +1,198 @@
+//! A part of the network: its hosts, its switches, its clock. One part is one logical process; a simulation has one or several
+//! ([`crate::cut`]).
+//!
+//! A link between two parts lies with both: the sender's part has the port that transmits, the receiver's part a stand-in for it, at the same
+//! place in the pair of the link's ports, with the packets that are on their way. What the one part launches goes into an outbox, is posted when
+//! the window is over, and joins the stand-in's packets before the next one.
+
+use crate::events::Event;
+use crate::host::Hosts;
+use crate::ids::PortId;
+use crate::medium::Medium;
+use crate::packet::LINK;
+use crate::packet::packed::Packed;
+use crate::port::Owner;
+use crate::sample::{Recorder, Samples};
+use crate::switch::Switches;
+use farloop_engine::LogicalProcess;
+use farloop_units::{Delta, Time};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// See the module.
+pub(crate) struct Part {
+    pub medium: Medium,
+    pub hosts: Hosts,
+    pub switches: Switches,
+    pub recorder: Recorder,
+    pub samples: Samples,
+    /// The ports that lead into other parts, by part.
+    pub outboxes: Vec<(usize, Vec<PortId>)>,
+    /// The stand-ins for ports of other parts, by part: in the order of that part's outbox.
+    pub inlets: Vec<(usize, Vec<PortId>)>,
+    /// Before anything happens later than this, something is to be looked at.
+    pub observe_after: Time,
+    /// What the simulation's caller may see while it runs.
+    pub gauge: Arc<Gauge>,
+}
+
+/// What a part shows of itself while it runs.
+#[derive(Default)]
+pub(crate) struct Gauge {
+    pub packet_hops: AtomicU64,
+    /// Its packets no longer fit into memory.
+    pub exhausted: AtomicBool,
+}
+
+/// The packets on each link from one part to another that were sent in one window.
+pub(crate) type Mail = Vec<Packed>;
+
+impl Part {
+    /// Executes events before or at `last`, at most `limit` of them; `false` when none is left.
+    pub fn step(&mut self, last: Time, limit: u64) -> bool {
+        for _ in 0..limit {
+            let Some((time, event)) = self.medium.calendar.peek().filter(|(time, _)| *time <= last) else {
+                return false;
+            };
+            assert!(time >= self.medium.now, "time runs backwards: {} after {}", time, self.medium.now);
+            if time > self.observe_after {
+                self.observe(time);
+            }
+            self.medium.now = time;
+            self.medium.ledger.totals.events += 1;
+            self.execute(self.medium.events.decode(event));
+        }
+        true
+    }
+
+    /// Takes the samples and looks that are due before `before`.
+    pub fn observe(&mut self, before: Time) {
+        loop {
+            let (sample, look) = (self.recorder.next(), self.medium.ledger.census.next());
+            self.observe_after = sample.min(look);
+            if self.observe_after >= before {
+                return;
+            }
+            if sample == self.observe_after {
+                self.recorder.take(&mut self.medium, &self.hosts, &mut self.samples);
+            } else {
+                self.medium.ledger.census.look(self.medium.packets.live() as u64);
+            }
+        }
+    }
+
+    /// Packets that have no room ([`Gauge::exhausted`]), and how far the part has come.
+    pub fn show(&mut self) {
+        self.gauge.packet_hops.store(self.medium.ledger.totals.packet_hops, Ordering::Relaxed);
+        if !self.medium.packets.fit() {
+            self.gauge.exhausted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn execute(&mut self, event: Event) {
+        let m = &mut self.medium;
+        match event {
+            Event::Arrival(p) => self.arrive(p),
+            Event::Transmission(p) => {
+                m.ports[p].armed_at = Time::NEVER;
+                match m.ports[p].owner {
+                    Owner::Switch(s) => self.switches.transmit(m, s, p),
+                    Owner::Host(h) => self.hosts.transmit(m, h),
+                    Owner::Elsewhere => unreachable!("another part's port transmits there"),
+                }
+                if m.ports[p].armed_at == Time::NEVER {
+                    m.calendar.cancel(m.events.transmission(p));
+                }
+            }
+            Event::Agenda(h) => self.hosts.agenda_due(m, h),
+            Event::Timer(h) => self.hosts.timers_due(m, h),
+            Event::AgentTimer(a) => {
+                if let Owner::Switch(s) = m.ports[self.switches.agents[a].port].owner {
+                    self.switches.agent_timer(m, s, a);
+                }
+            }
+        }
+    }
+
+    /// The first packet on the link of port `p` arrives at its other end.
+    #[inline]
+    fn arrive(&mut self, p: PortId) {
+        let m = &mut self.medium;
+        let event = m.events.arrival(p);
+        let port = &mut m.ports[p];
+        let (slot, next) = port.land(&mut m.packets);
+        match next {
+            Some(next) => m.calendar.set(event, next),
+            None => m.calendar.cancel(event),
+        }
+        let (peer, unreliable) = (port.peer, port.unreliable);
+        if unreliable && m.vanishes(p, slot) {
+            return;
+        }
+        m.ledger.totals.packet_hops += 1;
+        let own = p.other_end();
+        if m.packets[slot].class == LINK {
+            let change = m.pfc_frame(own, slot);
+            match peer {
+                Owner::Switch(s) => self.switches.paused(m, s, own, &change),
+                Owner::Host(h) => self.hosts.paused(m, h, &change),
+                Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
+            }
+            return;
+        }
+        match peer {
+            Owner::Switch(s) => self.switches.receive(m, s, own, slot),
+            Owner::Host(h) => self.hosts.receive(m, h, slot),
+            Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
+        }
+    }
+}
+
+impl LogicalProcess for Part {
+    type Mail = Mail;
+
+    fn next_event(&mut self) -> Time {
+        self.medium.calendar.peek().map_or(Time::NEVER, |(time, _)| time)
+    }
+
+    fn run_until(&mut self, end: Time) {
+        if end > Time::ZERO {
+            while self.step(end - Delta::from_ps(1), u64::MAX) {}
+            // What is posted now counts as the other part's from here on.
+            self.observe(end);
+            self.show();
+        }
+    }
+
+    fn recipients(&self) -> Vec<usize> {
+        self.outboxes.iter().map(|(to, _)| *to).collect()
+    }
+
+    fn post(&mut self, to: usize, mail: &mut Mail) -> Time {
+        let m = &mut self.medium;
+        let Some((_, ports)) = self.outboxes.iter().find(|(part, _)| *part == to) else { return Time::NEVER };
+        mail.resize_with(ports.len(), Packed::default);
+        let mut earliest = Time::NEVER;
+        for (p, packed) in ports.iter().zip(mail) {
+            let port = &mut m.ports[*p];
+            port.pack_all(&mut m.packets);
+            m.packets.take_packed(port.packed, packed);
+            earliest = earliest.min(packed.next_arrival().unwrap_or(Time::NEVER));
+        }
+        earliest
+    }
+
+    fn collect(&mut self, from: usize, mail: &mut Mail) {
+        let m = &mut self.medium;
+        let Some((_, ports)) = self.inlets.iter().find(|(part, _)| *part == from) else { return };
+        for (p, packed) in ports.iter().zip(mail) {
+            let Some(first) = packed.next_arrival() else { continue };
+            let event = m.events.arrival(*p);
+            if m.calendar.time_of(event).is_none() {
+                m.calendar.set(event, first);
+            }
+            m.packets.append_packed(m.ports[*p].packed, packed);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Egress ports: queues by class, the transmitter, and the link that leads to the neighbour. A port knows nothing of switches and hosts.
+//!
+//! A transmitter needs an event only when something waits: `busy_until` says when it is free, and a packet that finds it
+//! free leaves at once. A link is a pipe: packets arrive in the order in which they left, so only the first one is in the
+//! calendar.
+
+pub(crate) mod discipline;
+pub(crate) mod stats;
+
+use crate::ids::{AgentId, DisciplineId, HostId, LinkId, Slot, SwitchId};
+use crate::packet::arena::Packets;
+use crate::packet::fifo::Fifo;
+use crate::packet::{CLASSES, DATA, PacketKind};
+use crate::spec::IntCarriage;
+use discipline::Discipline;
+use farloop_cc::IntRecord;
+use farloop_cc::int::RateCode;
+use farloop_engine::{Calendar, EventId, RandomStream};
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+/// Whose a port is, or where its packets arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    Host(HostId),
+    Switch(SwitchId),
+    /// A node of another part.
+    Elsewhere,
+}
+
+/// One direction of a link. Port `2i` and port `2i + 1` are the two ends of link `i`.
+pub(crate) struct Port {
+    pub busy_until: Time,
+    /// When the transmit event is pending for; [`Time::NEVER`] for not at all.
+    pub armed_at: Time,
+    /// Picoseconds per byte where that is a whole number, else zero and `rate` decides.
+    ps_per_byte: u64,
+    pub delay: Delta,
+    /// The packets on the link; where they are packed only the last, which those who sent it may still look at.
+    pipe: Fifo,
+    /// Where a long link has its packed packets, and one that leaves the part those that the other part will fetch; or [`LinkId::NONE`].
+    pub packed: LinkId,
+    /// The link leaves the part.
+    pub leaves: bool,
+    /// Bytes that wait in data classes.
+    pub data_queue: u64,
+    /// Packets that wait in data classes.
+    pub data_packets: u32,
+    /// Classes with waiting packets, as bits.
+    pub waiting: u8,
+    /// Classes that the neighbour paused, as bits.
+    pub paused: u8,
+    /// The link loses or damages packets.
+    pub unreliable: bool,
+    /// Stamp telemetry with this rate.
+    pub int: Option<RateCode>,
+    pub tx_bytes: u64,
+    pub tx_packets: u64,
+    pub queues: [Fifo; CLASSES],
+    pub owner: Owner,
+    pub peer: Owner,
+    /// Its agent, or [`AgentId::NONE`].
+    pub agent: AgentId,
+    /// What orders its data, or [`DisciplineId::NONE`]: first in, first out in each class.
+    pub discipline: DisciplineId,
+    pub rate: Rate,
+    /// Draws between telemetry records of equal queues.
+    random: RandomStream,
+}
+
+impl Port {
+    /// A port of `owner` towards `peer`; `random` draws between telemetry records.
+    pub fn new(owner: Owner, peer: Owner, rate: Rate, delay: Delta, random: RandomStream) -> Port {
+        let per_byte = 8_000_000_000_000 / rate.as_bps().max(1);
+        let exact = per_byte * rate.as_bps() == 8_000_000_000_000;
+        Port {
+            busy_until: Time::ZERO,
+            armed_at: Time::NEVER,
+            ps_per_byte: if exact { per_byte } else { 0 },
+            delay,
+            pipe: Fifo::default(),
+            packed: LinkId::NONE,
+            leaves: false,
+            data_queue: 0,
+            data_packets: 0,
+            waiting: 0,
+            paused: 0,
+            unreliable: false,
+            int: None,
+            tx_bytes: 0,
+            tx_packets: 0,
+            queues: [Fifo::default(); CLASSES],
+            owner,
+            peer,
+            agent: AgentId::NONE,
+            discipline: DisciplineId::NONE,
+            rate,
+            random,
+        }
+    }
+
+    /// Time to put `wire` bytes on the link.
+    #[inline]
+    pub fn transmission_time(&self, wire: u16) -> Delta {
+        match self.ps_per_byte {
+            0 => self.rate.time_to_send(Bytes::new(u64::from(wire))),
+            ps => Delta::from_ps(ps * u64::from(wire)),
+        }
+    }
+
+    /// Classes that could send now, as bits.
+    #[inline]
+    pub fn ready(&self) -> u8 {
+        self.waiting & !self.paused
+    }
+
+    /// Puts a packet into its class' queue. Data of a port with a discipline goes there: [`Discipline::enqueue`].
+    #[inline]
+    pub fn enqueue(&mut self, packets: &mut Packets, slot: Slot) {
+        let class = packets[slot].class;
+        self.queues[class as usize].push(packets, slot);
+        self.note_enqueued(packets, slot);
+    }
+
+    /// Takes the first packet of a waiting class.
+    #[inline]
+    pub fn dequeue(&mut self, packets: &Packets, class: u8) -> Slot {
+        let queue = &mut self.queues[class as usize];
+        let slot = queue.pop(packets);
+        let empty = queue.is_empty();
+        self.note_dequeued(packets, slot, empty);
+        slot
+    }
+
+    /// Puts a data packet where the port's discipline says.
+    pub fn enqueue_by(&mut self, discipline: &mut Discipline, packets: &mut Packets, slot: Slot) {
+        discipline.enqueue(packets, slot);
+        self.note_enqueued(packets, slot);
+    }
+
+    /// Takes the packet of a waiting data class whose turn it is by the port's discipline.
+    pub fn dequeue_by(&mut self, discipline: &mut Discipline, packets: &Packets, class: u8) -> Slot {
+        let (slot, empty) = discipline.dequeue(packets, class);
+        self.note_dequeued(packets, slot, empty);
+        slot
+    }
+
+    #[inline]
+    fn note_enqueued(&mut self, packets: &Packets, slot: Slot) {
+        let packet = &packets[slot];
+        self.waiting |= 1 << packet.class;
+        if packet.class >= DATA {
+            self.data_queue += u64::from(packet.wire);
+            self.data_packets += 1;
+        }
+    }
+
+    #[inline]
+    fn note_dequeued(&mut self, packets: &Packets, slot: Slot, empty: bool) {
+        let packet = &packets[slot];
+        if empty {
+            self.waiting &= !(1 << packet.class);
+        }
+        if packet.class >= DATA {
+            self.data_queue -= u64::from(packet.wire);
+            self.data_packets -= 1;
+        }
+    }
+
+    /// Starts to transmit a packet at `start`: stamps telemetry, occupies the transmitter, puts it on the link, where it arrives later than it would
+    /// by `late`; not before one that was sent before.
+    ///
+    /// `arrival_event` is this port's arrival id in `calendar`.
+    #[inline]
+    pub fn launch(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: EventId,
+        slot: Slot,
+        start: Time,
+        late: Delta,
+    ) {
+        debug_assert!(start >= self.busy_until, "two packets on one transmitter");
+        if let Some(rate) = self.int
+            && packets[slot].kind == PacketKind::Data
+        {
+            // The count before this packet belongs to the moment at which it starts: differences are then exact.
+            let (tx, queue) = (Bytes::new(self.tx_bytes), Bytes::new(self.data_queue));
+            if packets.carriage() == IntCarriage::All {
+                packets.stamp(slot, |hop| IntRecord::new(start, tx, queue, rate, hop));
+            } else {
+                self.stamp_entry(packets, slot, start, rate);
+            }
+        }
+        let wire = packets[slot].wire;
+        let end = start + self.transmission_time(wire);
+        self.busy_until = end;
+        self.tx_bytes += u64::from(wire);
+        self.tx_packets += 1;
+        let arrival = end + self.delay + late;
+        if self.packed.exists() {
+            return self.put_packed(packets, calendar, arrival_event, slot, arrival);
+        }
+        if self.pipe.is_empty() {
+            calendar.set(arrival_event, arrival);
+            self.pipe.push(packets, slot);
+        } else {
+            let last = self.pipe.push(packets, slot);
+            packets[last].when = arrival;
+        }
+    }
+
+    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those before.
+    fn put_packed(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: EventId,
+        slot: Slot,
+        arrival: Time,
+    ) {
+        if !self.pipe.is_empty() {
+            let last = self.pipe.pop(packets);
+            packets.pack(self.packed, last);
+        } else if !self.leaves {
+            calendar.set(arrival_event, arrival);
+        }
+        self.pipe.push(packets, slot);
+        packets[slot].when = arrival;
+    }
+
+    /// Packs the last packet, too.
+    pub fn pack_all(&mut self, packets: &mut Packets) {
+        if !self.pipe.is_empty() {
+            let last = self.pipe.pop(packets);
+            packets.pack(self.packed, last);
+        }
+    }
+
+    /// Takes the first packet off the link, and says when the one behind it arrives.
+    #[inline]
+    pub fn land(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {
+        if self.packed.exists() {
+            return self.land_packed(packets);
+        }
+        let slot = self.pipe.pop(packets);
+        (slot, (!self.pipe.is_empty()).then_some(packets[slot].when))
+    }
+
+    fn land_packed(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {
+        match packets.unpack(self.packed) {
+            Some((slot, Some(next))) => (slot, Some(next)),
+            Some((slot, None)) => (slot, (!self.pipe.is_empty()).then(|| packets[self.pipe.head()].when)),
+            None => (self.pipe.pop(packets), None),
+        }
+    }
+}
+
+impl Port {
+    /// Offers telemetry to a packet that carries some hops' only.
+    #[cold]
+    fn stamp_entry(&mut self, packets: &mut Packets, slot: Slot, start: Time, rate: RateCode) {
+        let (tx, queue) = (Bytes::new(self.tx_bytes), Bytes::new(self.data_queue));
+        packets.stamp_entry(slot, |hop| IntRecord::option_entry(start, tx, queue, rate, hop), &mut self.random);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{FlowId, HostNumber};
+    use crate::packet::Packet;
+
+    fn port(rate: Rate) -> Port {
+        let random = RandomStream::new(1, "telemetry", 0);
+        Port::new(Owner::Host(HostId(0)), Owner::Host(HostId(1)), rate, Delta::from_us(1), random)
+    }
+
+    fn data(class: u8) -> Packet {
+        Packet::new(PacketKind::Data, class, FlowId(0), HostNumber(1), 1000)
+    }
+
+    #[test]
+    fn transmission_times_are_exact_or_rounded_up() {
+        assert_eq!(port(Rate::from_gbps(100)).transmission_time(1500), Delta::from_ps(120_000));
+        assert_eq!(port(Rate::from_gbps(66)).transmission_time(1500), Delta::from_ps(181_819));
+    }
+
+    #[test]
+    fn a_queue_counts_its_bytes_and_shows_what_is_not_paused() {
+        let (mut port, mut packets) = (port(Rate::from_gbps(8)), Packets::default());
+        for class in [DATA + 1, DATA, DATA + 1] {
+            let slot = packets.insert(data(class));
+            port.enqueue(&mut packets, slot);
+        }
+        assert_eq!((port.data_queue, port.data_packets, port.ready()), (3000, 3, 0b1100));
+        port.paused = 1 << DATA;
+        assert_eq!(port.ready(), 0b1000);
+        port.dequeue(&packets, DATA + 1);
+        port.dequeue(&packets, DATA + 1);
+        assert_eq!((port.data_queue, port.data_packets, port.waiting, port.ready()), (1000, 1, 0b100, 0));
+    }
+
+    /// 1000 B at 8 Gbps take 1 us, the link 1 us: short links, long ones (packed) and those that leave the part hold the same packets.
+    #[test]
+    fn packets_land_in_order_at_their_times() {
+        for (packed, leaves) in [(false, false), (true, false), (true, true)] {
+            let (mut port, mut packets, mut calendar) =
+                (port(Rate::from_gbps(8)), Packets::default(), Calendar::new(1));
+            if packed {
+                port.packed = packets.add_packed_link();
+            }
+            port.leaves = leaves;
+            let us = |n| Time::ZERO + Delta::from_us(n);
+            for at in [0, 1, 5] {
+                let slot = packets.insert(Packet { seq: at, ..data(DATA) });
+                port.launch(&mut packets, &mut calendar, 0, slot, us(at), Delta::ZERO);
+                assert_eq!(port.busy_until, us(at + 1));
+            }
+            assert_eq!(calendar.time_of(0), (!leaves).then_some(us(2)), "a part does not wait for what leaves it");
+            if leaves {
+                port.pack_all(&mut packets);
+            }
+            for (seq, next) in [(0, Some(us(3))), (1, Some(us(7))), (5, None)] {
+                let (slot, arrival) = port.land(&mut packets);
+                assert_eq!((packets[slot].seq, arrival), (seq, next));
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when something waits.
+
+use crate::result::PortRow;
+use crate::spec::{EcnAt, EcnSpec};
+use farloop_engine::RandomStream;
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+/// Counters of one port.
+pub(crate) struct PortStats {
+    pub row: PortRow,
+    /// When the queue last changed, for its time integral.
+    queue_changed: Time,
+    /// Data classes with packets that waited for a pause that has ended, as bits.
+    pub held: u8,
+    /// When the current pause began.
+    pub paused_since: Option<Time>,
+    /// Longest queue since the last sample.
+    pub sampled_max: u64,
+    /// `tx_bytes` and pause time at the last sample.
+    pub sampled_tx: u64,
+    pub sampled_paused: Delta,
+    pub sampled_dropped: u64,
+    /// Packets dropped although they entered by this port, which does PFC.
+    pub lossless_drops: u64,
+    /// Loss and corruption of the link.
+    pub loss: f64,
+    pub corruption: f64,
+    pub random: RandomStream,
+    /// How the switch marks packets that wait here.
+    pub marking: Option<Marking>,
+}
+
+/// ECN thresholds of one port.
+#[derive(Clone, Copy)]
+pub(crate) struct Marking {
+    pub kmin: Bytes,
+    pub kmax: Bytes,
+    pub pmax: f64,
+    pub at: EcnAt,
+}
+
+impl Marking {
+    pub fn new(spec: &EcnSpec, rate: Rate) -> Marking {
+        let (kmin, kmax) = spec.thresholds(rate);
+        Marking { kmin, kmax, pmax: spec.pmax, at: spec.at }
+    }
+
+    /// Whether a packet is marked by `queue` bytes.
+    #[inline]
+    pub fn decides(&self, queue: Bytes, random: &mut RandomStream) -> bool {
+        if queue <= self.kmin || queue > self.kmax {
+            return queue > self.kmax;
+        }
+        let span = (self.kmax - self.kmin).as_f64();
+        random.chance(self.pmax * (queue - self.kmin).as_f64() / span)
+    }
+}
+
+impl PortStats {
+    pub fn new(node: u32, peer: u32, loss: f64, corruption: f64, random: RandomStream) -> PortStats {
+        let row = PortRow {
+            node,
+            peer,
+            tx: Bytes::ZERO,
+            offered: None,
+            packets: 0,
+            dropped_buffer: 0,
+            dropped_limit: 0,
+            dropped_agent: 0,
+            lost: 0,
+            corrupted: 0,
+            marked: 0,
+            pauses: 0,
+            paused: Delta::ZERO,
+            max_queue: Bytes::ZERO,
+            queue_integral: 0,
+            headroom: Bytes::ZERO,
+            max_headroom: Bytes::ZERO,
+        };
+        PortStats {
+            row,
+            queue_changed: Time::ZERO,
+            held: 0,
+            paused_since: None,
+            sampled_max: 0,
+            sampled_tx: 0,
+            sampled_paused: Delta::ZERO,
+            sampled_dropped: 0,
+            lossless_drops: 0,
+            loss,
+            corruption,
+            random,
+            marking: None,
+        }
+    }
+
+    /// Accounts for `before` bytes having waited since the last change; call before each change of the data queue.
+    #[inline]
+    pub fn integrate(&mut self, now: Time, before: u64) {
+        self.row.queue_integral += u128::from(now.since(self.queue_changed).as_ps()) * u128::from(before);
+        self.queue_changed = now;
+    }
+
+    /// Notes a queue length after it grew.
+    #[inline]
+    pub fn note_queue(&mut self, queue: u64) {
+        self.sampled_max = self.sampled_max.max(queue);
+        self.row.max_queue = self.row.max_queue.max(Bytes::new(queue));
+    }
+
+    /// Data packets dropped on their way to the port so far.
+    pub fn dropped(&self) -> u64 {
+        self.row.dropped_buffer + self.row.dropped_limit + self.row.dropped_agent
+    }
+
+    /// Total pause time up to `now`.
+    pub fn paused_until(&self, now: Time) -> Delta {
+        self.row.paused + self.paused_since.map_or(Delta::ZERO, |since| now.since(since))
+    }
+}

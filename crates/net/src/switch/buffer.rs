@@ -1,0 +1,321 @@
+//! A switch's shared buffer and priority flow control: which packets find a place, and when neighbours must stop.
+//!
+//! A packet that must wait is admitted or refused:
+//!
+//! - from an ingress with PFC (both ends of the link do PFC) it is charged to its (ingress port, class). Up to the Xoff
+//!   threshold it takes shared buffer; the packet that would exceed it and those after it take headroom, and the first of them sends
+//!   Xoff. Xon goes out when the headroom is empty again and the shared part has fallen below the threshold by the hysteresis.
+//! - from any other ingress it is lossy: its egress queue may hold α times the free shared buffer (Choudhury and Hahne,
+//!   1998), and no more than the port's limit, or the packet is dropped.
+//!
+//! Nothing here knows packets or ports: a buffer is numbers.
+
+use crate::spec::{DATA_CLASSES, LinkSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
+use farloop_units::{Bytes, Delta};
+
+/// A PFC frame: 64 bytes of Ethernet frame, 20 of preamble and gap (IEEE 802.1Qbb).
+pub(crate) const PFC_FRAME: u16 = 84;
+
+/// Headroom of one class that no arrival pattern exceeds: what can still arrive after the threshold is crossed.
+///
+/// The packet that crosses it; the largest packet that may delay the Xoff frame on the reverse link; two PFC frames (another
+/// class' and this one); one round trip of the link; the largest packet that the neighbour had just started.
+pub fn required_headroom(link: &LinkSpec, largest_packet: Bytes) -> Bytes {
+    link.rate.bytes_in(link.delay * 2 + Delta::from_ps(1)) + largest_packet * 3 + Bytes::new(2 * PFC_FRAME as u64 + 1)
+}
+
+/// The buffer of a switch.
+pub(crate) struct Buffer {
+    /// What ingress ports share, in bytes: all of it less the headroom.
+    shared: u64,
+    used: u64,
+    /// α of lossy queues in 1/65536.
+    alpha: u64,
+    /// Longest data queue of a port that a lossy packet may make, in bytes and in packets.
+    limit_bytes: u64,
+    limit_packets: u32,
+    pfc: Option<PfcState>,
+}
+
+/// Why a packet found no place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refused {
+    /// The queue of its egress port is as long as it may be.
+    Limit,
+    /// No buffer is left for it.
+    Buffer,
+}
+
+/// How a packet was admitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Admitted {
+    /// As a lossy one.
+    Lossy,
+    /// Charged to its ingress.
+    Lossless,
+    /// Charged to its ingress, whose neighbour must stop.
+    Stop,
+}
+
+/// PFC settings of a switch.
+struct PfcState {
+    xoff: Xoff,
+    hysteresis: u64,
+}
+
+/// The Xoff threshold in integers.
+enum Xoff {
+    /// α in 1/65536.
+    Dynamic(u64),
+    Static(u64),
+}
+
+/// What an ingress port of a switch holds, by data class, in bytes.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Ingress {
+    /// PFC works on this link.
+    pub pfc: bool,
+    /// Bytes in shared buffer.
+    shared: [u64; DATA_CLASSES],
+    /// Bytes in headroom.
+    headroom: [u64; DATA_CLASSES],
+    /// Xoff was sent, and no Xon since.
+    stopped: [bool; DATA_CLASSES],
+    /// Capacity of the headroom of each class.
+    capacity: u64,
+}
+
+impl Ingress {
+    /// An ingress with PFC, and headroom of `capacity` bytes for each class.
+    pub fn lossless(capacity: Bytes) -> Ingress {
+        Ingress { pfc: true, capacity: capacity.get(), ..Ingress::default() }
+    }
+
+    /// The neighbour must not send this class.
+    pub fn stopped(&self, data_class: usize) -> bool {
+        self.stopped[data_class]
+    }
+
+    /// Bytes in the headroom of a class.
+    pub fn headroom(&self, data_class: usize) -> Bytes {
+        Bytes::new(self.headroom[data_class])
+    }
+}
+
+impl Buffer {
+    /// The buffer of a switch of which `reserved` is headroom.
+    pub fn new(spec: &SwitchSpec, reserved: Bytes) -> Buffer {
+        let QueueLimit { bytes, packets } = spec.queue_limit;
+        Buffer {
+            shared: (spec.buffer - reserved).get(),
+            used: 0,
+            alpha: in_65536ths(spec.alpha),
+            limit_bytes: bytes.map_or(u64::MAX, Bytes::get),
+            limit_packets: packets.unwrap_or(u32::MAX),
+            pfc: spec.pfc.as_ref().map(PfcState::new),
+        }
+    }
+
+    /// Finds a place for a packet of `size` bytes that came by `ingress` and joins a queue of `queue` bytes in `packets` packets.
+    #[inline]
+    pub fn admit(
+        &mut self,
+        ingress: &mut Ingress,
+        data_class: usize,
+        size: u64,
+        queue: u64,
+        packets: u32,
+    ) -> Result<Admitted, Refused> {
+        let free = self.free();
+        let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else {
+            if queue + size > self.limit_bytes || packets >= self.limit_packets {
+                return Err(Refused::Limit);
+            }
+            if queue + size > self.threshold(self.alpha) || size > free {
+                return Err(Refused::Buffer);
+            }
+            self.used += size;
+            return Ok(Admitted::Lossy);
+        };
+        if ingress.headroom[data_class] == 0
+            && size <= free
+            && ingress.shared[data_class] + size <= self.xoff_threshold(pfc)
+        {
+            self.used += size;
+            ingress.shared[data_class] += size;
+            return Ok(Admitted::Lossless);
+        }
+        if ingress.headroom[data_class] + size > ingress.capacity {
+            return Err(Refused::Buffer);
+        }
+        ingress.headroom[data_class] += size;
+        let stop = !std::mem::replace(&mut ingress.stopped[data_class], true);
+        Ok(if stop { Admitted::Stop } else { Admitted::Lossless })
+    }
+
+    /// Frees the place of a lossy packet.
+    #[inline]
+    pub fn release_lossy(&mut self, size: u64) {
+        self.used -= size;
+    }
+
+    /// Frees the place of a packet that was charged to `ingress`, headroom first; `true` if the neighbour may go on now.
+    #[inline]
+    pub fn release(&mut self, ingress: &mut Ingress, data_class: usize, size: u64) -> bool {
+        let from_headroom = size.min(ingress.headroom[data_class]);
+        ingress.headroom[data_class] -= from_headroom;
+        ingress.shared[data_class] -= size - from_headroom;
+        self.used -= size - from_headroom;
+        if !ingress.stopped[data_class] || ingress.headroom[data_class] > 0 {
+            return false;
+        }
+        let pfc = self.pfc.as_ref().expect("only an ingress with PFC is ever stopped");
+        let low = ingress.shared[data_class] + pfc.hysteresis <= self.xoff_threshold(pfc);
+        let go_on = low || ingress.shared[data_class] == 0;
+        ingress.stopped[data_class] = !go_on;
+        go_on
+    }
+
+    fn free(&self) -> u64 {
+        self.shared.saturating_sub(self.used)
+    }
+    fn threshold(&self, alpha: u64) -> u64 {
+        ((u128::from(self.free()) * u128::from(alpha)) >> 16) as u64
+    }
+    fn xoff_threshold(&self, pfc: &PfcState) -> u64 {
+        match pfc.xoff {
+            Xoff::Dynamic(alpha) => self.threshold(alpha),
+            Xoff::Static(bytes) => bytes.min(self.shared),
+        }
+    }
+}
+
+impl PfcState {
+    fn new(spec: &PfcSpec) -> PfcState {
+        let xoff = match spec.xoff {
+            XoffSpec::Dynamic(alpha) => Xoff::Dynamic(in_65536ths(alpha)),
+            XoffSpec::Static(bytes) => Xoff::Static(bytes.get()),
+        };
+        PfcState { xoff, hysteresis: spec.hysteresis.get() }
+    }
+}
+
+/// α as a fraction of 65536, so that thresholds are integers on every machine.
+fn in_65536ths(alpha: f64) -> u64 {
+    (alpha * 65536.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{DisciplineSpec, Ecmp};
+    use farloop_units::Rate;
+    use proptest::prelude::*;
+
+    fn switch(buffer: u64, alpha: f64, pfc: Option<PfcSpec>) -> SwitchSpec {
+        SwitchSpec {
+            buffer: Bytes::new(buffer),
+            alpha,
+            queue_limit: QueueLimit { bytes: Some(Bytes::new(5_000)), packets: Some(4) },
+            pfc,
+            ecn: None,
+            ecmp: Ecmp::Flow,
+            discipline: DisciplineSpec::Fifo,
+            int: false,
+            agents: false,
+        }
+    }
+
+    fn pfc(xoff: u64, hysteresis: u64) -> PfcSpec {
+        PfcSpec { xoff: XoffSpec::Static(Bytes::new(xoff)), hysteresis: Bytes::new(hysteresis), headroom: None }
+    }
+
+    #[test]
+    fn headroom_by_hand() {
+        // 100 Gbps, 1 us: 25 000 B of round trip, three packets of 1538 B, two frames of 84 B, rounded up.
+        let link =
+            LinkSpec { a: 0, b: 1, rate: Rate::from_gbps(100), delay: Delta::from_us(1), loss: 0.0, corruption: 0.0 };
+        assert_eq!(required_headroom(&link, Bytes::new(1538)), Bytes::new(25_000 + 3 * 1538 + 168 + 1));
+    }
+
+    /// α = 1 of 10,000 B: a queue may hold as much as is free. 4,000 in it and 6,000 free take 1,000 more; 4 packets are the limit.
+    #[test]
+    fn lossy_packets_by_hand() {
+        let mut buffer = Buffer::new(&switch(10_000, 1.0, None), Bytes::ZERO);
+        let ingress = &mut Ingress::default();
+        buffer.used = 4_000;
+        assert_eq!(buffer.admit(ingress, 0, 1000, 3000, 3), Ok(Admitted::Lossy));
+        assert_eq!(buffer.admit(ingress, 0, 1000, 1000, 4), Err(Refused::Limit), "packets");
+        assert_eq!(buffer.admit(ingress, 0, 1000, 4001, 1), Err(Refused::Limit), "bytes");
+        buffer.used = 8_000;
+        assert_eq!(buffer.admit(ingress, 0, 1000, 1001, 1), Err(Refused::Buffer), "2,000 free, 2,001 wanted");
+        assert_eq!(buffer.admit(ingress, 0, 1000, 1000, 1), Ok(Admitted::Lossy));
+        buffer.release_lossy(1000);
+        assert_eq!(buffer.used, 8_000);
+    }
+
+    /// Xoff at 3,000 B, hysteresis 1,000 B, headroom 2,000 B, packets of 1,000 B.
+    #[test]
+    fn pauses_by_hand() {
+        let mut buffer = Buffer::new(&switch(100_000, 1.0, Some(pfc(3_000, 1_000))), Bytes::new(4_000));
+        let ingress = &mut Ingress::lossless(Bytes::new(2_000));
+        let mut admit = |ingress: &mut Ingress| buffer.admit(ingress, 1, 1000, 0, 0);
+        assert_eq!([(); 3].map(|()| admit(ingress)), [Ok(Admitted::Lossless); 3]);
+        assert_eq!(admit(ingress), Ok(Admitted::Stop), "the fourth would exceed the threshold");
+        assert_eq!(admit(ingress), Ok(Admitted::Lossless), "told once");
+        assert_eq!(admit(ingress), Err(Refused::Buffer), "the headroom is full");
+        assert_eq!((ingress.stopped(1), ingress.stopped(0)), (true, false));
+        assert_eq!(ingress.headroom(1), Bytes::new(2_000));
+        // Two leave from headroom, the third makes 2,000 of shared: one hysteresis below.
+        assert_eq!([(); 3].map(|()| buffer.release(ingress, 1, 1000)), [false, false, true]);
+        assert!(!ingress.stopped(1));
+        assert_eq!((buffer.used, ingress.shared[1]), (2_000, 2_000));
+    }
+
+    proptest! {
+        /// Whatever comes and goes by however many ports: what is used is the sum of what the ports hold, no more than there is; a port is
+        /// stopped as long as it holds headroom; and when all has left, nothing is held and nobody stopped.
+        #[test]
+        fn what_is_taken_is_given_back(
+            steps in proptest::collection::vec((0usize..3, 0usize..DATA_CLASSES, 64u64..1538, any::<bool>()), 1..400),
+            dynamic in any::<bool>(),
+        ) {
+            let xoff = if dynamic { XoffSpec::Dynamic(0.3) } else { XoffSpec::Static(Bytes::new(9_000)) };
+            let spec = switch(60_000, 0.5, Some(PfcSpec { xoff, ..pfc(0, 2_000) }));
+            let mut buffer = Buffer::new(&spec, Bytes::new(24_000));
+            // Two ports with PFC, one without.
+            let mut ports = [Ingress::lossless(Bytes::new(6_000)), Ingress::lossless(Bytes::new(6_000)), Ingress::default()];
+            let mut held: Vec<(usize, usize, u64)> = Vec::new();
+            let mut lossy = 0;
+            let leave = |buffer: &mut Buffer, ports: &mut [Ingress; 3], lossy: &mut u64, (port, class, size): (usize, usize, u64)| {
+                if ports[port].pfc {
+                    buffer.release(&mut ports[port], class, size);
+                } else {
+                    buffer.release_lossy(size);
+                    *lossy -= size;
+                }
+            };
+            for (port, class, size, out) in steps {
+                if out && !held.is_empty() {
+                    let first = held.remove(0);
+                    leave(&mut buffer, &mut ports, &mut lossy, first);
+                } else if let Ok(admitted) = buffer.admit(&mut ports[port], class, size, 0, 0) {
+                    held.push((port, class, size));
+                    lossy += if admitted == Admitted::Lossy { size } else { 0 };
+                    prop_assert_eq!(admitted == Admitted::Lossy, port == 2);
+                }
+                let shared: u64 = ports.iter().flat_map(|p| p.shared).sum();
+                prop_assert_eq!(buffer.used, shared + lossy);
+                prop_assert!(buffer.used <= buffer.shared);
+                for p in &ports {
+                    prop_assert!((0..DATA_CLASSES).all(|c| p.headroom[c] <= p.capacity && (p.headroom[c] == 0 || p.stopped[c])));
+                }
+            }
+            for first in held {
+                leave(&mut buffer, &mut ports, &mut lossy, first);
+            }
+            prop_assert_eq!((buffer.used, lossy), (0, 0));
+            prop_assert!(ports.iter().all(|p| p.stopped == [false; DATA_CLASSES] && p.headroom == [0; DATA_CLASSES]));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Switches: forwarding, ECN, queues, the buffer, priority flow control.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | here | a packet's way through a switch |
+//! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
+//! | [`forward`] | what decides before the routes |
+//! | [`agent`] | the switch halves of algorithms |
+//!
+//! A packet that finds its egress port free and unpaused passes straight through and never touches the buffer (memory is
+//! freed when transmission starts). Otherwise it must be admitted ([`buffer`]), and waits.
+//!
+//! Control packets have their own small reserve in real switches; here they are always admitted and not counted.
+
+pub(crate) mod agent;
+pub(crate) mod buffer;
+pub(crate) mod forward;
+
+use crate::ids::Slot;
+use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};
+use crate::medium::{Medium, PauseChange};
+use crate::network::routing::Routes;
+use crate::packet::{DATA, LINK, LOSSY, MARKED, NOT_ECT, Packet, PacketKind};
+use crate::spec::EcnAt;
+use agent::Agent;
+use buffer::{Admitted, Buffer, Ingress, PFC_FRAME, Refused};
+use farloop_cc::{Admit, Ctx, Head, PortAgent, Signal, TimerId};
+use farloop_engine::RandomStream;
+use farloop_units::{Bytes, Time};
+use forward::Forwarder;
+
+/// A switch.
+pub(crate) struct Switch {
+    pub buffer: Buffer,
+    pub forwarder: Option<Box<Forwarder>>,
+    pub random: RandomStream,
+}
+
+/// The switches of a part, with what they have at their ports.
+pub(crate) struct Switches {
+    pub switches: Table<SwitchId, Switch>,
+    /// What they hold of what came by each port.
+    pub ingress: Table<PortId, Ingress>,
+    pub agents: Table<AgentId, Agent>,
+    pub routes: Routes<SwitchId, PortId>,
+}
+
+impl Switches {
+    /// A packet arrives at switch `s` by the link whose own egress port is `ingress`; no PFC frame.
+    #[inline]
+    pub fn receive(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
+        let packet = &m.packets[slot];
+        let (class, forward) = (packet.class, packet.is_forward());
+        debug_assert!(class != LINK, "PFC frames end at their link");
+        let out = self.egress(s, packet.dst, packet.flow, packet.sent);
+        if !forward && m.ports[ingress].agent.exists() {
+            self.agent_reverse(m, s, ingress, slot);
+        }
+        if class < DATA {
+            m.ports[out].enqueue(&mut m.packets, slot);
+            return self.kick(m, s, out);
+        }
+        if m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
+            return;
+        }
+        let port = &m.ports[out];
+        if port.busy_until <= m.now && (port.ready() | (port.paused & 1 << class)) == 0 {
+            m.launch(out, slot);
+            if m.ports[out].agent.exists() {
+                self.agent_dequeue(m, s, out, slot);
+            }
+            return;
+        }
+        self.mark(m, s, out, slot, EcnAt::Arrival);
+        match self.admit(m, s, ingress, out, slot) {
+            Ok(()) => {
+                m.packets[slot].set_ingress(ingress);
+                m.enqueue(out, slot);
+                self.kick(m, s, out);
+            }
+            Err(refused) => self.refuse(m, ingress, out, slot, refused),
+        }
+    }
+
+    /// Something may have become ready at port `p` of switch `s`.
+    #[inline]
+    pub fn kick(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        let port = &m.ports[p];
+        if port.ready() == 0 {
+            return;
+        }
+        if port.busy_until <= m.now {
+            self.transmit(m, s, p);
+        } else if port.armed_at == Time::NEVER {
+            let at = port.busy_until;
+            m.arm(p, at);
+        }
+    }
+
+    /// Sends the next packet of port `p` of switch `s`; its transmitter must be free.
+    pub fn transmit(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        let ready = m.ports[p].ready();
+        if ready == 0 {
+            return m.arm(p, Time::NEVER);
+        }
+        let class = ready.trailing_zeros() as u8;
+        let slot = m.dequeue(p, class);
+        let ingress = m.packets[slot].ingress();
+        if class >= DATA {
+            self.mark(m, s, p, slot, EcnAt::Departure);
+        }
+        m.launch(p, slot);
+        let port = &m.ports[p];
+        let next = if port.ready() == 0 { Time::NEVER } else { port.busy_until };
+        m.arm(p, next);
+        if class >= DATA {
+            self.left(m, s, p, ingress, slot);
+        }
+    }
+
+    /// A data packet that had waited left by port `p`: frees its place, and lets the neighbour go on where that is due.
+    #[inline]
+    fn left(&mut self, m: &mut Medium, s: SwitchId, p: PortId, ingress: PortId, slot: Slot) {
+        let packet = &mut m.packets[slot];
+        let (size, lossy, data_class) = (u64::from(packet.wire), packet.flags & LOSSY != 0, packet.data_class());
+        packet.flags &= !LOSSY;
+        if m.stats[p].held & (1 << data_class) != 0 {
+            m.note_held(p, slot);
+        }
+        if m.ports[p].agent.exists() {
+            self.agent_dequeue(m, s, p, slot);
+        }
+        // What the switch itself sent takes no buffer.
+        if !ingress.exists() {
+            return;
+        }
+        let buffer = &mut self.switches[s].buffer;
+        if lossy {
+            buffer.release_lossy(size);
+        } else if buffer.release(&mut self.ingress[ingress], data_class, size) {
+            self.send_pfc(m, s, ingress, PacketKind::Xon, data_class, PortId::NONE);
+        }
+    }
+
+    /// A PFC frame stopped port `p` of switch `s`, or let it go on.
+    pub fn paused(&mut self, m: &mut Medium, s: SwitchId, p: PortId, change: &PauseChange) {
+        if change.changed && m.ports[p].agent.exists() {
+            let queue = queue_of(m, p);
+            self.with_agent(m, s, p, None, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
+        }
+        self.kick(m, s, p);
+    }
+
+    /// Timers of an agent of switch `s` have come due.
+    pub fn agent_timer(&mut self, m: &mut Medium, s: SwitchId, id: AgentId) {
+        let p = self.agents[id].port;
+        for timer in (0..TimerId::COUNT).map(|t| TimerId(t as u8)) {
+            if self.agents[id].take_due(m, id, timer) {
+                let queue = queue_of(m, p);
+                self.with_agent(m, s, p, None, |agent, ctx| agent.on_timer(ctx, timer, queue));
+            }
+        }
+    }
+
+    /// By which port a packet leaves switch `s`.
+    #[inline]
+    fn egress(&self, s: SwitchId, dst: HostNumber, flow: FlowId, sent: Time) -> PortId {
+        if let Some(forwarder) = &self.switches[s].forwarder
+            && let Some(out) = forwarder.forward(dst)
+        {
+            return out;
+        }
+        self.routes.forward(s, dst, flow, sent).expect("paths are checked when the network is built")
+    }
+
+    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
+    #[inline]
+    fn mark(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot, at: EcnAt) {
+        let Some(marking) = m.stats[out].marking.filter(|m| m.at == at) else { return };
+        let marked = marking.decides(queue_of(m, out), &mut self.switches[s].random);
+        let packet = &mut m.packets[slot];
+        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
+            packet.flags |= MARKED;
+            m.stats[out].row.marked += 1;
+        }
+    }
+
+    /// Finds buffer for a packet that must wait.
+    fn admit(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) -> Result<(), Refused> {
+        let packet = &mut m.packets[slot];
+        let (size, data_class) = (u64::from(packet.wire), packet.data_class());
+        let (queue, packets) = (m.ports[out].data_queue, m.ports[out].data_packets);
+        let held = &mut self.ingress[ingress];
+        match self.switches[s].buffer.admit(held, data_class, size, queue, packets)? {
+            Admitted::Lossy => packet.flags |= LOSSY,
+            admitted => {
+                let headroom = held.headroom(data_class);
+                if headroom > Bytes::ZERO {
+                    let row = &mut m.stats[ingress].row;
+                    row.max_headroom = row.max_headroom.max(headroom);
+                }
+                if admitted == Admitted::Stop {
+                    self.send_pfc(m, s, ingress, PacketKind::Xoff, data_class, out);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops a packet that found no place.
+    #[cold]
+    fn refuse(&mut self, m: &mut Medium, ingress: PortId, out: PortId, slot: Slot, refused: Refused) {
+        let row = &mut m.stats[out].row;
+        let (at_port, in_all) = match refused {
+            Refused::Limit => (&mut row.dropped_limit, &mut m.ledger.totals.dropped_limit),
+            Refused::Buffer => (&mut row.dropped_buffer, &mut m.ledger.totals.dropped_buffer),
+        };
+        *at_port += 1;
+        *in_all += 1;
+        m.stats[ingress].lossless_drops += u64::from(self.ingress[ingress].pfc);
+        m.discard(slot);
+    }
+
+    /// Sends a PFC frame out of port `p`; an Xoff because of a packet that is bound for the port `out`.
+    fn send_pfc(&mut self, m: &mut Medium, s: SwitchId, p: PortId, kind: PacketKind, data_class: usize, out: PortId) {
+        let mut frame = Packet::new(kind, LINK, FlowId::NONE, HostNumber::NONE, PFC_FRAME);
+        frame.value = data_class as u8;
+        if kind == PacketKind::Xoff {
+            m.pauses.explain(&mut frame, out, m.numbers[out], data_class);
+        }
+        let slot = m.packets.insert(frame);
+        m.ledger.frames_sent += 1;
+        m.ports[p].enqueue(&mut m.packets, slot);
+        self.kick(m, s, p);
+    }
+
+    /// Calls the agent of port `p` for a packet that is about to join its queue; `false` if it was dropped.
+    fn agent_enqueue(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) -> bool {
+        let queue = queue_of(m, p);
+        let admit = self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_enqueue(ctx, head, queue));
+        if admit == Admit::Drop {
+            m.stats[p].row.dropped_agent += 1;
+            m.ledger.totals.dropped_agent += 1;
+            m.discard(slot);
+        }
+        admit == Admit::Enqueue
+    }
+
+    fn agent_dequeue(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
+        let queue = queue_of(m, p);
+        self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_dequeue(ctx, head, queue));
+    }
+
+    fn agent_reverse(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
+        let queue = queue_of(m, p);
+        self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_reverse(ctx, head, queue));
+    }
+
+    /// Calls the agent of port `p` with the head of a packet, and takes over what it changed there.
+    fn with_head<R>(
+        &mut self,
+        m: &mut Medium,
+        s: SwitchId,
+        p: PortId,
+        slot: Slot,
+        handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>, &mut Head) -> R,
+    ) -> R {
+        let packet = &m.packets[slot];
+        let mut head = Head {
+            flow: packet.flow.0,
+            wire: Bytes::new(u64::from(packet.wire)),
+            data: packet.kind == PacketKind::Data,
+            ecn_marked: packet.flags & MARKED != 0,
+            fields: fields_of(m, slot),
+        };
+        let before = head.fields;
+        let flow = packet.flow;
+        let result = self.with_agent(m, s, p, Some(flow), |agent, ctx| handler(agent, ctx, &mut head));
+        if head.fields != before {
+            let own = head.fields.as_slice();
+            m.packets.notes_mut(slot)[..own.len()].copy_from_slice(own);
+        }
+        let packet = &mut m.packets[slot];
+        if head.ecn_marked && packet.flags & MARKED == 0 {
+            packet.flags |= MARKED;
+            m.stats[p].row.marked += u64::from(head.data);
+        }
+        result
+    }
+
+    /// Calls the agent of port `p` and carries out what it asks for; signals go to the source of `flow`, where there is one.
+    fn with_agent<R>(
+        &mut self,
+        m: &mut Medium,
+        s: SwitchId,
+        p: PortId,
+        flow: Option<FlowId>,
+        handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>) -> R,
+    ) -> R {
+        let id = m.ports[p].agent;
+        let mut signals: Vec<Signal> = Vec::new();
+        let (agent, random) = (&mut self.agents[id], &mut self.switches[s].random);
+        let result = agent.call(m, id, random, handler, |_, signal| signals.push(signal));
+        for signal in signals.into_iter().filter(|_| flow.is_some()) {
+            let packet = m.signal_packet(flow.expect("just looked at"), signal);
+            let out = self.egress(s, packet.dst, packet.flow, packet.sent);
+            let slot = m.inject(packet);
+            m.packets[slot].set_ingress(PortId::NONE);
+            m.enqueue(out, slot);
+            self.kick(m, s, out);
+        }
+        result
+    }
+}
+
+fn queue_of(m: &Medium, p: PortId) -> Bytes {
+    Bytes::new(m.ports[p].data_queue)
+}
+
+/// The header fields that the algorithm of a packet's flow owns.
+fn fields_of(m: &Medium, slot: Slot) -> farloop_cc::Fields {
+    let packet = &m.packets[slot];
+    let count = usize::from(m.network.format(packet.flow).fields);
+    let notes = m.packets.notes(slot);
+    farloop_cc::Fields::of(&notes[..count.min(notes.len())])
+}

@@ -1,0 +1,85 @@
+//! What flows need to know of hosts.
+
+use crate::diagnostic::{listing, nearest};
+use crate::topology::Layout;
+use farloop_net::spec::{NodeId, NodeKind};
+use farloop_units::Rate;
+use std::collections::HashMap;
+
+/// What flows need to know of a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostFacts {
+    /// Rate of its link.
+    pub rate: Rate,
+    /// The connected part of the network that it is in.
+    pub island: u32,
+}
+
+/// The hosts of a network, by number and by name.
+pub(crate) struct Hosts<'a> {
+    pub layout: &'a Layout,
+    /// An entry for every node that is a host.
+    pub facts: Vec<Option<HostFacts>>,
+    ids: HashMap<&'a str, NodeId>,
+}
+
+impl<'a> Hosts<'a> {
+    /// Those of a network whose hosts have one link each.
+    pub fn of(layout: &'a Layout) -> Hosts<'a> {
+        let island = islands(layout);
+        let mut facts = vec![None; layout.nodes.len()];
+        for link in &layout.links {
+            for end in [link.spec.a, link.spec.b].map(|end| end as usize) {
+                if layout.nodes[end].kind == NodeKind::Host {
+                    facts[end] = Some(HostFacts { rate: link.spec.rate, island: island[end] });
+                }
+            }
+        }
+        let ids = (0..).zip(&layout.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
+        Hosts { layout, facts, ids }
+    }
+
+    /// The host called `name`; otherwise problem, expectation and suggestion.
+    pub fn find(&self, name: &str) -> Result<(NodeId, HostFacts), (String, String, Option<String>)> {
+        let hosts = || (0..).zip(&self.layout.nodes).filter(|(id, _)| self.facts[*id as usize].is_some());
+        let names = || hosts().map(|(_, node): (NodeId, _)| node.name.as_str());
+        let Some(&id) = self.ids.get(name) else {
+            let known = format!("hosts: {}", listing(names()));
+            return Err((format!("there is no node \"{name}\""), known, nearest(name, names())));
+        };
+        match self.facts[id as usize] {
+            Some(host) => Ok((id, host)),
+            None => {
+                let known = format!("expected a host; hosts: {}", listing(names()));
+                Err((format!("the node \"{name}\" is a switch"), known, None))
+            }
+        }
+    }
+}
+
+/// For each node the number of the connected part of the network that it belongs to (breadth first).
+fn islands(layout: &Layout) -> Vec<u32> {
+    let mut neighbours: Vec<Vec<NodeId>> = vec![Vec::new(); layout.nodes.len()];
+    for link in &layout.links {
+        neighbours[link.spec.a as usize].push(link.spec.b);
+        neighbours[link.spec.b as usize].push(link.spec.a);
+    }
+    let mut island = vec![u32::MAX; layout.nodes.len()];
+    let mut queue = std::collections::VecDeque::new();
+    for start in 0..layout.nodes.len() {
+        if island[start] != u32::MAX {
+            continue;
+        }
+        island[start] = start as u32;
+        queue.push_back(start);
+        while let Some(node) = queue.pop_front() {
+            for &next in &neighbours[node] {
+                if island[next as usize] == u32::MAX {
+                    island[next as usize] = start as u32;
+                    queue.push_back(next as usize);
+                }
+            }
+        }
+    }
+    island
+}

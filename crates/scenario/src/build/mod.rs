@@ -1,0 +1,144 @@
+//! From a scenario to what the simulator runs; checks what can only be known of the whole network.
+//!
+//! In this order: nodes and links of the topology, settings of single switches (`switches`), where agents live (`agents`), what flows need
+//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random`), what
+//! algorithms need (`needs`), what is recorded (`record`). The rules of the network model are the model's; `refusal` finds the keys that
+//! break them.
+
+mod agents;
+mod flow_list;
+mod flow_table;
+mod hosts;
+mod needs;
+mod random;
+mod record;
+mod refusal;
+mod switches;
+mod traffic;
+
+pub(crate) use refusal::of_paths;
+
+use crate::diagnostic::Diagnostic;
+use crate::error::RunError;
+use crate::network::NetworkKeys;
+use crate::scenario::Scenario;
+use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
+use crate::transport;
+use farloop_net::check_links;
+use farloop_net::spec::{LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
+use hosts::Hosts;
+use std::collections::BTreeSet;
+use switches::setting_path;
+
+/// What [`Scenario::build`] makes: the specification, and the names behind its indices.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// What the simulator runs.
+    pub spec: NetworkSpec,
+    /// Names of [`NetworkSpec::flows`].
+    pub flow_names: Vec<String>,
+    /// Names of [`NetworkSpec::nodes`].
+    pub node_names: Vec<String>,
+    /// Names of [`NetworkSpec::algorithms`], presets by their own names.
+    pub algorithm_names: Vec<String>,
+    /// Those of [`NetworkSpec::nodes`] that are routers of the wide-area network.
+    pub routers: BTreeSet<NodeId>,
+}
+
+impl Scenario {
+    /// Checks the scenario as a whole and makes what the simulator runs.
+    pub fn build(&self) -> Result<Built, Diagnostic> {
+        self.build_while(&mut || true).map_err(RunError::diagnostic)
+    }
+
+    /// As [`Scenario::build`]; stops where `go_on` answers `false`.
+    pub fn build_while(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
+        build(self, true, go_on)
+    }
+
+    /// As [`Scenario::build_while`], but random flows are checked and not drawn.
+    pub(crate) fn check_while(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
+        build(self, false, go_on).map(drop)
+    }
+}
+
+/// Builds; `generate` draws the random workload, otherwise it is only checked. Stops where `go_on` answers `false`.
+fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
+    let mut go_on = || if go_on() { Ok(()) } else { Err(RunError::Cancelled) };
+    let mut layout = layout(scenario)?;
+    go_on()?;
+    switches::apply(scenario, &mut layout)?;
+    agents::place(scenario, &mut layout)?;
+    go_on()?;
+    let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
+    check_links(&layout.nodes, &links).map_err(|e| refusal::of_network(scenario, &layout, &[], &e))?;
+    check_switches(scenario, &layout)?;
+    let traffic = traffic::traffic(scenario, &Hosts::of(&layout), generate, &mut || go_on().is_ok())?;
+    let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
+    let record = record::record(scenario, &layout, &traffic)?;
+    let spec = NetworkSpec {
+        links,
+        detours: Vec::new(),
+        transport: transport::spec(&scenario.transport, &scenario.endpoint),
+        algorithms,
+        flows: traffic.flows,
+        intra_rtt: scenario.transport.intra_rtt,
+        record,
+        end: scenario.end(),
+        seed: scenario.run.seed,
+        nodes: std::mem::take(&mut layout.nodes),
+    };
+    go_on()?;
+    if let Err(error) = spec.check() {
+        layout.nodes = spec.nodes;
+        return Err(refusal::of_network(scenario, &layout, &traffic.algorithm_names, &error).into());
+    }
+    let node_names = spec.nodes.iter().map(|n| n.name.clone()).collect();
+    Ok(Built {
+        spec,
+        flow_names: traffic.flow_names,
+        node_names,
+        algorithm_names: traffic.algorithm_names,
+        routers: layout.routers,
+    })
+}
+
+/// Nodes and links of the scenario's topology.
+fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
+    let switches = Switches { datacenter: &scenario.switch, wide_area: &scenario.wan_switch };
+    match &scenario.network {
+        NetworkKeys::Dumbbell(keys) => Ok(dumbbell::layout(keys, &switches)),
+        NetworkKeys::FatTree(keys) => Ok(fat_tree::layout(keys, &switches)),
+        NetworkKeys::SpineLeaf(keys) => Ok(spine_leaf::layout(keys, &switches)),
+        NetworkKeys::Datacenters { keys, fabric } => Ok(datacenters::layout(keys, fabric, &switches)),
+        NetworkKeys::ThreeRacks(keys) => Ok(three_racks::layout(keys, &switches)),
+        NetworkKeys::Links { nodes, links } => {
+            links::layout(nodes, links, &switches).map_err(|(path, problem, expected, suggestion)| {
+                let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                Diagnostic { suggestion, ..scenario.at(&path, problem, expected) }
+            })
+        }
+    }
+}
+
+/// Checks what only scenarios forbid: switches without a link, and thresholds that no queue reaches.
+fn check_switches(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic> {
+    let mut linked = vec![false; layout.nodes.len()];
+    for end in layout.links.iter().flat_map(|l| [l.spec.a, l.spec.b]) {
+        linked[end as usize] = true;
+    }
+    for ((id, node), linked) in (0..).zip(&layout.nodes).zip(linked) {
+        let NodeKind::Switch(switch) = &node.kind else { continue };
+        if !linked {
+            return Err(scenario.at(&["node", &node.name], "the switch has no link", "expected at least one [[link]]"));
+        }
+        if let SwitchSpec { pfc: Some(PfcSpec { xoff: XoffSpec::Static(xoff), .. }), buffer, .. } = switch
+            && xoff > buffer
+        {
+            let path = setting_path(scenario, layout, id, "xoff");
+            let problem = format!("the threshold of {xoff} is above the buffer of {buffer}");
+            return Err(scenario.at(&path, problem, "expected less than the buffer"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The generated flows of a workload.
+
+use super::flow_table::{FlowTable, POLL};
+use super::hosts::{HostFacts, Hosts};
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::error::RunError;
+use crate::glob;
+use crate::scenario::Scenario;
+use crate::sections::{LARGEST, Pairs, RandomFlows, RoundKeys};
+use crate::workload::{Workload, WorkloadKeys};
+use farloop_engine::RandomStream;
+use farloop_net::spec::{FlowSpec, NodeId};
+use farloop_units::{Bytes, Time};
+use farloop_workload::{Between, Pattern, Poisson, Population, Rounds, SizeDistribution, WorkloadError};
+
+/// Most flows that a workload may be expected to have: each takes a few hundred bytes before the run begins.
+const MAX_RANDOM: f64 = 5e6;
+
+/// Adds the flows of `workload`, which draws from the stream `number`. Without `generate` they are checked but not drawn; it stops the
+/// drawing where it answers `false`.
+pub(crate) fn add(
+    scenario: &Scenario,
+    hosts: &Hosts<'_>,
+    workload: &Workload,
+    number: u64,
+    generate: Option<&mut dyn FnMut() -> bool>,
+    traffic: &mut FlowTable,
+) -> Result<(), RunError> {
+    let Some(flows) = workload.random() else { return Ok(()) };
+    let at = |key: &str, problem: String, expected: &str| scenario.at(&workload.path(key), problem, expected);
+    let all = || (0..).zip(&hosts.facts).filter_map(|(id, host)| Some((id, (*host)?)));
+    let name = |id: NodeId| hosts.layout.nodes[id as usize].name.as_str();
+    let (ids, selected): (Vec<NodeId>, Vec<HostFacts>) =
+        all().filter(|(id, _)| glob::matches(&flows.hosts, name(*id))).unzip();
+    let mut others = selected.iter();
+    let Some(first) = others.next() else {
+        let known = format!("hosts: {}", listing(all().map(|(id, _)| name(id))));
+        return Err(at("hosts", format!("no host is called \"{}\"", flows.hosts), &known).into());
+    };
+    if others.clone().any(|h| h.island != first.island) {
+        return Err(at("between", "some hosts cannot reach each other".into(), "expected a connected network").into());
+    }
+    let datacenter = |id: &NodeId| hosts.layout.nodes[*id as usize].datacenter.unwrap_or_default();
+    let from = match &workload.keys {
+        WorkloadKeys::Poisson(_, keys) => keys.from.as_str(),
+        _ => "*",
+    };
+    let sends = |host: u32| glob::matches(from, name(ids[host as usize]));
+    if !(0..ids.len() as u32).any(sends) {
+        let known = format!("hosts of this workload: {}", listing(ids.iter().map(|id| name(*id))));
+        return Err(at("from", format!("no host of this workload is called \"{from}\""), &known).into());
+    }
+    let population = Population::with_senders(&ids.iter().map(datacenter).collect::<Vec<_>>(), sends);
+    let between = match flows.between {
+        Pairs::All => Between::All,
+        Pairs::Intra => Between::Intra,
+        Pairs::Cross => Between::Cross,
+    };
+    let refused = |key: &'static str| move |error: WorkloadError| at(key, error.to_string(), "");
+    population.check(between).map_err(refused("between"))?;
+    let sizes = sizes(scenario, workload, &flows.sizes)?;
+    let (start, stop) = window(scenario, workload, flows)?;
+
+    let rounds = |keys: &RoundKeys| Rounds { start, stop, interval: keys.interval, spread: keys.spread };
+    let draw = match &workload.keys {
+        WorkloadKeys::Poisson(_, keys) => {
+            if others.any(|h| h.rate != first.rate) {
+                let problem = "the load is defined against the hosts' links, which have different rates".to_string();
+                return Err(at("load", problem, "expected hosts with equal links").into());
+            }
+            let (load, cross_share, link_rate) = (keys.load, keys.cross_share, first.rate);
+            let spec = Poisson { load, link_rate, between, cross_share, start, stop };
+            let key = if keys.cross_share.is_some() { "cross_share" } else { "load" };
+            farloop_workload::arrivals::check(&spec, &population, &sizes).map_err(refused(key))?;
+            Draw::Poisson(spec)
+        }
+        WorkloadKeys::Permutation(_, keys) => Draw::Rounds(Pattern::Permutation, rounds(keys), "interval"),
+        WorkloadKeys::AllToAll(_, keys) => Draw::Rounds(Pattern::AllToAll, rounds(keys), "interval"),
+        WorkloadKeys::Incast(_, keys, incast) => {
+            let receiver = incast.receiver.as_deref().map(|name| hosts.find(name)).transpose();
+            let receiver = receiver.map_err(|(problem, expected, suggestion)| Diagnostic {
+                suggestion,
+                ..at("receiver", problem, &expected)
+            })?;
+            let position = |(id, _)| {
+                let position = ids.iter().position(|i| *i == id).map(|i| i as u32);
+                position
+                    .ok_or_else(|| at("receiver", "it is none of the selected hosts".into(), "expected one of hosts"))
+            };
+            let receiver = receiver.map(position).transpose()?;
+            Draw::Rounds(Pattern::Incast { senders: incast.senders, receiver }, rounds(keys), "senders")
+        }
+        WorkloadKeys::List(_) => return Ok(()),
+    };
+    let (expected_flows, key) = match &draw {
+        Draw::Poisson(spec) => (spec.expected_flows(&population, &sizes), "load"),
+        Draw::Rounds(pattern, rounds, key) => {
+            pattern.check(&population, between).map_err(refused("between"))?;
+            (rounds.count() as f64 * pattern.flows(&population, between) as f64, *key)
+        }
+    };
+    if expected_flows > MAX_RANDOM {
+        let problem = format!("about {expected_flows:.0} flows would arrive");
+        let expected = format!("expected at most {MAX_RANDOM:.0}: a shorter time, or less traffic");
+        return Err(at(key, problem, &expected).into());
+    }
+    let algorithm = traffic.algorithm(flows.algorithm.as_deref().unwrap_or(&scenario.algorithm.name));
+    let Some(go_on) = generate else { return Ok(()) };
+    let mut stream = RandomStream::new(scenario.run.seed, "workload", number);
+    let mut count = 0;
+    let mut now_and_then = || {
+        count += 1;
+        count % POLL != 0 || go_on()
+    };
+    let arrivals = match draw {
+        Draw::Poisson(spec) => {
+            farloop_workload::poisson_while(&spec, &population, &sizes, &mut stream, &mut now_and_then)
+        }
+        Draw::Rounds(pattern, rounds, _) => farloop_workload::rounds_while(
+            pattern,
+            &rounds,
+            &population,
+            between,
+            &sizes,
+            &mut stream,
+            &mut now_and_then,
+        ),
+    };
+    let arrivals = arrivals.map_err(refused(key))?.ok_or(RunError::Cancelled)?;
+    let begin = traffic.flows.len();
+    for (i, arrival) in (1..).zip(arrivals) {
+        if !now_and_then() {
+            return Err(RunError::Cancelled);
+        }
+        traffic.flow_names.push(match &flows.name {
+            Some(name) => format!("{name}-{i}"),
+            None => format!("f{}", traffic.flows.len() + 1),
+        });
+        traffic.flows.push(FlowSpec {
+            src: ids[arrival.src as usize],
+            dst: ids[arrival.dst as usize],
+            start: arrival.start,
+            stop: Time::NEVER,
+            size: arrival.size,
+            algorithm,
+            class: flows.class,
+            initial_rate: None,
+            initial_cwnd: None,
+        });
+    }
+    if let Some(name) = &flows.name {
+        traffic.group(name, begin, &workload.path("name"));
+    }
+    Ok(())
+}
+
+/// What to draw; for rounds also the key that most easily makes too many of them.
+enum Draw {
+    Poisson(Poisson),
+    Rounds(Pattern, Rounds, &'static str),
+}
+
+/// The first time at which flows arrive, and the one from which none does.
+fn window(scenario: &Scenario, workload: &Workload, flows: &RandomFlows) -> Result<(Time, Time), Diagnostic> {
+    let start = Time::ZERO.saturating_add(flows.start);
+    let stop = flows.stop.map_or(scenario.end(), |stop| Time::ZERO.saturating_add(stop)).min(scenario.end());
+    if stop <= start {
+        let problem = format!("no flow can arrive between \"{start}\" and \"{stop}\"");
+        let expected = "expected a start before stop and before the end of the run";
+        return Err(scenario.at(&workload.path("start"), problem, expected));
+    }
+    Ok((start, stop))
+}
+
+/// A built-in distribution, one size for all, or the user's table.
+fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Result<SizeDistribution, Diagnostic> {
+    if let Some(sizes) = SizeDistribution::named(name) {
+        return Ok(sizes);
+    }
+    let path = workload.path("sizes");
+    if let Ok(size) = name.parse::<Bytes>() {
+        if size == Bytes::ZERO || size > LARGEST {
+            let problem = format!("\"{name}\" is outside the accepted range");
+            return Err(scenario.at(&path, problem, format!("expected 1B to {LARGEST}")));
+        }
+        return Ok(SizeDistribution::constant(size));
+    }
+    let is_path = name.contains(['/', '\\']) || name.to_lowercase().ends_with(".csv");
+    if !is_path {
+        let names = || SizeDistribution::tables().map(|t| t.name);
+        let problem = format!("there is no size distribution \"{name}\"");
+        let expected =
+            format!("distributions: {}, a size such as \"64kB\", or the path of a CSV file", listing(names()));
+        return Err(Diagnostic { suggestion: nearest(name, names()), ..scenario.at(&path, problem, expected) });
+    }
+    let expected = "expected a CSV file: bytes, cumulative probability";
+    let (file, text) = scenario.read_neighbour(&path, name, expected)?;
+    let sizes = SizeDistribution::from_csv(&file, &text).map_err(|e| Diagnostic {
+        line: e.line.try_into().unwrap_or(u32::MAX),
+        ..Diagnostic::of_file(&e.file, e.problem, format!("expected {}", e.expected))
+    })?;
+    if sizes.largest() > LARGEST {
+        let problem = format!("the size {} is outside the accepted range", sizes.largest());
+        return Err(Diagnostic::of_file(&file, problem, format!("expected at most {LARGEST}")));
+    }
+    Ok(sizes)
+}

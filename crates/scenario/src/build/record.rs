@@ -1,0 +1,100 @@
+//! `[record]`: which flows and ports get time series.
+
+use super::flow_table::FlowTable;
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::scenario::Scenario;
+use crate::sections::Selection;
+use crate::topology::Layout;
+use farloop_net::spec::{NodeId, RecordSpec};
+use std::collections::{HashMap, HashSet};
+
+/// More objects than this get no series unless they are asked for.
+const AUTO_SERIES: usize = 64;
+/// Most rows of series that a run may record.
+const MAX_SERIES_ROWS: u64 = 200_000_000;
+
+/// What is recorded, for names that are there and a size that is bearable.
+pub(crate) fn record(scenario: &Scenario, layout: &Layout, traffic: &FlowTable) -> Result<RecordSpec, Diagnostic> {
+    let keys = &scenario.record;
+    let flows = record_flows(scenario, traffic)?;
+    let ports = record_ports(scenario, layout)?;
+    let Some(interval) = keys.interval else { return Ok(RecordSpec::default()) };
+    let samples = scenario.end().as_ps() / interval.as_ps();
+    let objects = (flows.len() + ports.len()) as u64;
+    if samples.saturating_mul(objects) > MAX_SERIES_ROWS {
+        let problem = format!("{samples} samples of {objects} flows and ports are too many rows");
+        let expected = format!("expected at most {MAX_SERIES_ROWS}: a longer interval, fewer flows or ports");
+        return Err(scenario.at(&["record", "interval"], problem, expected));
+    }
+    Ok(RecordSpec { interval: Some(interval), flows, ports })
+}
+
+fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Diagnostic> {
+    let all = 0..traffic.flows.len() as u32;
+    let names = match &scenario.record.flows {
+        Selection::Auto if all.len() > AUTO_SERIES => return Ok(Vec::new()),
+        Selection::Auto | Selection::All => return Ok(all.collect()),
+        Selection::None => return Ok(Vec::new()),
+        Selection::Named(names) => names,
+    };
+    let mut known: HashMap<&str, std::ops::Range<u32>> = HashMap::new();
+    for (i, name) in (0..).zip(&traffic.flow_names) {
+        known.insert(name, i..i + 1);
+    }
+    for group in &traffic.groups {
+        known.insert(&group.name, group.flows.clone());
+    }
+    let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
+    for name in names {
+        let Some(range) = known.get(name.as_str()) else {
+            // A random workload that is not drawn yet may hold the name.
+            if traffic.complete {
+                let known = || traffic.groups.iter().map(|g| g.name.as_str());
+                let problem = format!("there is no flow \"{name}\"");
+                return Err(Diagnostic {
+                    suggestion: nearest(name, known()),
+                    ..scenario.at(&["record", "flows"], problem, format!("flows: {}", listing(known())))
+                });
+            }
+            continue;
+        };
+        chosen.extend(range.clone().filter(|f| seen.insert(*f)));
+    }
+    Ok(chosen)
+}
+
+fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, NodeId)>, Diagnostic> {
+    let all = || layout.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]);
+    let names = match &scenario.record.ports {
+        Selection::Auto if layout.bottlenecks.len() > AUTO_SERIES => return Ok(Vec::new()),
+        Selection::Auto => return Ok(layout.bottlenecks.clone()),
+        Selection::All => return Ok(all().collect()),
+        Selection::None => return Ok(Vec::new()),
+        Selection::Named(names) => names,
+    };
+    let port_name =
+        |(a, b): (NodeId, NodeId)| format!("{}->{}", layout.nodes[a as usize].name, layout.nodes[b as usize].name);
+    let ids: HashMap<&str, NodeId> = (0..).zip(&layout.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
+    let known: HashSet<(NodeId, NodeId)> = all().collect();
+    let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
+    for name in names {
+        let id = |name: &str| ids.get(name.trim()).copied();
+        let ends = name.split_once("->").and_then(|(a, b)| Some((id(a)?, id(b)?)));
+        let port = ends.filter(|port| known.contains(port));
+        let Some(port) = port else {
+            let ports: Vec<String> = all().map(port_name).collect();
+            return Err(Diagnostic {
+                suggestion: nearest(name, ports.iter().map(String::as_str)),
+                ..scenario.at(
+                    &["record", "ports"],
+                    format!("there is no port \"{name}\""),
+                    format!("expected NODE->NEIGHBOUR; ports: {}", listing(ports.iter().map(String::as_str))),
+                )
+            });
+        };
+        if seen.insert(port) {
+            chosen.push(port);
+        }
+    }
+    Ok(chosen)
+}

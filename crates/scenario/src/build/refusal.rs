@@ -1,0 +1,95 @@
+//! What the network model refuses, as messages about the keys that decide about it. Each rule stands in `farloop_net`; here is where a
+//! scenario breaks it.
+
+use super::switches::setting_path;
+use crate::diagnostic::Diagnostic;
+use crate::error::RunError;
+use crate::scenario::Scenario;
+use crate::topology::Layout;
+use crate::transport::EndpointKeys;
+use farloop_net::BuildError;
+use farloop_net::spec::NodeId;
+
+/// What [`farloop_net::spec::NetworkSpec::check`] refuses of `layout` with the algorithms of these names.
+pub(crate) fn of_network(
+    scenario: &Scenario,
+    layout: &Layout,
+    algorithms: &[String],
+    error: &BuildError,
+) -> Diagnostic {
+    match error {
+        BuildError::HostLinks { host, links } => {
+            let problem = format!("the host has {links} links");
+            scenario.at(&["node", host], problem, "expected exactly one [[link]] for a host")
+        }
+        BuildError::IntRate { link, switch, rate } => {
+            let link = &layout.links[*link];
+            let ends = [link.spec.a, link.spec.b].map(|end| layout.nodes[end as usize].name.as_str());
+            let peer = if ends[0] == switch { ends[1] } else { ends[0] };
+            let problem = format!("telemetry cannot carry the rate {rate} of the port {switch}->{peer}");
+            let expected = "expected at most three significant digits, such as \"12.5Gbps\", or switch.int = false";
+            scenario.at(&link.rate_key.path(), problem, expected)
+        }
+        BuildError::BufferTooSmall { switch, buffer, headroom, packet } => {
+            let problem = format!(
+                "the buffer of {buffer} is too small for switch \"{switch}\": PFC headroom takes {headroom} bytes of it"
+            );
+            let expected =
+                format!("expected room for two packets of {packet} beyond that, shorter links or pfc = false");
+            scenario.at(&setting_path(scenario, layout, named(layout, switch), "buffer"), problem, expected)
+        }
+        BuildError::NoPayload { algorithm, mtu, headers } => {
+            let name = &algorithms[*algorithm];
+            let problem =
+                format!("{mtu} leave no room for payload: headers take {headers} with the algorithm \"{name}\"");
+            scenario.at(&["transport", "mtu"], problem, "expected a larger mtu or a smaller header")
+        }
+        BuildError::PacketTooLong { size } => {
+            let expected = format!("expected at most {} bytes on the wire: a smaller mtu or framing", u16::MAX);
+            scenario.at(&["transport", "mtu"], format!("a packet would take {size} on the wire"), expected)
+        }
+        BuildError::Tcp { mss, error } => {
+            let problem = match (&scenario.endpoint, error.setting) {
+                (EndpointKeys::Tcp(tcp), "receive_window") => {
+                    format!("{} hold no packet of {} bytes", tcp.receive_window, mss.get())
+                }
+                _ => format!("packets have {mss} of payload"),
+            };
+            scenario.at(&["transport", error.setting], problem, format!("expected {}", error.expected))
+        }
+        BuildError::TwoAgents { algorithms: both, .. } => {
+            let [one, other] = both.map(|i| &algorithms[i]);
+            let problem = format!("\"{one}\" and \"{other}\" both want an agent at the switches' ports");
+            scenario.at(&["algorithm", "name"], problem, "expected one such algorithm per scenario")
+        }
+        // What no topology makes, and what is known of a scenario before.
+        BuildError::BadLink { .. }
+        | BuildError::ZeroRate { .. }
+        | BuildError::TooLarge { .. }
+        | BuildError::Detour { .. }
+        | BuildError::Flow { .. }
+        | BuildError::Record { .. }
+        | BuildError::Cancelled => scenario.at(&["network"], error.to_string(), ""),
+    }
+}
+
+/// What only the finished network refuses: flows by their paths. `flow_name` gives the name of the flow with an index.
+pub(crate) fn of_paths<'n>(scenario: &Scenario, flow_name: impl Fn(usize) -> &'n str, error: &BuildError) -> RunError {
+    match error {
+        BuildError::Cancelled => RunError::Cancelled,
+        BuildError::Flow { flow, problem } => {
+            let name = flow_name(*flow);
+            // One of several equal flows is NAME-1, NAME-2, ….
+            let group = name.rsplit_once('-').map_or(name, |(group, _)| group);
+            let listed = scenario.flows.iter().filter_map(|f| f.name.as_deref()).find(|f| *f == name || *f == group);
+            let path = listed.map_or(vec!["workload"], |listed| vec!["flow", listed]);
+            scenario.at(&path, format!("the flow \"{name}\" {problem}"), "").into()
+        }
+        other => scenario.at(&["network"], other.to_string(), "").into(),
+    }
+}
+
+/// The node of this name, which the layout has.
+fn named(layout: &Layout, name: &str) -> NodeId {
+    (0..).zip(&layout.nodes).find(|(_, node)| node.name == name).map_or(0, |(id, _)| id)
+}

@@ -1,0 +1,105 @@
+//! Gives switches the settings of `[[switch_override]]`, and finds the key that sets one.
+
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::glob;
+use crate::scenario::Scenario;
+use crate::sections::{Switch, WanSwitch};
+use crate::switch::SwitchOverride;
+use crate::topology::Layout;
+use farloop_net::spec::{NodeId, NodeKind};
+use farloop_units::Params;
+use std::collections::{HashMap, HashSet};
+
+/// Gives the switches of `layout` the settings of the overrides that match them, later ones on top.
+pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diagnostic> {
+    let is_switch = |kind: &NodeKind| matches!(kind, NodeKind::Switch(_));
+    let index = Index::new(&scenario.switch_overrides);
+    let (mut switches, mut hosts) = (HashSet::new(), HashSet::new());
+    for node in &layout.nodes {
+        let matched = if is_switch(&node.kind) { &mut switches } else { &mut hosts };
+        matched.extend(index.of(&node.name));
+    }
+    for (i, o) in scenario.switch_overrides.iter().enumerate() {
+        let at =
+            |problem: String, expected: &str| scenario.at(&["switch_override", &o.pattern, "match"], problem, expected);
+        if switches.contains(&i) {
+            continue;
+        }
+        if hosts.contains(&i) {
+            return Err(at(format!("\"{}\" matches hosts only", o.pattern), "expected the names of switches"));
+        }
+        let names = || layout.nodes.iter().filter(|n| is_switch(&n.kind)).map(|n| n.name.as_str());
+        let known = format!("switches: {}", listing(names()));
+        let suggestion = nearest(&o.pattern, names());
+        return Err(Diagnostic { suggestion, ..at(format!("no switch is called \"{}\"", o.pattern), &known) });
+    }
+    for node in 0..layout.nodes.len() {
+        let name = &layout.nodes[node].name;
+        let ours: Vec<_> = index.of(name).into_iter().map(|i| &scenario.switch_overrides[i]).collect();
+        if ours.is_empty() || !is_switch(&layout.nodes[node].kind) {
+            continue;
+        }
+        let (spec, kmin, kmax) = if layout.routers.contains(&(node as NodeId)) {
+            let keys: WanSwitch = with(&scenario.wan_switch, &ours);
+            (keys.spec(), keys.kmin, keys.kmax)
+        } else {
+            let keys: Switch = with(&scenario.switch, &ours);
+            (keys.spec(), keys.kmin, keys.kmax)
+        };
+        if kmin > kmax {
+            let key = if sets(&ours, "kmin") { "kmin" } else { "kmax" };
+            let problem = format!("kmin = \"{kmin}\" is above kmax = \"{kmax}\" for switch \"{name}\"");
+            let path = setting_path(scenario, layout, node as NodeId, key);
+            return Err(scenario.at(&path, problem, "expected kmin at most kmax; set both"));
+        }
+        layout.nodes[node].kind = NodeKind::Switch(spec);
+    }
+    Ok(())
+}
+
+/// Which overrides a name has: those for a single name are looked up, so that a thousand of them do not cost every switch a thousand
+/// comparisons.
+struct Index<'s> {
+    single: HashMap<&'s str, usize>,
+    patterns: Vec<(usize, &'s str)>,
+}
+
+impl<'s> Index<'s> {
+    fn new(overrides: &'s [SwitchOverride]) -> Index<'s> {
+        let all = overrides.iter().enumerate().map(|(i, o)| (i, o.pattern.as_str()));
+        let (patterns, single): (Vec<_>, Vec<_>) = all.partition(|(_, pattern)| pattern.contains(['*', '?']));
+        Index { single: single.into_iter().map(|(i, name)| (name, i)).collect(), patterns }
+    }
+
+    /// In their order.
+    fn of(&self, name: &str) -> Vec<usize> {
+        let matching = self.patterns.iter().filter(|(_, pattern)| glob::matches(pattern, name)).map(|(i, _)| *i);
+        let mut all: Vec<usize> = matching.chain(self.single.get(name).copied()).collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+/// The path of the key that sets `key` of the switch `node`.
+pub(crate) fn setting_path<'s>(scenario: &'s Scenario, layout: &Layout, node: NodeId, key: &'s str) -> Vec<&'s str> {
+    let name = &layout.nodes[node as usize].name;
+    let setting = |o: &&SwitchOverride| glob::matches(&o.pattern, name) && sets(&[o], key);
+    match scenario.switch_overrides.iter().rev().find(setting) {
+        Some(o) => vec!["switch_override", &o.pattern, key],
+        None if layout.routers.contains(&node) => vec!["wan_switch", key],
+        None => vec!["switch", key],
+    }
+}
+
+fn sets(overrides: &[&SwitchOverride], key: &str) -> bool {
+    overrides.iter().any(|o| o.settings.iter().any(|(k, _)| *k == key))
+}
+
+/// `keys` with the settings of `overrides` on top.
+fn with<P: Params>(keys: &P, overrides: &[&SwitchOverride]) -> P {
+    let mut keys = keys.clone();
+    for (key, value) in overrides.iter().flat_map(|o| &o.settings) {
+        keys.set(key, value).expect("values were checked when they were read");
+    }
+    keys
+}

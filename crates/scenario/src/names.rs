@@ -1,0 +1,30 @@
+//! Which names can be addressed in overrides and lists.
+
+use crate::diagnostic::{Diagnostic, listing};
+use crate::reader::Section;
+use crate::sections::SELECTION_WORDS;
+
+/// Most characters of a name: it becomes part of messages, labels and names of files.
+pub(crate) const LONGEST_NAME: usize = 100;
+
+/// Refuses names that could not be addressed in overrides and lists.
+pub(crate) fn check_name(section: &Section<'_>, key: &str, name: &str) -> Result<(), Diagnostic> {
+    name_problem(name).map_or(Ok(()), |(problem, expected)| Err(section.diagnostic(key, problem, expected)))
+}
+
+/// Why a name could not be addressed in overrides and lists, and what could.
+pub(crate) fn name_problem(name: &str) -> Option<(String, String)> {
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if name.chars().count() > LONGEST_NAME {
+        let problem = format!("\"{name}\" cannot be a name");
+        return Some((problem, format!("expected at most {LONGEST_NAME} characters")));
+    }
+    (name.is_empty() || !name.chars().all(plain) || SELECTION_WORDS.contains(&name)).then(|| {
+        let expected = format!("expected letters, digits, \"_\" and \"-\", and none of {}", words());
+        (format!("\"{name}\" cannot be a name"), expected)
+    })
+}
+
+fn words() -> String {
+    listing(SELECTION_WORDS.iter().copied())
+}

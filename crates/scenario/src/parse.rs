@@ -1,0 +1,68 @@
+//! From the text of a scenario to the scenario, with every case of its figure checked.
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::error::RunError;
+use crate::figure::LocatedCase;
+use crate::scenario::Scenario;
+
+/// Reads a scenario. `file` is its name in messages, and the place from which relative paths start; `overrides` are dotted keys
+/// with the text of their values (`--set key=value`), applied in order before anything is checked.
+///
+/// Every case of a figure is validated here, so a file that loads has no case that fails later.
+pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Scenario, Diagnostic> {
+    parse_while(text, file, overrides, &mut || true).map_err(RunError::diagnostic)
+}
+
+/// As [`parse`]; stops where `go_on` answers `false`.
+pub fn parse_while(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Scenario, RunError> {
+    let mut document = Document::parse(text, file)?;
+    for (i, (key, value)) in overrides.iter().enumerate() {
+        document.set(key, value, i + 1)?;
+    }
+    if !go_on() {
+        return Err(RunError::Cancelled);
+    }
+    let (scenario, cases) = Scenario::from_document(document, go_on)?;
+    for case in &cases {
+        check_case(&scenario, case, go_on)?;
+    }
+    Ok(scenario)
+}
+
+/// Applies a case and checks the outcome with each of its algorithms, without drawing a random workload.
+fn check_case(scenario: &Scenario, case: &LocatedCase, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
+    let mut document = scenario.document.clone();
+    for (key, item) in &case.set {
+        document.put(key, item.clone()).map_err(|d| in_case(d, case))?;
+    }
+    let mut check = |document: Document| {
+        if !go_on() {
+            return Err(RunError::Cancelled);
+        }
+        let checked = Scenario::from_document(document, go_on).and_then(|(scenario, _)| scenario.check_while(go_on));
+        checked.map_err(|e| match e {
+            RunError::Scenario(d) => in_case(*d, case).into(),
+            RunError::Cancelled => RunError::Cancelled,
+        })
+    };
+    if case.algorithms.is_empty() {
+        return check(document);
+    }
+    for algorithm in &case.algorithms {
+        let mut document = document.clone();
+        document.put("algorithm.name", algorithm.clone())?;
+        check(document)?;
+    }
+    Ok(())
+}
+
+/// Says in which case a problem appeared.
+fn in_case(diagnostic: Diagnostic, case: &LocatedCase) -> Diagnostic {
+    Diagnostic { problem: format!("{} (in case \"{}\")", diagnostic.problem, case.case.name), ..diagnostic }
+}

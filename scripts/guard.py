@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Instructions per packet-hop of the benches, held to stored baselines: a figure that no other work on the machine moves.
+
+    scripts/guard.py [CASE ...]       measures, and fails where a case costs over 3 % more than its baseline
+    scripts/guard.py --accept         measures all cases and stores them as the baselines
+    scripts/guard.py --runs 2         measures twice, and says how far the counts are apart
+
+Counted by valgrind's callgrind, inside of `Simulation::run` alone: neither reading a scenario nor building its network
+counts. The baselines (benches/guard.json) hold for one compiler and one kind of machine. Where valgrind is missing, or
+compiler or machine are others, this says so and ends without a verdict, with exit code 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+ROOT = Path(__file__).resolve().parent.parent
+BASELINES = ROOT / "benches" / "guard.json"
+
+#: The function whose instructions count, callees included. It is marked `#[inline(never)]`.
+COUNTED = "farloop_net::sim::Simulation::run*"
+
+#: By how much a case may differ from its baseline.
+TOLERANCE = 0.03
+
+#: Name, scenario, what is set: short enough for an emulator; wide-area delays so short that answers come back.
+CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "D1": ("d1", {"run.duration": "75ms"}),
+    "D2": ("d2", {"run.duration": "400us"}),
+    "D2-tcp": ("d2-tcp", {"run.duration": "400us"}),
+    "D3": ("d3", {"run.duration": "400us", "network.wan_delay": "100us"}),
+    "gear-fabric": ("gear-fabric", {"run.duration": "1ms", "network.wan_delay": "200us"}),
+}
+
+
+@dataclass(frozen=True)
+class Count:
+    """What was counted in one case."""
+
+    instructions: int
+    packet_hops: int
+
+    @property
+    def per_hop(self) -> float:
+        """Instructions per packet-hop."""
+        return self.instructions / self.packet_hops
+
+
+def say(text: str, to: TextIO | None = None) -> None:
+    """Writes a line."""
+    stream = to or sys.stdout
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
+class GuardError(Exception):
+    """Nothing could be measured."""
+
+
+def verdict(name: str, count: Count, baseline: Count | None) -> tuple[bool, str]:
+    """Whether a case may pass, and a line that says why."""
+    line = f"{name}: {count.per_hop:.1f} instructions per packet-hop"
+    if baseline is None:
+        return False, f"{line}; it has no baseline"
+    change = count.per_hop / baseline.per_hop - 1
+    line += f", baseline {baseline.per_hop:.1f} ({change:+.2%})"
+    if count.packet_hops != baseline.packet_hops:
+        line += f"; the simulation differs: {count.packet_hops:,} packet-hops, were {baseline.packet_hops:,}"
+    if change > TOLERANCE:
+        return False, f"{line}: over {TOLERANCE:.0%} more"
+    if change < -TOLERANCE:
+        return True, f"{line}: the baseline can be lowered (make guard-accept)"
+    return True, line
+
+
+def spread(counts: Sequence[Count]) -> str:
+    """How far counts of one case are apart."""
+    instructions = [count.instructions for count in counts]
+    apart = max(instructions) - min(instructions)
+    return (
+        f"{len(counts)} runs, {apart:,} of {max(instructions):,} instructions apart ({apart / max(instructions):.1e})"
+    )
+
+
+def load(text: str) -> tuple[dict[str, str], dict[str, Count]]:
+    """Where the baselines were measured, and the baselines."""
+    stored: dict[str, Any] = json.loads(text)
+    counts = {name: Count(case["instructions"], case["packet_hops"]) for name, case in stored["cases"].items()}
+    return stored["measured_with"], counts
+
+
+def dump(place: Mapping[str, str], counts: Mapping[str, Count]) -> str:
+    """The text of the baselines' file."""
+    cases = {
+        name: {
+            "instructions": count.instructions,
+            "packet_hops": count.packet_hops,
+            "instructions_per_packet_hop": round(count.per_hop, 1),
+        }
+        for name, count in counts.items()
+    }
+    return json.dumps({"measured_with": dict(place), "cases": cases}, indent=2) + "\n"
+
+
+def obstacle(here: Mapping[str, str], pinned: str, stored: Mapping[str, str] | None) -> str | None:
+    """Why counts of this machine cannot be held to the baselines."""
+    if here["rustc"].split()[1:2] != [pinned]:
+        return f"the compiler is {here['rustc']}, the pinned toolchain {pinned} (rust-toolchain.toml)"
+    if stored is not None and here["machine"] != stored["machine"]:
+        return f"this machine is {here['machine']}, the baselines are of {stored['machine']}"
+    return None
+
+
+def environment() -> dict[str, str]:
+    """The environment without what changes the code that the compiler makes, or for how many threads."""
+    names = re.compile(r"CARGO_PROFILE_|CARGO_BUILD_RUSTFLAGS|CARGO_ENCODED_RUSTFLAGS|RUSTFLAGS|FARLOOP_")
+    return {name: value for name, value in os.environ.items() if not names.match(name)}
+
+
+def build() -> Path:
+    """Builds the program that runs a scenario, as users run it."""
+    cargo = os.environ.get("CARGO", "cargo")
+    command = [cargo, "build", "--quiet", "--release", "-p", "farloop-scenario", "--example", "run"]
+    if subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode != 0:
+        raise GuardError("the example `run` of farloop-scenario cannot be built")
+    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "examples" / "run"
+
+
+def measure(run: Path, name: str) -> Count:
+    """Runs a case under callgrind."""
+    scenario, overrides = CASES[name]
+    with tempfile.TemporaryDirectory() as directory:
+        profile = Path(directory) / "profile"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", f"--toggle-collect={COUNTED}"]
+        command += [str(run), f"benches/{scenario}.toml", *(f"{key}={value}" for key, value in overrides.items())]
+        done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise GuardError(f"{name} failed under valgrind with exit code {done.returncode}:\n{done.stderr}")
+        text = profile.read_text(encoding="utf-8")
+    return Count(counted(name, text), hops(name, done.stdout))
+
+
+def counted(name: str, profile: str) -> int:
+    """Instructions in a profile of callgrind."""
+    total = re.search(r"^(?:summary|totals): *(\d+)", profile, re.MULTILINE)
+    if total is None or int(total[1]) == 0:
+        raise GuardError(f"{name}: no instruction was counted in {COUNTED}; has it another name, or was it inlined?")
+    return int(total[1])
+
+
+def hops(name: str, output: str) -> int:
+    """Packet-hops, as the program reports them."""
+    reported = re.search(r"^(\d+) packet-hops", output, re.MULTILINE)
+    if reported is None or int(reported[1]) == 0:
+        raise GuardError(f"{name}: the program reported no packet-hops:\n{output}")
+    return int(reported[1])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Does what the command line says."""
+    parser = argparse.ArgumentParser(description="Instructions per packet-hop, held to stored baselines.")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)} (all)")
+    parser.add_argument("--accept", action="store_true", help="store what is measured as the baselines")
+    parser.add_argument("--runs", type=int, default=1, help="measure so often, and say how far the counts are apart")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.cases if name not in CASES]
+    if unknown:
+        parser.error(f"there is no case {', '.join(unknown)}; cases: {', '.join(CASES)}")
+    if options.accept and options.cases:
+        parser.error("--accept stores all cases; leave out their names")
+    if options.runs < 1:
+        parser.error("--runs is 1 or more")
+    if shutil.which("valgrind") is None:
+        say("guard skipped: valgrind is missing; install it with your package manager (apt-get install valgrind)")
+        return 0
+    compiler = subprocess.run(
+        [os.environ.get("RUSTC", "rustc"), "--version"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    here = {"rustc": compiler.stdout.strip(), "machine": f"{platform.system()} {platform.machine()}"}
+    pinned = tomllib.loads((ROOT / "rust-toolchain.toml").read_text(encoding="utf-8"))["toolchain"]["channel"]
+    stored, baselines = load(BASELINES.read_text(encoding="utf-8")) if BASELINES.exists() else (None, {})
+    reason = obstacle(here, pinned, None if options.accept else stored)
+    if reason is not None:
+        say(f"guard skipped: {reason}")
+        return 0
+    try:
+        counts = measure_all(build(), options.cases or list(CASES), options.runs)
+    except GuardError as error:
+        say(f"guard failed: {error}", to=sys.stderr)
+        return 1
+    if options.accept:
+        BASELINES.write_text(dump(here, counts), encoding="utf-8")
+        say(f"stored in {BASELINES.relative_to(ROOT)}: commit it, and say in the message why the cost changed")
+        return 0
+    return judge(here, stored, counts, baselines)
+
+
+def measure_all(run: Path, names: Sequence[str], runs: int) -> dict[str, Count]:
+    """Measures all cases, some at a time."""
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        jobs = {name: [pool.submit(measure, run, name) for _ in range(runs)] for name in names}
+        counts = {name: [job.result() for job in of_case] for name, of_case in jobs.items()}
+    if runs > 1:
+        for name, of_case in counts.items():
+            say(f"{name}: {spread(of_case)}")
+    return {name: of_case[0] for name, of_case in counts.items()}
+
+
+def judge(
+    here: Mapping[str, str],
+    stored: Mapping[str, str] | None,
+    counts: Mapping[str, Count],
+    baselines: Mapping[str, Count],
+) -> int:
+    """Prints the verdicts; 1 if a case costs too much, else 0."""
+    verdicts = [verdict(name, count, baselines.get(name)) for name, count in counts.items()]
+    for _, line in verdicts:
+        say(line)
+    if all(passed for passed, _ in verdicts):
+        return 0
+    if any(name not in baselines for name in counts):
+        say("Cases without a baseline: `make guard-accept` stores what they cost.", to=sys.stderr)
+        return 1
+    if stored is not None and stored["rustc"] != here["rustc"]:
+        say(f"The baselines are of {stored['rustc']}, this is {here['rustc']}.", to=sys.stderr)
+    say(
+        "The simulator has become more expensive. If that is meant, store the new cost with `make guard-accept` "
+        "(scripts/guard.py --accept), and say in the message of the commit what it is paid for.",
+        to=sys.stderr,
+    )
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
