@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import farloop
-from farloop.papers.traffic import Flows, offered, paused
+from farloop.judging.traffic import Flows, offered, paused
 
 SCENARIO = Path(__file__).parents[1] / "papers" / "gear" / "fabric.toml"
 COMMON = {"run.duration": "80ms", "record.interval": "none"}

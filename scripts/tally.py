@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-"""Writes the verdicts of a reproduction into README.md and docs/findings/README.md, between their markers.
+"""Keeps the record of verdicts, docs/findings/verdicts.json, and writes its tables into README.md and docs/findings/README.md.
 
     scripts/tally.py out/quick/claims.json out/full/claims.json
 
-The files are what `farloop reproduce --out out/quick` and `farloop reproduce ... --full --out out/full` wrote. Of a claim
-that several of them have, the last one counts; a claim that none of them has stands as not judged. Everything
-between the markers is replaced; nothing else is touched.
+The files are what `farloop reproduce --out out/quick` and `farloop reproduce gear/fig09 --full --out out/full` wrote. What they have
+replaces the record's entry of the same claim and scale; everything else in the record stays, so a reproduction of one figure is enough to
+bring that one up to date. The tables show a claim at full scale where that has run, and at quick scale otherwise; one that never ran stands
+as not judged. Between the markers of the two pages everything is replaced; nothing else is touched. Without files only the pages are
+written.
 """
 
 from __future__ import annotations
 
+import argparse
+import datetime
 import json
 import re
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +28,17 @@ from farloop import catalogue
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- verdicts: written by scripts/tally.py -->", "<!-- end of verdicts -->"
 VERDICTS = ("reproduced", "direction", "differs", "partial", "not judged")
-FINDINGS = ROOT / "docs" / "findings"
+SCALES = ("quick", "full")
+"""Of an entry; the later one stands in the tables."""
 
-Claims = Sequence[dict[str, Any]]
+FINDINGS = ROOT / "docs" / "findings"
+RECORD = FINDINGS / "verdicts.json"
+
+Claims = Sequence[Mapping[str, Any]]
+
+
+class RefusedError(Exception):
+    """A file that has no verdicts for the record; the text says which, and why."""
 
 
 def tally(claims: Claims) -> str:
@@ -85,23 +98,116 @@ def _pages(claim: str) -> list[str]:
     return [p.name for p in pages if pattern.search(p.read_text("utf-8"))]
 
 
-def merged(files: Sequence[Claims], known: Sequence[str]) -> list[dict[str, Any]]:
-    """One entry for each known claim: the last one that the files have."""
-    found = {c["id"]: c for claims in files for c in claims}
-    missing = {"verdict": "not judged", "told": "not judged: not run", "scale": "–", "calibrated": False}
-    return [found.get(name, missing | {"id": name, "paper": {}, "measured": {}}) for name in known]
+def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> list[dict[str, Any]]:
+    """The record's entries of a reproduction.
+
+    Args:
+        path: Its claims.json.
+        known: Every claim of the papers, by its identifier.
+        commit: Of the checkout that made it.
+
+    Raises:
+        RefusedError: it is no such file, or no reproduction of the papers' claims.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        version = json.loads((path.parent / "manifest.json").read_text("utf-8"))["farloop"]
+        date = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
+        found = [
+            {
+                "id": claim["id"],
+                "scale": claim["scale"],
+                "verdict": claim["verdict"],
+                "told": claim["told"],
+                "calibrated": claim["calibrated"],
+                # Numbers that stand beside the paper's; all others are in claims.json.
+                "measured": {name: claim["measured"].get(name) for name in claim["paper"]},
+                "date": date,
+                "version": version,
+                "commit": commit,
+            }
+            for claim in content
+        ]
+    except OSError as error:
+        raise RefusedError(
+            f"{error.filename or path}: {error.strerror}; expected claims.json of `farloop reproduce`"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RefusedError(
+            f"{path}: {type(error).__name__}: {error}; expected claims.json of `farloop reproduce`"
+        ) from None
+    for entry in found:
+        if entry["id"] not in known:
+            raise RefusedError(f"{path}: {entry['id']}: no claim of a paper; `farloop list claims` shows them")
+        if entry["scale"] not in SCALES or entry["verdict"] not in VERDICTS:
+            raise RefusedError(
+                f"{path}: {entry['id']}: {entry['verdict']} at {entry['scale']} scale; expected a verdict of `farloop reproduce`, "
+                "at quick or full scale"
+            )
+    return found
+
+
+def updated(record: Claims, found: Claims, known: Iterable[str]) -> list[dict[str, Any]]:
+    """The record with what was found in place of the same claims at the same scale; in the order of the known claims, without others."""
+    together = {(e["id"], e["scale"]): dict(e) for e in [*record, *found]}
+    return [together[name, scale] for name in known for scale in SCALES if (name, scale) in together]
+
+
+def shown(record: Claims, known: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One entry for each known claim, with the paper's numbers: at full scale where that has run."""
+    best = {e["id"]: e for e in sorted(record, key=lambda e: SCALES.index(e["scale"]))}
+    missing = {
+        "verdict": "not judged",
+        "told": "not judged: not run",
+        "scale": "–",
+        "calibrated": False,
+        "measured": {},
+    }
+    numbers = {
+        name: {k: v for k, v in claim["paper"].items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+        for name, claim in known.items()
+    }
+    return [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
+
+
+def read_record() -> list[dict[str, Any]]:
+    """The record as it stands."""
+    found: list[dict[str, Any]] = json.loads(RECORD.read_text("utf-8"))
+    return found
+
+
+def known_claims() -> dict[str, dict[str, Any]]:
+    """Every claim of the papers, in the order of `farloop list claims`."""
+    return {row["id"]: row for row in catalogue.entries("claims")}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrites both files; the exit status."""
-    if not arguments:
-        sys.stderr.write(__doc__ or "")
+    """Brings the record up to date and rewrites both pages; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("claims", nargs="*", type=Path, help="claims.json of a reproduction")
+    parser.add_argument("--commit", help="that the reproductions were made with (default: the one that is checked out)")
+    options = parser.parse_args(arguments)
+    known = known_claims()
+    try:
+        found = [e for path in options.claims for e in entries(path, known, options.commit or checked_out())]
+    except RefusedError as error:
+        sys.stderr.write(f"tally.py: {error}\n")
         return 2
-    known = [row["id"] for row in catalogue.entries("claims")]
-    claims = merged([json.loads(Path(a).read_text("utf-8")) for a in arguments], known)
+    record = updated(read_record(), found, known)
+    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    claims = shown(record, known)
     for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", table(claims))):
         path.write_text(between(path.read_text("utf-8"), content), encoding="utf-8")
     return 0
+
+
+def checked_out() -> str:
+    """The commit that is checked out, with "-dirty" where files differ from it; empty where git does not say."""
+    try:
+        command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 if __name__ == "__main__":

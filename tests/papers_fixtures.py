@@ -5,9 +5,8 @@ import functools
 import numpy as np
 import pyarrow as pa
 
-from farloop import papers
 from farloop.fields import TABLES
-from farloop.papers import schedule
+from farloop.judging import schedule, verdicts
 from farloop.results import Comparison, Run
 from farloop.tables import Column, to_arrow
 from farloop.units import seconds
@@ -99,7 +98,9 @@ def planned(figure, make, scale="full", without=()):
 
 def judge(figure, runs, scale="full", seeds=()):
     """What the runs say about each claim, as in claims.json, by claim."""
-    comparison = papers.judged(Comparison(figure, list(runs), seeds=tuple(seeds)), schedule.own_scenario(figure), scale)
+    comparison = verdicts.with_verdicts(
+        Comparison(figure, list(runs), seeds=tuple(seeds)), schedule.own_scenario(figure), scale
+    )
     return {claim["id"]: claim for claim in comparison.claims}
 
 

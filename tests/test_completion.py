@@ -7,7 +7,9 @@ import pyarrow as pa
 import pytest
 
 import farloop
-from farloop import completion, figures, report, summary
+from farloop import completion, summary
+from farloop.figures import draw as figures
+from farloop.report import page as report
 from farloop.report.tables import flow_rows, slowdown_rows
 
 MANY = """\
@@ -49,7 +51,7 @@ BY_HAND = flows(
 
 
 def test_slowdowns_by_hand():
-    found, unfinished = completion.summarise(BY_HAND, 1.0)
+    found, unfinished = completion.slowdown_summary(BY_HAND, 1.0)
     intra = found["intra"]
     assert (intra["flows"], intra["mean"], intra["p50"]) == (3, pytest.approx(7 / 3), 2.0)
     assert intra["p99"] == pytest.approx(2 + 0.98 * 2)
@@ -62,7 +64,7 @@ def test_slowdowns_by_hand():
 
 
 def test_nothing_finished_is_no_distribution():
-    found, unfinished = completion.summarise(flows((0, 10, 0, None, 5)), 1.0)
+    found, unfinished = completion.slowdown_summary(flows((0, 10, 0, None, 5)), 1.0)
     assert found == {"intra": None, "cross": None}
     assert unfinished == {"intra": 1, "cross": 0}
 

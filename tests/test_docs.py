@@ -44,11 +44,12 @@ def test_the_readme_names_real_targets_of_make():
 def test_every_algorithm_with_a_page_has_it_in_the_package():
     from farloop import catalogue
 
-    pages = {entry["name"]: catalogue.page(entry["name"]) for entry in catalogue.entries("algorithms")}
+    pages = {entry["name"]: catalogue.specification(entry["name"]) for entry in catalogue.entries("algorithms")}
     assert [name for name, page in pages.items() if page is None] == ["fixed"]
     # In a checkout by a link, in a wheel as files.
     included = (REPOSITORY / "pyproject.toml").read_text("utf-8")
     assert "python/farloop/spec/*.md" in included
+    assert "python/farloop/papers/*/*.toml" in included
     shown = CliRunner().invoke(app, ["explain", "gear-literal", "--page"])
     assert shown.stdout == (REPOSITORY / "spec" / "gear.md").read_text("utf-8")
     missing = CliRunner().invoke(app, ["explain", "fixed", "--page"])

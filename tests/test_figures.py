@@ -1,7 +1,10 @@
 """Pictures: nothing is cropped, nothing covers anything, units and scales suit the data, texts are drawn as they stand."""
 
+import base64
 import dataclasses
 import itertools
+import json
+import re
 
 import matplotlib as mpl
 import numpy as np
@@ -9,12 +12,14 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import farloop
-from farloop import curves, figures, report
+from farloop import curves
+from farloop.figures import draw as figures
 from farloop.figures.panels import queue_panels, slowdown_panels, throughput_panels
 from farloop.figures.text import plain
-from farloop.replicas import replicas
+from farloop.report import page as report
 from farloop.report.charts import charts
 from farloop.report.tables import in_words
+from farloop.seeds import replicas
 from farloop.units import BYTES, RATES, TIMES, unit_for
 
 LONG = "A title that goes on and on, as the titles of papers do, past the width of any panel, and further still, to the end of the line"
@@ -165,16 +170,16 @@ def test_units_follow_the_data():
 def test_charts_have_units_by_the_data_one_scale_and_say_if_it_is_logarithmic(short, small):
     comparison = farloop.compare(small, ["hpcc", "dctcp"], set={"network.wan_delay": "10ms", "run.duration": "60ms"})
     of_short = {c.anchor: c for c in charts(farloop.Comparison("", [short]))}
-    assert of_short["throughput"].figure.layout.xaxis.title.text == "time (µs)"
-    assert of_short["cwnd"].figure.layout.yaxis.title.text == "kB"
+    assert of_short["throughput"].panels.layout["xaxis"]["title"]["text"] == "time (µs)"
+    assert of_short["cwnd"].panels.layout["yaxis"]["title"]["text"] == "kB"
     by_name = {c.anchor: c for c in charts(comparison)}
     for chart in by_name.values():
-        axes = [chart.figure.layout[f"yaxis{i}"] for i in ("", 2)]
-        assert axes[1].matches == "y", chart.anchor
+        axes = [chart.panels.layout[f"yaxis{i}"] for i in ("", 2)]
+        assert axes[1]["matches"] == "y", chart.anchor
     # Base round-trip times of some 40 µs and 20 ms.
-    assert by_name["rtt"].figure.layout.yaxis.type == "log"
+    assert by_name["rtt"].panels.layout["yaxis"]["type"] == "log"
     assert "logarithmic" in by_name["rtt"].explanation
-    assert by_name["throughput"].figure.layout.yaxis.type != "log", "shares of a link"
+    assert by_name["throughput"].panels.layout["yaxis"].get("type") != "log", "shares of a link"
 
 
 def with_samples(run, count):
@@ -205,7 +210,7 @@ def test_report_and_picture_show_the_same_points_and_say_what_they_are(result):
     (chart,) = [c for c in charts(farloop.Comparison("", [run])) if c.anchor == "throughput"]
     assert note in chart.explanation
     in_picture = figure.axes[0].lines[0].get_ydata()
-    assert np.allclose(in_picture, np.asarray(chart.figure.data[0].y, dtype=float))
+    assert np.allclose(in_picture, chart.panels.data[0]["y"])
     assert len(in_picture) == 1500 == lines[0].times.size
 
 
@@ -222,3 +227,39 @@ def test_numbers_of_claims_have_names_for_people():
 def test_the_report_escapes_names_of_runs_and_flows(result):
     page = report.page(farloop.Comparison("", [dataclasses.replace(result, label="<b>x</b>")]))
     assert "<b>x</b>" not in page.replace("\\u003cb\\u003e", "")
+
+
+def test_charts_are_what_plotly_draws(comparison, result):
+    """The Python package of plotly refuses what its script does not know."""
+    import plotly.graph_objects as go
+
+    many = farloop.Comparison("five", [dataclasses.replace(result, label=f"run {i}") for i in range(5)])
+    for found in (comparison, many):
+        for chart in charts(found):
+            panels = go.Figure({"data": chart.panels.data, "layout": chart.panels.layout})
+            assert len(panels.layout.annotations) == len(found)
+            go.Figure({"layout": chart.panels.narrow()})
+            drawn = chart.panels.html("here")
+            data, config = (
+                json.loads(re.search(pattern, drawn)[1])
+                for pattern in (r" data = (\[.*?\]);draw", r" : \{.*?\}, (\{[^{}]*\})\), data")
+            )
+            layouts = [json.loads(text) for text in re.findall(r"[?:] (\{.*?\})(?= :|, \{\"displaylogo)", drawn)]
+            assert layouts == [chart.panels.narrow(), chart.panels.layout]
+            assert (len(data), config["responsive"]) == (len(panels.data), True)
+            y = np.frombuffer(base64.b64decode(data[0]["y"]["bdata"]), data[0]["y"]["dtype"])
+            assert np.array_equal(y, chart.panels.data[0]["y"], equal_nan=True)
+    throughput = charts(many)[0].panels.layout
+    # Three rows of two, the last of one; each column says below its last panel what runs along it.
+    assert [i for i in range(1, 6) if throughput[f"xaxis{i if i > 1 else ''}"]["title"].get("text")] == [4, 5]
+    assert "xaxis6" not in throughput
+    below, above = throughput["yaxis5"]["domain"], throughput["yaxis3"]["domain"]
+    assert below[0] == 0 and below[1] < above[0] < above[1] < throughput["yaxis"]["domain"][0]
+    assert throughput["yaxis"]["domain"][1] == pytest.approx(1)
+    # On a phone one below the other, all with their names.
+    narrow = next(c for c in charts(many) if c.anchor == "throughput").panels.narrow()
+    domains = [narrow[f"yaxis{i if i > 1 else ''}"]["domain"] for i in range(1, 6)]
+    assert all(lower[1] < upper[0] for upper, lower in itertools.pairwise(domains))
+    assert all(narrow[f"xaxis{i if i > 1 else ''}"]["domain"] == [0, 1] for i in range(1, 6))
+    assert all(narrow[f"yaxis{i if i > 1 else ''}"]["title"]["text"] for i in range(1, 6))
+    assert narrow["height"] > throughput["height"]

@@ -7,8 +7,10 @@ import pytest
 
 import farloop
 from farloop import papers
-from farloop.papers import gemini_fig10, gemini_fig12_15
-from farloop.papers.testbed import Completion, Losses, rates, scheme, settled
+from farloop.batch import Variant, as_run
+from farloop.judging.testbed import Completion, Losses, rates, scheme, settled
+from farloop.judging.verdicts import with_verdicts
+from farloop.papers.gemini import fig10
 from farloop.scenario import Scenario
 from farloop.simulate import Job, simulate
 
@@ -19,16 +21,13 @@ def runs(figure, wanted, **settings):
     cases = {case["name"]: case["set"] for case in base.resolved["case"]}
     parts = [(c, a, base.override(cases[c]).override(algorithm=a).override(settings)) for c, a in wanted]
     outcomes = simulate([Job(f"{a}, {c}", s) for c, a, s in parts])
-    made = [
-        farloop.Run.from_outcome(o, s, algorithm=a, case=c, label=f"{a}, {c}")
-        for o, (c, a, s) in zip(outcomes, parts, strict=True)
-    ]
+    made = [as_run(o, Variant(f"{a}, {c}", c, a, s)) for o, (c, a, s) in zip(outcomes, parts, strict=True)]
     return farloop.Comparison(figure, made), base
 
 
 def judged(figure, wanted, **settings):
     comparison, base = runs(figure, wanted, **settings)
-    (claim,) = papers.judged(comparison, base).claims
+    (claim,) = with_verdicts(comparison, base).claims
     assert papers.module(figure).draw(comparison)
     return claim
 
@@ -81,9 +80,9 @@ def test_noise_is_read_from_the_case():
 def test_jain_counts_the_flows_that_have_started():
     starts = {"flow.group2.start": "1s", "flow.group3.start": "2s", "run.duration": "4s"}
     comparison, base = runs("gemini/fig10", [("K = 50", "gemini"), ("K = 300", "dctcp")], **starts)
-    (claim,) = papers.judged(comparison, base).claims
+    (claim,) = with_verdicts(comparison, base).claims
     assert 0.3 < claim["measured"]["GEMINI"] <= 1
-    times, index = gemini_fig10.indices(comparison.runs[0])
+    times, index = fig10.indices(comparison.runs[0])
     assert times.tolist() == pytest.approx([1, 2, 3, 4])
     assert np.all((index > 1 / 30) & (index <= 1 + 1e-12))
     early = [v for f, v in rates(comparison.runs[0], 0, 1).items() if f.startswith("group1-")]
@@ -104,7 +103,7 @@ WEB = {"run.duration": "1s", "workload.web.stop": "300ms"}
 def test_losses_and_completion_times_of_a_workload():
     wanted = [(c, a) for c in ("10 ms", "0 ms") for a in ("cubic", "vegas")] + [("10 ms", "vegas-10")]
     comparison, base = runs("gemini/fig04-table2", wanted, **WEB)
-    (claim,) = papers.judged(comparison, base).claims
+    (claim,) = with_verdicts(comparison, base).claims
     assert {"Cubic, loss in DCN", "Vegas-10, small, average (s)"} <= set(claim["measured"])
     assert [scheme(run) for run in comparison.runs] == ["Cubic", "Vegas", "Cubic", "Vegas", "Vegas-10"]
     run = comparison.runs[0]
@@ -162,12 +161,12 @@ CELLS = {
 
 
 def test_reduction_is_the_part_saved():
-    assert gemini_fig12_15.reduction(CELLS, "Cubic", "small, average") == {"fig12": pytest.approx(0.5)}
-    assert gemini_fig12_15.reduction(CELLS, "BBR", "small, average") == {}
+    assert papers.module("gemini/fig12-15").reduction(CELLS, "Cubic", "small, average") == {"fig12": pytest.approx(0.5)}
+    assert papers.module("gemini/fig12-15").reduction(CELLS, "BBR", "small, average") == {}
 
 
 def test_the_second_best_is_the_measure():
-    behind = gemini_fig12_15.behind_second(CELLS)
+    behind = papers.module("gemini/fig12-15").behind_second(CELLS)
     assert behind["fig12, small, average"] == pytest.approx(1.1 / 2.2 - 1)
     assert behind["fig12, large, average"] == pytest.approx(2.0 / 1.6 - 1)
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import figures, report
-from farloop.network import MOST_HOSTS, map_of
+from farloop.figures import draw as figures
+from farloop.network_map import MOST_HOSTS, map_of
+from farloop.report import page as report
 
 TRAFFIC = """
 [run]

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import _native, output, reproduce
+from farloop import _native, reproduce, saving
+from farloop.output import directories, manifest, reading
 
 
 def test_what_is_saved_can_be_loaded(result, tmp_path):
     saved = result.save(tmp_path / "r")
-    (loaded,) = output.load(saved).runs
+    (loaded,) = reading.load(saved).runs
     assert loaded.flows.equals(result.flows)
     assert loaded.series.equals(result.series)
     assert loaded.summary == result.summary
@@ -18,7 +19,7 @@ def test_what_is_saved_can_be_loaded(result, tmp_path):
 
 
 def test_a_comparison_comes_back(comparison, tmp_path):
-    loaded = output.load(comparison.save(tmp_path / "r"))
+    loaded = reading.load(comparison.save(tmp_path / "r"))
     assert [r.label for r in loaded] == ["hpcc", "dctcp"]
     assert loaded.summary == comparison.summary
 
@@ -61,7 +62,7 @@ def test_what_farloop_did_not_write_is_refused_by_name(manifest, named, result, 
     assert (target / "thesis.tex").read_text() == "mine"
     result.save(target, force=True)
     assert (target / "thesis.tex").read_text() == "mine", "it is written beside, not over"
-    assert output.load(target).runs[0].label == result.label
+    assert reading.load(target).runs[0].label == result.label
     with pytest.raises(farloop.FarloopError, match=r"did not write: thesis\.tex"):
         result.save(target)
 
@@ -77,8 +78,8 @@ def test_notes_in_an_older_output_are_refused_wherever_they_are(comparison, tmp_
 
 def test_what_comes_there_meanwhile_is_refused_too(result, tmp_path):
     target = tmp_path / "r"
-    with pytest.raises(farloop.FarloopError, match=r"did not write: thesis\.tex"), output.directory(target) as out:
-        output.fill_run(result, out.path)
+    with pytest.raises(farloop.FarloopError, match=r"did not write: thesis\.tex"), directories.directory(target) as out:
+        saving.fill_run(result, out.path)
         target.mkdir()
         (target / "thesis.tex").write_text("mine")
     assert (target / "thesis.tex").read_text() == "mine"
@@ -109,23 +110,23 @@ def test_the_working_directory_is_filled_and_not_replaced(result, tmp_path, monk
     for _ in range(2):
         result.save(".")
         assert target.stat().st_ino == node
-        assert output.load(target).runs[0].label == result.label
+        assert reading.load(target).runs[0].label == result.label
 
 
 def test_a_failure_leaves_the_old_output(result, tmp_path):
     target = tmp_path / "r"
     result.save(target)
-    with pytest.raises(KeyboardInterrupt), output.directory(target) as out:
+    with pytest.raises(KeyboardInterrupt), directories.directory(target) as out:
         (out.path / "half").write_text("")
         raise KeyboardInterrupt
-    assert (target / output.MANIFEST).is_file()
+    assert (target / manifest.MANIFEST).is_file()
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
 def test_the_old_output_comes_back_if_the_new_one_cannot_take_its_place(result, tmp_path, monkeypatch):
     target = tmp_path / "r"
     result.save(target)
-    before = (target / output.MANIFEST).read_bytes()
+    before = (target / manifest.MANIFEST).read_bytes()
     real = Path.rename
 
     def rename(self, to):
@@ -136,7 +137,7 @@ def test_the_old_output_comes_back_if_the_new_one_cannot_take_its_place(result, 
     monkeypatch.setattr(Path, "rename", rename)
     with pytest.raises(farloop.FarloopError, match="cannot be written: Input/output error"):
         result.save(target)
-    assert (target / output.MANIFEST).read_bytes() == before
+    assert (target / manifest.MANIFEST).read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
@@ -146,12 +147,12 @@ def test_a_drawing_that_fails_costs_nothing_else(what, comparison, tmp_path, mon
         raise RuntimeError("ParseException: double superscript")
 
     if what == "figures":
-        monkeypatch.setattr("farloop.figures.draw", fail)
+        monkeypatch.setattr("farloop.figures.draw.draw", fail)
     else:
-        monkeypatch.setattr("farloop.report.page", fail)
+        monkeypatch.setattr("farloop.report.page.page", fail)
     with pytest.warns(RuntimeWarning, match="could not be drawn: RuntimeError: ParseException: double superscript"):
         comparison.save(tmp_path / "r")
-    assert output.load(tmp_path / "r").summary == comparison.summary
+    assert reading.load(tmp_path / "r").summary == comparison.summary
     assert "double superscript" in (tmp_path / "r" / "report.html").read_text()
     assert "double superscript" in json.loads((tmp_path / "r" / "manifest.json").read_text())["notes"][0]
 
@@ -160,7 +161,7 @@ def test_a_judge_that_fails_costs_nothing_else(small, monkeypatch):
     def fail(*_):
         raise KeyError("cross")
 
-    monkeypatch.setattr("farloop.papers.judged", fail)
+    monkeypatch.setattr("farloop.judging.verdicts.with_verdicts", fail)
     found = farloop.compare(small, ["hpcc"], set={"run.duration": "1ms"})
     assert len(found) == 1
     assert found.notes == ["the claims of " + str(small) + " could not be judged: KeyError: 'cross'"]
@@ -173,14 +174,14 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
     stale = target / "figures" / "stale.png"
     stale.write_bytes(b"")
     kept = json.loads((target / "manifest.json").read_text())
-    output.write_json(target / "manifest.json", kept | {"files": [*kept["files"], "figures/stale.png"]})
+    manifest.write_json(target / "manifest.json", kept | {"files": [*kept["files"], "figures/stale.png"]})
     before = {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
 
     def fail(*_):
         raise RuntimeError("no ink")
 
     with monkeypatch.context() as patched:
-        patched.setattr("farloop.report.page", fail)
+        patched.setattr("farloop.report.page.page", fail)
         with pytest.raises(farloop.FarloopError, match="no ink; the old report stays"):
             reproduce.rewrite(target)
     assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == before
@@ -189,7 +190,7 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
     assert "Two flows" in (target / "report.html").read_text()
     assert not stale.exists(), "what is not drawn any more goes"
     assert (target / "notes.txt").read_text() == "mine"
-    assert output.foreign(target) == ["notes.txt"]
+    assert manifest.foreign(target) == ["notes.txt"]
 
 
 def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch):
@@ -205,7 +206,7 @@ def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch):
         now = claim | {"verdict": "reproduced", "told": "reproduced", "what": "judged anew"}
         return dataclasses.replace(comparison, claims=[now], scale=scale)
 
-    monkeypatch.setattr("farloop.papers.judged", judged)
+    monkeypatch.setattr("farloop.judging.verdicts.with_verdicts", judged)
     reproduce.rewrite(target)
     assert json.loads((target / "claims.json").read_text())[0]["verdict"] == "reproduced"
     assert "judged anew" in (target / "report.html").read_text()
@@ -227,8 +228,8 @@ def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch):
 )
 def test_damaged_manifests_are_told_from_outputs(damage, result, tmp_path):
     target = result.save(tmp_path / "r")
-    manifest = json.loads((target / "manifest.json").read_text())
-    (target / "manifest.json").write_text(json.dumps(damage(manifest)))
+    kept = json.loads((target / "manifest.json").read_text())
+    (target / "manifest.json").write_text(json.dumps(damage(kept)))
     with pytest.raises(farloop.FarloopError, match=str(target)):
         reproduce.rewrite(target)
     with pytest.raises(farloop.FarloopError, match=str(target)):
@@ -243,9 +244,9 @@ def test_manifests_that_are_none(text, tmp_path):
 
 
 def test_labels_become_file_names():
-    assert output.slug("gear, 7 ms") == "gear-7-ms"
-    assert "/" not in output.slug("../x")
-    assert output.slug("-") == "run"
+    assert manifest.slug("gear, 7 ms") == "gear-7-ms"
+    assert "/" not in manifest.slug("../x")
+    assert manifest.slug("-") == "run"
 
 
 def test_a_violated_invariant_is_an_error_that_names_it(small, monkeypatch):
@@ -271,3 +272,48 @@ def test_ports_say_what_their_nodes_and_links_are(result):
     assert ports["r1", "wan2"]["datacenter"] == 1
     assert (ports["left", "right"]["kind"], ports["left", "right"]["rate_bps"]) == ("switch", 10**9)
     assert (ports["left", "right"]["delay_ps"], ports["wan1", "wan2"]["delay_ps"]) == (5 * 10**6, 10**9)
+
+
+def test_without_a_report_nothing_is_drawn_until_it_is_asked_for(command, small):
+    whole, bare = command.directory / "whole", command.directory / "bare"
+    assert command("run", "small.toml", "--out", "whole").returncode == 0
+    done = command("run", "small.toml", "--out", "bare", "--no-report")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "results: bare (`farloop report bare` draws them)")
+    drawn = {name for name in manifest.files(whole) if name == "report.html" or name.startswith("figures/")}
+    assert len(drawn) >= 3
+    assert manifest.files(bare) == [name for name in manifest.files(whole) if name not in drawn]
+    assert json.loads((bare / "manifest.json").read_text())["files"] == [
+        name for name in manifest.files(bare) if name != "manifest.json"
+    ]
+    assert (bare / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+    assert command("report", "bare").returncode == 0
+    assert manifest.files(bare) == manifest.files(whole)
+    assert manifest.foreign(bare) == []
+    # An output without a report takes the place of one that had one.
+    assert command("run", "small.toml", "--out", "whole", "--no-report", "--quiet").returncode == 0
+    assert not drawn & set(manifest.files(whole))
+
+
+def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path, monkeypatch):
+    assert command("compare", "small.toml", "--algorithms", "hpcc", "--out", "c", "--no-report").returncode == 0
+    assert "report.html" not in manifest.files(tmp_path / "c")
+    real = reproduce.plan
+
+    def plan(figure, *, full):
+        planned = real(figure, full=full)
+        short = dataclasses.replace(
+            planned.variants[0], scenario=planned.variants[0].scenario.override({"run.duration": "1ms"})
+        )
+        return dataclasses.replace(planned, variants=[short])
+
+    monkeypatch.setattr(reproduce, "plan", plan)
+    with directories.directory(tmp_path / "r") as out:
+        reproduce.reproduce(["gear/fig09"], out.path, full=False, store=out.store, report=False)
+    assert {Path(name).name for name in manifest.files(tmp_path / "r")} == {
+        "claims.json", "manifest.json", "summary.json", "flows.parquet", "pauses.parquet", "ports.parquet", "series.parquet",
+    }  # fmt: skip
+    reproduce.rewrite(tmp_path / "r")
+    assert {"report.html", "gear/fig09/report.html", "gear/fig09/figures/fig09.png"} <= set(
+        manifest.files(tmp_path / "r")
+    )
+    assert manifest.foreign(tmp_path / "r") == []

@@ -7,9 +7,11 @@ import pytest
 from papers_fixtures import judge, made, planned, rates
 
 import farloop
-from farloop import papers, reproduce
-from farloop.papers import replication, schedule
-from farloop.papers.claims import Claim, Finding, Statement, near
+from farloop import metrics, papers, reproduce, seeds
+from farloop.batch import Variant, as_run
+from farloop.judging import schedule
+from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
+from farloop.judging.verdicts import with_verdicts
 from farloop.scenario import PAPERS, Scenario, figure_names
 
 CLAIM = Claim("p/f", "what", {"ratio": 1.0}, {"ratio": 0.1})
@@ -54,7 +56,7 @@ def test_what_does_not_hold_is_in_the_note():
 def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
     scenario = Scenario.load(figure)
     assert scenario.resolved["figure"]["id"] == figure
-    claims = papers.read_claims(scenario.resolved)
+    claims = read_claims(scenario.resolved)
     assert claims
     assert all(set(c.tolerance) <= set(c.paper) for c in claims)
     module = papers.module(figure)
@@ -62,8 +64,8 @@ def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
     assert callable(module.judge)
     assert callable(module.draw)
     quick, full = reproduce.plan(figure, full=False), reproduce.plan(figure, full=True)
-    assert quick.parts
-    assert len(quick.parts) <= len(full.parts)
+    assert quick.variants
+    assert len(quick.variants) <= len(full.variants)
 
 
 @pytest.mark.parametrize("figure", figure_names())
@@ -78,7 +80,7 @@ def test_cases_stand_before_claims(figure):
     text = Scenario.load(figure).text
     left = tomllib.loads(schedule.CASES.sub("", text))
     assert left == {k: v for k, v in tomllib.loads(text).items() if k != "case"}
-    part = reproduce.plan(figure, full=True).parts[-1]
+    part = reproduce.plan(figure, full=True).variants[-1]
     own = schedule.case_scenario(figure, part.case, part.algorithm)
     assert schedule.flat(own.resolved) == schedule.flat(part.scenario.resolved)
 
@@ -129,10 +131,10 @@ def test_judges_decide_from_runs(tmp_path):
         names = base.resolved["figure"]["algorithms"][:1]
         scenario = base.override(algorithm=names[0])
         case = scenario.resolved["case"][0]["name"]
-        (outcome,) = farloop.simulate.simulate([farloop.simulate.Job(figure, scenario)])
-        run = farloop.Run.from_outcome(outcome, scenario, algorithm=names[0], case=case, label=names[0])
-        judged = papers.judged(farloop.Comparison(figure, [run]), scenario)
-        assert [c["id"] for c in judged.claims] == [c.id for c in papers.read_claims(scenario.resolved)]
+        (simulated,) = farloop.simulate.simulate([farloop.simulate.Job(figure, scenario)])
+        run = as_run(simulated, Variant(names[0], case, names[0], scenario))
+        judged = with_verdicts(farloop.Comparison(figure, [run]), scenario)
+        assert [c["id"] for c in judged.claims] == [c.id for c in read_claims(scenario.resolved)]
         assert all(c["verdict"] in ("partial", "not judged") and c["statements"] for c in judged.claims)
         assert all("judge failed" not in c["told"] for c in judged.claims)
         assert judged.save(tmp_path / figure.replace("/", "-")).is_dir()
@@ -280,13 +282,13 @@ def test_numbers_are_means_over_the_seeds():
 def test_half_of_the_seeds_are_no_majority():
     found = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
     comparison = farloop.Comparison("", [], seeds=(1, 2))
-    (together,) = replication.replicated(comparison, lambda runs: [found.pop()])
+    (together,) = seeds.judged_by_seed(comparison, lambda runs: [found.pop()])
     assert together.statements[0].holds is False
     assert together.statements[0].evidence == "in 1 of 2 seeds; such as evidence"
 
 
 def test_intervals_are_students():
     # Moore and McCabe: vitamin C in eight samples, mean 22.50, 95 % from 16.5 to 28.5.
-    mean, half = replication.interval([26, 31, 23, 22, 11, 22, 14, 31])
+    mean, half = metrics.interval([26, 31, 23, 22, 11, 22, 14, 31])
     assert (mean, half) == (pytest.approx(22.5), pytest.approx(6.0, abs=0.05))
-    assert math.isnan(replication.interval([1.0])[1])
+    assert math.isnan(metrics.interval([1.0])[1])

@@ -8,9 +8,10 @@ import pytest
 from test_report import parsed
 
 import farloop
-from farloop import pfc, report
+from farloop import pfc
+from farloop.report import page as report
 from farloop.report.index import index_page
-from farloop.results import Verdicts
+from farloop.results import FigureVerdicts
 
 HEAD = """\
 [run]
@@ -173,7 +174,7 @@ def test_a_deadlock_stands_above_all_tables(ring):
     page = report.page(compared(ring))
     assert page.index('<p class="card alert">fixed: PFC deadlock') < page.index('id="overview"')
     assert "PFC deadlock" in ring._repr_html_()
-    assert "PFC deadlock" in index_page([Verdicts.of("paper/figure", compared(ring))], "quick")
+    assert "PFC deadlock" in index_page([FigureVerdicts.of("paper/figure", compared(ring))], "quick")
 
 
 def test_too_little_headroom_names_ports_and_packets(command):

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import completion, curves, figures, metrics, report
+from farloop import completion, curves, metrics
+from farloop.figures import draw as figures
 from farloop.figures.panels import slowdown_panels, throughput_panels
-from farloop.replicas import mean_text, replicas
+from farloop.report import page as report
 from farloop.report.charts import charts
 from farloop.report.tables import run_rows, slowdown_rows, worst_rows
+from farloop.seeds import mean_text, replicas
 
 NOISY = """
 title = "Losses differ between seeds"
@@ -112,7 +114,7 @@ def test_curves_are_means_with_bands(noisy):
     assert len(figure.axes[0].collections) == 2
     assert "n = 3 seeds" in figure.axes[0].get_title()
     (chart,) = [c for c in charts(noisy) if c.anchor == "throughput"]
-    assert sum(trace.fill == "toself" for trace in chart.figure.data) == 2
+    assert sum(trace.get("fill") == "toself" for trace in chart.panels.data) == 2
     assert note in chart.explanation
 
 

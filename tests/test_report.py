@@ -3,7 +3,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from farloop import report
+from farloop.judging.claims import remark
+from farloop.report import page as report
+from farloop.report.index import index_page
+from farloop.results import FigureVerdicts
 
 
 class Loads(HTMLParser):
@@ -51,7 +54,7 @@ def test_its_links_lead_somewhere(page):
 def test_it_shows_every_chart_and_table(page):
     for title in ("Throughput per flow", "Congestion window", "Queue of the recorded ports", "Parameters used"):
         assert title in page
-    assert page.count("Plotly.newPlot") >= 3
+    assert page.count('Plotly.react("chart-') >= 3
     assert "cross-short" in page
 
 
@@ -84,3 +87,30 @@ def test_claims_have_verdicts(comparison):
     page = report.page(dataclasses.replace(comparison, claims=[claim]))
     for text in ("paper/figure", "direction", "a note", "does not hold", "1.5"):
         assert text in page
+
+
+def test_the_page_of_a_reproduction_names_claims_and_folds_long_notes():
+    def claim(name, note):
+        return {"id": name, "verdict": "differs", "told": "differs", "what": "a <claim>", "note": note}
+
+    found = FigureVerdicts(
+        "gear/fabric", "title", [claim("gear/fabric", "short"), claim("gear/table1", "long " * 50)], []
+    )
+    html = index_page([found], "quick")
+    assert html.count('<a href="gear/fabric/report.html">gear/fabric</a>') == 2
+    assert html.count("gear/table1") == 1
+    assert html.count("<details>") == 1
+    assert html.index("short") < html.index("<details>") < html.index("long long")
+    assert "a &lt;claim&gt;" in html
+
+
+def test_a_card_says_nothing_twice():
+    statements = [
+        {"text": "it falls", "holds": False, "evidence": "it rises", "number": False},
+        {"text": "it is red", "holds": None, "evidence": "needs gear at night", "number": False},
+    ]
+    said = "does not hold: it falls (it rises); not decided: it is red (needs gear at night)"
+    row = {"statements": statements, "note": f"{said}; seen from afar"}
+    assert remark(row) == "seen from afar"
+    assert remark(row | {"note": said}) == ""
+    assert remark(row | {"note": "seen from afar"}) == "seen from afar"

@@ -6,8 +6,8 @@ import math
 import pytest
 
 import farloop
-from farloop import replication
-from farloop.batch import read_seeds
+from farloop import metrics, seeds
+from farloop.seeds import read_seeds
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_what_is_no_seed_is_refused(text):
     ],
 )
 def test_students_t(freedom, t):
-    assert replication.student_t(freedom) == pytest.approx(t, abs=6e-4 if freedom <= 30 else 6e-5)
+    assert metrics.student_t(freedom) == pytest.approx(t, abs=6e-4 if freedom <= 30 else 6e-5)
 
 
 def test_a_confidence_interval_by_hand():
     # Variance (1 + 1 + 4 + 4 + 0) / 4 = 2.5; t for 4 degrees of freedom.
-    found = replication.estimate([9, 11, 8, 12, 10])
+    found = seeds.estimate([9, 11, 8, 12, 10])
     assert (found.mean, found.n) == (10, 5)
     assert found.half_width == pytest.approx(2.776 * math.sqrt(2.5 / 5))
-    assert replication.estimate([3.0]).half_width is None
+    assert seeds.estimate([3.0]).half_width is None
 
 
 def test_summaries_are_combined_number_by_number():
@@ -77,7 +77,7 @@ def test_summaries_are_combined_number_by_number():
         "port": "b",
         "flows": [{"name": "f", "rate": 3}],
     }
-    found = replication.statistics([one, two])
+    found = seeds.statistics([one, two])
     assert found["title"] == "t"
     assert (found["x"]["mean"], found["x"]["n"]) == (2, 2)
     assert found["deep"] == {"y": {"mean": 2.0, "ci95": None, "n": 1}, "none": None}
@@ -85,7 +85,7 @@ def test_summaries_are_combined_number_by_number():
     assert "port" not in found, "it differs"
     assert found["flows"][0]["rate"]["mean"] == 2
     other = two | {"flows": [{"name": "g", "rate": 3}]}
-    assert "flows" not in replication.statistics([one, other]), "other flows"
+    assert "flows" not in seeds.statistics([one, other]), "other flows"
 
 
 RANDOM = """

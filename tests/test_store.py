@@ -8,10 +8,11 @@ import shutil
 import pytest
 
 import farloop
-from farloop import _native, output, reproduce, store
+from farloop import _native, reproduce
+from farloop.output import directories, manifest, store
+from farloop.output.store import Pending, Simulated, Store, address, prefix
 from farloop.scenario import Scenario
 from farloop.simulate import Job, simulate
-from farloop.store import Outcome, Pending, Store, address, prefix
 
 LONG = "run.duration=500ms"
 """Long enough to be killed on the way, short enough for a test."""
@@ -64,10 +65,10 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch):
 
     def plan(figure, *, full):
         planned = real_plan(figure, full=full)
-        parts = [
-            dataclasses.replace(p, scenario=p.scenario.override({"run.duration": "1ms"})) for p in planned.parts[:2]
+        variants = [
+            dataclasses.replace(p, scenario=p.scenario.override({"run.duration": "1ms"})) for p in planned.variants[:2]
         ]
-        return dataclasses.replace(planned, parts=parts)
+        return dataclasses.replace(planned, variants=variants)
 
     def run(*arguments):
         made.append(arguments)
@@ -76,7 +77,7 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch):
         return real_run(*arguments)
 
     def once():
-        with output.directory(tmp_path / "r") as out:
+        with directories.directory(tmp_path / "r") as out:
             reproduce.reproduce(["gear/fig02", "gear/fig09"], out.path, full=False, threads=1, store=out.store)
 
     monkeypatch.setattr(reproduce, "plan", plan)
@@ -89,12 +90,12 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch):
     assert len(made) == 5, "the one that failed, and no other"
     once()
     assert len(made) == 5, "all are in the complete output"
-    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
-    assert manifest["figures"] == ["gear/fig02", "gear/fig09"]
+    told = json.loads((tmp_path / "r" / "manifest.json").read_text())
+    assert told["figures"] == ["gear/fig02", "gear/fig09"]
     before = results(tmp_path / "r")
     reproduce.rewrite(tmp_path / "r")
     assert results(tmp_path / "r") == before
-    assert output.foreign(tmp_path / "r") == []
+    assert manifest.foreign(tmp_path / "r") == []
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
 
@@ -201,7 +202,7 @@ def test_a_run_that_is_not_whole_does_not_count(damage, outcome, tmp_path):
 def test_a_run_that_cannot_be_written_is_not_there(outcome, tmp_path):
     kept = Store(tmp_path / "runs")
     with pytest.raises(AttributeError):
-        kept.put("ab", Outcome(outcome.tables | {"ports": None}, outcome.info))
+        kept.put("ab", Simulated(outcome.tables | {"ports": None}, outcome.info))
     assert list((tmp_path / "runs").iterdir()) == []
 
 

@@ -1,13 +1,15 @@
 """The verdicts in README and findings are what scripts/tally.py writes."""
 
+import datetime
 import importlib.util
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from farloop import papers
-from farloop.papers.schedule import own_scenario
+from farloop.judging.claims import VERDICTS, read_claims
+from farloop.judging.schedule import own_scenario
 from farloop.scenario import figure_names
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,11 +57,73 @@ def test_the_table_has_the_papers_numbers_beside_ours():
     ]
 
 
-def test_the_last_file_counts_and_no_claim_is_missing():
-    quick = [claim("a/fig1", "differs", "differs", scale="quick"), claim("a/fig2", "differs", "differs", scale="quick")]
-    found = tally.merged([quick, CLAIMS[:1]], ["a/fig1", "a/fig2", "a/fig3"])
-    assert [(c["id"], c["scale"]) for c in found] == [("a/fig1", "full"), ("a/fig2", "quick"), ("a/fig3", "–")]
+KNOWN = {name: {"id": name, "paper": {"ratio": 1.02}} for name in ("a/fig1", "a/fig2", "a/fig3")}
+
+
+def test_a_partial_reproduction_replaces_what_it_ran():
+    quick = claim("a/fig1", "differs", "differs", scale="quick")
+    again = claim("a/fig1", "partial", "partial: 1 of 2 statements", scale="quick")
+    full = claim("a/fig1", "reproduced", "reproduced")
+    other = claim("a/fig2", "direction", "direction", scale="quick")
+    gone = claim("a/fig0", "differs", "differs", scale="quick")
+    record = tally.updated([], [other, quick, gone], KNOWN)
+    assert record == [quick, other], "in the order of the claims; what is no claim any more goes"
+    assert tally.updated(record, [again], KNOWN) == [again, other]
+    assert tally.updated(record, [full], KNOWN) == [quick, full, other], "each scale has its own entry"
+    found = tally.shown(tally.updated(record, [full], KNOWN), KNOWN)
+    assert [(c["id"], c["scale"], c["verdict"]) for c in found] == [
+        ("a/fig1", "full", "reproduced"), ("a/fig2", "quick", "direction"), ("a/fig3", "–", "not judged"),
+    ]  # fmt: skip
     assert found[2]["told"] == "not judged: not run"
+    assert found[0]["paper"] == {"ratio": 1.02}
+
+
+def reproduced(directory, **change):
+    """What a reproduction leaves of one claim."""
+    row = claim("a/fig1", "direction", "direction", {"ratio": 1.02}, {"ratio": 1.5, "other": 7}, scale="quick")
+    (directory / "claims.json").write_text(json.dumps([row | change]))
+    (directory / "manifest.json").write_text(json.dumps({"farloop": "0.1.0"}))
+    return directory / "claims.json"
+
+
+def test_entries_of_a_reproduction(tmp_path):
+    (entry,) = tally.entries(reproduced(tmp_path), KNOWN, "abc1234")
+    assert entry.pop("date") == datetime.datetime.now(datetime.UTC).date().isoformat()
+    assert entry == {
+        "id": "a/fig1",
+        "scale": "quick",
+        "verdict": "direction",
+        "told": "direction",
+        "calibrated": False,
+        "measured": {"ratio": 1.5},
+        "version": "0.1.0",
+        "commit": "abc1234",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"id": "a/fig9"}, "a/fig9: no claim of a paper"),
+        ({"scale": "custom"}, "a/fig1: direction at custom scale; expected"),
+        ({"verdict": "fine"}, "a/fig1: fine at quick scale; expected"),
+        ({"paper": 5}, "expected claims.json"),
+    ],
+)
+def test_what_is_no_reproduction_is_refused(change, said, tmp_path):
+    with pytest.raises(tally.RefusedError, match=re.escape(said)):
+        tally.entries(reproduced(tmp_path, **change), KNOWN, "")
+
+
+def test_files_that_are_none_change_nothing(tmp_path, capsys):
+    before = tally.RECORD.read_bytes()
+    (tmp_path / "claims.json").write_text("{")
+    assert tally.main([str(tmp_path / "absent.json")]) == 2
+    assert tally.main([str(tmp_path / "claims.json")]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert "absent.json: No such file" in told[0]
+    assert "expected claims.json of `farloop reproduce`" in told[1]
+    assert tally.RECORD.read_bytes() == before
 
 
 def test_only_what_is_between_the_markers_is_replaced():
@@ -70,20 +134,19 @@ def test_only_what_is_between_the_markers_is_replaced():
         tally.between("none", "new")
 
 
-def test_readme_and_findings_agree_and_name_every_claim():
-    rows = [
-        re.split(r" \| ?", line.strip("| "))
-        for line in tally.inside((tally.FINDINGS / "README.md").read_text()).splitlines()[2:]
-    ]
-    found = [
-        {"id": r[0], "scale": r[1], "verdict": re.split(r" \(|: ", r[2])[0], "calibrated": "(calibrated" in r[2]}
-        for r in rows
-    ]
-    claims = {c.id: c for f in figure_names() for c in papers.read_claims(own_scenario(f).resolved)}
-    assert {c["id"] for c in found} == set(claims)
-    assert all(c["verdict"] in tally.VERDICTS for c in found)
-    assert tally.VERDICTS == papers.VERDICTS
-    assert tally.inside((ROOT / "README.md").read_text()) == tally.tally(found)
-    # A verdict never stands without what it owes to calibration.
-    judged = [c for c in found if c["verdict"] in ("reproduced", "direction", "differs")]
-    assert all(c["calibrated"] == bool(claims[c["id"]].calibrated) for c in judged)
+def test_the_pages_are_what_the_record_says():
+    record, known = tally.read_record(), tally.known_claims()
+    assert tally.updated(record, [], known) == record
+    claims = tally.shown(record, known)
+    assert tally.inside((ROOT / "README.md").read_text()) == tally.tally(claims)
+    assert tally.inside((tally.FINDINGS / "README.md").read_text()) == tally.table(claims)
+    assert [c["id"] for c in claims] == [c.id for f in figure_names() for c in read_claims(own_scenario(f).resolved)]
+
+
+def test_a_verdict_never_stands_without_what_it_owes_to_calibration():
+    claims = {c.id: c for f in figure_names() for c in read_claims(own_scenario(f).resolved)}
+    assert tally.VERDICTS == VERDICTS
+    judged = [e for e in tally.read_record() if e["verdict"] in ("reproduced", "direction", "differs")]
+    assert judged
+    assert all(e["calibrated"] == bool(claims[e["id"]].calibrated) for e in judged)
+    assert all(("(calibrated" in e["told"]) == e["calibrated"] for e in judged)

@@ -3,8 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from farloop.papers.gear_fig06 import distance, intra_share
-from farloop.papers.traffic import Flows, layer, statistics
+from farloop.judging.traffic import Flows, layer, slowdown_statistics
+from farloop.papers.gear.common import distance
+from farloop.papers.gear.fig06 import intra_share
 
 
 def flows(rows, end=1.0):
@@ -46,7 +47,7 @@ def test_slowdowns_are_split_at_the_median_of_the_generated_sizes():
     some = flows([(False, 0.0, 0.2, 0.1, size, size) for size in (1, 2, 3, 4)] + [(True, 0.0, 0.9, 0.1, 1, 1)])
     slowdowns = some.slowdowns()
     assert [len(slowdowns[kind]) for kind in ("small", "large")] == [2, 2]
-    assert statistics(slowdowns["small"]) == pytest.approx({"avg": 2, "p95": 2, "p99": 2})
+    assert slowdown_statistics(slowdowns["small"]) == pytest.approx({"avg": 2, "p95": 2, "p99": 2})
     assert LOADED.unfinished() == 1
 
 
@@ -56,7 +57,7 @@ def test_flows_that_have_not_finished_count_with_their_age():
     )
     assert slow.slowdowns()["small"].tolist() == pytest.approx([2, 5])
     assert slow.slowdowns()["large"].tolist() == pytest.approx([2.5])
-    assert all(math.isnan(v) for v in statistics(np.empty(0)).values())
+    assert all(math.isnan(v) for v in slowdown_statistics(np.empty(0)).values())
 
 
 def test_the_backlog_is_of_all_flows():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
+import gc
 import os
 import signal
 import sys
 from types import FrameType
+
+from farloop.messages import notes, say
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What asks the command to stop: the user, another process, a terminal that closes."""
@@ -38,6 +40,10 @@ def main() -> None:
     # What cannot be written is replaced in texts for people; data are written as UTF-8 or as ASCII.
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
+    # Most of what a short command makes is loaded modules, which no collection frees.
+    gc.set_threshold(50_000, 20, 50)
+    # Nothing here needs linear algebra; numpy would start a thread per processor for it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from farloop import cli
 
     for number in handled:
@@ -77,17 +83,6 @@ def ended(number: int, told: str) -> int:
     """Says why the command ends early, and what is left; the exit code."""
     say(f"farloop: {WORDS[signal.Signals(number).name]}; {told or 'nothing was written'}")
     return 128 + number
-
-
-def notes(error: BaseException) -> str:
-    """What was noted on an exception."""
-    return "; ".join(getattr(error, "__notes__", []))
-
-
-def say(message: str) -> None:
-    """A line on standard error, if anybody listens."""
-    with contextlib.suppress(OSError, ValueError):
-        print(message, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def discard_output() -> None:

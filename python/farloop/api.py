@@ -12,10 +12,10 @@ from farloop.errors import FarloopError, shown
 from farloop.scenario import Scenario, Settings
 
 if TYPE_CHECKING:
-    from farloop.batch import Seeds
+    from farloop.output.store import Store
     from farloop.progress import Reporter
     from farloop.results import Comparison, Run
-    from farloop.store import Store
+    from farloop.seeds import Seeds
 
 ProgressCallback = Callable[[float, float, int], object]
 """Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
@@ -107,11 +107,11 @@ def run_one(
     reporter: Reporter | None = None,
 ) -> Run:
     """`run` without seeds."""
-    from farloop.batch import Part, run_all
+    from farloop.batch import Variant, run_all
 
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     name = algorithm or algorithm_name(wanted)
-    (found,) = run_all([Part(name, "", name, wanted)], threads=threads, reporter=reporter)
+    (found,) = run_all([Variant(name, "", name, wanted)], threads=threads, reporter=reporter)
     return found
 
 
@@ -160,9 +160,10 @@ def compare(
         InvariantError: a simulation broke one of its own consistency checks.
         FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none.
     """
-    from farloop.batch import Part, read_seeds, run_all, with_seeds
-    from farloop.judging import judged
+    from farloop.batch import Variant, run_all, with_seeds
+    from farloop.judging.verdicts import judged
     from farloop.results import Comparison
+    from farloop.seeds import read_seeds
 
     reporter = _reporter(progress)
     names = _algorithm_names(algorithms)
@@ -170,8 +171,8 @@ def compare(
         raise FarloopError("seed and seeds: expected one of them")
     replicated = read_seeds(seeds)
     base = Scenario.load(scenario).override(set, seed=seed)
-    parts = [Part(name, "", name, base.override(algorithm=name)) for name in names]
-    runs = run_all(with_seeds(parts, replicated), threads=threads, reporter=reporter, store=store)
+    variants = [Variant(name, "", name, base.override(algorithm=name)) for name in names]
+    runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
     comparison = Comparison(title=str(base.resolved.get("title") or base.file), runs=runs, seeds=replicated)
     return judged(comparison, base)
 
@@ -216,9 +217,9 @@ def load(directory: str | PathLike[str]) -> Comparison:
     Raises:
         FarloopError: the directory is no complete farloop output.
     """
-    from farloop import output
+    from farloop.output import reading
 
-    return output.load(directory)
+    return reading.load(directory)
 
 
 def algorithm_name(scenario: Scenario) -> str:

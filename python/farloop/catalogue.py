@@ -46,7 +46,7 @@ def algorithm(name: str) -> dict[str, Any]:
     return known[name]
 
 
-def page(name: str) -> Path | None:
+def specification(name: str) -> Path | None:
     """The page that specifies an algorithm, in the checkout or in the installed package; a preset's is that of its algorithm.
 
     `None` where there is none, as for `fixed`.

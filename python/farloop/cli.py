@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,8 +12,8 @@ from typing import Annotated, NoReturn, ParamSpec, TypeVar
 import typer
 
 from farloop import _native
-from farloop.__main__ import notes, say
 from farloop.errors import FarloopError, InvariantError
+from farloop.messages import notes, say
 from farloop.scenario import Scenario, figure_names
 
 app = typer.Typer(
@@ -97,6 +95,13 @@ FreshOption = Annotated[
         "--fresh", help="Simulate everything, also what an interrupted command or an older output in DIR has finished."
     ),
 ]
+NoReportOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-report",
+        help="Write tables, summary and manifest only; `farloop report DIR` draws report and pictures later.",
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -129,10 +134,6 @@ def _fail(error: BaseException, code: int) -> NoReturn:
 
 def run() -> int:
     """Runs the command line; the exit code. Interrupts, and errors of standard output, are the caller's."""
-    from rich.console import Console
-
-    # Rich would end with an error where the reader of a pipe has gone away.
-    Console.on_broken_pipe = _on_broken_pipe  # type: ignore[method-assign, assignment]
     out = sys.stdout
     try:
         app(prog_name="farloop")
@@ -142,10 +143,6 @@ def run() -> int:
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
-
-
-def _on_broken_pipe(_console: object) -> NoReturn:
-    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def _print_json(content: object) -> None:
@@ -162,6 +159,14 @@ def _print_file(text: str) -> None:
     else:
         buffer.write(text.encode("utf-8"))
         buffer.flush()
+
+
+def _ready_to_draw(report: bool) -> None:
+    """Before anything loads matplotlib."""
+    if report:
+        from farloop.figures.loading import load_without_help
+
+        load_without_help()
 
 
 def _tell(found: Iterable[str]) -> None:
@@ -183,15 +188,18 @@ def run_(
     out: OutOption = None,
     force: ForceOption = False,
     fresh: FreshOption = False,
+    no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Simulate one scenario."""
-    from farloop import api, output
+    from farloop import api, saving
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
     from farloop.progress import reporter
 
     wanted = Scenario.load(scenario).override(set_, algorithm=algorithm, seed=seed)
-    target = out or Path("out") / output.slug(Path(wanted.file).stem)
-    with output.directory(target, force=force, fresh=fresh) as aside:
+    target = out or Path("out") / slug(Path(wanted.file).stem)
+    with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if seeds is None:
                 one = api.run_one(wanted, threads=threads, reporter=progress)
@@ -206,18 +214,18 @@ def run_(
                     reporter=progress,
                     store=aside.store,
                 )
+        _ready_to_draw(not no_report)
         found = (
-            output.fill_run(one, aside.path)
+            saving.fill_run(one, aside.path, report=not no_report)
             if seeds is None
-            else output.fill_comparison(several, aside.path, aside.store)
+            else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
     _tell(found)
     if not quiet:
         from farloop import show
-        from farloop.results import Comparison
 
-        show.comparison(Comparison(str(one.summary["title"]), [one]) if seeds is None else several)
-        show.written(target)
+        show.comparison(one.alone if seeds is None else several)
+        show.written(target, report=not no_report)
 
 
 @app.command()
@@ -234,15 +242,18 @@ def compare(
     out: OutOption = None,
     force: ForceOption = False,
     fresh: FreshOption = False,
+    no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
-    from farloop import api, output
+    from farloop import api, saving
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
     from farloop.progress import reporter
 
     wanted = Scenario.load(scenario)
-    target = out or Path("out") / output.slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with output.directory(target, force=force, fresh=fresh) as aside:
+    target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
+    with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,
@@ -254,13 +265,14 @@ def compare(
                 progress=progress,
                 store=aside.store,
             )
-        found = output.fill_comparison(result, aside.path, aside.store)
+        _ready_to_draw(not no_report)
+        found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
     _tell(found)
     if not quiet:
         from farloop import show
 
         show.comparison(result)
-        show.written(target)
+        show.written(target, report=not no_report)
 
 
 @app.command()
@@ -278,18 +290,28 @@ def reproduce(
     out: OutOption = None,
     force: ForceOption = False,
     fresh: FreshOption = False,
+    no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Reproduce figures of papers and judge their claims; go on where an interrupted one ended."""
-    from farloop import output
     from farloop import reproduce as reproduction
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
     from farloop.progress import reporter
 
     chosen = reproduction.select(figures or [])
-    target = out or Path("out") / output.slug("-".join(["reproduce", *(figures or [])]))
-    with output.directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
+    _ready_to_draw(not no_report)
+    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
         done = reproduction.reproduce(
-            chosen, aside.path, full=full, seeds=seeds, threads=threads, reporter=progress, store=aside.store
+            chosen,
+            aside.path,
+            full=full,
+            seeds=seeds,
+            threads=threads,
+            reporter=progress,
+            store=aside.store,
+            report=not no_report,
         )
     _tell(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
@@ -298,7 +320,7 @@ def reproduce(
         for verdicts in done:
             show.claims(verdicts.claims)
             show.deadlocks(verdicts.deadlocks, verdicts.figure)
-        show.written(target)
+        show.written(target, report=not no_report)
 
 
 @app.command("list")
@@ -373,7 +395,7 @@ def explain(
     from farloop import catalogue, show
 
     entry = catalogue.algorithm(algorithm)
-    found = catalogue.page(algorithm)
+    found = catalogue.specification(algorithm)
     if page:
         if found is None:
             raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` says what there is to say")
@@ -394,6 +416,7 @@ def report(
     """Judge an output's claims anew from its tables, and write its report and pictures anew; nothing is simulated."""
     from farloop import reproduce as reproduction
 
+    _ready_to_draw(True)
     reproduction.rewrite(directory)
     if not quiet:
         from farloop import show

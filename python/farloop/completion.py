@@ -52,7 +52,7 @@ def is_small(flows: pa.Table) -> Mask:
     return np.asarray((sizes >= 0) & (sizes <= (np.median(sized) if sized.size else 0.0)), dtype=np.bool_)
 
 
-def summarise(flows: pa.Table, end: float) -> tuple[dict[str, Any], dict[str, int]]:
+def slowdown_summary(flows: pa.Table, end: float) -> tuple[dict[str, Any], dict[str, int]]:
     """Distribution of the slowdown for each kind of flow (`None` where none finished), and how many flows with a size did not finish.
 
     Args:

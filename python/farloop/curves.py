@@ -11,7 +11,7 @@ import numpy as np
 
 from farloop.metrics import intervals, thinned
 from farloop.palette import flow_colours
-from farloop.replicas import Replicas
+from farloop.seeds import Replicas
 from farloop.tables import Floats
 from farloop.units import time_text
 

@@ -198,7 +198,7 @@ def markdown(fields: tuple[Field, ...], what: str) -> str:
     return "\n".join(rows) + "\n"
 
 
-def page(text: str) -> str:
+def outputs_page(text: str) -> str:
     """The text of docs/outputs.md with the tables between its markers made anew."""
     blocks = {f"columns of {name}": markdown(fields, "column") for name, fields in TABLES.items()}
     blocks |= {f"metrics of {kind}s": markdown(fields, "metric") for kind, fields in METRICS.items()}
@@ -214,4 +214,4 @@ if __name__ == "__main__":
     from pathlib import Path
 
     for argument in sys.argv[1:]:
-        Path(argument).write_text(page(Path(argument).read_text("utf-8")), encoding="utf-8")
+        Path(argument).write_text(outputs_page(Path(argument).read_text("utf-8")), encoding="utf-8")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from farloop.messages import say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 LINE_EVERY = 5.0
 """Seconds of wall time between plain lines of one job."""
@@ -44,22 +47,21 @@ class Silent:
 class Lines:
     """Plain lines, one when a job begins, one every few seconds, one when it is done."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._jobs: dict[str, tuple[float, float, int]] = {}
 
     def kept(self, job: str) -> None:
         """A job has run before."""
         with self._lock:
-            self._print(f"{job}: kept from before")
+            say(f"{job}: kept from before")
 
     def start(self, job: str) -> None:
         """A job begins."""
         now = time.monotonic()
         with self._lock:
             self._jobs[job] = (now, now, 0)
-            self._print(f"{job}: started")
+            say(f"{job}: started")
 
     def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
         """A job has simulated so many of `end` seconds."""
@@ -72,22 +74,17 @@ class Lines:
             self._jobs[job] = (began, now, packet_hops)
             elapsed = now - began
             if packet_hops == 0:
-                self._print(f"{job}: building the network for {elapsed:.0f} s")
+                say(f"{job}: building the network for {elapsed:.0f} s")
                 return
             left = elapsed * (end - simulated) / simulated if simulated > 0 else float("nan")
-            self._print(
-                f"{job}: {simulated:.3f} of {end:.3f} s simulated, {speed(packet_hops, elapsed)}, {left:.0f} s left"
-            )
+            say(f"{job}: {simulated:.3f} of {end:.3f} s simulated, {speed(packet_hops, elapsed)}, {left:.0f} s left")
 
     def finish(self, job: str) -> None:
         """A job is done."""
         with self._lock:
             began, _, packet_hops = self._jobs.pop(job)
             elapsed = time.monotonic() - began
-            self._print(f"{job}: done in {elapsed:.1f} s, {speed(packet_hops, elapsed)}")
-
-    def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            say(f"{job}: done in {elapsed:.1f} s, {speed(packet_hops, elapsed)}")
 
 
 class Bars:
@@ -133,14 +130,16 @@ def speed(packet_hops: int, seconds: float) -> str:
 @contextmanager
 def reporter(*, quiet: bool) -> Iterator[Reporter]:
     """The reporter that suits standard error: bars on a terminal, lines on a pipe."""
-    console = Console(stderr=True)
     if quiet:
         yield Silent()
-    elif console.is_terminal:
+    elif sys.stderr.isatty():
+        # Loading Rich takes longer than a short simulation.
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[simulated]}")]
         columns += [TextColumn("{task.fields[speed]}"), TimeRemainingColumn()]
-        bars: AbstractContextManager[Progress] = Progress(*columns, console=console, transient=True)
-        with bars as progress:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             yield Bars(progress)
     else:
-        yield Lines(console)
+        yield Lines()

@@ -12,19 +12,20 @@ from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import Scenario, figure_names
 
 if TYPE_CHECKING:
-    from farloop.batch import Part, Seeds
+    from farloop.batch import Variant
+    from farloop.output.store import Store
     from farloop.progress import Reporter
-    from farloop.results import Comparison, Verdicts
-    from farloop.store import Store
+    from farloop.results import Comparison, FigureVerdicts
+    from farloop.seeds import Seeds
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedFigure:
     """What one figure takes: its scenario, and its simulations."""
 
     figure: str
     base: Scenario
-    parts: list[Part]
+    variants: list[Variant]
 
 
 def select(wanted: Sequence[str]) -> list[str]:
@@ -47,19 +48,19 @@ def select(wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def plan(figure: str, *, full: bool) -> Plan:
+def plan(figure: str, *, full: bool) -> PlannedFigure:
     """The simulations of a figure: at quick scale only the cases that its scenario marks as quick."""
-    from farloop.batch import Part
+    from farloop.batch import Variant
 
     base = Scenario.load(figure)
     cases = [case for case in base.resolved["case"] if full or case["quick"]]
-    parts = []
+    variants = []
     for case in cases:
         settings = base.override(case["set"])
         for name in map(str, case["algorithms"]):
             label = f"{name}, {case['name']}" if len(cases) > 1 else name
-            parts.append(Part(label, str(case["name"]), name, settings.override(algorithm=name)))
-    return Plan(figure, base, parts)
+            variants.append(Variant(label, str(case["name"]), name, settings.override(algorithm=name)))
+    return PlannedFigure(figure, base, variants)
 
 
 def reproduce(
@@ -71,36 +72,40 @@ def reproduce(
     threads: int | None = None,
     reporter: Reporter | None = None,
     store: Store | None = None,
-) -> list[Verdicts]:
+    report: bool = True,
+) -> list[FigureVerdicts]:
     """Runs the figures and writes everything under an existing directory, figure by figure; gives back what they say.
+
+    Without `report` no page and no picture is drawn.
 
     Raises:
         ScenarioError: a figure's scenario is not valid; all are checked before the first one runs.
         InvariantError: a simulation broke one of its own consistency checks.
         FarloopError: the seeds are none.
     """
-    from farloop import output
-    from farloop.batch import read_seeds, with_seeds
-    from farloop.results import Verdicts
+    from farloop import saving
+    from farloop.batch import with_seeds
+    from farloop.results import FigureVerdicts
+    from farloop.seeds import read_seeds
 
     replicated = read_seeds(seeds)
     plans = [plan(f, full=full) for f in figures]
-    for part in (part for p in plans for part in with_seeds(p.parts, replicated[:1])):
-        _ = part.scenario.resolved
+    for one in (one for p in plans for one in with_seeds(p.variants, replicated[:1])):
+        _ = one.scenario.resolved
     done = []
     for p in plans:
         where = into / p.figure
         where.mkdir(parents=True)
         comparison = run_figure(p, full=full, seeds=replicated, threads=threads, reporter=reporter, store=store)
-        notes = output.fill_comparison(comparison, where, store)
-        done.append(Verdicts.of(p.figure, comparison, notes))
+        notes = saving.fill_comparison(comparison, where, store, report=report)
+        done.append(FigureVerdicts.of(p.figure, comparison, notes))
         del comparison
-    write_index(done, into, full=full, seeds=replicated)
+    write_index(done, into, full=full, seeds=replicated, report=report)
     return done
 
 
 def run_figure(
-    figure: Plan,
+    figure: PlannedFigure,
     *,
     full: bool,
     seeds: Sequence[int] = (),
@@ -110,25 +115,28 @@ def run_figure(
 ) -> Comparison:
     """Runs one figure and judges its claims."""
     from farloop.batch import run_all, with_seeds
-    from farloop.judging import judged
+    from farloop.judging.verdicts import judged
     from farloop.results import Comparison
 
-    parts = with_seeds(figure.parts, seeds)
-    runs = run_all(parts, group=figure.figure, threads=threads, reporter=reporter, store=store)
+    variants = with_seeds(figure.variants, seeds)
+    runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
     title = str(figure.base.resolved.get("figure", {}).get("title") or figure.base.resolved.get("title", figure.figure))
     comparison = Comparison(f"{figure.figure}: {title}", runs, seeds=tuple(seeds))
     return judged(comparison, figure.base, "full" if full else "quick")
 
 
-def write_index(done: list[Verdicts], into: Path, *, full: bool, seeds: Sequence[int] = ()) -> None:
-    """Writes the claims and the page that leads to every figure."""
-    from farloop import output
+def write_index(
+    done: list[FigureVerdicts], into: Path, *, full: bool, seeds: Sequence[int] = (), report: bool = True
+) -> None:
+    """Writes the claims, and the page that leads to every figure."""
+    from farloop.output import manifest
     from farloop.report.index import index_page
 
     claims = [claim for found in done for claim in found.claims]
     scale = "full" if full else "quick"
-    output.write_json(into / output.CLAIMS, claims)
-    (into / output.REPORT).write_text(index_page(done, scale), encoding="utf-8")
+    manifest.write_json(into / manifest.CLAIMS, claims)
+    if report:
+        (into / manifest.REPORT).write_text(index_page(done, scale), encoding="utf-8")
     content = {
         "farloop": _native.version(),
         "kind": "reproduction",
@@ -137,7 +145,7 @@ def write_index(done: list[Verdicts], into: Path, *, full: bool, seeds: Sequence
         "figures": [found.figure for found in done],
         "notes": [f"{found.figure}: {note}" for found in done for note in found.notes],
     }
-    output.write_json(into / output.MANIFEST, content | {"files": output.files(into)})
+    manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
 
 
 def rewrite(source: Path) -> None:
@@ -146,24 +154,27 @@ def rewrite(source: Path) -> None:
     Raises:
         FarloopError: it is no complete farloop output, something could not be judged or drawn, or it cannot be written.
     """
-    from farloop import output
-    from farloop.judging import judged_anew
-    from farloop.results import Verdicts
+    from farloop.judging.verdicts import judged_anew
+    from farloop.output.directories import rewriting
+    from farloop.output.manifest import damaged, read_manifest
+    from farloop.output.reading import load
+    from farloop.results import FigureVerdicts
+    from farloop.saving import rewrite_views
 
-    kept = output.read_manifest(source)
+    kept = read_manifest(source)
     try:
-        with output.rewriting(source) as aside:
+        with rewriting(source) as aside:
             if kept["kind"] != "reproduction":
-                output.rewrite_views(judged_anew(output.load(source)), aside, str(kept["kind"]))
+                rewrite_views(judged_anew(load(source)), aside, str(kept["kind"]))
                 return
             done = []
             for figure in kept["figures"]:
-                comparison = judged_anew(output.load(source / figure))
-                output.rewrite_views(comparison, aside / figure, "comparison")
-                done.append(Verdicts.of(figure, comparison, []))
+                comparison = judged_anew(load(source / figure))
+                rewrite_views(comparison, aside / figure, "comparison")
+                done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison
             write_index(done, aside, full=kept["scale"] == "full", seeds=kept["seeds"])
     except FarloopError:
         raise
     except Exception as error:
-        raise output.damaged(source, error) from None
+        raise damaged(source, error) from None

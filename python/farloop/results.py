@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import completion, replication
+from farloop import completion, seeds
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
-from farloop.store import Outcome, address
 from farloop.summary import summarise
 from farloop.tables import Floats, Series
 
@@ -52,21 +51,6 @@ class Run:
     file: str
     overrides: tuple[tuple[str, str], ...] = ()
     address: str = ""
-
-    @classmethod
-    def from_outcome(cls, outcome: Outcome, scenario: Scenario, *, algorithm: str, case: str = "", label: str) -> Run:
-        """Wraps what the simulator gave."""
-        return cls(
-            label=label,
-            case=case,
-            algorithm=algorithm,
-            **outcome.tables,
-            info=outcome.info,
-            scenario=scenario.resolved,
-            file=scenario.file,
-            overrides=scenario.overrides,
-            address=address(scenario),
-        )
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -107,24 +91,30 @@ class Run:
         """Simulated seconds."""
         return float(self.info["totals"]["end_s"])
 
-    def save(self, directory: str | PathLike[str], *, force: bool = False) -> Path:
+    def save(self, directory: str | PathLike[str], *, force: bool = False, report: bool = True) -> Path:
         """Writes tables, summary, report and pictures into a directory (replaced if it is such an output already).
 
         Args:
             directory: Where to.
             force: Write beside files that farloop did not write, over those of the same names.
+            report: With the report and the pictures; `farloop report` draws them later.
 
         Raises:
             FarloopError: the directory cannot be written, or holds something else.
         """
-        from farloop import output
+        from farloop import saving
 
-        return output.write_run(self, Path(directory), force=force)
+        return saving.save_run(self, Path(directory), force=force, report=report)
 
     def _repr_html_(self) -> str:
-        from farloop.report import fragment
+        from farloop.report.page import fragment
 
-        return fragment(Comparison(title=str(self.summary["title"]), runs=[self]))
+        return fragment(replace(self.alone, title=str(self.summary["title"])))
+
+    @property
+    def alone(self) -> Comparison:
+        """The run as a comparison of one."""
+        return Comparison(title=str(self.summary["title"] or self.label), runs=[self])
 
 
 @dataclass(frozen=True)
@@ -171,9 +161,7 @@ class Comparison:
         """
         if seed not in self.seeds:
             raise UnknownNameError(f"seed {seed}: {nearest('', map(str, self.seeds))}; see Comparison.seeds")
-        runs = [
-            replace(run_, label=run_.label.removesuffix(seed_suffix(seed))) for run_ in self.runs if run_.seed == seed
-        ]
+        runs = [replace(run_, label=seeds.without_seed(run_)) for run_ in self.runs if run_.seed == seed]
         return replace(self, runs=runs, claims=[], seeds=())
 
     @property
@@ -195,44 +183,41 @@ class Comparison:
     @property
     def groups(self) -> dict[str, list[Run]]:
         """The runs of each case and algorithm, one per seed, by the label that they have without seeds."""
+        if self.seeds:
+            return seeds.by_label(self.runs)
         found: dict[str, list[Run]] = {}
         for run_ in self.runs:
-            label = run_.label.removesuffix(seed_suffix(run_.seed)) if self.seeds else run_.label
-            found.setdefault(label, []).append(run_)
+            found.setdefault(run_.label, []).append(run_)
         return found
 
     @property
     def statistics(self) -> dict[str, Any]:
         """The summary of each group of runs: every number as its mean over seeds, half the width of its 95 % confidence interval, and n."""
-        return {label: replication.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        return {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
 
-    def save(self, directory: str | PathLike[str], *, force: bool = False) -> Path:
+    def save(self, directory: str | PathLike[str], *, force: bool = False, report: bool = True) -> Path:
         """Writes all runs, report, claims and pictures into a directory (replaced if it is such an output already).
 
         Args:
             directory: Where to.
             force: Write beside files that farloop did not write, over those of the same names.
+            report: With the report and the pictures; `farloop report` draws them later.
 
         Raises:
             FarloopError: the directory cannot be written, or holds something else.
         """
-        from farloop import output
+        from farloop import saving
 
-        return output.write_comparison(self, Path(directory), force=force)
+        return saving.save_comparison(self, Path(directory), force=force, report=report)
 
     def _repr_html_(self) -> str:
-        from farloop.report import fragment
+        from farloop.report.page import fragment
 
         return fragment(self)
 
 
-def seed_suffix(seed: int) -> str:
-    """What the label of a run ends with where several seeds are run: "gear, seed 3"."""
-    return f", seed {seed}"
-
-
 @dataclass(frozen=True)
-class Verdicts:
+class FigureVerdicts:
     """What is kept of a figure when it is written: no tables, so that a reproduction needs memory for one figure at a time.
 
     Attributes:
@@ -250,6 +235,6 @@ class Verdicts:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, figure: str, comparison: Comparison, notes: list[str] | None = None) -> Verdicts:
+    def of(cls, figure: str, comparison: Comparison, notes: list[str] | None = None) -> FigureVerdicts:
         """Those of a judged figure; with the notes that there are when it has been written."""
         return cls(figure, comparison.title, comparison.claims, comparison.deadlocks, notes or [])

@@ -15,8 +15,8 @@ from farloop import _native
 from farloop._native import ScenarioError
 from farloop.errors import nearest, shown
 
-PAPERS = Path(__file__).parent / "scenarios"
-"""The scenarios of the papers: `<paper>/<figure>.toml`."""
+PAPERS = Path(__file__).parent / "papers"
+"""The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
 
 Settings = Mapping[str, Any] | Iterable[str] | str
 """Overrides: a mapping of dotted keys to values, or texts of the form "key=value", or one of those."""

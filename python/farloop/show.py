@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 from rich.table import Table
@@ -13,9 +15,8 @@ from rich.text import Text
 from farloop.units import number
 
 if TYPE_CHECKING:
+    from farloop.report.tables import Cell
     from farloop.results import Comparison
-
-Cell = str | None
 
 PIPE_WIDTH = 200
 """Columns when nobody's terminal sets a limit."""
@@ -75,9 +76,12 @@ def claims(rows: list[dict[str, Any]]) -> None:
             console.print(f"  {claim['note']}", markup=False, highlight=False, style="dim")
 
 
-def written(target: Path) -> None:
-    """Where the results are."""
-    _console().print(f"report: {target / 'report.html'}", markup=False, highlight=False, soft_wrap=True)
+def written(target: Path, *, report: bool = True) -> None:
+    """Where the results are; without a report, how to have one drawn."""
+    told = (
+        f"report: {target / 'report.html'}" if report else f"results: {target} (`farloop report {target}` draws them)"
+    )
+    _console().print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def entries(rows: Sequence[dict[str, Any]]) -> None:
@@ -124,6 +128,12 @@ def _plain(value: Any) -> Cell:
     return number(value)
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Leaves it to the entry point: Rich would end with an error where the reader of a pipe has gone away."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+    console = _Console()
+    return console if console.is_terminal else _Console(width=PIPE_WIDTH)

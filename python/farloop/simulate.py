@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 from farloop import _native, tables
 from farloop.errors import FarloopError, InvariantError, shown
+from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
-from farloop.store import Outcome, Store, address
-
-__all__ = ["Job", "Outcome", "default_threads", "simulate"]
 
 POLL = 0.2
 """Seconds between looks for an interrupt while simulations run."""
@@ -40,7 +38,7 @@ def simulate(
     threads: int | None = None,
     reporter: Reporter | None = None,
     store: Store | None = None,
-) -> list[Outcome]:
+) -> list[Simulated]:
     """Runs all jobs, at most `threads` at a time; the results are in the order of the jobs and depend on nothing else.
 
     Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once.
@@ -77,13 +75,13 @@ def simulate(
     return [_there(kept[key]) for key in keys]
 
 
-def _there(outcome: Outcome | None) -> Outcome:
-    if outcome is None:
+def _there(simulated: Simulated | None) -> Simulated:
+    if simulated is None:
         raise FarloopError("a finished run was taken away while it was needed; run the same command again")
-    return outcome
+    return simulated
 
 
-def _wait(futures: Sequence[Future[Outcome | None]]) -> None:
+def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
     """Returns when all are done; raises as soon as one fails. Waits in short steps: an interrupt counts only between them."""
     pending = set(futures)
     while pending:
@@ -92,8 +90,8 @@ def _wait(futures: Sequence[Future[Outcome | None]]) -> None:
             future.result()
 
 
-def _simulate(job: Job, key: str, reporter: Reporter, stop: threading.Event, store: Store | None) -> Outcome | None:
-    """Runs a job; with a store the outcome goes there, and memory is free for the next one."""
+def _simulate(job: Job, key: str, reporter: Reporter, stop: threading.Event, store: Store | None) -> Simulated | None:
+    """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
 
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
         reporter.update(job.name, simulated, end, packet_hops)
@@ -107,11 +105,11 @@ def _simulate(job: Job, key: str, reporter: Reporter, stop: threading.Event, sto
         if not invariant["ok"]:
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
     found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
-    outcome = Outcome(found, info)
+    result = Simulated(found, info)
     if store is not None:
         try:
-            store.put(key, outcome)
+            store.put(key, result)
         except OSError as error:
             raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
     reporter.finish(job.name)
-    return outcome if store is None else None
+    return result if store is None else None

@@ -27,7 +27,7 @@ def summarise(
     rates = throughputs(flows, end)
     of_kind = {kind: rates[completion.is_kind(flows, kind)] for kind in completion.KINDS}
     means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
-    slowdown, unfinished = completion.summarise(flows, end)
+    slowdown, unfinished = completion.slowdown_summary(flows, end)
     worst = worst_ports(ports, series, end)
     summary: dict[str, Any] = {
         "title": scenario.get("title", ""),

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from farloop import completion
 from farloop.curves import CURVES, Curve, curves
 from farloop.figures.text import plain
 from farloop.palette import run_colours
-from farloop.replicas import replicas
-from farloop.results import Run
+from farloop.seeds import replicas
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from farloop.results import Run
 
 MAX_COLUMNS = 4
 TITLE_SIZE, CAPTION_SIZE, LABEL_SIZE, TICK_SIZE, LEGEND_SIZE = 10.0, 8.0, 8.0, 7.0, 6.5
@@ -30,6 +32,10 @@ ALONE = (6.4, 3.2)
 
 def grid(count: int, title: str, *, columns: int = MAX_COLUMNS, shared: bool = True) -> tuple[Figure, list[Axes]]:
     """A figure with `count` panels; with `shared` all have one scale."""
+    # Judges stand beside what draws: matplotlib is loaded only where something is drawn.
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
     columns = min(columns, count)
     rows = math.ceil(count / columns)
     width, height = ALONE if count == 1 else PANEL

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from html import escape
+from typing import TYPE_CHECKING
 
 from farloop import _native
-from farloop.papers import VERDICTS
+from farloop.judging.claims import VERDICTS
 from farloop.report.page import document, noted, verdict_class
 from farloop.report.pfc import alert
-from farloop.results import Verdicts
+
+if TYPE_CHECKING:
+    from farloop.results import FigureVerdicts
 
 
-def index_page(figures: list[Verdicts], scale: str) -> str:
+LONG = 200
+"""Characters of a note; a longer one is folded."""
+
+
+def index_page(figures: list[FigureVerdicts], scale: str) -> str:
     """An HTML document that loads nothing from anywhere; it links to the reports that stand beside it."""
     verdicts = Counter(claim["verdict"] for found in figures for claim in found.claims)
     counted = ", ".join(f"{verdicts[v]} {v}" for v in VERDICTS if verdicts[v])
@@ -23,9 +30,12 @@ def index_page(figures: list[Verdicts], scale: str) -> str:
             rows.append(f'<tr><td>{link}</td><td>–</td><td class="wrap">{escape(found.title)}</td></tr>')
         for claim in found.claims:
             style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
-            note = f'<br><span class="soft">{escape(claim["note"])}</span>' if claim["note"] else ""
+            note = f'<div class="soft">{escape(claim["note"])}</div>' if claim["note"] else ""
+            if len(claim["note"]) > LONG:
+                note = f"<details><summary>statement by statement</summary>{note}</details>"
+            own = "" if claim["id"] == found.figure else f'<br><span class="soft">{escape(claim["id"])}</span>'
             rows.append(
-                f'<tr><td>{link}</td><td class="text"><span class="verdict {style}">{verdict}</span></td>'
+                f'<tr><td>{link}{own}</td><td class="text"><span class="verdict {style}">{verdict}</span></td>'
                 f'<td class="wrap">{escape(claim["what"])}{note}</td></tr>'
             )
     header = (
@@ -33,7 +43,8 @@ def index_page(figures: list[Verdicts], scale: str) -> str:
         f"<p>{escape(counted or 'no claims')} at {scale} scale, farloop {_native.version()}</p></header>"
     )
     table = (
-        '<div class="card scroll"><table><thead><tr><th>figure</th><th class="text">verdict</th><th class="text">claim</th></tr></thead>'
+        '<div class="card scroll"><table class="verdicts"><thead>'
+        '<tr><th>figure</th><th class="text">verdict</th><th class="text">claim</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
     alerts = "".join(alert(found.deadlocks) for found in figures)

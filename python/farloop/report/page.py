@@ -6,20 +6,19 @@ import json
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
-
-from plotly.offline import get_plotlyjs
+from typing import TYPE_CHECKING, Any
 
 from farloop import _native
-from farloop.network import map_of
-from farloop.report import network
+from farloop.judging.claims import remark
+from farloop.network_map import map_of
+from farloop.report import network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
 from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows, worst_rows
-from farloop.results import Comparison
 from farloop.summary import MAX_FLOWS_LISTED
 
-_CONFIG = {"displaylogo": False, "responsive": True, "scrollZoom": True}
+if TYPE_CHECKING:
+    from farloop.results import Comparison
 
 
 def page(comparison: Comparison) -> str:
@@ -34,11 +33,11 @@ def page(comparison: Comparison) -> str:
     ]
     # Where there are many switches, where it happened is the first question; otherwise everybody knows.
     opens = any(map_of(run.ports).is_fabric for run in comparison.runs[:1])
-    parts.insert(0 if opens else -1, ("network", "Network", network.section(comparison)))
+    parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
     content = [header, alert(comparison.deadlocks), noted(comparison.notes), *(content for _, _, content in parts)]
-    return document(title, "\n".join(content), script=get_plotlyjs())
+    return document(title, "\n".join(content), script=plots.script())
 
 
 def document(title: str, content: str, *, script: str = "") -> str:
@@ -80,12 +79,10 @@ def _subtitle(comparison: Comparison) -> str:
 
 
 def _chart(chart: Chart) -> str:
-    drawn = chart.figure.to_html(
-        full_html=False, include_plotlyjs=False, config=_CONFIG, div_id=f"chart-{chart.anchor}"
-    )
+    drawn = chart.panels.html(f"chart-{chart.anchor}")
     return (
         f'<h2 id="{chart.anchor}">{escape(chart.title)}</h2><p class="soft">{escape(chart.explanation)}</p>'
-        f'<div class="card scroll"><div class="{"wide" if chart.columns > 1 else ""}">{drawn}</div></div>'
+        f'<div class="card">{drawn}</div>'
     )
 
 
@@ -149,8 +146,9 @@ def claim_cards(comparison: Comparison) -> str:
             for s in claim["statements"]
         )
         style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
-        note = f'<p class="soft">{escape(claim["note"])}</p>' if claim["note"] else ""
-        numbers = table(*claim_rows(claim)) if claim["measured"] else ""
+        told = remark(claim)
+        note = f'<p class="soft">{escape(told)}</p>' if told else ""
+        numbers = table(*claim_rows(claim), style="numbers") if claim["measured"] else ""
         parts.append(
             f'<div class="card"><h3>{escape(claim["id"])}: <span class="verdict {style}">{verdict}</span></h3>'
             f'<p>{escape(claim["what"])}</p><ul class="statements">{statements}</ul>{numbers}{note}</div>'
@@ -168,13 +166,14 @@ def _parameters(comparison: Comparison) -> str:
     return "".join(parts)
 
 
-def table(header: list[str], rows: list[list[Cell]]) -> str:
+def table(header: list[str], rows: list[list[Cell]], style: str = "") -> str:
     """An HTML table; nothing for no rows."""
     if not rows:
         return ""
+    named = f' class="{style}"' if style else ""
     head = "".join(f"<th>{escape(h)}</th>" for h in header)
     body = "".join("<tr>" + "".join(f"<td>{_cell(c)}</td>" for c in row) + "</tr>" for row in rows)
-    return f'<div class="card scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="card scroll"><table{named}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(cell: Any) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from farloop import completion, summary
-from farloop.replicas import Replicas, mean_text, replicas
-from farloop.results import Comparison, Run
+from farloop.seeds import Replicas, mean_text, replicas
 from farloop.units import bytes_text, number, rate_text, time_text
+
+if TYPE_CHECKING:
+    from farloop.results import Comparison, Run
 
 Cell = str | None
 

@@ -1,0 +1,288 @@
+"""Claims of the papers, what the runs say about them, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from farloop.judging.schedule import Need
+from farloop.summary import finite
+
+if TYPE_CHECKING:
+    from farloop.results import Comparison, Run
+
+Verdict = Literal["reproduced", "direction", "differs", "partial", "not judged"]
+"""The last two are no verdicts: some statements are not decided; the runs are not the figure's."""
+
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction", "differs", "partial", "not judged")
+"""All of them, best first."""
+
+
+class UndecidedError(Exception):
+    """The runs at hand cannot decide a statement; the text says why."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published claim.
+
+    Attributes:
+        id: Such as "gear/fig09".
+        what: The claim in words.
+        paper: Published numbers by name.
+        tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one.
+        calibrated: Which parameter was chosen by what this figure shows, so that agreement is no confirmation; empty if none was.
+    """
+
+    id: str
+    what: str
+    paper: dict[str, float]
+    tolerance: dict[str, float]
+    calibrated: str = ""
+
+    def range(self, name: str) -> tuple[float, float]:
+        """The accepted values of a published number."""
+        value, part = self.paper[name], self.tolerance[name]
+        return value * (1 - part), value * (1 + part)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One part of a claim.
+
+    Attributes:
+        text: The statement.
+        holds: Whether it does; `None` if the runs at hand cannot decide it.
+        evidence: The measured numbers behind that, or what is missing.
+        number: It is about a published number; otherwise about an order or a direction.
+        needs: The runs that decide it.
+        value: The measured number, where there is one.
+        accepted: The values of it that count as the published one.
+    """
+
+    text: str
+    holds: bool | None
+    evidence: str
+    number: bool = False
+    needs: tuple[Need, ...] = ()
+    value: float | None = None
+    accepted: tuple[float, float] | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Its entry in claims.json."""
+        return {"text": self.text, "holds": self.holds, "evidence": self.evidence, "number": self.number}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the runs say about one claim.
+
+    Attributes:
+        id: The claim's.
+        statements: Its parts, all of them: those that the runs cannot decide, too.
+        measured: Our numbers, under the names that the paper's have in the claim, and others worth keeping.
+        unit: The unit of the numbers; empty for ratios.
+        note: What a reader should know besides: which reading, what is left out.
+        unjudged: Why nothing is judged, such as "changed keys run.duration"; empty if it is.
+    """
+
+    id: str
+    statements: list[Statement]
+    measured: dict[str, Any] = field(default_factory=dict)
+    unit: str = ""
+    note: str = ""
+    unjudged: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Reproduced if every statement holds; direction if all do that are not about numbers; differs otherwise.
+
+        Partial as long as a statement is not decided: what is missing could decide otherwise.
+        """
+        if self.unjudged:
+            return "not judged"
+        if not self.statements:
+            return "differs"
+        if any(s.holds is None for s in self.statements):
+            return "partial"
+        if all(s.holds for s in self.statements):
+            return "reproduced"
+        orders = [s for s in self.statements if not s.number]
+        return "direction" if orders and all(s.holds for s in orders) else "differs"
+
+    def told(self, claim: Claim) -> str:
+        """The verdict with what belongs beside it."""
+        verdict = self.verdict
+        if verdict == "not judged":
+            return f"not judged: {self.unjudged}"
+        if verdict == "partial":
+            decided = sum(s.holds is not None for s in self.statements)
+            return f"partial: {decided} of {len(self.statements)} statements"
+        return f"{verdict} (calibrated: {claim.calibrated})" if claim.calibrated else verdict
+
+    def row(self, claim: Claim, scale: str) -> dict[str, Any]:
+        """The claim's entry in claims.json."""
+        said = [] if self.unjudged else _objections([s.row() for s in self.statements])
+        row: dict[str, Any] = finite(
+            {
+                "id": self.id,
+                "verdict": self.verdict,
+                "told": self.told(claim),
+                "calibrated": bool(claim.calibrated),
+                "calibrated_by": claim.calibrated,
+                "paper": claim.paper,
+                "measured": self.measured,
+                "unit": self.unit,
+                "note": "; ".join([*said, *([self.note] if self.note else [])]),
+                "scale": scale,
+                "what": claim.what,
+                "statements": [s.row() for s in self.statements],
+            }
+        )
+        return row
+
+
+def _objections(statements: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What does not hold, then what is not decided, with the evidence."""
+    words = {False: "does not hold", None: "not decided"}
+    return [
+        f"{words[holds]}: {s['text']} ({s['evidence']})" for holds in words for s in statements if s["holds"] is holds
+    ]
+
+
+def remark(row: Mapping[str, Any]) -> str:
+    """The note of an entry of claims.json without what its statements say already."""
+    return str(row["note"]).removeprefix("; ".join(_objections(row["statements"]))).removeprefix("; ")
+
+
+class Judging:
+    """Gathers what the runs of a comparison say about one claim.
+
+    Every statement of the claim is made once, with the runs that it needs; one whose runs are absent, or whose numbers these runs do not
+    have, stands there undecided. So the number of statements does not depend on the runs at hand.
+
+    Attributes:
+        claim: The claim.
+        comparison: The runs.
+        statements: What was stated so far.
+        measured: Our numbers.
+        notes: Remarks.
+    """
+
+    def __init__(self, comparison: Comparison, claim: Claim) -> None:
+        self.claim = claim
+        self.comparison = comparison
+        self.statements: list[Statement] = []
+        self.measured: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self._runs: dict[Need, Run] = {}
+        for run in comparison.runs:
+            self._runs.setdefault(Need(run.case, run.algorithm), run)
+
+    def order(
+        self, text: str, needs: Sequence[Need], decide: Callable[..., tuple[bool, str]], *, number: bool = False
+    ) -> None:
+        """States an order or a direction (or, with `number`, a bound that the paper gives as a number).
+
+        `decide` gets the needed runs, in the order of `needs`, and tells whether it holds, and the evidence.
+        """
+        found = self._decided(needs, decide)
+        if isinstance(found, str):
+            self.statements.append(Statement(text, None, found, number, tuple(needs)))
+        else:
+            self.statements.append(Statement(text, bool(found[0]), found[1], number, tuple(needs)))
+
+    def near(
+        self, name: str, text: str, needs: Sequence[Need], measure: Callable[..., float | tuple[float, str]]
+    ) -> None:
+        """States that a number is within the tolerance of the published one of that name, and keeps the number.
+
+        `measure` gets the needed runs, in the order of `needs`, and gives the number, with further evidence if there is any.
+        """
+        found = self._decided(needs, measure)
+        if isinstance(found, str):
+            self.statements.append(Statement(text, None, found, True, tuple(needs)))
+            return
+        value, evidence = found if isinstance(found, tuple) else (found, "")
+        self.measured[name] = value
+        self.statements.append(near(self.claim, name, value, text, evidence, needs=tuple(needs)))
+
+    def measure(self, numbers: Callable[..., Mapping[str, Any]], *of: Any) -> None:
+        """Keeps the numbers that a function gives of its arguments; where these runs do not have them, a note says so."""
+        try:
+            self.measured |= numbers(*of)
+        except Exception as error:  # a number that cannot be had costs nothing else
+            self.notes.append(f"not measured: {reason(error)}")
+
+    def find(self, need: Need) -> Run | None:
+        """A run, if it is there."""
+        return self._runs.get(need)
+
+    def have(self, needs: Sequence[Need]) -> list[Run]:
+        """Those of the runs that are there."""
+        return [self._runs[n] for n in needs if n in self._runs]
+
+    def finding(self, *, unit: str = "", note: str = "") -> Finding:
+        """Everything that was stated."""
+        notes = "; ".join([*self.notes, *([note] if note else [])])
+        return Finding(self.claim.id, self.statements, self.measured, unit, notes)
+
+    def _decided(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
+        """What `decide` says; a text instead if it cannot."""
+        if not needs:
+            return "the figure schedules no such run"
+        missing = [str(n) for n in needs if n not in self._runs]
+        if missing:
+            return f"needs {', '.join(missing)}"
+        try:
+            return decide(*self.have(needs))
+        except Exception as error:  # whatever a run lacks, the statement is undecided and the others are not
+            return f"cannot be measured: {reason(error)}"
+
+
+def near(
+    claim: Claim, name: str, value: float, text: str, evidence: str = "", *, needs: tuple[Need, ...] = ()
+) -> Statement:
+    """The statement that a measured number is within the tolerance of the published one; undecided where there is no number (NaN)."""
+    low, high = claim.range(name)
+    said = f"{value:.3g}, accepted {low:.3g} to {high:.3g}"
+    return Statement(
+        text,
+        None if math.isnan(value) else low <= value <= high,
+        f"{said}; {evidence}" if evidence else said,
+        number=True,
+        needs=needs,
+        value=value,
+        accepted=(low, high),
+    )
+
+
+def reason(error: Exception) -> str:
+    """An error as a short text."""
+    if isinstance(error, UndecidedError):
+        return str(error)
+    if isinstance(error, KeyError):
+        key = error.args[0] if error.args else ""
+        return f"not recorded: {' '.join(map(str, key)) if isinstance(key, tuple) else key}"
+    return f"{type(error).__name__}: {error}"
+
+
+def read_claims(document: Mapping[str, Any]) -> list[Claim]:
+    """The claims of a scenario file."""
+    return [
+        Claim(
+            id=str(c["id"]),
+            what=str(c["what"]),
+            paper=_numbers(c.get("paper", {})),
+            tolerance=_numbers(c.get("tolerance", {})),
+            calibrated="" if c.get("calibrated", "none") == "none" else str(c["calibrated"]),
+        )
+        for c in document.get("claim", [])
+    ]
+
+
+def _numbers(table: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a table that may hold texts and lists, too."""
+    return {k: float(v) for k, v in table.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}

@@ -1,0 +1,148 @@
+"""What a paper's figure runs by its own scenario, and in what the runs at hand depart from that."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from farloop.scenario import PAPERS, Scenario, figure_names
+
+if TYPE_CHECKING:
+    from farloop.results import Comparison, Run
+
+NO_OUTCOME = ("title", "source", "figure", "case", "run.seed", "record.flows", "record.ports")
+"""Keys that change neither what happens in a run nor how it is measured. Another sampling interval does: variations depend on it."""
+
+CASES = re.compile(r"^\[\[case\]\].*?(?=^\[\[claim\]\]|\Z)", re.MULTILINE | re.DOTALL)
+"""The cases in the text of a figure's scenario, which stand before its claims."""
+
+NAMED = 5
+"""Changed keys that are named; of more the number is told."""
+
+
+@dataclass(frozen=True, order=True)
+class Need:
+    """A run that a statement needs: a case of the figure under an algorithm."""
+
+    case: str
+    algorithm: str
+
+    def __str__(self) -> str:
+        return f"{self.algorithm} at {self.case}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case of a figure."""
+
+    name: str
+    algorithms: tuple[str, ...]
+    quick: bool
+    set: dict[str, Any]
+
+
+@functools.cache
+def own_scenario(figure: str) -> Scenario | None:
+    """The scenario of a paper's figure as farloop carries it; `None` if it is none."""
+    return Scenario.load(PAPERS / f"{figure}.toml") if figure in figure_names() else None
+
+
+@functools.cache
+def cases(figure: str) -> tuple[Case, ...]:
+    """The cases of a paper's figure; none for anything else."""
+    own = own_scenario(figure)
+    found = own.resolved["case"] if own else []
+    return tuple(Case(str(c["name"]), tuple(c["algorithms"]), bool(c["quick"]), c["set"]) for c in found)
+
+
+def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: str = "") -> list[Need]:
+    """What the figure runs at the comparison's scale, of an algorithm and of cases that begin so.
+
+    Anything but the quick scale is measured by the full one.
+    """
+    return [
+        Need(case.name, name)
+        for case in cases(comparison.figure)
+        if (case.quick or comparison.scale != "quick") and case.name.startswith(prefix)
+        for name in case.algorithms
+        if algorithm in (None, name)
+    ]
+
+
+def placed(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
+    """The comparison with every run at the case of its figure that it is, or comes nearest to; and what was changed from there.
+
+    Returns:
+        The comparison, and the changed keys of each run that departs from the figure's.
+    """
+    runs, changed = [], {}
+    for run in comparison.runs:
+        case, keys = _nearest(comparison.figure, run)
+        runs.append(run if run.case == case else dataclasses.replace(run, case=case))
+        if keys:
+            changed[Need(case, run.algorithm)] = keys
+    return dataclasses.replace(comparison, runs=runs), changed
+
+
+def told(keys: Sequence[str]) -> str:
+    """Changed keys in words."""
+    rest = f" and {len(keys) - NAMED} more" if len(keys) > NAMED else ""
+    return "changed keys " + ", ".join(keys[:NAMED]) + rest
+
+
+def _nearest(figure: str, run: Run) -> tuple[str, list[str]]:
+    """The case that a run belongs to, or the one with the fewest keys that differ; and these keys."""
+    known = [c for c in cases(figure) if c.name == run.case] or list(cases(figure))
+    settings = flat(run.scenario)
+    found = [(c.name, _different(_settings(figure, c.name, run.algorithm), settings)) for c in known]
+    return min(found, key=lambda entry: len(entry[1]), default=(run.case, []))
+
+
+@functools.cache
+def case_scenario(figure: str, case: str, algorithm: str) -> Scenario:
+    """The scenario of a case of a paper's figure under an algorithm; by a name that is no case, of the figure as it stands."""
+    own = own_scenario(figure)
+    assert own is not None
+    overrides = next((c.set for c in cases(figure) if c.name == case), {})
+    # Reading a file checks all of its cases, fabric by fabric; here they are known to be good.
+    alone = Scenario(CASES.sub("", own.text), own.file)
+    return alone.override(overrides).override(algorithm=algorithm)
+
+
+@functools.cache
+def _settings(figure: str, case: str, algorithm: str) -> dict[str, Any]:
+    return flat(case_scenario(figure, case, algorithm).resolved)
+
+
+def _different(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    return [k for k in dict.fromkeys([*own, *other]) if k not in own or k not in other or own[k] != other[k]]
+
+
+def flat(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A resolved scenario as dotted keys, without what changes no outcome and without algorithms that nothing in it uses."""
+    algorithm = document.get("algorithm", {})
+    lists = [*document.get("flow", []), *document.get("workload", [])]
+    used = {algorithm.get("name"), *(entry.get("algorithm") for entry in lists)}
+    kept = dict(document)
+    kept["algorithm"] = {k: v for k, v in algorithm.items() if not isinstance(v, dict) or k in used}
+    return {
+        key: value
+        for key, value in _dotted("", kept)
+        if not any(key == name or key.startswith(f"{name}.") for name in NO_OUTCOME)
+    }
+
+
+def _dotted(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _dotted(f"{prefix}.{key}" if prefix else key, inner)
+    elif isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        for i, entry in enumerate(value):
+            name = next((entry[k] for k in ("name", "id", "match") if isinstance(entry.get(k), str)), i)
+            yield from _dotted(f"{prefix}.{name}", entry)
+    else:
+        yield prefix, value

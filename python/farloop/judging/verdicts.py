@@ -1,0 +1,105 @@
+"""Verdicts on the claims of a scenario. They cannot cost results: a judge that fails is a note."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from farloop import papers, seeds
+from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
+from farloop.judging.schedule import Need, own_scenario, placed, told
+from farloop.results import Comparison
+from farloop.scenario import PAPERS, Scenario, figure_names
+
+
+def judged(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:
+    """The comparison with the verdicts on its scenario's claims; with a note instead where they cannot be judged, whatever the reason."""
+    try:
+        found = with_verdicts(comparison, scenario, scale)
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        figure = _figure(scenario)
+        note = f"the claims of {figure or scenario.file} could not be judged: {why}"
+        found = replace(comparison, figure=figure, claims=[], scale=scale, notes=[*comparison.notes, note])
+    return replace(found, base=scenario)
+
+
+def judged_anew(comparison: Comparison) -> Comparison:
+    """A comparison that was read from disk with the verdicts of today's judges on its tables.
+
+    The claims are those of the paper's figure as this version has them, where the comparison was made from that figure's scenario.
+    """
+    base = comparison.base
+    if base is None or not comparison.figure:
+        return comparison
+    if comparison.figure in figure_names() and Path(base.file).as_posix().endswith(f"{comparison.figure}.toml"):
+        path = PAPERS / f"{comparison.figure}.toml"
+        base = Scenario(path.read_text("utf-8"), str(path), base.overrides)
+    found = judged(replace(comparison, claims=[], notes=[]), base, comparison.scale)
+    # What was run is what the output goes on saying.
+    return replace(found, base=comparison.base)
+
+
+def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:
+    """The comparison with what its runs say about each claim of its scenario.
+
+    A verdict is about the paper's figure: runs whose network, traffic, duration or parameters are not the figure's are not judged.
+    Nothing that a judge stumbles over is raised: the claim says so.
+    """
+    figure = _figure(scenario)
+    comparison = replace(comparison, figure=figure, scale=scale)
+    claims = read_claims(scenario.resolved)
+    findings = _findings(comparison, claims)
+    rows = [findings[claim.id].row(claim, scale) for claim in claims]
+    return replace(comparison, claims=rows)
+
+
+def needs(figure: str, scale: str = "full") -> dict[str, list[Need]]:
+    """What each claim of a paper's figure needs: cases and algorithms, as its judge declares them."""
+    own, judge = own_scenario(figure), papers.module(figure)
+    if own is None or judge is None:
+        return {}
+    found = judge.judge(
+        Comparison(figure, [], figure=figure, scale=scale), {c.id: c for c in read_claims(own.resolved)}
+    )
+    return {f.id: list(dict.fromkeys(n for s in f.statements for n in s.needs)) for f in found}
+
+
+def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]:
+    """What the runs say, by claim; for every claim."""
+
+    def nothing(why: str) -> dict[str, Finding]:
+        return {c.id: Finding(c.id, [], unjudged=why) for c in claims}
+
+    own, judge = own_scenario(comparison.figure), papers.module(comparison.figure)
+    if own is None or judge is None:
+        return nothing("no figure of a paper that farloop carries")
+    if claims != read_claims(own.resolved):
+        return nothing("the claims are not the paper's")
+    try:
+        at_cases, changed = placed(comparison)
+        found = seeds.judged_by_seed(at_cases, lambda runs: judge.judge(runs, {c.id: c for c in claims}))
+    except UndecidedError as error:
+        return nothing(str(error))
+    except Exception as error:  # results stand, whatever is wrong with a judge
+        return nothing(f"the judge failed: {reason(error)}")
+    findings = {f.id: f for f in found}
+    return nothing("the judge says nothing about it") | {
+        f.id: _as_the_figure(f, changed) for f in findings.values() if f.id in {c.id for c in claims}
+    }
+
+
+def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]]) -> Finding:
+    """The finding, if it is about the figure's runs; otherwise its numbers without a verdict."""
+    needed = {n for s in finding.statements for n in s.needs}
+    keys = list(dict.fromkeys(k for n, found in changed.items() if n in needed or not needed for k in found))
+    if not keys:
+        return finding
+    statements = [replace(s, holds=None) for s in finding.statements]
+    return replace(finding, statements=statements, unjudged=told(keys))
+
+
+def _figure(scenario: Scenario) -> str:
+    described = scenario.resolved.get("figure", {})
+    return str(described.get("id", "")) if isinstance(described, Mapping) else ""

@@ -1,0 +1,17 @@
+"""Messages on standard error. Light: the entry point imports it before anything else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+
+def say(message: str) -> None:
+    """A line on standard error, if anybody listens."""
+    with contextlib.suppress(OSError, ValueError):
+        print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def notes(error: BaseException) -> str:
+    """What was noted on an exception."""
+    return "; ".join(getattr(error, "__notes__", []))

@@ -1,0 +1,246 @@
+"""Directories that are written aside and renamed, so a killed run never looks complete, and that replace only what farloop wrote."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from farloop.errors import FarloopError
+from farloop.output import store
+from farloop.output.manifest import CLAIMS, FIGURES, MANIFEST, REPORT, files, foreign, listed, read_manifest, write_json
+from farloop.output.store import Pending, Store
+
+MOST_NAMED = 5
+"""Of more files that are in the way than this a message names the first ones."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output that is being made.
+
+    Attributes:
+        path: Where its files are written; they move to their place when all are there.
+        store: Where finished runs are kept until then, and found: also those of the output that stands in the place already.
+    """
+
+    path: Path
+    store: Store
+
+
+@contextmanager
+def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iterator[Output]:
+    """A fresh directory that becomes `target` when the block ends well, and vanishes when it does not.
+
+    Whether the target can be written is known at once, before anything is simulated. A link stays: the directory that it leads to is
+    replaced. Runs that were put into the store are kept when the block fails, for the next one with the same target; the exception has a
+    note that says so.
+
+    Args:
+        target: The directory.
+        force: Write into it though there are files that farloop did not write: they stay, unless the output has a file of the same name.
+        fresh: Take no run from what is there already.
+
+    Raises:
+        FarloopError: the target is no directory, holds something that farloop did not write, or cannot be written.
+    """
+    target, shown = _resolved(target), target
+    check_replaceable(target, force=force, shown=shown)
+    try:
+        pending = Pending(target)
+    except (OSError, ValueError) as error:
+        raise _unwritable(shown, error) from None
+    try:
+        if fresh:
+            shutil.rmtree(pending.runs, ignore_errors=True)
+        others = {} if fresh else store.finished(_run_directories(target))
+        try:
+            yield Output(pending.output, Store(pending.runs, others))
+            # Something may have come there meanwhile.
+            check_replaceable(target, force=force, shown=shown)
+            _put(pending, target)
+        except OSError as error:
+            raise _unwritable(shown, error) from None
+    except BaseException as error:
+        kept = pending.close()
+        if kept:
+            error.add_note(
+                f"{kept} finished {'run is' if kept == 1 else 'runs are'} kept; the same command goes on from there"
+            )
+        raise
+    pending.remove()
+
+
+@contextmanager
+def rewriting(target: Path) -> Iterator[Path]:
+    """A directory for new views of an output; when the block ends well they take the place of the old ones, else those stay.
+
+    What is in it goes to the same relative paths of `target`; pictures that are not made any more go. Manifests keep what they say and
+    list the new files.
+
+    Raises:
+        FarloopError: the output cannot be written.
+    """
+    target, shown = _resolved(target), target
+    try:
+        pending = Pending(target)
+    except (OSError, ValueError) as error:
+        raise _unwritable(shown, error) from None
+    try:
+        yield pending.output
+        # The page of all figures last: it says what theirs say.
+        reports = {Path(name).parent for name in files(pending.output) if Path(name).name == REPORT}
+        for where in sorted(reports, key=lambda p: -len(p.parts)):
+            _exchange(pending.output / where, target / where)
+        _list_anew(target, pending.output)
+    except OSError as error:
+        raise _unwritable(shown, error) from None
+    finally:
+        pending.close()
+
+
+def check_replaceable(target: Path, *, force: bool = False, shown: Path | None = None) -> None:
+    """Whether an output may go to `target`: nothing is there, an empty directory, or an output with all its files in its manifest.
+
+    Args:
+        target: The directory.
+        force: Other files do not matter.
+        shown: What messages call it.
+
+    Raises:
+        FarloopError: it is a file, or a directory with something else in it; the text names it.
+    """
+    try:
+        if not target.is_dir():
+            if target.exists() or target.is_symlink():
+                raise FarloopError(f"{shown or target}: is a file; choose a directory with --out")
+            return
+        if force:
+            return
+        strange = foreign(target)
+    except FarloopError:
+        raise
+    except (OSError, ValueError) as error:
+        raise _unwritable(shown or target, error) from None
+    if strange:
+        more = f" and {len(strange) - MOST_NAMED} more" if len(strange) > MOST_NAMED else ""
+        raise FarloopError(
+            f"{shown or target}: holds files that farloop did not write: {', '.join(strange[:MOST_NAMED])}{more}; choose another "
+            "directory with --out, or write beside them with --force"
+        )
+
+
+def _put(pending: Pending, target: Path) -> None:
+    """Moves a finished output to its place."""
+    if not target.exists():
+        pending.output.rename(target)
+        return
+    # A directory that is somebody's working directory, a mount, or holds other files as well is not replaced but filled.
+    if not foreign(target) and not os.path.ismount(target) and not _is_working_directory(target):
+        old = pending.path / store.REPLACED
+        try:
+            target.rename(old)
+            pending.output.rename(target)
+        except BaseException:
+            if not target.exists() and old.exists():
+                old.rename(target)
+            raise
+        return
+    _remove(target, listed(target, ""))
+    names = files(pending.output)
+    for name in [*(n for n in names if n != MANIFEST), MANIFEST]:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        _move(pending.output / name, target / name)
+
+
+def _move(source: Path, destination: Path) -> None:
+    try:
+        source.replace(destination)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copyfile(source, destination)
+
+
+def _remove(target: Path, names: Iterable[str]) -> None:
+    """Removes files, the manifest first: what is left is no output. Directories that get empty go with them."""
+    ordered = sorted(names, key=lambda name: (name != MANIFEST, name))
+    for name in ordered:
+        (target / name).unlink(missing_ok=True)
+    for below in sorted({parent for name in ordered for parent in Path(name).parents}, key=lambda p: -len(p.parts)):
+        if below.parts and (target / below).is_dir() and not any((target / below).iterdir()):
+            (target / below).rmdir()
+
+
+def _is_working_directory(target: Path) -> bool:
+    try:
+        return Path.cwd().samefile(target)
+    except OSError:
+        return False
+
+
+def _resolved(target: Path) -> Path:
+    try:
+        return Path(target).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unwritable(target, error) from None
+
+
+def _unwritable(target: Path, error: Exception) -> FarloopError:
+    why = getattr(error, "strerror", None) or str(error)
+    return FarloopError(f"{target}: cannot be written: {why}; choose another directory with --out")
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Puts the views of one output in their place."""
+    kept = read_manifest(old)
+    names = kept.get("files")
+    names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    made = files(new)
+    views = [name for name in made if "/" not in name or name.startswith(f"{FIGURES}/")]
+    stale = [name for name in names if (name.startswith(f"{FIGURES}/") or name == CLAIMS) and name not in made]
+    (old / FIGURES).mkdir(exist_ok=True)
+    for name in views:
+        if name != MANIFEST:
+            (new / name).replace(old / name)
+    for name in stale:
+        if ".." not in name.split("/"):
+            (old / name).unlink(missing_ok=True)
+    told = _manifest_of(new / MANIFEST)
+    present = sorted((set(names) - set(stale)) | {name for name in views if name != MANIFEST})
+    write_json(new / MANIFEST, kept | told | {"files": present})
+    (new / MANIFEST).replace(old / MANIFEST)
+
+
+def _list_anew(target: Path, aside: Path) -> None:
+    """Brings the list of files of an output that has others in it up to date."""
+    kept = read_manifest(target)
+    if kept["kind"] != "reproduction":
+        return
+    found = {name for name in listed(target, "") if name != MANIFEST and (target / name).exists()}
+    if sorted(found) != kept.get("files"):
+        write_json(aside / MANIFEST, kept | {"files": sorted(found)})
+        (aside / MANIFEST).replace(target / MANIFEST)
+
+
+def _manifest_of(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _run_directories(target: Path) -> list[Path]:
+    """Where the runs of the output at `target` are; nowhere if it is none."""
+    found = []
+    for name in sorted(listed(target, "")):
+        if name == MANIFEST or name.endswith(f"/{MANIFEST}"):
+            found.append((target / name).parent)
+    return found

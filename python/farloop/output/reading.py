@@ -1,0 +1,86 @@
+"""Reads outputs again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from farloop import _native, fields, tables
+from farloop.errors import FarloopError
+from farloop.output import store
+from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
+from farloop.results import Comparison, Run
+from farloop.scenario import Scenario
+
+
+def load(source: str | os.PathLike[str]) -> Comparison:
+    """Reads an output again; a single run becomes a comparison of one.
+
+    Raises:
+        FarloopError: the directory is no complete farloop output.
+    """
+    source = Path(source)
+    kept = read_manifest(source)
+    try:
+        if kept["kind"] == "run":
+            run = _load_run(source, kept)
+            return run.alone
+        if kept["kind"] == "comparison":
+            runs = [_load_run(source / "runs" / n, read_manifest(source / "runs" / n)) for n in kept["runs"]]
+            claims_file = source / CLAIMS
+            claims = json.loads(claims_file.read_text("utf-8")) if claims_file.is_file() else []
+            base = kept["base"]
+            if base is not None:
+                base = Scenario(base["text"], base["file"], tuple((str(k), str(v)) for k, v in base["overrides"]))
+            seeds = tuple(int(seed) for seed in kept["seeds"])
+            return Comparison(
+                str(kept["title"]),
+                runs,
+                figure=str(kept["figure"]),
+                claims=claims,
+                scale=str(kept["scale"]),
+                seeds=seeds,
+                base=base,
+            )
+    except FarloopError:
+        raise
+    except Exception as error:
+        raise damaged(source, error) from None
+    if kept["kind"] == "reproduction":
+        raise FarloopError(
+            f"{source}: has no runs of its own; load one of the figures in it, such as {_first_figure(source, kept)}"
+        )
+    raise FarloopError(f"{source / MANIFEST}: was not written by farloop")
+
+
+def _first_figure(source: Path, kept: dict[str, Any]) -> str:
+    figures = kept.get("figures")
+    return str(source / str(figures[0])) if isinstance(figures, list) and figures else f"{source}/PAPER/FIGURE"
+
+
+def _load_run(source: Path, kept: dict[str, Any]) -> Run:
+    read: dict[str, pa.Table] = {}
+    for name in fields.TABLES:
+        path = source / f"{name}.parquet"
+        read[name] = tables.read(name, path)
+        missing = [column for column in fields.columns(name) if column not in read[name].column_names]
+        if missing:
+            raise FarloopError(
+                f"{path}: has no column {', '.join(missing)}; another version of farloop wrote this output "
+                f"({kept['farloop']}; this is {_native.version()}): run it again"
+            )
+    return Run(
+        label=str(kept["label"]),
+        case=str(kept["case"]),
+        algorithm=str(kept["algorithm"]),
+        **read,
+        info=store.read_info(kept),
+        scenario=dict(kept["scenario"]),
+        file=str(kept["file"]),
+        overrides=tuple((str(k), str(v)) for k, v in kept["overrides"].items()),
+        address=str(kept["address"]),
+    )

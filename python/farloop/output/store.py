@@ -1,0 +1,327 @@
+"""Finished runs, kept under an address that says what they were made from, so that none is ever made twice.
+
+The address is a hash of the scenario with all defaults, algorithm and seed, of the files that it reads, and of the simulator itself. A run
+is written aside and renamed: one that was killed is never there. `Pending` is the hidden directory beside an output in which runs are kept
+until the output is complete. It has a random name and a lock, so that processes never take it for abandoned while its owner lives, in
+whatever container, nor are stopped by one whose owner is dead: they take over what that one has finished.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from farloop import _native, fields, tables
+from farloop.scenario import Scenario
+
+if TYPE_CHECKING:
+    from typing import IO
+
+if sys.platform != "win32":
+    import fcntl
+
+RUNS = "runs"
+KEPT = "run.json"
+"""In the directory of a kept run: everything but its tables."""
+
+LOCK = "lock"
+REPLACED = "replaced"
+"""In a pending directory: the older output, while the new one takes its place."""
+
+_DESCRIPTIONS = ("title", "source", "figure", "case", "claim")
+"""Parts of a scenario that no simulation depends on."""
+
+_ADDRESS = "[0-9a-f]*"
+"""Pattern of the directories of finished runs; those that are being written begin with a dot."""
+
+_LONGEST = 150
+"""Bytes of an output's name that the names of directories beside it repeat; file systems allow 255 in all."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the simulator gave.
+
+    Attributes:
+        tables: Flows, series, ports, pauses.
+        info: Totals, invariants, deadlocks, wall time, version.
+    """
+
+    tables: dict[str, pa.Table]
+    info: dict[str, Any]
+
+
+def address(scenario: Scenario) -> str:
+    """What a scenario's run is kept under: the same for the same results, another one for another simulator.
+
+    Raises:
+        ScenarioError: the scenario is not valid.
+    """
+    resolved = {key: value for key, value in scenario.resolved.items() if key not in _DESCRIPTIONS}
+    made_from = {
+        "farloop": _native.version(),
+        "simulator": simulator(),
+        "scenario": resolved,
+        "files": dict(_files(resolved.get("workload"), Path(scenario.file).parent)),
+    }
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def simulator() -> str:
+    """The SHA-256 of the compiled simulator, so that a changed one never counts for the one that made a run."""
+    return digest(Path(str(_native.__file__)))
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(section: Any, directory: Path) -> Iterator[tuple[str, str]]:
+    """The files that a section of a scenario names, with their hashes: flow lists, distributions."""
+    if isinstance(section, Mapping):
+        for value in section.values():
+            yield from _files(value, directory)
+    elif isinstance(section, list):
+        for value in section:
+            yield from _files(value, directory)
+    elif isinstance(section, str) and section and os.path.isfile(directory / section):  # noqa: PTH113, it never raises
+        yield section, digest(directory / section)
+
+
+def write_tables(found: Mapping[str, pa.Table], into: Path) -> dict[str, str]:
+    """Writes the tables of a run; their hashes by file name.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    hashes = {}
+    for name in fields.TABLES:
+        path = into / f"{name}.parquet"
+        tables.write(found[name], path)
+        hashes[path.name] = digest(path)
+    return hashes
+
+
+class Store:
+    """Finished runs by address.
+
+    Args:
+        directory: Where new ones go; made when the first one comes.
+        others: Directories of runs in complete outputs, by address: they are taken from there instead of being made again.
+    """
+
+    def __init__(self, directory: Path, others: Mapping[str, Path] | None = None) -> None:
+        self.directory = directory
+        self._others = dict(others or {})
+
+    def __contains__(self, key: str) -> bool:
+        return self.find(key) is not None
+
+    def __len__(self) -> int:
+        """How many have been put here."""
+        return sum(1 for _ in self.directory.glob(f"{_ADDRESS}/{KEPT}"))
+
+    def find(self, key: str) -> Path | None:
+        """The directory of a run that is whole: its tables are those that were written, byte for byte."""
+        for where, name in ((self.directory / key, KEPT), (self._others.get(key), "manifest.json")):
+            if where is not None and _whole(where / name, key):
+                return where
+        return None
+
+    def get(self, key: str) -> Simulated | None:
+        """A finished run."""
+        where = self.find(key)
+        if where is None:
+            return None
+        kept = _read(where / (KEPT if where.parent == self.directory else "manifest.json"))
+        found = {name: tables.read(name, where / f"{name}.parquet") for name in fields.TABLES}
+        return Simulated(found, read_info(kept))
+
+    def put(self, key: str, outcome: Simulated) -> None:
+        """Keeps a finished run.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        aside = self.directory / f".{secrets.token_hex(8)}"
+        aside.mkdir(parents=True)
+        try:
+            hashes = write_tables(outcome.tables, aside)
+            content = {"address": key, "tables": hashes, **info(outcome.info)}
+            (aside / KEPT).write_text(json.dumps(content, indent=2), encoding="utf-8")
+            if not (self.directory / key).exists():
+                aside.rename(self.directory / key)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+    def adopt(self, other: Path) -> None:
+        """Takes over the finished runs of another store's directory."""
+        for kept in sorted(other.glob(f"{_ADDRESS}/{KEPT}")):
+            if not (self.directory / kept.parent.name).exists():
+                self.directory.mkdir(parents=True, exist_ok=True)
+                kept.parent.rename(self.directory / kept.parent.name)
+
+
+def info(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a run besides its tables, as manifests have it."""
+    return {"info": sorted(found), **{key: found[key] for key in sorted(found)}}
+
+
+def read_info(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What `info` has written."""
+    return {key: kept[key] for key in kept["info"]}
+
+
+def finished(directories: Iterable[Path]) -> dict[str, Path]:
+    """Those of the directories that hold a run of a complete output, by address."""
+    found = {}
+    for directory in directories:
+        kept = _read(directory / "manifest.json")
+        if isinstance(kept.get("address"), str) and kept["address"]:
+            found[kept["address"]] = directory
+    return found
+
+
+def _whole(manifest: Path, key: str) -> bool:
+    kept = _read(manifest)
+    hashes = kept.get("tables")
+    if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(kept.get("info"), list):
+        return False
+    names = [f"{name}.parquet" for name in fields.TABLES]
+    try:
+        return all(hashes.get(name) == digest(manifest.parent / name) for name in names)
+    except OSError:
+        return False
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+class Pending:
+    """A hidden directory beside an output that is being made; see the module.
+
+    Attributes:
+        path: The directory.
+        output: Where the output is written.
+        runs: Where finished runs are kept.
+    """
+
+    def __init__(self, target: Path) -> None:
+        """Makes the directory, and takes over what owners that are dead left beside `target`.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        self._parents = [parent for parent in target.parents if not parent.exists()]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self.path, self._lock = _fresh(target)
+        try:
+            self.output = self.path / "output"
+            self.output.mkdir()
+            self.runs = self.path / RUNS
+            self._take_over(target)
+        except BaseException:
+            self.remove()
+            raise
+
+    def close(self) -> int:
+        """Removes all but the finished runs; everything where there is none. How many are kept."""
+        shutil.rmtree(self.output, ignore_errors=True)
+        kept = len(Store(self.runs))
+        if kept:
+            self._lock.close()
+        else:
+            self.remove()
+        return kept
+
+    def remove(self) -> None:
+        """Removes everything."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.close()
+        for parent in self._parents:
+            # Those that hold an output now stay.
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+
+    def _take_over(self, target: Path) -> None:
+        for left in sorted(target.parent.glob(f"{_glob(prefix(target))}*")):
+            lock = None if left == self.path else _locked(left, own=False)
+            if lock is not None:
+                with lock:
+                    if (left / REPLACED).is_dir() and not target.exists():
+                        (left / REPLACED).rename(target)
+                    Store(self.runs).adopt(left / RUNS)
+                    shutil.rmtree(left, ignore_errors=True)
+
+
+def prefix(target: Path) -> str:
+    """What the names of an output's pending directories begin with."""
+    name = target.name
+    if len(os.fsencode(name)) > _LONGEST:
+        name = f"{name[: _LONGEST // 6]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    return f".{name}.partial-"
+
+
+def _fresh(target: Path) -> tuple[Path, IO[bytes]]:
+    """A new directory that this process has locked."""
+    while True:
+        path = target.with_name(f"{prefix(target)}{secrets.token_hex(4)}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        (path / LOCK).touch()
+        # Between the two lines another process may have found it unlocked, and removed it.
+        lock = _locked(path, own=True)
+        if lock is not None:
+            return path, lock
+
+
+def _locked(path: Path, *, own: bool) -> IO[bytes] | None:
+    """The lock of a directory as a file that holds it until it is closed; `None` if its owner may be alive."""
+    try:
+        lock = (path / LOCK).open("r+b")
+    except OSError:
+        return None
+    try:
+        if sys.platform == "win32":
+            raise OSError(errno.ENOLCK, "not used there")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock.fileno()), (path / LOCK).stat()):
+            return lock
+    except OSError as error:
+        # Where there are no locks, the random name has to do, and nothing is known of the others.
+        if own and error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.ENOENT):
+            return lock
+    lock.close()
+    return None
+
+
+def _glob(text: str) -> str:
+    """A text as a pattern that matches itself."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in text)

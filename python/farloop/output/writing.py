@@ -1,0 +1,109 @@
+"""Writes the files of runs: tables, summary, manifest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from farloop import _native, fields
+from farloop.output import store
+from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
+from farloop.summary import finite
+
+if TYPE_CHECKING:
+    from farloop.output.store import Store
+    from farloop.results import Comparison, Run
+
+
+def write_run(run: Run, into: Path, kept: Store | None = None) -> dict[str, Any]:
+    """Writes a run's tables and summary into an existing directory; gives its manifest, which is to be written last.
+
+    Args:
+        run: The run.
+        into: The directory.
+        kept: Where its tables are already, perhaps.
+    """
+    hashes = _write_tables(run, into, kept)
+    write_json(into / SUMMARY, run.summary)
+    return manifest(run, hashes)
+
+
+def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) -> dict[str, Any]:
+    """Writes each run into a directory of its own, and the summary of all; gives the manifest of all, which is to be written last."""
+    names = run_names(comparison)
+    for run, name in zip(comparison.runs, names, strict=True):
+        where = into / "runs" / name
+        where.mkdir(parents=True)
+        content = write_run(run, where, kept)
+        write_json(where / MANIFEST, content | {"files": files(where)})
+    write_json(into / SUMMARY, overall(comparison))
+    base = comparison.base
+    return {
+        "farloop": _native.version(),
+        "kind": "comparison",
+        "title": comparison.title,
+        "figure": comparison.figure,
+        "scale": comparison.scale,
+        "seeds": list(comparison.seeds),
+        "runs": names,
+        "base": None if base is None else {"file": base.file, "overrides": base.overrides, "text": base.text},
+    }
+
+
+def run_names(comparison: Comparison) -> list[str]:
+    """The names of the runs' directories: their labels, with a number where two would be the same."""
+    names: list[str] = []
+    for run in comparison.runs:
+        wanted, count = slug(run.label), 1
+        name = wanted
+        while name.lower() in (n.lower() for n in names):
+            count += 1
+            name = f"{wanted}-{count}"
+        names.append(name)
+    return names
+
+
+def overall(comparison: Comparison) -> dict[str, Any]:
+    """What summary.json of several runs says: the summary of each, or means and confidence intervals over seeds."""
+    return comparison.statistics if comparison.seeds else comparison.summary
+
+
+def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
+    """What a run was made from, and how it went; with the hashes of its tables' files."""
+    content: dict[str, Any] = finite(
+        {
+            "farloop": run.info["version"],
+            "kind": "run",
+            "label": run.label,
+            "case": run.case,
+            "algorithm": run.algorithm,
+            "file": run.file,
+            "overrides": dict(run.overrides),
+            "seed": run.seed,
+            "packet_hops": run.info["totals"]["packet_hops"],
+            "address": run.address,
+            "tables": hashes,
+            **store.info(run.info),
+            "scenario": run.scenario,
+        }
+    )
+    return content
+
+
+def _write_tables(run: Run, into: Path, kept: Store | None) -> dict[str, str]:
+    """Writes a run's tables, or links those that are on disk already, and its summary; the hashes of the tables' files."""
+    where = kept.find(run.address) if kept is not None and run.address else None
+    if where is None:
+        hashes = store.write_tables(run.tables, into)
+    else:
+        hashes = {}
+        for name in fields.TABLES:
+            file = f"{name}.parquet"
+            try:
+                os.link(where / file, into / file)
+            except OSError:
+                shutil.copyfile(where / file, into / file)
+            hashes[file] = store.digest(into / file)
+    return hashes

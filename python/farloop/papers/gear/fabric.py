@@ -1,0 +1,253 @@
+"""Gear on a loaded fat-tree with 5:1 traffic: Figs. 7, 8, 14(a), Table I and the abstract's numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from farloop import metrics
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import Need
+from farloop.judging.traffic import Flows, paused, slowdown_statistics
+from farloop.palette import CROSS, INTRA
+from farloop.papers.gear.common import (
+    backlogs,
+    bars,
+    distance,
+    longest,
+    numbers,
+    order,
+    planned,
+    point,
+    ratios,
+    scale_note,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+NEAR = (0.8, 1.25)
+"""Normalised ratios that count as near 1, as in Fig. 9."""
+
+WELL_ABOVE = 1.1
+"""A slowdown that is at least this many times Gear's is well above it."""
+
+RIVALS = {"hpcc": "HPCC", "dctcp": "DCTCP", "gemini": "GEMINI", "annulus": "Annulus"}
+IMPROVED_ON = ("hpcc", "dctcp", "gemini")
+"""Rivals that pause longer than Gear in Table I, and take from intra flows: Annulus does neither."""
+
+ABLATED = "gear-without-intra"
+
+Statistics = dict[str, dict[str, dict[str, float]]]
+"""Slowdowns by algorithm, class of size and statistic."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """One finding for each of the five claims."""
+    needs = planned(comparison)
+    web = {n.algorithm: n for n in needs if point(n.case) == "WebSearch"}
+    note = scale_note(comparison)
+    return [
+        _fig07(Judging(comparison, claims["gear/fig07"]), [n for n in needs if n.algorithm != ABLATED], note),
+        _table1(Judging(comparison, claims["gear/table1"]), web, note),
+        _fig08(Judging(comparison, claims["gear/fig08"]), web, note),
+        _fig14a(Judging(comparison, claims["gear/fig14a"]), web, note),
+        _headline(Judging(comparison, claims["gear/headline"]), web, note),
+    ]
+
+
+def _fig07(judging: Judging, needs: Sequence[Need], note: str) -> Finding:
+    for run in judging.comparison.runs:
+        if run.algorithm != ABLATED:
+            judging.measure(numbers, run)
+    order(judging, needs, "under both workloads")
+
+    def near_one(*runs: Run) -> tuple[bool, str]:
+        gear = {point(run.case): _ratio(run) for run in runs}
+        said = ", ".join(f"{p}: {r:.3g}" for p, r in gear.items())
+        return all(NEAR[0] <= r <= NEAR[1] for r in gear.values()), said
+
+    def smaller(*runs: Run) -> tuple[bool, str]:
+        web, hadoop = ({r.algorithm: _ratio(r) for r in runs if point(r.case) == p} for p in ("WebSearch", "Hadoop"))
+        said = ", ".join(f"{a} {web[a]:.3g} to {hadoop[a]:.3g}" for a in web)
+        return all(distance(hadoop[a]) < distance(web[a]) for a in web), f"WebSearch to Hadoop: {said}"
+
+    judging.order("Gear is near 1 under both workloads", [n for n in needs if n.algorithm == "gear"], near_one)
+    judging.order("unfairness is smaller for all under Hadoop", needs, smaller)
+    return judging.finding(note=note)
+
+
+def _table1(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    claim = judging.claim
+    compared = [web[a] for a in ("gear", *RIVALS) if a in web]
+    judging.measure(lambda: {f"{r.algorithm}: paused (s)": paused(r) for r in judging.have(compared)})
+    for algorithm, name in RIVALS.items():
+        judging.near(
+            name,
+            f"{name} pauses {claim.paper[name]:g} times as long as Gear",
+            [web[algorithm], web["gear"]],
+            lambda rival, gear: metrics.ratio(paused(rival), paused(gear)),
+        )
+
+    def ranked(gear: Run, *rivals: Run) -> tuple[bool, str]:
+        normalised = {RIVALS[r.algorithm]: metrics.ratio(paused(r), paused(gear)) for r in rivals}
+        expected = sorted(normalised, key=lambda n: claim.paper[n])
+        values = [normalised[n] for n in expected]
+        holds = values == sorted(values) and all((normalised[n] > 1) == (claim.paper[n] > 1) for n in expected)
+        return holds, "over Gear: " + ", ".join(f"{n} {r:.3g}" for n, r in normalised.items())
+
+    judging.order("the order is Annulus, Gear, HPCC, DCTCP, GEMINI", compared, ranked)
+    return judging.finding(note=note)
+
+
+def _fig08(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    compared = [web[a] for a in ("gear", *RIVALS) if a in web]
+    judging.measure(lambda: _flat({r.algorithm: _cells_of(r) for r in judging.have(compared)}))
+    for kind in ("small", "large"):
+        text = f"99th percentile of Gear's {kind} flows"
+        judging.near(f"Gear_{kind}_p99", text, [web["gear"]], lambda run, kind=kind: _cells_of(run)[kind]["p99"])
+
+    def lowest(*runs: Run) -> tuple[bool, str]:
+        table = {r.algorithm: _cells_of(r) for r in runs}
+        found = {f"{k} {s}": min(table, key=lambda a: table[a][k][s]) for k, s in _cells()}
+        return set(found.values()) == {"annulus"}, "lowest " + ", ".join(f"{c}: {a}" for c, a in found.items())
+
+    def well_above(rival: Run, gear: Run) -> tuple[bool, str]:
+        large, own = _cells_of(rival)["large"], _cells_of(gear)["large"]
+        over = {s: metrics.ratio(large[s], own[s]) for s in ("avg", "p95", "p99")}
+        said = ", ".join(f"{s} {r:.3g}" for s, r in over.items())
+        return all(r >= WELL_ABOVE for r in over.values()), f"over Gear's: {said}; from {WELL_ABOVE}"
+
+    judging.order("Annulus is lowest", compared, lowest)
+    for name in ("dctcp", "gemini", "hpcc"):
+        judging.order(f"{name} is well above Gear for large flows", [web[name], web["gear"]], well_above)
+    return judging.finding(note=note + _unfinished(judging.have(compared)))
+
+
+def _fig14a(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    both = [web["gear"], web[ABLATED]]
+    for kind in ("small", "large"):
+        for need, name in zip(both, ("full", "without_intra"), strict=True):
+            text = f"99th percentile, {kind} flows, {name}"
+            judging.near(f"{kind}_p99_{name}", text, [need], lambda run, kind=kind: _cells_of(run)[kind]["p99"])
+    for kind, statistic in _cells():
+
+        def grows(full: Run, without: Run, kind: str = kind, statistic: str = statistic) -> tuple[bool, str]:
+            a, b = _cells_of(full)[kind][statistic], _cells_of(without)[kind][statistic]
+            return b > a, f"{a:.3g} to {b:.3g}"
+
+        judging.order(f"without the intra logic {statistic} of {kind} flows grows", both, grows)
+    return judging.finding(note=note + _unfinished(judging.have(both)))
+
+
+def _headline(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
+    compared = [web[a] for a in ("gear", *RIVALS) if a in web]
+
+    def best(gear: Run, rivals: Sequence[Run], gain: Callable[[Run, Run], float]) -> tuple[float, str]:
+        values = {RIVALS[r.algorithm]: gain(gear, r) for r in rivals}
+        most = max((v for v in values.values() if math.isfinite(v)), default=math.nan)
+        return most, "against each: " + ", ".join(f"{n} {v:.3g}" for n, v in values.items())
+
+    def above(gear: Run, *rivals: Run, gain: Callable[[Run, Run], float], least: float) -> tuple[bool, str]:
+        values = {RIVALS[r.algorithm]: gain(gear, r) for r in rivals}
+        return all(v > least for v in values.values()), ", ".join(f"{n} {v:.3g}" for n, v in values.items())
+
+    judging.near(
+        "PFC_reduction",
+        "PFC duration reduced up to 5 times: the most over the compared algorithms",
+        compared,
+        lambda gear, *rivals: best(gear, rivals, _pause_reduction),
+    )
+    judging.near(
+        "throughput_gain",
+        "throughput up by up to 20 %: the most over the compared algorithms",
+        compared,
+        lambda gear, *rivals: best(gear, rivals, _throughput_gain),
+    )
+    slower = [web["gear"], *(web[a] for a in IMPROVED_ON)]
+    judging.order(
+        "Gear pauses less than HPCC, DCTCP and GEMINI",
+        slower,
+        lambda gear, *rivals: above(gear, *rivals, gain=_pause_reduction, least=1),
+    )
+    judging.order(
+        "Gear carries more than HPCC, DCTCP and GEMINI",
+        slower,
+        lambda gear, *rivals: above(gear, *rivals, gain=_throughput_gain, least=0),
+    )
+    return judging.finding(note=note)
+
+
+def _pause_reduction(gear: Run, rival: Run) -> float:
+    return metrics.ratio(paused(rival), paused(gear))
+
+
+def _throughput_gain(gear: Run, rival: Run) -> float:
+    return metrics.ratio(Flows.of(gear).throughput(), Flows.of(rival).throughput()) - 1
+
+
+def _unfinished(runs: Sequence[Run]) -> str:
+    counts = ", ".join(f"{r.algorithm} {Flows.of(r).unfinished()} of {int((~Flows.of(r).cross).sum())}" for r in runs)
+    return f"; intra flows unfinished at the end, which count with their age so far: {counts}" if counts else ""
+
+
+def _ratio(run: Run) -> float:
+    return Flows.of(run).normalised_ratio()
+
+
+def _cells_of(run: Run) -> dict[str, dict[str, float]]:
+    return {k: slowdown_statistics(v) for k, v in Flows.of(run).slowdowns().items()}
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Fig. 7, Table I as bars, Fig. 8, and Fig. 14(a) where the ablation ran."""
+    table = {p: {a: r for a, r in row.items() if a != ABLATED} for p, row in ratios(comparison).items()}
+    pictures = {"fig07": bars(table, "flow sizes")}
+    web = {a: run for (at, a), run in longest(comparison).items() if at == "WebSearch"}
+    pictures["backlog"] = backlogs(run for run in longest(comparison).values() if run.algorithm != ABLATED)
+    if web:
+        slowdowns = {
+            a: {k: slowdown_statistics(v) for k, v in Flows.of(run).slowdowns().items()} for a, run in web.items()
+        }
+        pictures["table1"] = _pauses({a: paused(run) for a, run in web.items() if a != ABLATED})
+        pictures["fig08"] = _slowdowns({a: s for a, s in slowdowns.items() if a != ABLATED})
+        if ABLATED in slowdowns:
+            pictures["fig14a"] = _slowdowns({a: s for a, s in slowdowns.items() if a in ("gear", ABLATED)})
+    return pictures
+
+
+def _pauses(times: Mapping[str, float]) -> Figure:
+    figure, axes = grid(1, "PFC pause duration, added over all ports")
+    figure.set_size_inches(5, 2.6)
+    axes[0].bar(list(times), [1e3 * t for t in times.values()], color=INTRA[0])
+    axes[0].set_ylabel("paused (ms)", fontsize=8)
+    return figure
+
+
+def _slowdowns(table: Statistics) -> Figure:
+    figure, axes = grid(2, "FCT slowdown of intra-datacenter flows", columns=2, shared=False)
+    colours = [*INTRA[:3], *CROSS]
+    width = 0.8 / max(1, len(table))
+    for axis, kind in zip(axes, ("small", "large"), strict=True):
+        for i, (algorithm, by_kind) in enumerate(table.items()):
+            at = np.arange(3) + (i - (len(table) - 1) / 2) * width
+            axis.bar(at, list(by_kind[kind].values()), width, color=colours[i % len(colours)], label=algorithm)
+        axis.set_xticks(np.arange(3), ["avg", "p95", "p99"])
+        axis.set_title(f"{kind} flows", fontsize=8)
+    legend_below(figure, axes)
+    axes[0].set_ylabel("slowdown", fontsize=8)
+    return figure
+
+
+def _cells() -> list[tuple[str, str]]:
+    return [(kind, statistic) for kind in ("small", "large") for statistic in ("avg", "p95", "p99")]
+
+
+def _flat(table: Statistics) -> dict[str, Any]:
+    return {f"{a}, {k}, {s}": v for a, kinds in table.items() for k, row in kinds.items() for s, v in row.items()}

@@ -1,0 +1,97 @@
+"""Gear, Fig. 12: the two flows from other initial rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from farloop.figures.panels import throughput_panels
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.measure import balanced_from, by_algorithm, lasting, ratio, shares
+from farloop.judging.schedule import Need, scheduled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+BALANCED = (0.8, 1.25)
+"""Ratios that count as "fairly balanced"."""
+
+AVERAGED = 0.1
+"""Seconds over which rates are averaged: two round trips of the cross flow."""
+
+WATCHED = 2.0
+"""Seconds for which the paper watches the flows."""
+
+STARVED = 0.1
+"""A flow with less than this part of the throughput gets almost nothing."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """When each run has become balanced for good."""
+    judging = Judging(comparison, claims["gear/fig12"])
+    paper = judging.claim.paper
+    for run in comparison.runs:
+        judging.measure(lambda r: {f"{r.label}: balanced from (s)": _since(r)}, run)
+        judging.measure(lambda r: {f"{r.label}: ratio from then": ratio(r, paper["Gear_converged_s"])}, run)
+    gear = scheduled(comparison, algorithm="gear")
+    slow, start, late = Need("10 Mbps", "hpcc"), Need("10 Mbps", "gear"), Need("66 Gbps", "hpcc")
+
+    def balanced(*runs: Run) -> tuple[bool, str]:
+        worst = max(_since(lasting(run, WATCHED)) for run in runs)
+        judging.measured["Gear_converged_s"] = worst
+        return worst <= paper["Gear_converged_s"], ", ".join(f"{run.case}: {_since(run):.3g} s" for run in runs)
+
+    def almost_nothing(run: Run) -> tuple[bool, str]:
+        share = _cross_share(run)
+        return share < STARVED, f"share {100 * share:.2g} %"
+
+    def more(hpcc: Run, own: Run) -> tuple[bool, str]:
+        return _cross_share(own) > _cross_share(hpcc), f"share {100 * _cross_share(own):.3g} %"
+
+    def not_converged(run: Run) -> tuple[bool, str]:
+        since = _since(lasting(run, WATCHED))
+        judging.measured["HPCC_not_converged_by_s"] = min(since, run.duration)
+        return since >= paper["HPCC_not_converged_by_s"], f"balanced after {since:.3g} s"
+
+    judging.order("Gear is balanced by 0.5 s from every initial rate", gear, balanced, number=True)
+    judging.order("HPCC's cross flow gets almost nothing from 10 Mbps", [slow], almost_nothing)
+    judging.order("Gear's cross flow gets more than HPCC's from 10 Mbps", [slow, start], more)
+    judging.order("HPCC has not converged at 2 s from 66 Gbps", [late], not_converged)
+    return [judging.finding()]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Cases in rows, algorithms in columns, as in the paper."""
+    algorithms = list(by_algorithm(comparison))
+    cases = list(dict.fromkeys(run.case for run in comparison.runs))
+    ordered = [
+        run
+        for case in cases
+        for name in algorithms
+        for run in comparison.runs
+        if (run.case, run.algorithm) == (case, name)
+    ]
+    return {
+        "fig12": throughput_panels(
+            ordered,
+            "Throughput from several initial rates",
+            caption=lambda run: f"{run.label} ({_told(run)})",
+            columns=len(algorithms),
+        )
+    }
+
+
+def _since(run: Run) -> float:
+    return balanced_from(run, low=BALANCED[0], high=BALANCED[1], over=AVERAGED)
+
+
+def _cross_share(run: Run) -> float:
+    return shares(run, ("intra", "cross"))["cross"]
+
+
+def _told(run: Run) -> str:
+    since = _since(run)
+    return "not balanced at the end" if math.isinf(since) else f"balanced from {since:.2g} s"

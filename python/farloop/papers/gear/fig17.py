@@ -1,0 +1,98 @@
+"""Gear, Fig. 17: telemetry at top-of-rack switches only, under Gear and Poseidon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.figures.panels import throughput_panels
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.measure import lasting, throughput
+from farloop.judging.schedule import scheduled
+from farloop.judging.traffic import paused
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+RACK_A = ("intra-a1", "intra-a2", "cross-a1", "cross-a2")
+ALL = (*RACK_A, "intra-b1", "intra-b2", "cross-b1", "cross-b2")
+
+JOIN = 2.0
+"""When the flows of the second rack start."""
+
+EARLY = (0.5, JOIN)
+"""When flows that converge quickly have done so; "by 0.5 s" as in Fig. 12."""
+
+LAST = 0.5
+"""Seconds at the end of the run that count as eventually."""
+
+FAIR = 0.95
+"""Jain's index from which shares count as fair, as in Fig. 10."""
+
+FAIR_SHARE = 25e9
+"""A quarter of the uplink, in bit/s."""
+
+STARVED = 0.1
+"""Cross flows with less than this part of a fair share, and of what the intra flows have, are starved."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Fairness before and after the bottleneck moves; what is left to the cross flows under Poseidon."""
+    judging = Judging(comparison, claims["gear/fig17"])
+    for run in comparison.runs:
+        for phase, flows, window in (("rack a", RACK_A, EARLY), ("end", ALL, _late(run))):
+            for kind in ("intra", "cross"):
+                name = f"{run.label}, {phase}: mean {kind} (Gbps)"
+                judging.measure(lambda n, *of: {n: _mean(*of) / 1e9}, name, run, _of(flows, kind), *window)
+    gear = scheduled(comparison, algorithm="gear")[-1:]
+    poseidon = scheduled(comparison, algorithm="poseidon-partial")[:1]
+
+    def fair(run: Run, flows: tuple[str, ...], window: tuple[float, float]) -> tuple[bool, str]:
+        index = _jain(lasting(run, window[1]), flows, *window)
+        rates = "/".join(f"{throughput(run, f, *window) / 1e9:.1f}" for f in flows)
+        told = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
+        return index >= FAIR, told
+
+    def pressed(run: Run) -> tuple[bool, str]:
+        total = paused(run)
+        return total > 0, f"ports were paused for {total:.3g} s in total"
+
+    def starved(run: Run) -> tuple[bool, str]:
+        run = lasting(run, EARLY[1])
+        intra, cross = (_mean(run, _of(RACK_A, kind), *EARLY) for kind in ("intra", "cross"))
+        told = f"cross {cross / 1e9:.3g}, intra {intra / 1e9:.3g} Gbps each, a fair share is {FAIR_SHARE / 1e9:g} Gbps"
+        return cross < STARVED * FAIR_SHARE and cross < STARVED * intra, told
+
+    text = "Gear converges quickly while the bottleneck has telemetry"
+    judging.order(text, gear, lambda run: fair(run, RACK_A, EARLY))
+    text = "Gear converges eventually when the bottleneck has none"
+    judging.order(text, gear, lambda run: fair(run, ALL, _late(lasting(run, JOIN + LAST))))
+    judging.order("PFC presses the congestion back", gear, pressed)
+    judging.order("Poseidon starves the cross flows, and not the intra flows", poseidon, starved)
+    return [judging.finding()]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """One panel per algorithm, as in the paper."""
+    longest = max(run.duration for run in comparison.runs)
+    runs = [run for run in comparison.runs if run.duration == longest]
+    return {"fig17": throughput_panels(runs, "Telemetry at top-of-rack switches only", columns=2)}
+
+
+def _late(run: Run) -> tuple[float, float]:
+    return run.duration - LAST, run.duration
+
+
+def _of(flows: Sequence[str], kind: str) -> list[str]:
+    return [f for f in flows if f.startswith(kind)]
+
+
+def _jain(run: Run, flows: tuple[str, ...], start: float, end: float) -> float:
+    return metrics.jain([throughput(run, f, start, end) for f in flows])
+
+
+def _mean(run: Run, flows: list[str], start: float, end: float) -> float:
+    return sum(throughput(run, f, start, end) for f in flows) / len(flows)

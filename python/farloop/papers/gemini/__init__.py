@@ -1,0 +1,1 @@
+"""GEMINI: each figure's scenario (TOML) with its judge and picture beside it."""

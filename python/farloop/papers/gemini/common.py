@@ -1,0 +1,42 @@
+"""What several of GEMINI's figures measure. Rates in bit/s, times in seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.judging.testbed import base_round_trip, rates, round_trip
+
+if TYPE_CHECKING:
+    from farloop.results import Comparison, Run
+
+SETTLED = 5.0
+"""Flows inside a datacenter are measured from here on, or from half of a run that is shorter than twice as long."""
+
+SETTLED_ACROSS = 10.0
+"""The same for flows that meet in the WAN."""
+
+Points = dict[int, tuple[float, float]]
+"""Throughput, and round-trip time over that without queues, by threshold in packets."""
+
+
+def sweep(comparison: Comparison, where: str, algorithm: str) -> Points:
+    """The runs of an algorithm inside ("intra") or across ("inter") by threshold, from their cases "WHERE, K = N"."""
+    runs = {
+        int(run.case.rpartition("=")[2]): run
+        for run in comparison.runs
+        if run.algorithm == algorithm and run.case.startswith(f"{where}, K = ")
+    }
+    return {k: throughput_and_inflation(runs[k]) for k in sorted(runs)}
+
+
+def throughput_and_inflation(run: Run) -> tuple[float, float]:
+    """Aggregate throughput, and the mean round-trip time over that without queues."""
+    start = min(SETTLED, run.duration / 2)
+    return sum(rates(run, start).values()), metrics.ratio(round_trip(run, start), base_round_trip(run))
+
+
+def delay_and_throughput(run: Run) -> tuple[float, float]:
+    """Mean round-trip time and aggregate throughput, of flows that meet in the WAN."""
+    start = min(SETTLED_ACROSS, run.duration / 2)
+    return round_trip(run, start), sum(rates(run, start).values())

@@ -1,0 +1,85 @@
+"""GEMINI, Fig. 5: DCTCP needs a small ECN threshold inside datacenters and a large one across."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import scheduled
+from farloop.judging.testbed import said
+from farloop.palette import CROSS, INTRA
+from farloop.papers.gemini.common import sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+FULL = 0.98
+"""Throughput that counts as undiminished, over the largest one of its kind."""
+
+LOW = 0.85
+"""Throughput over the largest one of its kind that counts as diminished.
+
+The bars' numbers are lost, but Fig. 8 has the same experiment: 899 Mbps at K = 320, and as little as 938/1.49 = 630 Mbps at a smaller K,
+0.70 of that. A loss of half of this is the least that could be read off a bar as a need for larger thresholds.
+"""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Throughput and inflation of the round-trip time for each threshold."""
+    judging = Judging(comparison, claims["gemini/fig05"])
+    points = {where: sweep(comparison, where, "dctcp") for where in ("intra", "inter")}
+    for where, found in points.items():
+        judging.measured |= {f"{where}, K = {k}: throughput (Mbps)": t / 1e6 for k, (t, _) in found.items()}
+        judging.measured |= {f"{where}, K = {k}: RTT over base": r for k, (_, r) in found.items()}
+    intra, inter = (scheduled(comparison, algorithm="dctcp", prefix=f"{w}, ") for w in ("intra", "inter"))
+
+    def part(where: str, pick: Callable[[Iterable[int]], int]) -> float:
+        found = points[where]
+        return metrics.ratio(found[pick(found)][0], max(t for t, _ in found.values()))
+
+    def keep(*_: Run) -> tuple[bool, str]:
+        found = part("intra", min)
+        return found >= FULL, f"{found:.3f} of the largest, from {FULL}"
+
+    def growing(*_: Run) -> tuple[bool, str]:
+        row = {k: r for k, (_, r) in sorted(points["intra"].items())}
+        values = list(row.values())
+        return values == sorted(values), f"over the base: {said({f'K = {k}:': r for k, r in row.items()})}"
+
+    def lose(*_: Run) -> tuple[bool, str]:
+        found = part("inter", min)
+        return found <= LOW, f"{found:.3f} of the largest, up to {LOW}"
+
+    def full(*_: Run) -> tuple[bool, str]:
+        found = part("inter", max)
+        return found >= FULL, f"{found:.3f} of the largest, from {FULL}"
+
+    judging.order("flows inside the datacenter keep their throughput at the smallest K", intra, keep)
+    judging.order("their round-trip time grows with K", intra, growing)
+    judging.order("flows across lose throughput at the smallest K", inter, lose)
+    judging.order("flows across have full throughput at the largest K", inter, full)
+    return [judging.finding(note="eight flows; throughput is payload")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """(a) flows inside the datacenter, (b) across: throughput as bars, inflation of the round-trip time on the right."""
+    figure, axes = grid(2, "DCTCP, ECN threshold swept", columns=2, shared=False)
+    for axis, where in zip(axes, ("intra", "inter"), strict=True):
+        points = sweep(comparison, where, "dctcp")
+        labels = [str(k) for k in points]
+        axis.bar(labels, [t / 1e6 for t, _ in points.values()], color=INTRA[1], width=0.6)
+        axis.set_title(f"{where}-DC flows", fontsize=8)
+        axis.set_xlabel("ECN threshold (packets)", fontsize=8)
+        axis.set_ylabel("throughput (Mbps)", fontsize=8)
+        axis.set_ylim(0, 1000)
+        right = axis.twinx()
+        right.plot(labels, [r for _, r in points.values()], color=CROSS[0], marker="o", linewidth=1)
+        right.set_ylabel("RTT over base", fontsize=8)
+        right.set_ylim(bottom=0)
+        right.tick_params(labelsize=7)
+    return {"fig05": figure}

@@ -1,0 +1,95 @@
+"""GEMINI, Fig. 6: thresholds of Vegas scaled up serve large flows and lose packets inside datacenters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
+from farloop.judging.schedule import scheduled
+from farloop.judging.testbed import Completion, Losses, arrivals
+from farloop.palette import CROSS, INTRA
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+LEAST, MOST = 1, 20
+"""The scales that are compared: Vegas as it is, and the largest of the figure."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Throughput of large flows and losses inside datacenters, least against largest scale."""
+    judging = Judging(comparison, claims["gemini/fig06"])
+    claim = judging.claim
+    runs = by_scale(comparison)
+    large = {n: Completion.of(run).cells()["large, average"] for n, run in runs.items()}
+    lost = {n: Losses.of(run).dcn for n, run in runs.items()}
+    judging.measure(lambda: {f"N = {n}: large, average (s)": v for n, v in large.items()})
+    judging.measure(lambda: {f"N = {n}: loss in DCN": v for n, v in lost.items()})
+    planned = {_scale(need.case): need for need in scheduled(comparison)}
+    needs = [planned[n] for n in (LEAST, MOST) if n in planned]
+
+    def faster(*_: Run) -> tuple[bool, str]:
+        gain = metrics.ratio(large[LEAST], large[MOST])
+        return gain > 1, f"{gain:.3g} times"
+
+    def more(*_: Run) -> tuple[bool, str]:
+        return lost[MOST] > lost[LEAST], f"{lost[LEAST]:.2g} to {lost[MOST]:.2g}"
+
+    def many(*_: Run) -> tuple[bool, str]:
+        if lost[LEAST] == 0 < lost[MOST]:
+            raise UndecidedError(f"nothing is lost with N = {LEAST}: no number of times")
+        loss = metrics.ratio(lost[MOST], lost[LEAST])
+        judging.measured["loss_gain"] = loss
+        evidence = f"{lost[LEAST]:.2g} to {lost[MOST]:.2g}"
+        return lost[MOST] > 0 and loss > claim.paper["loss_gain"], f"{evidence}: {loss:.3g} times"
+
+    judging.order(f"large flows are faster with N = {MOST} than with N = {LEAST}", needs, faster)
+    judging.order(f"more is lost inside datacenters with N = {MOST}", needs, more)
+    judging.near(
+        "throughput_gain",
+        f"large flows have {claim.paper['throughput_gain']:g} times the throughput",
+        needs,
+        lambda *_: metrics.ratio(large[LEAST], large[MOST]),
+    )
+    text = f"more than {claim.paper['loss_gain']:g} times the losses inside datacenters"
+    judging.order(text, needs, many, number=True)
+    return [judging.finding()]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Completion time of large flows as bars, losses inside datacenters on the right."""
+    runs = by_scale(comparison)
+    labels = [str(n) for n in runs]
+    figure, (axis,) = grid(1, "Vegas, thresholds scaled by N")
+    axis.bar(labels, [Completion.of(r).cells()["large, average"] for r in runs.values()], color=INTRA[1], width=0.6)
+    axis.set_xlabel("N", fontsize=8)
+    axis.set_ylabel("FCT of large flows (s)", fontsize=8)
+    right = axis.twinx()
+    lost = [1e5 * Losses.of(r).dcn for r in runs.values()]
+    right.plot(labels, lost, color=CROSS[0], marker="o", linewidth=1)
+    right.set_ylabel("loss rate in DCN (1e-5)", fontsize=8)
+    right.set_ylim(0, max(1.0, 1.1 * max(lost, default=0.0)))
+    right.tick_params(labelsize=7)
+    return {"fig06": figure}
+
+
+def by_scale(comparison: Comparison) -> dict[int, Run]:
+    """The longest run for each scale, from their cases "N = SCALE"."""
+    runs: dict[int, Run] = {}
+    for run in comparison.runs:
+        scale = _scale(run.case)
+        if scale is None:
+            continue
+        if scale not in runs or arrivals(run) > arrivals(runs[scale]):
+            runs[scale] = run
+    return dict(sorted(runs.items()))
+
+
+def _scale(case: str) -> int | None:
+    number = case.removeprefix("N = ").partition(",")[0]
+    return int(number) if number.isdigit() else None

@@ -1,0 +1,108 @@
+"""GEMINI, Fig. 8: throughput of flows across datacenters under congestion inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import Need, scheduled
+from farloop.judging.testbed import SCHEMES, bars, said
+from farloop.papers.gemini.common import sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+AT_LEAST = 0.998
+"""GEMINI's throughput over DCTCP's that counts as at least the same: both fill the link to within this."""
+
+UNDEGRADED = 0.98
+"""Throughput at K = 100 over that at the largest K that counts as not degraded."""
+
+BETTER = 1.01
+"""GEMINI's throughput over DCTCP's that counts as better."""
+
+LITTLE = 0.05
+"""A difference for flows inside the datacenter that counts as little."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Throughputs and their ratio for each threshold."""
+    judging = Judging(comparison, claims["gemini/fig08"])
+    tables = {w: {a: sweep(comparison, w, a) for a in ("gemini", "dctcp")} for w in ("inter", "intra")}
+    judging.measure(
+        lambda: {
+            f"{SCHEMES[a]}, {w}, K = {k}: throughput (Mbps)": t / 1e6
+            for w, table in tables.items()
+            for a, points in table.items()
+            for k, (t, _) in points.items()
+        }
+    )
+    gain = {w: gains(table) for w, table in tables.items()}
+    inter, intra = (scheduled(comparison, prefix=f"{w}, ") for w in ("inter", "intra"))
+    own = [n for n in inter if n.algorithm == "gemini"]
+
+    def at_least(*_: Run) -> tuple[bool, str]:
+        evidence = said({f"K = {k}:": g for k, g in gain["inter"].items()}, ".4f")
+        return min(gain["inter"].values()) >= AT_LEAST, f"GEMINI over DCTCP: {evidence}"
+
+    def undegraded(*_: Run) -> tuple[bool, str]:
+        points = tables["inter"]["gemini"]
+        part = metrics.ratio(points[100][0], points[max(points)][0])
+        return part >= UNDEGRADED, f"{part:.4f} of that at K = {max(points)}"
+
+    def little(*_: Run) -> tuple[bool, str]:
+        evidence = said({f"K = {k}:": g for k, g in gain["intra"].items()}, ".4f")
+        return all(abs(g - 1) <= LITTLE for g in gain["intra"].values()), f"GEMINI over DCTCP: {evidence}"
+
+    def better(*_: Run) -> tuple[bool, str]:
+        found = [k for k, g in gain["inter"].items() if g >= BETTER]
+        evidence = f"by {100 * (BETTER - 1):.0f} % or more at K = {', '.join(map(str, found)) or 'none'}"
+        return 2 * len(found) > len(gain["inter"]), f"{evidence}, of {len(gain['inter'])} thresholds"
+
+    judging.order("GEMINI has at least DCTCP's throughput at every K", inter, at_least)
+    judging.order("GEMINI has more throughput than DCTCP at most thresholds", inter, better)
+    judging.near("max_gain", "up to 1.49 times DCTCP's throughput", inter, lambda *_: max(gain["inter"].values()))
+    largest = [n for n in inter if n.case == "inter, K = 320"]
+    judging.near("gain_k320", "4 % more than DCTCP at K = 320", largest, lambda *_: gain["inter"][320])
+    for algorithm in ("gemini", "dctcp"):
+        judging.near(
+            f"{algorithm}_mbps_k320",
+            f"{SCHEMES[algorithm]} at K = 320 (Mbps)",
+            [n for n in inter if n == Need("inter, K = 320", algorithm)],
+            lambda *_, a=algorithm: tables["inter"][a][320][0] / 1e6,
+        )
+    judging.order("GEMINI's throughput is not degraded at K = 100", own, undegraded)
+    judging.order("little difference for flows inside the datacenter", intra, little)
+    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
+
+
+def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, float]:
+    """GEMINI's throughput over DCTCP's, for the thresholds that both have."""
+    return {
+        k: metrics.ratio(table["gemini"][k][0], table["dctcp"][k][0]) for k in table["gemini"] if k in table["dctcp"]
+    }
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Throughput for each threshold; flows across as in the paper, and those inside the datacenter."""
+    figure, axes = grid(2, "Aggregate throughput, ECN threshold swept", columns=2, shared=False)
+    for axis, where in zip(axes, ("inter", "intra"), strict=True):
+        tables = {SCHEMES[a]: sweep(comparison, where, a) for a in ("dctcp", "gemini")}
+        common = [k for k in tables["DCTCP"] if k in tables["GEMINI"]] or sorted(
+            {k for t in tables.values() for k in t}
+        )
+        bars(
+            axis,
+            {n: {str(k): t[k][0] / 1e6 if k in t else float("nan") for k in common} for n, t in tables.items() if t},
+        )
+        axis.set_title(f"{where}-DC flows", fontsize=8)
+        axis.set_xlabel("ECN threshold (packets)", fontsize=8)
+        axis.set_ylabel("throughput (Mbps)", fontsize=8)
+        axis.set_ylim(0, 1000)
+    legend_below(figure, [axes[0]])
+    return {"fig08": figure}

@@ -1,0 +1,93 @@
+"""GEMINI, Fig. 9: round-trip time and throughput under congestion in the WAN, T and beta swept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import Need, scheduled
+from farloop.judging.testbed import said
+from farloop.palette import CROSS, INTRA
+from farloop.papers.gemini.common import delay_and_throughput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+NEARLY_FULL = 0.9
+"""Throughput over the largest one that counts as nearly full: the paper calls 857 Mbps "within 10 % of the highest"."""
+
+FAR = "base RTT 100 ms"
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Round-trip times and throughputs of the sweep, of Cubic, and at ten times the base round-trip time."""
+    judging = Judging(comparison, claims["gemini/fig09"])
+    swept = scheduled(comparison, algorithm="gemini", prefix="T = ")
+    cubic, far = scheduled(comparison, algorithm="cubic"), [Need(FAR, "gemini")]
+    judging.measure(lambda: {f"{c}: throughput (Mbps)": t / 1e6 for c, (_, t) in sweep(comparison).items()})
+    judging.measure(lambda: {f"{c}: RTT (ms)": 1e3 * r for c, (r, _) in sweep(comparison).items()})
+
+    def nearly_full(*runs: Run) -> tuple[bool, str]:
+        rates = {run.case: delay_and_throughput(run)[1] for run in runs}
+        parts = {c: metrics.ratio(t, max(rates.values())) for c, t in rates.items()}
+        return all(p >= NEARLY_FULL for p in parts.values()), said(parts)
+
+    def largest(*runs: Run) -> tuple[float, str]:
+        points = {run.case: delay_and_throughput(run)[0] for run in runs}
+        highest = max(points, key=lambda c: points[c])
+        return 1e3 * points[highest], f"at {highest}"
+
+    def lower(*runs: Run) -> tuple[bool, str]:
+        points = {run.case: delay_and_throughput(run) for run in runs}
+        rows = [pairs(points, beta) for beta in sorted({c.rpartition(" ")[2] for c in points})]
+        return all(row == sorted(row) for row in rows), said({c: 1e3 * r for c, (r, _) in points.items()})
+
+    def below(reference: Run, *runs: Run) -> tuple[bool, str]:
+        rtt, most = delay_and_throughput(reference)[0], max(delay_and_throughput(run)[0] for run in runs)
+        return most < rtt / 2, f"{1e3 * most:.3g} against {1e3 * rtt:.3g} ms"
+
+    at = "T = 8 ms, beta = 0.2"
+    judging.order("throughput is nearly full", swept, nearly_full)
+    judging.near("gemini_rtt_ms", "the largest average RTT is 16 ms", swept, largest)
+    judging.order(f"it is at {at}", swept, lambda *runs: (largest(*runs)[1] == f"at {at}", largest(*runs)[1]))
+    judging.order("a lower T lowers the RTT", swept, lower)
+    judging.near(
+        "cubic_rtt_ms", "Cubic's average RTT is about 100 ms", cubic, lambda run: 1e3 * delay_and_throughput(run)[0]
+    )
+    judging.order("GEMINI's RTT is far below Cubic's", [*cubic, *swept], below)
+    judging.near(
+        "mbps_at_100ms", "857 Mbps at a base RTT of 100 ms", far, lambda run: delay_and_throughput(run)[1] / 1e6
+    )
+    for run in judging.have(cubic):
+        judging.measured["Cubic: throughput (Mbps)"] = delay_and_throughput(run)[1] / 1e6
+    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Round-trip time and throughput of each setting."""
+    points = sweep(comparison)
+    figure, axes = grid(2, "Flows bottlenecked in the WAN", columns=2, shared=False)
+    labels = [c.replace(", ", "\n") for c in points]
+    axes[0].bar(labels, [1e3 * r for r, _ in points.values()], color=CROSS[0], width=0.6)
+    axes[0].set_ylabel("RTT (ms)", fontsize=8)
+    axes[1].bar(labels, [t / 1e6 for _, t in points.values()], color=INTRA[0], width=0.6)
+    axes[1].set_ylabel("throughput (Mbps)", fontsize=8)
+    for axis in axes:
+        axis.tick_params(axis="x", labelsize=5)
+    return {"fig09": figure}
+
+
+def sweep(comparison: Comparison) -> dict[str, tuple[float, float]]:
+    """Round-trip time and throughput by case, of the cases that vary T and beta."""
+    return {run.case: delay_and_throughput(run) for run in comparison.runs if run.case.startswith("T = ")}
+
+
+def pairs(points: Mapping[str, tuple[float, float]], beta: str) -> list[float]:
+    """Round-trip times for one beta, by growing T."""
+    chosen = {c: r for c, (r, _) in points.items() if c.rpartition(" ")[2] == beta}
+    return [chosen[c] for c in sorted(chosen, key=lambda c: float(c.split()[2]))]

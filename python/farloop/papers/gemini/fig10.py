@@ -1,0 +1,110 @@
+"""GEMINI, Fig. 10: three groups of ten flows start one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from farloop import metrics
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import scheduled
+from farloop.judging.testbed import COLOURS, SCHEMES, said, spans
+from farloop.palette import CROSS, INTRA
+from farloop.tables import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+TOGETHER = (100.0, 150.0)
+"""While all three groups run, in seconds."""
+
+SPAN = 1.0
+"""Throughputs are averaged over so many seconds before their index is taken."""
+
+FAIR = 0.99
+"""Jain's index from which the sharing counts as fair and stable."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Average of Jain's index while all groups run."""
+    judging = Judging(comparison, claims["gemini/fig10"])
+    needs = {SCHEMES.get(n.algorithm, n.algorithm): n for n in scheduled(comparison)}
+    judging.measure(lambda: {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in comparison.runs})
+    judging.measure(
+        lambda: {
+            f"{SCHEMES.get(run.algorithm, run.algorithm)}, Mbps by group at 100-150 s": [
+                round(g / 1e6, 1) for g in group_rates(run, *TOGETHER)
+            ]
+            for run in comparison.runs
+        }
+    )
+
+    def above(*runs: Run) -> tuple[bool, str]:
+        index = {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in runs}
+        return all(index["GEMINI"] > v for n, v in index.items() if n != "GEMINI"), said(index, ".4f")
+
+    def fair(run: Run) -> tuple[bool, str]:
+        return average(run) >= FAIR, f"{average(run):.4f}"
+
+    judging.order(f"GEMINI's index is at least {FAIR:g}", [needs["GEMINI"]], fair)
+    judging.order("GEMINI's index is above its rivals'", list(needs.values()), above)
+    for name in judging.claim.paper:
+        judging.near(name, f"index of {name}", [needs[name]], average)
+    return [judging.finding(note="thirty flows, throughputs over seconds, average from 100 to 150 s")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """One panel per scheme: one flow of each group, as in the paper; and Jain's index over time."""
+    figure, axes = grid(len(comparison.runs), "One flow of each group", columns=2)
+    for axis, run in zip(axes, comparison.runs, strict=True):
+        for name, colour in (("group1-1", INTRA[0]), ("group2-1", CROSS[0]), ("group3-1", INTRA[2])):
+            if name in run.samples.objects("flow"):
+                times, rate = spans(run, name, SPAN)
+                axis.plot(times, rate / 1e6, color=colour, linewidth=0.8, label=name)
+        axis.set_title(f"{SCHEMES.get(run.algorithm, run.algorithm)} (Jain {average(run):.3f})", fontsize=8)
+        axis.set_ylim(0, 200)
+        axis.set_xlabel("time (s)", fontsize=8)
+    for axis in axes[::2]:
+        axis.set_ylabel("throughput (Mbps)", fontsize=8)
+    legend_below(figure, [axes[0]])
+    fairness, (axis,) = grid(1, "Jain's index of the flows that run")
+    for run in comparison.runs:
+        name = SCHEMES.get(run.algorithm, run.algorithm)
+        times, index = indices(run)
+        axis.plot(times, index, color=COLOURS.get(name), linewidth=0.8, label=name)
+    axis.set_xlabel("time (s)", fontsize=8)
+    axis.set_ylim(0, 1.02)
+    legend_below(fairness, [axis])
+    return {"fig10": figure, "fig10-jain": fairness}
+
+
+def indices(run: Run) -> tuple[Floats, Floats]:
+    """Jain's index over each span, of the flows that had started before it."""
+    starts = dict(zip(run.flows["name"].to_pylist(), run.flows["start_ps"].to_numpy() / 1e12, strict=True))
+    series = {f: spans(run, f, SPAN) for f in run.samples.objects("flow")}
+    times = max((t for t, _ in series.values()), key=len, default=np.empty(0))
+    # A flow has samples from its start on: the last ones of all belong together.
+    rows = [np.concatenate([np.full(times.size - r.size, np.nan), r]) for _, r in series.values()]
+    table = np.array([np.where(times - SPAN >= starts[f] - 1e-9, r, np.nan) for f, r in zip(series, rows, strict=True)])
+    return times, np.array([metrics.jain(column[~np.isnan(column)]) for column in table.T])
+
+
+def average(run: Run) -> float:
+    """Average of the index while all groups run; over the last half of a run that ends before."""
+    start, end = TOGETHER if run.duration > TOGETHER[0] else (run.duration / 2, run.duration)
+    return metrics.mean(*indices(run), start, end)
+
+
+def group_rates(run: Run, start: float, end: float) -> list[float]:
+    """Mean throughput of a flow of each group."""
+    flows = run.samples.objects("flow")
+    return [
+        float(np.mean([metrics.mean(*run.samples.get(f"flow/{f}", "throughput"), start, end) for f in chosen]))
+        for g in (1, 2, 3)
+        if (chosen := [f for f in flows if f.startswith(f"group{g}-")])
+    ]

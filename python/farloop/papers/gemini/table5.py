@@ -1,0 +1,66 @@
+"""GEMINI, Table V: noise on samples of the round-trip time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.figures.panels import grid
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import scheduled
+from farloop.judging.testbed import said
+from farloop.palette import INTRA
+from farloop.papers.gemini.common import delay_and_throughput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+NO_EFFECT = 0.01
+"""A change of the throughput by less than this part is none."""
+
+SLIGHT = 0.1
+"""A drop by less than this part is slight."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Throughput for each range of the noise."""
+    judging = Judging(comparison, claims["gemini/table5"])
+    judging.measure(
+        lambda: {f"noise up to {x:g} ms: throughput (Mbps)": t / 1e6 for x, t in throughputs(comparison).items()}
+    )
+    planned = {amplitude(n.case): n for n in scheduled(comparison)}
+    for least, most, part, text in (
+        (0.0, 0.1, NO_EFFECT, "noise below 0.1 ms has no effect on the throughput"),
+        (0.1, 1.0, SLIGHT, "noise up to 1 ms lowers it slightly at most"),
+    ):
+
+        def little(reference: Run, *runs: Run, part: float = part) -> tuple[bool, str]:
+            base = delay_and_throughput(reference)[1]
+            change = {run.case: metrics.ratio(delay_and_throughput(run)[1], base) - 1 for run in runs}
+            return all(c > -part for c in change.values()), said(change, "+.4f")
+
+        judging.order(text, [planned[0.0], *(n for x, n in planned.items() if least < x <= most)], little)
+    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """The table as bars."""
+    rates = throughputs(comparison)
+    figure, (axis,) = grid(1, "Uniform noise on RTT samples")
+    axis.bar([f"{x:g}" for x in rates], [t / 1e6 for t in rates.values()], color=INTRA[0], width=0.6)
+    axis.set_xlabel("noise up to (ms)", fontsize=8)
+    axis.set_ylabel("throughput (Mbps)", fontsize=8)
+    return {"table5": figure}
+
+
+def throughputs(comparison: Comparison) -> dict[float, float]:
+    """Aggregate throughput by the range of the noise in ms, from the cases "X ms"."""
+    return {amplitude(run.case): delay_and_throughput(run)[1] for run in comparison.runs if run.case}
+
+
+def amplitude(case: str) -> float:
+    """The range of the noise in ms."""
+    return float(case.removesuffix(" ms"))
