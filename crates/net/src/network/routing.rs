@@ -5,7 +5,7 @@
 //! reach them by the same ports. A flow picks from each group by a hash of its number, the switch and the run's salt, so
 //! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own.
 
-use super::NodeRef;
+use super::link::NodeRef;
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber};
 use crate::spec::Ecmp;
 use farloop_units::Time;

@@ -1,7 +1,7 @@
 //! All packets of a part: an arena of slots, and a side table for what does not fit into a packet.
 
 use super::packed::Packed;
-use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, Note, Packet, PacketKind};
+use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, NO_ROW, Note, Packet, PacketKind};
 use crate::ids::{FlowId, HostNumber, LinkId, Slot, Table};
 use crate::memory::Memory;
 use crate::spec::IntCarriage;
@@ -9,9 +9,6 @@ use farloop_cc::IntRecord;
 use farloop_engine::RandomStream;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
-
-/// No row of the side table.
-pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// What does not fit a packet: telemetry of long paths, and notes.
 #[derive(Clone, Copy, Default)]

@@ -72,6 +72,9 @@ pub(crate) type Note = u128;
 /// Most notes of a packet: an algorithm's fields, then blocks of selective acknowledgement.
 pub(crate) const MAX_NOTES: usize = farloop_cc::MAX_FIELDS + SackBlocks::MAX;
 
+/// No row of the side table.
+const NO_ROW: u32 = u32::MAX;
+
 /// A packet in a queue or on a link, without its telemetry and notes, which lie behind it ([`arena`]).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -89,7 +92,7 @@ pub(crate) struct Packet {
     pub flow: FlowId,
     /// Destination. PFC frame: as above.
     pub dst: HostNumber,
-    /// Row of the side table, or [`arena::NO_ROW`].
+    /// Row of the side table ([`arena`]), or [`NO_ROW`].
     pub(crate) row: u32,
     /// Size on the wire.
     pub wire: u16,
@@ -115,7 +118,7 @@ impl Packet {
             next: Slot::NONE,
             flow,
             dst,
-            row: arena::NO_ROW,
+            row: NO_ROW,
             wire,
             value: 0,
             notes: 0,

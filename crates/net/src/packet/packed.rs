@@ -4,7 +4,7 @@
 //! cache lines anywhere in memory; here they lie one behind the other and are written and read once. Each entry says when it arrives, so that
 //! the packets of a link that leaves its part can be handed over as they are.
 
-use super::{Note, Packet, PacketKind};
+use super::{NO_ROW, Note, Packet, PacketKind};
 use crate::ids::{FlowId, HostNumber, Slot};
 use farloop_cc::IntRecord;
 use farloop_units::Time;
@@ -153,7 +153,7 @@ impl Packed {
             next: Slot::NONE,
             flow,
             dst,
-            row: super::arena::NO_ROW,
+            row: NO_ROW,
             wire,
             value,
             notes,
