@@ -467,14 +467,14 @@ mod tests {
             let routes = salted(hosts, &ecmp, &ends, SALT);
             for (dst, plain) in by_host(hosts, switches, &ends).iter().enumerate() {
                 for (s, ports) in plain.iter().enumerate() {
-                                        prop_assert_eq!(routes.group(s, dst), &ports[..], "switch {} to host {}", s, dst);
+                    prop_assert_eq!(routes.group(s, dst), &ports[..], "switch {} to host {}", s, dst);
                     for flow in 0..8 {
                         let chosen = routes.next(s, dst, flow);
                         prop_assert_eq!(chosen.is_some(), !ports.is_empty());
                         prop_assert!(chosen.is_none_or(|p| ports.contains(&p)));
                         let sprayed = routes.forward(s, dst, flow, Time::from_ps(u64::from(flow)));
                         prop_assert!(sprayed.is_some() != ports.is_empty() && sprayed.is_none_or(|p| ports.contains(&p)));
-                        prop_assert!(ecmp[s as usize] == Ecmp::Packet || sprayed == chosen);
+                        prop_assert!(ecmp[s] == Ecmp::Packet || sprayed == chosen);
                     }
                 }
             }
