@@ -38,6 +38,7 @@ mod sample;
 mod sim;
 pub mod spec;
 mod switch;
+mod trace;
 
 pub use check::{BuildError, check_links, event_ids};
 pub use cut::Cores;

@@ -13,6 +13,7 @@ use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, prefetch};
+use farloop_trace::{Cause, Tracer};
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub(crate) struct Medium {
     pub effects: Vec<Effect>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
+    /// Keeps what happens, where that was asked for.
+    pub tracer: Option<Box<Tracer>>,
 }
 
 /// What a PFC frame did to the port that it stops or lets go on.
@@ -79,12 +82,14 @@ impl Medium {
     #[inline]
     pub fn launch_late(&mut self, p: PortId, slot: Slot, late: Delta) {
         let arrival = self.events.arrival(p);
+        self.trace_departure(p, slot);
         self.ports[p].launch(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
     }
 
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
     #[inline]
     pub fn enqueue(&mut self, p: PortId, slot: Slot) {
+        self.trace_enqueue(p, slot);
         let port = &mut self.ports[p];
         if self.packets[slot].class < DATA {
             return port.enqueue(&mut self.packets, slot);
@@ -144,9 +149,11 @@ impl Medium {
         if u < stats.loss {
             stats.row.lost += 1;
             self.ledger.totals.lost += 1;
+            self.trace_drop(p.other_end(), slot, Cause::Loss);
         } else {
             stats.row.corrupted += 1;
             self.ledger.totals.corrupted += 1;
+            self.trace_drop(p.other_end(), slot, Cause::Corruption);
         }
         self.discard(slot);
         true
@@ -166,6 +173,7 @@ impl Medium {
         let frame = self.packets[slot];
         self.packets.remove(slot);
         self.ledger.frames_received += 1;
+        self.trace_pfc(p, frame.kind, frame.value);
         let data_class = usize::from(frame.value);
         let bit = 1 << (DATA + frame.value);
         let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);

@@ -137,6 +137,7 @@ impl Part {
         }
         m.ledger.totals.packet_hops += 1;
         let own = p.other_end();
+        m.trace_arrival(own, slot);
         if m.packets[slot].class == LINK {
             let change = m.pfc_frame(own, slot);
             match peer {

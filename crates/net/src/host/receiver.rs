@@ -101,9 +101,13 @@ impl Receivers {
             Due::Later(deadline) => self.arm(m, desk, id, which, deadline),
             Due::Fire => match which.of_algorithm() {
                 Some(timer) => {
+                    m.trace_receiver_timer(flow, Some(timer));
                     self.call(m, desk, id, |cc, ctx| cc.on_timer(ctx, timer));
                 }
-                None => self.delayed_ack(m, desk, id),
+                None => {
+                    m.trace_receiver_timer(flow, None);
+                    self.delayed_ack(m, desk, id);
+                }
             },
         }
     }

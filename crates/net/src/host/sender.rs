@@ -186,6 +186,7 @@ impl Senders {
 
     /// A flow begins: on an idle connection where there is one.
     pub fn start(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId) -> After {
+        m.trace_start(flow);
         let network = m.network.clone();
         let spec = network.flows.get(flow);
         if let Some(id) = self.connections.take(flow, &spec) {
@@ -319,11 +320,13 @@ impl Senders {
             }
             Due::Fire => match which.of_algorithm() {
                 Some(timer) => {
+                    m.trace_timer(flow, timer);
                     self.call(m, desk, id, |cc, ctx| cc.on_timer(ctx, timer));
                     After::Changed(id)
                 }
                 None => {
                     let sender = &mut self.states[id];
+                    m.trace_transport_timer(flow, &sender.endpoint);
                     let meaning = sender.endpoint.on_timer(m.now, sender.limit);
                     self.tell_once_more(m, desk, id, &meaning, None)
                 }
@@ -375,6 +378,7 @@ impl Senders {
     #[inline(always)]
     fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, meaning: &Meaning, slot: Option<Slot>) -> After {
         if meaning.finished {
+            m.trace_progress(&self.states[id], meaning, slot);
             return self.retire(m, id, true);
         }
         let sender = &mut self.states[id];
@@ -432,6 +436,7 @@ impl Senders {
         sender.offload(m.now);
         self.take_effects(m, desk, id, &mut effects);
         m.effects = effects;
+        m.trace_progress(&self.states[id], meaning, slot);
         if m.network.persistent {
             self.end_request(m, id);
         }
@@ -447,6 +452,7 @@ impl Senders {
         f(&mut sender.cc, &mut Ctx::new(m.now, &mut desk.random, &mut effects));
         let control = sender.cc.control();
         sender.take_control(control);
+        m.trace_change(sender);
         self.take_effects(m, desk, id, &mut effects);
         m.effects = effects;
     }
@@ -494,6 +500,7 @@ impl Senders {
         if delivered && sender.limit == m.network.flows.size(counts.flow).get() {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
+            m.trace_finish(counts.flow);
         }
         if !delivered {
             self.connections.abandon(counts.flow, sender.begin);
@@ -562,6 +569,7 @@ impl Senders {
         if sender.limit == spec.size.get() {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
+            m.trace_finish(counts.flow);
         } else {
             self.connections.cut_short(counts.flow, sender.limit);
         }
