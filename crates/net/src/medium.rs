@@ -1,9 +1,9 @@
 //! What every step of a part needs: its clock and calendar, its packets and ports, its counts. It carries things out and takes no decision:
 //! who may send, who is paused, what is dropped is for switches and hosts to say.
 
-use crate::events::{Event, Events};
-use crate::ids::{DisciplineId, PortId, PortNumber, Slot, Table};
-use crate::ledger::Ledger;
+use crate::events::Events;
+use crate::ids::{DisciplineId, FlowId, PortId, PortNumber, Slot, Table};
+use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
 use crate::packet::{CONTROL, DATA, Packet, PacketKind};
@@ -11,6 +11,7 @@ use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
+use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, prefetch};
 use farloop_trace::{Cause, Tracer};
@@ -59,16 +60,10 @@ impl Medium {
     }
 
     /// Asks for the memory that an event will need.
-    #[inline]
+    #[inline(always)]
     pub fn prefetch(&self, event: EventId) {
-        match self.events.decode(event) {
-            Event::Arrival(p) => {
-                let port = &self.ports[p];
-                prefetch(port);
-                prefetch(&self.ports[p.other_end()]);
-            }
-            Event::Transmission(p) => prefetch(&self.ports[p]),
-            Event::Agenda(_) | Event::Timer(_) | Event::AgentTimer(_) => {}
+        if let Some(port) = self.events.port_of(event) {
+            prefetch(&self.ports[port]);
         }
     }
 
@@ -107,7 +102,7 @@ impl Medium {
     }
 
     /// Takes the next packet of a waiting class out of its queue at port `p`.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, p: PortId, class: u8) -> Slot {
         let port = &mut self.ports[p];
         if class < DATA {
@@ -220,7 +215,7 @@ impl Medium {
     }
 
     /// A control packet about `flow` to its source.
-    pub fn signal_packet(&self, flow: crate::ids::FlowId, signal: Signal) -> Packet {
+    pub fn signal_packet(&self, flow: FlowId, signal: Signal) -> Packet {
         let (kind, value, seq) = match signal {
             Signal::Cnp => (PacketKind::Cnp, 0, 0),
             Signal::Quantized { feedback } => (PacketKind::Quantized, feedback, 0),
@@ -238,5 +233,33 @@ impl Medium {
     #[inline]
     pub fn control_class(&self) -> u8 {
         if self.network.transport.control_priority { CONTROL } else { DATA }
+    }
+}
+
+impl Traced for Medium {
+    #[inline(always)]
+    fn tracer(&self) -> Option<&Tracer> {
+        self.tracer.as_deref()
+    }
+    fn tracer_mut(&mut self) -> Option<&mut Tracer> {
+        self.tracer.as_deref_mut()
+    }
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn network(&self) -> &Network {
+        &self.network
+    }
+    fn packet(&self, slot: Slot) -> &Packet {
+        &self.packets[slot]
+    }
+    fn data_queue(&self, p: PortId) -> u64 {
+        self.ports[p].data_queue
+    }
+    fn number(&self, p: PortId) -> PortNumber {
+        self.numbers[p]
+    }
+    fn request(&self, number: FlowId) -> Request {
+        self.ledger.request(number)
     }
 }

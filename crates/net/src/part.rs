@@ -14,6 +14,7 @@ use crate::packet::packed::Packed;
 use crate::port::Owner;
 use crate::sample::{Recorder, Samples};
 use crate::switch::Switches;
+use crate::trace::Traced;
 use farloop_engine::LogicalProcess;
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
@@ -61,7 +62,10 @@ impl Part {
             }
             self.medium.now = time;
             self.medium.ledger.totals.events += 1;
-            self.execute(self.medium.events.decode(event));
+            match self.medium.events.decode(event) {
+                Event::Arrival(p) => self.arrive(p),
+                event => self.execute(event),
+            }
         }
         true
     }
@@ -90,7 +94,6 @@ impl Part {
         }
     }
 
-    #[inline]
     fn execute(&mut self, event: Event) {
         let m = &mut self.medium;
         match event {

@@ -7,15 +7,15 @@
 //!
 //! Packets of a persistent connection count as those of the flow that uses it, from its first byte on.
 
-use crate::host::endpoint::Endpoint;
-use crate::host::sender::SenderState;
-use crate::ids::{FlowId, HostNumber, PortId, Slot};
-use crate::medium::Medium;
+use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot};
+use crate::ledger::Request;
+use crate::network::Network;
 use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
-use farloop_cc::TimerId;
+use crate::spec::TransportKind;
+use farloop_cc::{Control, TimerId};
 use farloop_tcp::Meaning;
-use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags};
-use farloop_units::Bytes;
+use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags, Tracer};
+use farloop_units::{Bytes, Delta, Time};
 
 /// What ACKs and signals with priority have as their class: that of network control.
 const CONTROL_CLASS: u8 = 7;
@@ -26,18 +26,42 @@ const TIMERS: [&str; TimerId::COUNT] = ["algorithm 0", "algorithm 1", "algorithm
 /// Those of their receiving halves.
 const RECEIVER_TIMERS: [&str; TimerId::COUNT] = ["receiver 0", "receiver 1", "receiver 2", "receiver 3"];
 
+/// What is told of a sender.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// The flow that uses the connection.
+    pub flow: FlowId,
+    /// Offset of its first byte.
+    pub begin: u64,
+    pub control: &'a Control,
+    pub latest_rtt: Delta,
+}
+
 /// A method for each hook, which asks whether there is a tracer, and a function that tells it, away from the path of packets.
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident => $tell:ident($($name:ident: $kind:ty),*);)*) => {
-        impl Medium {$(
-            $(#[$doc])*
-            #[inline(always)]
-            pub fn $hook(&mut self, $($name: $kind),*) {
-                if self.tracer.is_some() {
-                    $tell(self, $($name),*);
+        /// What the tracer is told of: the part's medium.
+        pub(crate) trait Traced: Sized {
+            fn tracer(&self) -> Option<&Tracer>;
+            fn tracer_mut(&mut self) -> Option<&mut Tracer>;
+            fn now(&self) -> Time;
+            fn network(&self) -> &Network;
+            fn packet(&self, slot: Slot) -> &Packet;
+            /// Bytes of data that wait at a port.
+            fn data_queue(&self, p: PortId) -> u64;
+            fn number(&self, p: PortId) -> PortNumber;
+            /// The flow that packets with this number belong to.
+            fn request(&self, number: FlowId) -> Request;
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                fn $hook(&mut self, $($name: $kind),*) {
+                    if self.tracer().is_some() {
+                        $tell(self, $($name),*);
+                    }
                 }
-            }
-        )*}
+            )*
+        }
     };
 }
 
@@ -59,79 +83,79 @@ hooks! {
     /// The last byte of a flow has been acknowledged.
     trace_finish => finish(flow: FlowId);
     /// An ACK (in `slot`) or a timer has meant this to a sender, whose window and rate are those after it.
-    trace_progress => progress(sender: &SenderState, meaning: &Meaning, slot: Option<Slot>);
+    trace_progress => progress(sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>);
     /// Something else may have changed a sender's window or rate.
-    trace_change => change(sender: &SenderState);
+    trace_change => change(sender: Seen<'_>);
     /// A timer of the algorithm at the source of a connection fires.
     trace_timer => algorithm_timer(number: FlowId, timer: TimerId);
     /// The timer of a sender's transport fires.
-    trace_transport_timer => transport_timer(number: FlowId, endpoint: &Endpoint);
+    trace_transport_timer => transport_timer(number: FlowId, timer: &'static str);
     /// A timer at the destination of a connection fires: one of the algorithm, or that of delayed ACKs.
     trace_receiver_timer => receiver_timer(number: FlowId, timer: Option<TimerId>);
 }
 
 #[cold]
 #[inline(never)]
-fn enqueue(m: &mut Medium, p: PortId, slot: Slot) {
-    let packet = &m.packets[slot];
+fn enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let packet = m.packet(slot);
     let own = if packet.class >= DATA { u64::from(packet.wire) } else { 0 };
-    let queue = Bytes::new(m.ports[p].data_queue + own);
+    let queue = Bytes::new(m.data_queue(p) + own);
     at_port(m, p, slot, |packet| Event::Enqueue { packet, queue });
 }
 
 #[cold]
 #[inline(never)]
-fn departure(m: &mut Medium, p: PortId, slot: Slot) {
-    let queue = Bytes::new(m.ports[p].data_queue);
+fn departure(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let queue = Bytes::new(m.data_queue(p));
     at_port(m, p, slot, |packet| Event::Dequeue { packet, queue });
 }
 
 #[cold]
 #[inline(never)]
-fn mark(m: &mut Medium, p: PortId, slot: Slot) {
-    let queue = Bytes::new(m.ports[p].data_queue);
+fn mark(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let queue = Bytes::new(m.data_queue(p));
     at_port(m, p, slot, |packet| Event::Mark { packet, queue });
 }
 
 #[cold]
 #[inline(never)]
-fn drop_at(m: &mut Medium, p: PortId, slot: Slot, cause: Cause) {
-    let queue = Bytes::new(m.ports[p].data_queue);
+fn drop_at(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
+    let queue = Bytes::new(m.data_queue(p));
     at_port(m, p, slot, |packet| Event::Drop { packet, queue, cause });
 }
 
 #[cold]
 #[inline(never)]
-fn arrival(m: &mut Medium, p: PortId, slot: Slot) {
+fn arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
     at_port(m, p, slot, |packet| Event::Arrive { packet });
 }
 
 #[cold]
 #[inline(never)]
-fn pfc(m: &mut Medium, p: PortId, kind: PacketKind, class: u8) {
+fn pfc(m: &mut impl Traced, p: PortId, kind: PacketKind, class: u8) {
     let event = if kind == PacketKind::Xoff { Event::Pause { class } } else { Event::Resume { class } };
-    let place = Place::Port(m.numbers[p].0);
+    let place = Place::Port(m.number(p).0);
     record(m, place, None, event);
 }
 
 #[cold]
 #[inline(never)]
-fn start(m: &mut Medium, flow: FlowId) {
-    let size = Some(m.network.flows.size(flow)).filter(|size| *size != Bytes::MAX);
+fn start(m: &mut impl Traced, flow: FlowId) {
+    let size = Some(m.network().flows.size(flow)).filter(|size| *size != Bytes::MAX);
     at_source(m, flow, Event::Start { size });
 }
 
 #[cold]
 #[inline(never)]
-fn finish(m: &mut Medium, flow: FlowId) {
+fn finish(m: &mut impl Traced, flow: FlowId) {
     at_source(m, flow, Event::Finish);
 }
 
 #[cold]
 #[inline(never)]
-fn progress(m: &mut Medium, sender: &SenderState, meaning: &Meaning, slot: Option<Slot>) {
+fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>) {
     let Some(slot) = slot else { return change(m, sender) };
-    let (packet, control) = (&m.packets[slot], sender.control());
+    let (packet, control) = (m.packet(slot), sender.control);
     // The last ACK of a flow is not taken up any more.
     let rtt = if meaning.finished { meaning.rtt } else { meaning.rtt.map(|_| sender.latest_rtt) };
     let event = Event::Ack {
@@ -142,77 +166,76 @@ fn progress(m: &mut Medium, sender: &SenderState, meaning: &Meaning, slot: Optio
         cwnd: control.cwnd,
         rate: control.pacing,
     };
-    at_source(m, sender.counts.flow, event);
+    at_source(m, sender.flow, event);
 }
 
 #[cold]
 #[inline(never)]
-fn change(m: &mut Medium, sender: &SenderState) {
-    let control = sender.control();
-    at_source(m, sender.counts.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
+fn change(m: &mut impl Traced, sender: Seen<'_>) {
+    let control = sender.control;
+    at_source(m, sender.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
 }
 
 #[cold]
 #[inline(never)]
-fn algorithm_timer(m: &mut Medium, number: FlowId, timer: TimerId) {
-    let flow = m.ledger.request(number).flow;
+fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
+    let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer: TIMERS[usize::from(timer.0)] });
 }
 
 #[cold]
 #[inline(never)]
-fn transport_timer(m: &mut Medium, number: FlowId, endpoint: &Endpoint) {
-    let timer = endpoint.tcp().map_or("retransmission", |tcp| tcp.inner.timer_name());
-    let flow = m.ledger.request(number).flow;
+fn transport_timer(m: &mut impl Traced, number: FlowId, timer: &'static str) {
+    let flow = m.request(number).flow;
     at_source(m, flow, Event::Timer { timer });
 }
 
 #[cold]
 #[inline(never)]
-fn receiver_timer(m: &mut Medium, number: FlowId, timer: Option<TimerId>) {
+fn receiver_timer(m: &mut impl Traced, number: FlowId, timer: Option<TimerId>) {
     let timer = timer.map_or("delayed ACK", |timer| RECEIVER_TIMERS[usize::from(timer.0)]);
-    let flow = m.ledger.request(number).flow;
-    let place = Place::Host(m.network.destination(flow).0);
+    let flow = m.request(number).flow;
+    let place = Place::Host(m.network().destination(flow).0);
     record(m, place, Some(flow.0), Event::Timer { timer });
 }
 
 /// Something that happened to a packet.
-fn at_port(m: &mut Medium, p: PortId, slot: Slot, event: impl FnOnce(farloop_trace::Packet) -> Event) {
-    let (packet, port) = (&m.packets[slot], m.numbers[p].0);
+fn at_port(m: &mut impl Traced, p: PortId, slot: Slot, event: impl FnOnce(farloop_trace::Packet) -> Event) {
+    let (packet, port) = (m.packet(slot), m.number(p).0);
     let (flow, begin) = match packet.kind {
         PacketKind::Xoff | PacketKind::Xon => (None, 0),
         _ => {
-            let request = m.ledger.request(packet.flow);
+            let request = m.request(packet.flow);
             (Some(request.flow.0), request.begin)
         }
     };
-    let wanted = |tracer: &farloop_trace::Tracer| match flow {
+    let wanted = |tracer: &Tracer| match flow {
         Some(flow) => tracer.wants_packet(port, flow),
         None => tracer.wants_port(port),
     };
-    if m.tracer.as_deref().is_some_and(wanted) {
+    if m.tracer().is_some_and(wanted) {
         let event = event(described(m, packet, begin));
         record(m, Place::Port(port), flow, event);
     }
 }
 
 /// Something that happened to a flow at its source.
-fn at_source(m: &mut Medium, flow: FlowId, event: Event) {
-    if m.tracer.as_deref().is_some_and(|tracer| tracer.wants_flow(flow.0)) {
-        let HostNumber(host) = m.network.source(flow);
+fn at_source(m: &mut impl Traced, flow: FlowId, event: Event) {
+    if m.tracer().is_some_and(|tracer| tracer.wants_flow(flow.0)) {
+        let HostNumber(host) = m.network().source(flow);
         record(m, Place::Host(host), Some(flow.0), event);
     }
 }
 
-fn record(m: &mut Medium, place: Place, flow: Option<u32>, event: Event) {
-    let time = m.now;
-    if let Some(tracer) = &mut m.tracer {
+fn record(m: &mut impl Traced, place: Place, flow: Option<u32>, event: Event) {
+    let time = m.now();
+    if let Some(tracer) = m.tracer_mut() {
         tracer.record(Record { time, place, flow, event });
     }
 }
 
 /// A packet as traces tell of it; `begin` is the offset of its flow's first byte.
-fn described(m: &Medium, packet: &Packet, begin: u64) -> farloop_trace::Packet {
+fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
     use farloop_trace::PacketKind as Kind;
     let has = |bit: u8| packet.flags & bit != 0;
     let offset = packet.seq.saturating_sub(begin);
@@ -229,12 +252,12 @@ fn described(m: &Medium, packet: &Packet, begin: u64) -> farloop_trace::Packet {
     let forward = packet.is_forward();
     let payload = match packet.kind {
         PacketKind::Data => {
-            let format = m.network.format(packet.flow);
+            let format = m.network().format(packet.flow);
             u32::from(packet.wire - (format.packet - format.mss))
         }
         _ => 0,
     };
-    let tcp = m.network.transport.kind == crate::spec::TransportKind::Tcp && (forward || kind == Kind::Ack);
+    let tcp = m.network().transport.kind == TransportKind::Tcp && (forward || kind == Kind::Ack);
     farloop_trace::Packet {
         sequence,
         wire: u32::from(packet.wire),

@@ -44,7 +44,7 @@ impl Endpoint {
                 };
                 Some(Outgoing { sent, flags: 0 })
             }
-            Endpoint::Tcp(tcp) => tcp.next(now),
+            Endpoint::Tcp(tcp) => tcp.next(now).map(|(sent, flags)| Outgoing { sent, flags }),
         }
     }
 
@@ -62,6 +62,14 @@ impl Endpoint {
         match self {
             Endpoint::Rdma(state) => state.timer(),
             Endpoint::Tcp(tcp) => tcp.inner.timer(),
+        }
+    }
+
+    /// Which timer that is, for those who watch.
+    pub fn timer_name(&self) -> &'static str {
+        match self {
+            Endpoint::Rdma(_) => "retransmission",
+            Endpoint::Tcp(tcp) => tcp.inner.timer_name(),
         }
     }
 

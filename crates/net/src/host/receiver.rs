@@ -14,6 +14,7 @@ use crate::ids::{FlowId, ReceiverId, Slot};
 use crate::medium::Medium;
 use crate::packet::{MARKED, Note, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
+use crate::trace::Traced;
 use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Feedback, Fields, Receiver};
 use farloop_tcp::{SackBlocks, Segment};
 use farloop_units::{Bytes, Time};
