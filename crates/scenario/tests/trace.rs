@@ -9,7 +9,7 @@ network.topology = "dumbbell"
 algorithm.name = "dctcp"
 [[flow]]
 name = "bulk"
-from = "s*"
+from = "s1"
 to = "d1"
 count = 2
 size = "100kB"
