@@ -74,13 +74,14 @@ impl Simulation {
     }
 
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
-    // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
-    #[inline(never)]
+    #[inline(always)]
     pub fn run(self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         Ok(self.run_traced(progress)?.0)
     }
 
     /// As [`Simulation::run`], with what was traced ([`Simulation::trace`]); nothing where nothing was to be.
+    // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
+    #[inline(never)]
     pub fn run_traced(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(RunResult, Trace), Stopped> {
         while let Some(border) = self.next_border() {
             self.advance(border.min(self.network.end), progress)?;
