@@ -10,56 +10,84 @@ use farloop_cc::IntRecord;
 use farloop_units::Time;
 use std::collections::VecDeque;
 
-/// Entries of a chunk: some ten kilobytes, so that a ring takes little more than what is in it.
-const CHUNK: usize = 512;
+/// Entries of a ring's first chunk: a link that holds few packets takes little.
+const FIRST: usize = 32;
+/// Entries of its largest: some ten kilobytes, so that a long ring takes little more than what is in it.
+const LARGEST: usize = 512;
 
 /// A first-in-first-out queue in chunks: it grows without a copy, and what was read is given back.
 struct Ring<T> {
-    chunks: VecDeque<Vec<T>>,
-    /// What was read of the first chunk.
+    /// The chunk that is read, and how far.
+    head: Vec<T>,
     read: usize,
-    /// The chunk that was read last, for the next one that is needed.
+    /// Full ones.
+    middle: VecDeque<Vec<T>>,
+    /// The chunk that is written.
+    tail: Vec<T>,
+    /// A chunk that was read, for the next one that is needed.
     spare: Option<Vec<T>>,
-    /// Most chunks at once, the spare one included.
+    /// How many entries the chunks have room for, and the most at once.
+    room: usize,
     most: usize,
 }
 
 impl<T> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { chunks: VecDeque::new(), read: 0, spare: None, most: 0 }
+        let (head, tail) = (Vec::new(), Vec::new());
+        Ring { head, read: 0, middle: VecDeque::new(), tail, spare: None, room: 0, most: 0 }
     }
 }
 
 impl<T: Copy> Ring<T> {
     #[inline]
     fn push(&mut self, entry: T) {
-        match self.chunks.back_mut().filter(|chunk| chunk.len() < CHUNK) {
-            Some(chunk) => chunk.push(entry),
-            None => self.push_into_new(entry),
+        if self.tail.len() == self.tail.capacity() {
+            self.begin_chunk();
         }
+        self.tail.push(entry);
     }
 
+    /// The last chunk is full, or there is none.
     #[inline(never)]
-    fn push_into_new(&mut self, entry: T) {
-        let mut chunk = self.spare.take().unwrap_or_else(|| Vec::with_capacity(CHUNK));
-        chunk.push(entry);
-        self.chunks.push_back(chunk);
-        self.most = self.most.max(self.chunks.len() + usize::from(self.spare.is_some()));
+    fn begin_chunk(&mut self) {
+        let next = self.spare.take().unwrap_or_else(|| {
+            let next = Vec::with_capacity((2 * self.tail.capacity()).clamp(FIRST, LARGEST));
+            self.room += next.capacity();
+            self.most = self.most.max(self.room);
+            next
+        });
+        let full = std::mem::replace(&mut self.tail, next);
+        if full.capacity() > 0 {
+            self.middle.push_back(full);
+        }
     }
 
     #[inline]
     fn pop(&mut self) -> Option<T> {
-        let first = self.chunks.front()?;
-        let entry = *first.get(self.read)?;
-        self.read += 1;
-        if self.read == CHUNK {
-            self.read = 0;
-            self.spare = self.chunks.pop_front().map(|mut chunk| {
-                chunk.clear();
-                chunk
-            });
+        if self.read == self.head.len() && !self.next_chunk() {
+            return None;
         }
-        Some(entry)
+        self.read += 1;
+        Some(self.head[self.read - 1])
+    }
+
+    /// All of the first chunk has been read: goes on with the next one, if there is one.
+    #[inline(never)]
+    fn next_chunk(&mut self) -> bool {
+        self.head.clear();
+        self.read = 0;
+        match self.middle.pop_front() {
+            None => std::mem::swap(&mut self.head, &mut self.tail),
+            Some(next) => {
+                let read = std::mem::replace(&mut self.head, next);
+                if read.capacity() > 0
+                    && let Some(superfluous) = self.spare.replace(read)
+                {
+                    self.room -= superfluous.capacity();
+                }
+            }
+        }
+        !self.head.is_empty()
     }
 
     /// Takes all entries of `more`, behind its own.
@@ -72,15 +100,15 @@ impl<T: Copy> Ring<T> {
     /// The first entry, which stays.
     #[inline]
     fn first(&self) -> Option<&T> {
-        self.chunks.front()?.get(self.read)
+        self.head.get(self.read).or_else(|| self.middle.front().unwrap_or(&self.tail).first())
     }
 
     fn memory(&self) -> usize {
-        (self.chunks.len() + usize::from(self.spare.is_some())) * CHUNK * size_of::<T>()
+        self.room * size_of::<T>()
     }
 
     fn max_memory(&self) -> usize {
-        self.most * CHUNK * size_of::<T>()
+        self.most * size_of::<T>()
     }
 }
 
@@ -272,13 +300,25 @@ mod tests {
     #[test]
     fn what_was_read_is_given_back() {
         let mut ring = Ring::default();
-        for entry in 0..10 * CHUNK {
+        for entry in 0..10 * LARGEST {
             ring.push(entry);
             ring.push(entry);
             assert_eq!(ring.pop(), Some(entry / 2));
         }
-        assert!(ring.chunks.len() <= 11, "{} chunks for {} entries", ring.chunks.len(), 10 * CHUNK);
-        assert_eq!(ring.max_memory(), ring.most * CHUNK * size_of::<usize>());
-        assert!(ring.most <= 12, "{}", ring.most);
+        assert!(ring.room <= 13 * LARGEST, "room for {} where {} are", ring.room, 10 * LARGEST);
+        assert_eq!(ring.max_memory(), ring.most * size_of::<usize>());
+        while ring.pop().is_some() {}
+        let kept = ring.head.capacity() + ring.tail.capacity() + ring.spare.as_ref().map_or(0, Vec::capacity);
+        assert_eq!((ring.first(), ring.room), (None, kept));
+    }
+
+    #[test]
+    fn a_link_with_few_packets_takes_little() {
+        let mut ring = Ring::default();
+        for entry in 0..1000 {
+            ring.push(entry);
+            assert_eq!(ring.pop(), Some(entry));
+        }
+        assert!(ring.most <= 7 * FIRST, "{}", ring.most);
     }
 }
