@@ -12,12 +12,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import CounterDescriptor, Trace, TrackEvent
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import CounterDescriptor, TrackEvent
 from scapy.contrib.mac_control import MACControlClassBasedFlowControl
 from scapy.contrib.roce import AETH, BTH
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapNgReader
+from trace_reading import events, known, notes, perfetto_file, tracks
 
 REPOSITORY = Path(__file__).parent.parent
 
@@ -33,9 +34,7 @@ def sample(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def perfetto(sample):
-    trace = Trace()
-    trace.ParseFromString((sample / "sample.perfetto-trace").read_bytes())
-    return trace
+    return perfetto_file(sample / "sample.perfetto-trace")
 
 
 @pytest.fixture(scope="module")
@@ -44,42 +43,7 @@ def packets(sample):
         return list(reader)
 
 
-def tracks(trace):
-    """Path of names from the root, by id."""
-    paths = {}
-    for packet in trace.packet:
-        if packet.HasField("track_descriptor"):
-            track = packet.track_descriptor
-            assert track.uuid not in paths
-            # A parent is described before its children.
-            paths[track.uuid] = (*paths.get(track.parent_uuid, ()), track.name)
-            assert (track.parent_uuid in paths) == track.HasField("parent_uuid")
-        else:
-            assert packet.track_event.track_uuid in paths
-    return paths
-
-
-def events(trace, *path):
-    paths = tracks(trace)
-    return [
-        (packet.timestamp, packet.track_event)
-        for packet in trace.packet
-        if packet.HasField("track_event") and paths[packet.track_event.track_uuid] == ("farloop", *path)
-    ]
-
-
-def notes(event):
-    return {note.name: note.string_value or note.uint_value for note in event.debug_annotations}
-
-
 def test_perfetto_knows_every_field(perfetto):
-    def known(message):
-        # What the definitions do not know is kept as bytes and written again; what they know takes no more room.
-        again = type(message)()
-        again.CopyFrom(message)
-        again.DiscardUnknownFields()
-        return again.ByteSize() == message.ByteSize()
-
     assert len(perfetto.packet) > 30
     assert known(perfetto)
     assert {packet.trusted_packet_sequence_id for packet in perfetto.packet} == {1}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from farloop.graphml import from_graphml
     from farloop.results import Comparison, Run
     from farloop.scenario import Scenario
+    from farloop.trace import Trace
 
     __version__: str
 
@@ -31,6 +32,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Trace",
     "UnknownNameError",
     "__version__",
     "algorithms",
@@ -52,6 +54,7 @@ _PLACES = {
     "Run": "results",
     "Scenario": "scenario",
     "ScenarioError": "_native",
+    "Trace": "trace",
     "UnknownNameError": "errors",
     "algorithms": "api",
     "compare": "api",

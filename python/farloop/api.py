@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from farloop.progress import Reporter
     from farloop.results import Comparison, Run
     from farloop.seeds import Seeds
+    from farloop.trace import TraceItems
 
 ProgressCallback = Callable[[float, float, int], object]
 """Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
@@ -48,6 +49,7 @@ def run(
     seeds: None = None,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
+    trace: TraceItems | None = None,
 ) -> Run: ...
 
 
@@ -72,6 +74,7 @@ def run(
     seeds: Seeds | None = None,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
+    trace: TraceItems | None = None,
 ) -> Run | Comparison:
     """Simulates a scenario.
 
@@ -83,18 +86,22 @@ def run(
         seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
         threads: Most simulations at a time; by default one per processor. The results do not depend on it.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
+        trace: What to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; what there is, is in docs/traces.md. `Run.save` writes the
+            trace for Perfetto and Wireshark. Nothing else of the run changes.
 
     Raises:
-        ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
+        ScenarioError: the scenario, a setting or an item of the trace is not valid; the text says what is, and what would be.
         InvariantError: the simulation broke one of its own consistency checks.
-        FarloopError: both seed and seeds, seeds that are none, or a progress that cannot be called.
+        FarloopError: both seed and seeds, seeds that are none, seeds and a trace, or a progress that cannot be called.
     """
     reporter = _reporter(progress)
     if seeds is not None:
+        if trace is not None:
+            raise FarloopError("trace and seeds: expected one of them, since a trace is of one run")
         return run_seeds(
             scenario, algorithm=algorithm, set=set, seed=seed, seeds=seeds, threads=threads, reporter=reporter
         )
-    return run_one(scenario, algorithm=algorithm, set=set, seed=seed, threads=threads, reporter=reporter)
+    return run_one(scenario, algorithm=algorithm, set=set, seed=seed, threads=threads, reporter=reporter, trace=trace)
 
 
 def run_one(
@@ -105,13 +112,16 @@ def run_one(
     seed: int | None = None,
     threads: int | None = None,
     reporter: Reporter | None = None,
+    trace: TraceItems | None = None,
 ) -> Run:
     """`run` without seeds."""
     from farloop.batch import Variant, run_all
+    from farloop.trace import read_items
 
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     name = algorithm or algorithm_name(wanted)
-    (found,) = run_all([Variant(name, "", name, wanted)], threads=threads, reporter=reporter)
+    variants = [Variant(name, "", name, wanted)]
+    (found,) = run_all(variants, threads=threads, reporter=reporter, trace=read_items(trace))
     return found
 
 

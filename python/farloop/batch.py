@@ -44,14 +44,15 @@ def run_all(
     threads: int | None = None,
     reporter: Reporter | None = None,
     store: Store | None = None,
+    trace: tuple[str, ...] = (),
 ) -> list[Run]:
-    """The runs of all variants, in their order; `group` stands before their labels while they run.
+    """The runs of all variants, in their order; `group` stands before their labels while they run, `trace` says what to trace.
 
     Raises:
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    jobs = [Job(f"{group} {one.label}".strip(), one.scenario) for one in variants]
+    jobs = [Job(f"{group} {one.label}".strip(), one.scenario, trace) for one in variants]
     found = simulate(jobs, threads=threads, reporter=reporter, store=store)
     return [as_run(simulated, one) for simulated, one in zip(found, variants, strict=True)]
 
@@ -69,4 +70,5 @@ def as_run(simulated: Simulated, variant: Variant) -> Run:
         file=scenario.file,
         overrides=scenario.overrides,
         address=address(scenario),
+        trace=simulated.trace,
     )

@@ -106,6 +106,17 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+TraceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trace",
+        metavar="ITEM",
+        help="Write what happens to packets and flows for Perfetto and Wireshark: flows=NAME,..., ports=NODE:NEIGHBOUR,..., "
+        "window=FROM..UNTIL, limit=RECORDS, or all. May be repeated.",
+    ),
+]
+
+
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
     """Turns errors into a message on standard error and an exit code."""
 
@@ -190,6 +201,7 @@ def run_(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    trace: TraceOption = None,
 ) -> None:
     """Simulate one scenario."""
     from farloop import api, saving
@@ -197,12 +209,16 @@ def run_(
     from farloop.output.manifest import slug
     from farloop.progress import reporter
 
+    if trace and seeds is not None:
+        raise FarloopError(
+            "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
+        )
     wanted = Scenario.load(scenario).override(set_, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if seeds is None:
-                one = api.run_one(wanted, threads=threads, reporter=progress)
+                one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
             else:
                 several = api.run_seeds(
                     wanted,
@@ -226,6 +242,8 @@ def run_(
 
         show.comparison(one.alone if seeds is None else several)
         show.written(target, report=not no_report)
+        if seeds is None and one.trace is not None:
+            show.traced(target, one.trace)
 
 
 @app.command()

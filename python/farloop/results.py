@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
 from farloop.summary import summarise
 from farloop.tables import Floats, Series
+
+if TYPE_CHECKING:
+    from farloop.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Run:
         file: The scenario file's name.
         overrides: The settings that replaced some of the file.
         address: What finished runs are known by: a hash of all that this one was made from; empty where that is not known.
+        trace: What was traced, where that was asked for.
     """
 
     label: str
@@ -51,6 +55,7 @@ class Run:
     file: str
     overrides: tuple[tuple[str, str], ...] = ()
     address: str = ""
+    trace: Trace | None = None
 
     @property
     def tables(self) -> dict[str, pa.Table]:

@@ -12,11 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from farloop.trace import PCAPNG, PERFETTO
 from farloop.units import number
 
 if TYPE_CHECKING:
     from farloop.report.tables import Cell
     from farloop.results import Comparison
+    from farloop.trace import Trace
 
 PIPE_WIDTH = 200
 """Columns when nobody's terminal sets a limit."""
@@ -81,6 +83,13 @@ def written(target: Path, *, report: bool = True) -> None:
     told = (
         f"report: {target / 'report.html'}" if report else f"results: {target} (`farloop report {target}` draws them)"
     )
+    _console().print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def traced(target: Path, trace: Trace) -> None:
+    """Where a trace is, and how much of it."""
+    older = f"; {trace.left_out} older ones did not fit the limit" if trace.left_out else ""
+    told = f"trace: {target / PERFETTO} (ui.perfetto.dev), {PCAPNG} (Wireshark): {trace.records} records{older}"
     _console().print(told, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -14,6 +14,7 @@ from farloop.errors import FarloopError, InvariantError, shown
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
+from farloop.trace import made
 
 POLL = 0.2
 """Seconds between looks for an interrupt while simulations run."""
@@ -21,10 +22,11 @@ POLL = 0.2
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation: a name for people, and what to simulate."""
+    """One simulation: a name for people, what to simulate, and what to trace."""
 
     name: str
     scenario: Scenario
+    trace: tuple[str, ...] = ()
 
 
 def default_threads() -> int:
@@ -41,7 +43,8 @@ def simulate(
 ) -> list[Simulated]:
     """Runs all jobs, at most `threads` at a time; the results are in the order of the jobs and depend on nothing else.
 
-    Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once.
+    Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
+    something is traced, everything runs, and the store is left alone.
 
     Raises:
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
@@ -51,7 +54,9 @@ def simulate(
     """
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise FarloopError(f"threads: {shown(repr(threads))}: expected a whole number from 1 on, or None")
-    keys = [address(job.scenario) for job in jobs]
+    if any(job.trace for job in jobs):
+        store = None  # What is kept has no trace.
+    keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
     reporter = reporter or Silent()
     stop = threading.Event()
     first = dict(zip(reversed(keys), reversed(jobs), strict=True))
@@ -99,13 +104,13 @@ def _simulate(job: Job, key: str, reporter: Reporter, stop: threading.Event, sto
 
     reporter.start(job.name)
     scenario = job.scenario
-    output = _native.run(scenario.text, scenario.file, list(scenario.overrides), progress)
+    output = _native.run(scenario.text, scenario.file, list(scenario.overrides), progress, list(job.trace))
     info = json.loads(output.info)
     for invariant in info["invariants"]:
         if not invariant["ok"]:
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
     found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
-    result = Simulated(found, info)
+    result = Simulated(found, info, made(job.trace, output.trace))
     if store is not None:
         try:
             store.put(key, result)

@@ -244,6 +244,7 @@ impl Plan {
             ledger: Ledger::new(),
             effects: Vec::new(),
             scratch: Vec::new(),
+            tracer: None,
         };
         Ok(Part {
             medium,

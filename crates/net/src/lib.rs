@@ -17,6 +17,7 @@
 //! 7. The sender tells the algorithm, takes over window and rate, and the NIC puts the flow where it belongs.
 //!
 //! Calls run down this list, never up. What never changes is in `network`; what is counted, in `ledger`, each part for itself, and joined at the end.
+//! Where somebody wants to see all this happen, `trace` is told.
 
 mod build;
 mod check;
@@ -38,6 +39,7 @@ mod sample;
 mod sim;
 pub mod spec;
 mod switch;
+mod trace;
 
 pub use check::{BuildError, check_links, event_ids};
 pub use cut::Cores;

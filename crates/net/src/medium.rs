@@ -2,8 +2,8 @@
 //! who may send, who is paused, what is dropped is for switches and hosts to say.
 
 use crate::events::Events;
-use crate::ids::{DisciplineId, PortId, PortNumber, Slot, Table};
-use crate::ledger::Ledger;
+use crate::ids::{DisciplineId, FlowId, PortId, PortNumber, Slot, Table};
+use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
 use crate::packet::{CONTROL, DATA, Packet, PacketKind};
@@ -11,8 +11,10 @@ use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
+use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, prefetch};
+use farloop_trace::{Cause, Tracer};
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
 
@@ -34,6 +36,8 @@ pub(crate) struct Medium {
     pub effects: Vec<Effect>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
+    /// Keeps what happens, where that was asked for.
+    pub tracer: Option<Box<Tracer>>,
 }
 
 /// What a PFC frame did to the port that it stops or lets go on.
@@ -73,12 +77,14 @@ impl Medium {
     #[inline]
     pub fn launch_late(&mut self, p: PortId, slot: Slot, late: Delta) {
         let arrival = self.events.arrival(p);
+        self.trace_departure(p, slot);
         self.ports[p].launch(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
     }
 
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
     #[inline]
     pub fn enqueue(&mut self, p: PortId, slot: Slot) {
+        self.trace_enqueue(p, slot);
         let port = &mut self.ports[p];
         if self.packets[slot].class < DATA {
             return port.enqueue(&mut self.packets, slot);
@@ -138,9 +144,11 @@ impl Medium {
         if u < stats.loss {
             stats.row.lost += 1;
             self.ledger.totals.lost += 1;
+            self.trace_drop(p.other_end(), slot, Cause::Loss);
         } else {
             stats.row.corrupted += 1;
             self.ledger.totals.corrupted += 1;
+            self.trace_drop(p.other_end(), slot, Cause::Corruption);
         }
         self.discard(slot);
         true
@@ -160,6 +168,7 @@ impl Medium {
         let frame = self.packets[slot];
         self.packets.remove(slot);
         self.ledger.frames_received += 1;
+        self.trace_pfc(p, frame.kind, frame.value);
         let data_class = usize::from(frame.value);
         let bit = 1 << (DATA + frame.value);
         let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);
@@ -206,7 +215,7 @@ impl Medium {
     }
 
     /// A control packet about `flow` to its source.
-    pub fn signal_packet(&self, flow: crate::ids::FlowId, signal: Signal) -> Packet {
+    pub fn signal_packet(&self, flow: FlowId, signal: Signal) -> Packet {
         let (kind, value, seq) = match signal {
             Signal::Cnp => (PacketKind::Cnp, 0, 0),
             Signal::Quantized { feedback } => (PacketKind::Quantized, feedback, 0),
@@ -224,5 +233,33 @@ impl Medium {
     #[inline]
     pub fn control_class(&self) -> u8 {
         if self.network.transport.control_priority { CONTROL } else { DATA }
+    }
+}
+
+impl Traced for Medium {
+    #[inline(always)]
+    fn tracer(&self) -> Option<&Tracer> {
+        self.tracer.as_deref()
+    }
+    fn tracer_mut(&mut self) -> Option<&mut Tracer> {
+        self.tracer.as_deref_mut()
+    }
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn network(&self) -> &Network {
+        &self.network
+    }
+    fn packet(&self, slot: Slot) -> &Packet {
+        &self.packets[slot]
+    }
+    fn data_queue(&self, p: PortId) -> u64 {
+        self.ports[p].data_queue
+    }
+    fn number(&self, p: PortId) -> PortNumber {
+        self.numbers[p]
+    }
+    fn request(&self, number: FlowId) -> Request {
+        self.ledger.request(number)
     }
 }

@@ -14,6 +14,7 @@ use crate::packet::packed::Packed;
 use crate::port::Owner;
 use crate::sample::{Recorder, Samples};
 use crate::switch::Switches;
+use crate::trace::Traced;
 use farloop_engine::LogicalProcess;
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
@@ -139,6 +140,7 @@ impl Part {
         }
         m.ledger.totals.packet_hops += 1;
         let own = p.other_end();
+        m.trace_arrival(own, slot);
         if m.packets[slot].class == LINK {
             let change = m.pfc_frame(own, slot);
             match peer {

@@ -14,6 +14,7 @@ use crate::result::{FlowRow, Invariant, PortRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
 use farloop_engine::{LogicalProcess, run_conservatively};
+use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,16 +74,34 @@ impl Simulation {
     }
 
     /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
+    #[inline(always)]
+    pub fn run(self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
+        Ok(self.run_traced(progress)?.0)
+    }
+
+    /// As [`Simulation::run`], with what was traced ([`Simulation::trace`]); nothing where nothing was to be.
     // A function of its own, so that the guard of instruction counts (scripts/guard.py) can tell it from building the network.
     #[inline(never)]
-    pub fn run(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
+    pub fn run_traced(mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<(RunResult, Trace), Stopped> {
         while let Some(border) = self.next_border() {
             self.advance(border.min(self.network.end), progress)?;
             if border < self.network.end {
                 self.watch.look(&self.parts, border, WATCH_INTERVAL);
             }
         }
-        Ok(self.finish())
+        let tracers = self.parts.iter_mut().filter_map(|part| part.medium.tracer.take());
+        let trace = farloop_trace::join(tracers.map(|tracer| *tracer));
+        Ok((self.finish(), trace))
+    }
+
+    /// Has the simulation keep what happens to chosen packets and flows; call it before it runs. Nothing of the result changes.
+    ///
+    /// Ports have the numbers 2i and 2i + 1 (from and to the first node of link i of the specification), hosts and flows their places among the
+    /// specification's hosts and flows.
+    pub fn trace(&mut self, filter: &Filter) {
+        for part in &mut self.parts {
+            part.medium.tracer = Some(Box::new(Tracer::new(filter.clone())));
+        }
     }
 
     /// Packets in queues and on links may take this many bytes of memory, instead of what the machine has.

@@ -2,12 +2,14 @@
 
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{Outcome, RunError};
+use farloop_scenario::{Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::{Value as Json, json};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 pyo3::create_exception!(
     _native,
@@ -102,6 +104,7 @@ fn failure(raised: Option<PyErr>, error: RunError) -> PyErr {
     match (raised, error) {
         (Some(raised), _) => raised,
         (None, RunError::Scenario(diagnostic)) => ScenarioError::new_err(diagnostic.to_string()),
+        (None, RunError::Trace(error)) => ScenarioError::new_err(error.to_string()),
         (None, RunError::Cancelled) => Cancelled::new_err("cancelled"),
     }
 }
@@ -110,7 +113,39 @@ fn failure(raised: Option<PyErr>, error: RunError) -> PyErr {
 #[pyclass(frozen)]
 struct RunOutput {
     outcome: Outcome,
+    trace: Option<Arc<Traced>>,
     wall_s: f64,
+}
+
+/// What a run's tracer has kept.
+#[pyclass(frozen)]
+struct TraceOutput {
+    traced: Arc<Traced>,
+}
+
+#[pymethods]
+impl TraceOutput {
+    /// How many records it has.
+    #[getter]
+    fn records(&self) -> usize {
+        self.traced.trace().records.len()
+    }
+
+    /// How many older ones did not fit the limit.
+    #[getter]
+    fn left_out(&self) -> u64 {
+        self.traced.trace().left_out
+    }
+
+    /// Writes a file for Perfetto.
+    fn write_perfetto(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| self.traced.write_perfetto(&path))?)
+    }
+
+    /// Writes a file for Wireshark.
+    fn write_pcapng(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| self.traced.write_pcapng(&path))?)
+    }
 }
 
 #[pymethods]
@@ -124,6 +159,12 @@ impl RunOutput {
         tables.set_item("ports", table(py, &self.outcome.tables.ports)?)?;
         tables.set_item("pauses", table(py, &self.outcome.tables.pauses)?)?;
         Ok(tables)
+    }
+
+    /// The trace, where one was asked for.
+    #[getter]
+    fn trace(&self) -> Option<TraceOutput> {
+        self.trace.clone().map(|traced| TraceOutput { traced })
     }
 
     /// Totals, invariants and deadlocks, as JSON.
@@ -203,23 +244,27 @@ fn with_progress<T: Send>(
     outcome.map_err(|error| failure(raised, error))
 }
 
-/// Runs a scenario. `progress(simulated_s, end_s, packet_hops)` returns False to cancel.
+/// Runs a scenario, with a trace where `trace` has items that say of what. `progress(simulated_s, end_s, packet_hops)` returns False to cancel.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, progress=None))]
+#[pyo3(signature = (text, file, overrides, progress=None, trace=Vec::new()))]
 fn run(
     py: Python<'_>,
     text: String,
     file: String,
     overrides: Vec<(String, String)>,
     progress: Option<Py<PyAny>>,
+    trace: Vec<String>,
 ) -> PyResult<RunOutput> {
     let start = std::time::Instant::now();
-    let outcome = with_progress(py, progress, |call| {
-        farloop_scenario::run(&text, &file, &overrides, &mut |p| {
+    let mut outcome = with_progress(py, progress, |call| {
+        let spec = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
+        let settings = Settings { trace: spec, ..Settings::default() };
+        farloop_scenario::run_with(&text, &file, &overrides, &settings, &mut |p| {
             call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
         })
     })?;
-    Ok(RunOutput { outcome, wall_s: start.elapsed().as_secs_f64() })
+    let trace = outcome.trace.take().map(Arc::new);
+    Ok(RunOutput { outcome, trace, wall_s: start.elapsed().as_secs_f64() })
 }
 
 /// Names of the benches.
@@ -257,6 +302,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
     module.add_class::<RunOutput>()?;
+    module.add_class::<TraceOutput>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             eprintln!("{diagnostic}");
             return ExitCode::from(2);
         }
-        Err(RunError::Cancelled) => return ExitCode::FAILURE,
+        Err(RunError::Trace(_) | RunError::Cancelled) => return ExitCode::FAILURE,
     };
     let wall = start.elapsed().as_secs_f64();
     let totals = outcome.totals;

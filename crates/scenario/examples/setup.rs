@@ -36,6 +36,7 @@ fn timed<T>(name: &str, step: impl FnOnce(&mut dyn FnMut() -> bool) -> T) -> T {
 fn set_up(file: &str) -> Result<(), Box<dyn std::error::Error>> {
     let shown = |error: RunError| match error {
         RunError::Scenario(diagnostic) => diagnostic.to_string(),
+        RunError::Trace(error) => error.to_string(),
         RunError::Cancelled => "cancelled".to_string(),
     };
     let text = farloop_scenario::read(Path::new(file))?;

@@ -1,12 +1,15 @@
 //! Why a scenario does not run.
 
 use crate::diagnostic::Diagnostic;
+use farloop_trace::SpecError;
 
 /// Why there is no outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RunError {
     /// The scenario is wrong.
     Scenario(Box<Diagnostic>),
+    /// What to trace is wrong.
+    Trace(Box<SpecError>),
     /// `progress` asked to stop.
     Cancelled,
 }
@@ -16,8 +19,15 @@ impl RunError {
     pub(crate) fn diagnostic(self) -> Diagnostic {
         match self {
             RunError::Scenario(diagnostic) => *diagnostic,
+            RunError::Trace(_) => unreachable!("nobody traces"),
             RunError::Cancelled => unreachable!("nobody cancels"),
         }
+    }
+}
+
+impl From<SpecError> for RunError {
+    fn from(error: SpecError) -> RunError {
+        RunError::Trace(Box::new(error))
     }
 }
 

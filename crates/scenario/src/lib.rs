@@ -13,7 +13,8 @@
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
 //!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
-//! 6. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `run`: from text to tables.
+//! 6. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what names mean in a trace. `run`: from text to
+//!    tables.
 //!
 //! ```
 //! use farloop_scenario::parse;
@@ -64,6 +65,7 @@ mod scenario;
 mod schema;
 mod switch;
 mod topology;
+mod trace;
 mod transport;
 mod workload;
 
@@ -71,6 +73,7 @@ pub use build::Built;
 pub use diagnostic::Diagnostic;
 pub use error::RunError;
 pub use farloop_net::Cores;
+pub use farloop_trace::{SpecError, TraceSpec};
 pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
@@ -80,6 +83,7 @@ pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;
 pub use topology::datacenters::FabricKeys;
+pub use trace::Traced;
 pub use transport::EndpointKeys;
 pub use workload::{Workload, WorkloadKeys};
 

@@ -61,7 +61,7 @@ fn check_case(scenario: &Scenario, case: &LocatedCase, go_on: &mut dyn FnMut() -
             .and_then(|(scenario, _)| scenario.check_while(go_on));
         checked.map_err(|e| match e {
             RunError::Scenario(d) => in_case(*d, case).into(),
-            RunError::Cancelled => RunError::Cancelled,
+            other @ (RunError::Trace(_) | RunError::Cancelled) => other,
         })
     };
     if case.algorithms.is_empty() {

@@ -6,9 +6,11 @@ use crate::error::RunError;
 use crate::parse::parse_while;
 use crate::scenario::Scenario;
 use crate::tables::{Names, Tables};
+use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::{Cores, OutOfMemory, Progress, Simulation, Stopped};
+use farloop_trace::TraceSpec;
 use farloop_units::Time;
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,8 @@ pub struct Outcome {
     pub invariants: Vec<Invariant>,
     /// PFC deadlocks of the simulated network, in words.
     pub deadlocks: Vec<String>,
+    /// What was traced, where that was asked for.
+    pub trace: Option<Traced>,
 }
 
 /// How often who waits for a network to be built is asked whether to go on.
@@ -59,12 +63,14 @@ pub fn resolve(
 pub struct Settings {
     /// The processors that the simulation may use.
     pub cores: Cores,
+    /// What to trace.
+    pub trace: Option<TraceSpec>,
 }
 
 impl Default for Settings {
-    /// One processor.
+    /// One processor, no trace.
     fn default() -> Settings {
-        Settings { cores: Cores::ONE }
+        Settings { cores: Cores::ONE, trace: None }
     }
 }
 
@@ -108,30 +114,45 @@ fn nothing_yet() -> Progress {
     Progress { now: Time::ZERO, end: Time::ZERO, packet_hops: 0 }
 }
 
-/// The simulation of a scenario, and what things are called in its tables.
-fn ready(
-    scenario: &Scenario,
-    settings: &Settings,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<(Names, Simulation), RunError> {
+/// A simulation that is to run, and what things are called in its tables and its trace.
+struct Ready {
+    names: Names,
+    trace_names: Option<TraceNames>,
+    simulation: Simulation,
+}
+
+/// The simulation of a scenario.
+fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
     let built = scenario.build_while(go_on)?;
     let names = Names::of(&built);
+    let traced = match &settings.trace {
+        Some(spec) => {
+            let names = TraceNames::of(&built);
+            Some((names.filter(spec)?, names))
+        }
+        None => None,
+    };
     let simulation = Simulation::build(built.spec, settings.cores, go_on);
-    let simulation = simulation.map_err(|e| of_paths(scenario, |flow| names.flow(flow), &e))?;
-    Ok((names, simulation))
+    let mut simulation = simulation.map_err(|e| of_paths(scenario, |flow| names.flow(flow), &e))?;
+    let trace_names = traced.map(|(filter, names)| {
+        simulation.trace(&filter);
+        names
+    });
+    Ok(Ready { names, trace_names, simulation })
 }
 
 fn simulate(
     file: &str,
-    (names, simulation): (Names, Simulation),
+    Ready { names, trace_names, simulation }: Ready,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    let result = simulation.run(progress).map_err(|stopped| stopped_at(file, stopped))?;
+    let (result, trace) = simulation.run_traced(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
+        trace: trace_names.map(|names| Traced::new(trace, names)),
     })
 }
 

@@ -191,6 +191,17 @@ impl Sender {
         self.timer_at.min(self.probe_at).min(self.reorder_at).min(self.persist_at)
     }
 
+    /// Which timer [`Sender::timer`] is about, in a word or two, for those who watch.
+    pub fn timer_name(&self) -> &'static str {
+        match self.timer() {
+            at if at == self.reorder_at => "reordering",
+            at if at == self.probe_at => "tail-loss probe",
+            at if at == self.timer_at && self.state == State::SynSent => "SYN",
+            at if at == self.timer_at => "retransmission",
+            _ => "persist",
+        }
+    }
+
     /// The time that [`Sender::timer`] named has come (calls before it do nothing). What there is to send is then
     /// given by [`Sender::next_segment`].
     pub fn on_timer(&mut self, now: Time) -> Meaning {

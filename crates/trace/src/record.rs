@@ -27,7 +27,7 @@ pub enum Place {
 
 /// What happened.
 ///
-/// `queue` is what waits in the port's queues after the event, in bytes on the wire.
+/// `queue` is the data that waits at the port after the event, in bytes on the wire; ACKs and signals that go before data do not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A packet joined the port's queue.
@@ -51,7 +51,7 @@ pub enum Event {
         /// Bytes waiting.
         queue: Bytes,
     },
-    /// A packet that should have left by the port was lost.
+    /// A packet that should have left by the port was dropped; or, if a link lost or damaged it, should have arrived over the port's link.
     Drop {
         /// The packet.
         packet: Packet,

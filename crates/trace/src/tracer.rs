@@ -1,13 +1,16 @@
 //! [`Tracer`]: which records are kept; [`join`]: those of all parts in one order.
 
-use crate::{Place, Record};
-use farloop_units::Time;
+use crate::{Event, Place, Record};
+use farloop_units::{Bytes, Rate, Time};
+use std::collections::BTreeMap;
 
 /// Keeps the records that a [`Filter`] wants, the newest of them, a bounded number.
 #[derive(Clone, Debug)]
 pub struct Tracer {
     filter: Filter,
     kept: Vec<Record>,
+    /// Window and rate that each flow had last.
+    controls: BTreeMap<u32, (Bytes, Rate)>,
     /// Wanted and no longer kept.
     left_out: u64,
 }
@@ -107,7 +110,7 @@ impl Filter {
 impl Tracer {
     /// Records nothing yet.
     pub fn new(filter: Filter) -> Tracer {
-        Tracer { filter, kept: Vec::new(), left_out: 0 }
+        Tracer { filter, kept: Vec::new(), controls: BTreeMap::new(), left_out: 0 }
     }
 
     /// Whether the flow's own events are of interest: one bit test.
@@ -130,14 +133,35 @@ impl Tracer {
 
     /// Takes a record, if it is of interest. Times may go back a little, as where departures are worked out late.
     ///
+    /// An [`Event::Change`] to the window and rate that the flow had already is none.
+    ///
     /// At most a quarter more records than the limit (and a thousand) are held at any time.
     pub fn record(&mut self, record: Record) {
-        if !self.filter.wants(&record) {
+        if !self.changes(&record) || !self.filter.wants(&record) {
             return;
         }
         self.kept.push(record);
         if self.kept.len() >= self.filter.limit.saturating_add(self.filter.limit / 4).saturating_add(1024) {
             self.left_out += keep_newest(&mut self.kept, self.filter.limit);
+        }
+    }
+}
+
+impl Tracer {
+    /// Whether anything is new in it, and takes note of window and rate; before the window of time, too.
+    fn changes(&mut self, record: &Record) -> bool {
+        let Some(flow) = record.flow.filter(|flow| self.filter.flows.has(*flow)) else { return true };
+        match record.event {
+            Event::Ack { cwnd, rate, .. } => {
+                self.controls.insert(flow, (cwnd, rate));
+                true
+            }
+            Event::Change { cwnd, rate } => self.controls.insert(flow, (cwnd, rate)) != Some((cwnd, rate)),
+            Event::Finish => {
+                self.controls.remove(&flow);
+                true
+            }
+            _ => true,
         }
     }
 }
@@ -212,6 +236,26 @@ mod tests {
             Record { time: Time::from_ps(15), place: Place::Port(7), flow: None, event: Event::Pause { class: 0 } };
         assert!(filter.wants(&pause));
         assert!(!filter.wants(&Record { place: Place::Port(6), ..pause }));
+    }
+
+    #[test]
+    fn a_change_to_what_is_already_is_none() {
+        let mut tracer = Tracer::new(Filter { from: Time::from_ps(2), ..Filter::default() });
+        let mut at = |time, event| {
+            tracer.record(Record { time: Time::from_ps(time), place: Place::Host(0), flow: Some(0), event });
+        };
+        let change = |cwnd| Event::Change { cwnd: Bytes::new(cwnd), rate: Rate::MAX };
+        let (sequence, acked, rtt, marked, rate) = (0, Bytes::ZERO, None, false, Rate::MAX);
+        at(1, change(10));
+        at(2, change(10));
+        at(3, change(20));
+        at(4, Event::Ack { sequence, acked, rtt, marked, cwnd: Bytes::new(30), rate });
+        at(5, change(30));
+        at(6, change(20));
+        at(7, Event::Finish);
+        at(8, change(20));
+        let times: Vec<u64> = join([tracer]).records.iter().map(|record| record.time.as_ps()).collect();
+        assert_eq!(times, [3, 4, 6, 7, 8]);
     }
 
     #[test]

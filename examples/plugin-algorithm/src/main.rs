@@ -19,7 +19,7 @@ fn main() -> ExitCode {
                 eprintln!("{diagnostic}");
                 return ExitCode::from(2);
             }
-            Err(RunError::Cancelled) => return ExitCode::FAILURE,
+            Err(RunError::Trace(_) | RunError::Cancelled) => return ExitCode::FAILURE,
         }
     }
     ExitCode::SUCCESS

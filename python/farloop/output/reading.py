@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from farloop import _native, fields, tables
+from farloop import _native, fields, tables, trace
 from farloop.errors import FarloopError
 from farloop.output import store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
@@ -83,4 +83,5 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         file=str(kept["file"]),
         overrides=tuple((str(k), str(v)) for k, v in kept["overrides"].items()),
         address=str(kept["address"]),
+        trace=trace.kept(kept.get("trace"), source),
     )

@@ -30,6 +30,8 @@ from farloop.scenario import Scenario
 if TYPE_CHECKING:
     from typing import IO
 
+    from farloop.trace import Trace
+
 if sys.platform != "win32":
     import fcntl
 
@@ -58,10 +60,12 @@ class Simulated:
     Attributes:
         tables: Flows, series, ports, pauses.
         info: Totals, invariants, deadlocks, wall time, version.
+        trace: What was traced; nothing of a run that was kept.
     """
 
     tables: dict[str, pa.Table]
     info: dict[str, Any]
+    trace: Trace | None = None
 
 
 def address(scenario: Scenario) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write_run(run: Run, into: Path, kept: Store | None = None) -> dict[str, Any]:
-    """Writes a run's tables and summary into an existing directory; gives its manifest, which is to be written last.
+    """Writes a run's tables, summary and trace into an existing directory; gives its manifest, which is to be written last.
 
     Args:
         run: The run.
@@ -27,6 +27,8 @@ def write_run(run: Run, into: Path, kept: Store | None = None) -> dict[str, Any]
     """
     hashes = _write_tables(run, into, kept)
     write_json(into / SUMMARY, run.summary)
+    if run.trace is not None:
+        run.trace.write(into)
     return manifest(run, hashes)
 
 
@@ -85,6 +87,7 @@ def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
             "packet_hops": run.info["totals"]["packet_hops"],
             "address": run.address,
             "tables": hashes,
+            **({} if run.trace is None else {"trace": run.trace.told}),
             **store.info(run.info),
             "scenario": run.scenario,
         }

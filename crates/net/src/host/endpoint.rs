@@ -65,6 +65,14 @@ impl Endpoint {
         }
     }
 
+    /// Which timer that is, for those who watch.
+    pub fn timer_name(&self) -> &'static str {
+        match self {
+            Endpoint::Rdma(_) => "retransmission",
+            Endpoint::Tcp(tcp) => tcp.inner.timer_name(),
+        }
+    }
+
     /// First byte that is not acknowledged, next new one, bytes in flight.
     #[inline]
     pub fn progress(&self) -> (Bytes, Bytes, Bytes) {

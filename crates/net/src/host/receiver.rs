@@ -14,6 +14,7 @@ use crate::ids::{FlowId, ReceiverId, Slot};
 use crate::medium::Medium;
 use crate::packet::{MARKED, Note, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
+use crate::trace::Traced;
 use farloop_cc::{AnyReceiver, Ctx, Data, Effect, Feedback, Fields, Receiver};
 use farloop_tcp::{SackBlocks, Segment};
 use farloop_units::{Bytes, Time};
@@ -101,9 +102,13 @@ impl Receivers {
             Due::Later(deadline) => self.arm(m, desk, id, which, deadline),
             Due::Fire => match which.of_algorithm() {
                 Some(timer) => {
+                    m.trace_receiver_timer(flow, Some(timer));
                     self.call(m, desk, id, |cc, ctx| cc.on_timer(ctx, timer));
                 }
-                None => self.delayed_ack(m, desk, id),
+                None => {
+                    m.trace_receiver_timer(flow, None);
+                    self.delayed_ack(m, desk, id);
+                }
             },
         }
     }

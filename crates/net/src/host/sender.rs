@@ -17,6 +17,7 @@ use crate::medium::Medium;
 use crate::network::Network;
 use crate::packet::{MARKED, Packet, PacketKind};
 use crate::spec::TransportKind;
+use crate::trace::Traced;
 use farloop_cc::{Ack, AnySender, Ctx, Effect, LossKind, Sender, Sent, Signal};
 use farloop_tcp::{Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -76,6 +77,7 @@ impl Senders {
 
     /// A flow begins: on an idle connection where there is one.
     pub fn start(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId) -> After {
+        m.trace_start(flow);
         let network = m.network.clone();
         let spec = network.flows.get(flow);
         if let Some(id) = self.connections.take(flow, &spec) {
@@ -209,11 +211,13 @@ impl Senders {
             }
             Due::Fire => match which.of_algorithm() {
                 Some(timer) => {
+                    m.trace_timer(flow, timer);
                     self.call(m, desk, id, |cc, ctx| cc.on_timer(ctx, timer));
                     After::Changed(id)
                 }
                 None => {
                     let sender = &mut self.states[id];
+                    m.trace_transport_timer(flow, sender.endpoint.timer_name());
                     let meaning = sender.endpoint.on_timer(m.now, sender.limit);
                     self.tell_once_more(m, desk, id, &meaning, None)
                 }
@@ -265,6 +269,7 @@ impl Senders {
     #[inline(always)]
     fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, meaning: &Meaning, slot: Option<Slot>) -> After {
         if meaning.finished {
+            m.trace_progress(self.states[id].seen(), meaning, slot);
             return self.retire(m, id, true);
         }
         let sender = &mut self.states[id];
@@ -320,6 +325,7 @@ impl Senders {
         let control = sender.cc.control();
         sender.take_control(control);
         sender.offload(m.now);
+        m.trace_progress(sender.seen(), meaning, slot);
         self.take_effects(m, desk, id, &mut effects);
         m.effects = effects;
         if m.network.persistent {
@@ -337,6 +343,7 @@ impl Senders {
         f(&mut sender.cc, &mut Ctx::new(m.now, &mut desk.random, &mut effects));
         let control = sender.cc.control();
         sender.take_control(control);
+        m.trace_change(sender.seen());
         self.take_effects(m, desk, id, &mut effects);
         m.effects = effects;
     }
@@ -384,6 +391,7 @@ impl Senders {
         if delivered && sender.limit == m.network.flows.size(counts.flow).get() {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
+            m.trace_finish(counts.flow);
         }
         if !delivered {
             self.connections.abandon(counts.flow, sender.begin);
@@ -452,6 +460,7 @@ impl Senders {
         if sender.limit == spec.size.get() {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
+            m.trace_finish(counts.flow);
         } else {
             self.connections.cut_short(counts.flow, sender.limit);
         }

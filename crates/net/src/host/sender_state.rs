@@ -8,6 +8,7 @@ use crate::ids::{FlowId, HostNumber};
 use crate::ledger::SenderCounts;
 use crate::network::Network;
 use crate::packet::DATA;
+use crate::trace::Seen;
 use farloop_cc::{AnySender, Control, FlowInfo, Sender};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -92,6 +93,12 @@ impl SenderState {
             self.chunk.size = self.endpoint.chunk(control.pacing, self.mss);
         }
         self.control = control;
+    }
+
+    /// What traces tell of it.
+    #[inline(always)]
+    pub fn seen(&self) -> Seen<'_> {
+        Seen { flow: self.counts.flow, begin: self.begin, control: &self.control, latest_rtt: self.latest_rtt }
     }
 
     /// Window and rate that hold now.

@@ -22,10 +22,12 @@ use crate::medium::{Medium, PauseChange};
 use crate::network::routing::Routes;
 use crate::packet::{DATA, LINK, LOSSY, MARKED, NOT_ECT, Packet, PacketKind};
 use crate::spec::EcnAt;
+use crate::trace::Traced;
 use agent::Agent;
 use buffer::{Admitted, Buffer, Ingress, PFC_FRAME, Refused};
 use farloop_cc::{Admit, Ctx, Head, PortAgent, Signal, TimerId};
 use farloop_engine::RandomStream;
+use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
 use forward::Forwarder;
 
@@ -60,6 +62,7 @@ impl Switches {
             self.agent_reverse(m, s, ingress, slot);
         }
         if class < DATA {
+            m.trace_enqueue(out, slot);
             m.ports[out].enqueue(&mut m.packets, slot);
             return self.kick(m, s, out);
         }
@@ -190,6 +193,7 @@ impl Switches {
         if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
             packet.flags |= MARKED;
             m.stats[out].row.marked += 1;
+            m.trace_mark(out, slot);
         }
     }
 
@@ -226,6 +230,7 @@ impl Switches {
         *at_port += 1;
         *in_all += 1;
         m.stats[ingress].lossless_drops += u64::from(self.ingress[ingress].pfc);
+        m.trace_drop(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
         m.discard(slot);
     }
 
@@ -238,6 +243,7 @@ impl Switches {
         }
         let slot = m.packets.insert(frame);
         m.ledger.frames_sent += 1;
+        m.trace_enqueue(p, slot);
         m.ports[p].enqueue(&mut m.packets, slot);
         self.kick(m, s, p);
     }
@@ -249,6 +255,7 @@ impl Switches {
         if admit == Admit::Drop {
             m.stats[p].row.dropped_agent += 1;
             m.ledger.totals.dropped_agent += 1;
+            m.trace_drop(p, slot, Cause::Agent);
             m.discard(slot);
         }
         admit == Admit::Enqueue
@@ -292,6 +299,7 @@ impl Switches {
         if head.ecn_marked && packet.flags & MARKED == 0 {
             packet.flags |= MARKED;
             m.stats[p].row.marked += u64::from(head.data);
+            m.trace_mark(p, slot);
         }
         result
     }

@@ -28,6 +28,7 @@ use farloop_net::check_links;
 use farloop_net::spec::{LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
 use hosts::Hosts;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use switches::setting_path;
 
 /// What [`Scenario::build`] makes: the specification, and the names behind its indices.
@@ -37,6 +38,8 @@ pub struct Built {
     pub spec: NetworkSpec,
     /// Names of [`NetworkSpec::flows`].
     pub flow_names: Vec<String>,
+    /// Names that stand for several of [`NetworkSpec::flows`]: each `[[flow]]` with all that its `count` makes of it, each workload with a name.
+    pub flow_groups: Vec<(String, Range<u32>)>,
     /// Names of [`NetworkSpec::nodes`].
     pub node_names: Vec<String>,
     /// Names of [`NetworkSpec::algorithms`], presets by their own names.
@@ -97,6 +100,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     Ok(Built {
         spec,
         flow_names: traffic.flow_names,
+        flow_groups: traffic.groups.into_iter().map(|group| (group.name, group.flows)).collect(),
         node_names,
         algorithm_names: traffic.algorithm_names,
         routers: layout.routers,

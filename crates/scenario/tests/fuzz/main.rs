@@ -42,7 +42,7 @@ fn examine(text: &str) -> Fate {
     let outcome = match simulate(text) {
         Ok(outcome) => outcome,
         Err(RunError::Scenario(diagnostic)) => return Fate::Refused(diagnostic.to_string()),
-        Err(RunError::Cancelled) => return Fate::Stopped,
+        Err(RunError::Trace(_) | RunError::Cancelled) => return Fate::Stopped,
     };
     for invariant in &outcome.invariants {
         assert!(invariant.ok, "{}: {}", invariant.name, invariant.detail);

@@ -1,0 +1,279 @@
+//! What the tracer is told, where there is one ([`crate::Simulation::trace`]).
+//!
+//! Without a tracer each of these costs one look at a pointer that is not there. With one, what is told depends on nothing but the packet and
+//! the part's own ports and flows: records are the same however the network is cut. All records of a port come from the part that has its
+//! node, all records of a flow at a host from the part that has the host. What a link lost or damaged is therefore told where it should have
+//! arrived.
+//!
+//! Packets of a persistent connection count as those of the flow that uses it, from its first byte on.
+
+use crate::ids::{FlowId, HostNumber, PortId, PortNumber, Slot};
+use crate::ledger::Request;
+use crate::network::Network;
+use crate::packet::{ANSWERS, CWR, DATA, FIN, MARKED, NOT_ECT, Packet, PacketKind, SYN};
+use crate::spec::TransportKind;
+use farloop_cc::{Control, TimerId};
+use farloop_tcp::Meaning;
+use farloop_trace::{Cause, Ecn, Event, Place, Record, TcpFlags, Tracer};
+use farloop_units::{Bytes, Delta, Time};
+
+/// What ACKs and signals with priority have as their class: that of network control.
+const CONTROL_CLASS: u8 = 7;
+
+/// Timers of algorithms, by number.
+const TIMERS: [&str; TimerId::COUNT] = ["algorithm 0", "algorithm 1", "algorithm 2", "algorithm 3"];
+
+/// Those of their receiving halves.
+const RECEIVER_TIMERS: [&str; TimerId::COUNT] = ["receiver 0", "receiver 1", "receiver 2", "receiver 3"];
+
+/// What is told of a sender.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// The flow that uses the connection.
+    pub flow: FlowId,
+    /// Offset of its first byte.
+    pub begin: u64,
+    pub control: &'a Control,
+    pub latest_rtt: Delta,
+}
+
+/// A method for each hook, which asks whether there is a tracer, and a function that tells it, away from the path of packets.
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $hook:ident => $tell:ident($($name:ident: $kind:ty),*);)*) => {
+        /// What the tracer is told of: the part's medium.
+        pub(crate) trait Traced: Sized {
+            fn tracer(&self) -> Option<&Tracer>;
+            fn tracer_mut(&mut self) -> Option<&mut Tracer>;
+            fn now(&self) -> Time;
+            fn network(&self) -> &Network;
+            fn packet(&self, slot: Slot) -> &Packet;
+            /// Bytes of data that wait at a port.
+            fn data_queue(&self, p: PortId) -> u64;
+            fn number(&self, p: PortId) -> PortNumber;
+            /// The flow that packets with this number belong to.
+            fn request(&self, number: FlowId) -> Request;
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                fn $hook(&mut self, $($name: $kind),*) {
+                    if self.tracer().is_some() {
+                        $tell(self, $($name),*);
+                    }
+                }
+            )*
+        }
+    };
+}
+
+hooks! {
+    /// A packet is about to join the queue of port `p`.
+    trace_enqueue => enqueue(p: PortId, slot: Slot);
+    /// A packet begins to leave by port `p`, and waits there no more.
+    trace_departure => departure(p: PortId, slot: Slot);
+    /// A packet has been marked by port `p`.
+    trace_mark => mark(p: PortId, slot: Slot);
+    /// A packet is dropped that should have left by port `p`, or, of a link that lost or damaged it, arrived there.
+    trace_drop => drop_at(p: PortId, slot: Slot, cause: Cause);
+    /// A packet has arrived by the link whose own egress port is `p`.
+    trace_arrival => arrival(p: PortId, slot: Slot);
+    /// A PFC frame of this kind told port `p` what to do with a data class.
+    trace_pfc => pfc(p: PortId, kind: PacketKind, data_class: u8);
+    /// A flow begins.
+    trace_start => start(flow: FlowId);
+    /// The last byte of a flow has been acknowledged.
+    trace_finish => finish(flow: FlowId);
+    /// An ACK (in `slot`) or a timer has meant this to a sender, whose window and rate are those after it.
+    trace_progress => progress(sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>);
+    /// Something else may have changed a sender's window or rate.
+    trace_change => change(sender: Seen<'_>);
+    /// A timer of the algorithm at the source of a connection fires.
+    trace_timer => algorithm_timer(number: FlowId, timer: TimerId);
+    /// The timer of a sender's transport fires.
+    trace_transport_timer => transport_timer(number: FlowId, timer: &'static str);
+    /// A timer at the destination of a connection fires: one of the algorithm, or that of delayed ACKs.
+    trace_receiver_timer => receiver_timer(number: FlowId, timer: Option<TimerId>);
+}
+
+#[cold]
+#[inline(never)]
+fn enqueue(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let packet = m.packet(slot);
+    let own = if packet.class >= DATA { u64::from(packet.wire) } else { 0 };
+    let queue = Bytes::new(m.data_queue(p) + own);
+    at_port(m, p, slot, |packet| Event::Enqueue { packet, queue });
+}
+
+#[cold]
+#[inline(never)]
+fn departure(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let queue = Bytes::new(m.data_queue(p));
+    at_port(m, p, slot, |packet| Event::Dequeue { packet, queue });
+}
+
+#[cold]
+#[inline(never)]
+fn mark(m: &mut impl Traced, p: PortId, slot: Slot) {
+    let queue = Bytes::new(m.data_queue(p));
+    at_port(m, p, slot, |packet| Event::Mark { packet, queue });
+}
+
+#[cold]
+#[inline(never)]
+fn drop_at(m: &mut impl Traced, p: PortId, slot: Slot, cause: Cause) {
+    let queue = Bytes::new(m.data_queue(p));
+    at_port(m, p, slot, |packet| Event::Drop { packet, queue, cause });
+}
+
+#[cold]
+#[inline(never)]
+fn arrival(m: &mut impl Traced, p: PortId, slot: Slot) {
+    at_port(m, p, slot, |packet| Event::Arrive { packet });
+}
+
+#[cold]
+#[inline(never)]
+fn pfc(m: &mut impl Traced, p: PortId, kind: PacketKind, class: u8) {
+    let event = if kind == PacketKind::Xoff { Event::Pause { class } } else { Event::Resume { class } };
+    let place = Place::Port(m.number(p).0);
+    record(m, place, None, event);
+}
+
+#[cold]
+#[inline(never)]
+fn start(m: &mut impl Traced, flow: FlowId) {
+    let size = Some(m.network().flows.size(flow)).filter(|size| *size != Bytes::MAX);
+    at_source(m, flow, Event::Start { size });
+}
+
+#[cold]
+#[inline(never)]
+fn finish(m: &mut impl Traced, flow: FlowId) {
+    at_source(m, flow, Event::Finish);
+}
+
+#[cold]
+#[inline(never)]
+fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Option<Slot>) {
+    let Some(slot) = slot else { return change(m, sender) };
+    let (packet, control) = (m.packet(slot), sender.control);
+    // The last ACK of a flow is not taken up any more.
+    let rtt = if meaning.finished { meaning.rtt } else { meaning.rtt.map(|_| sender.latest_rtt) };
+    let event = Event::Ack {
+        sequence: packet.seq.saturating_sub(sender.begin),
+        acked: meaning.acked,
+        rtt,
+        marked: packet.flags & MARKED != 0,
+        cwnd: control.cwnd,
+        rate: control.pacing,
+    };
+    at_source(m, sender.flow, event);
+}
+
+#[cold]
+#[inline(never)]
+fn change(m: &mut impl Traced, sender: Seen<'_>) {
+    let control = sender.control;
+    at_source(m, sender.flow, Event::Change { cwnd: control.cwnd, rate: control.pacing });
+}
+
+#[cold]
+#[inline(never)]
+fn algorithm_timer(m: &mut impl Traced, number: FlowId, timer: TimerId) {
+    let flow = m.request(number).flow;
+    at_source(m, flow, Event::Timer { timer: TIMERS[usize::from(timer.0)] });
+}
+
+#[cold]
+#[inline(never)]
+fn transport_timer(m: &mut impl Traced, number: FlowId, timer: &'static str) {
+    let flow = m.request(number).flow;
+    at_source(m, flow, Event::Timer { timer });
+}
+
+#[cold]
+#[inline(never)]
+fn receiver_timer(m: &mut impl Traced, number: FlowId, timer: Option<TimerId>) {
+    let timer = timer.map_or("delayed ACK", |timer| RECEIVER_TIMERS[usize::from(timer.0)]);
+    let flow = m.request(number).flow;
+    let place = Place::Host(m.network().destination(flow).0);
+    record(m, place, Some(flow.0), Event::Timer { timer });
+}
+
+/// Something that happened to a packet.
+fn at_port(m: &mut impl Traced, p: PortId, slot: Slot, event: impl FnOnce(farloop_trace::Packet) -> Event) {
+    let (packet, port) = (m.packet(slot), m.number(p).0);
+    let (flow, begin) = match packet.kind {
+        PacketKind::Xoff | PacketKind::Xon => (None, 0),
+        _ => {
+            let request = m.request(packet.flow);
+            (Some(request.flow.0), request.begin)
+        }
+    };
+    let wanted = |tracer: &Tracer| match flow {
+        Some(flow) => tracer.wants_packet(port, flow),
+        None => tracer.wants_port(port),
+    };
+    if m.tracer().is_some_and(wanted) {
+        let event = event(described(m, packet, begin));
+        record(m, Place::Port(port), flow, event);
+    }
+}
+
+/// Something that happened to a flow at its source.
+fn at_source(m: &mut impl Traced, flow: FlowId, event: Event) {
+    if m.tracer().is_some_and(|tracer| tracer.wants_flow(flow.0)) {
+        let HostNumber(host) = m.network().source(flow);
+        record(m, Place::Host(host), Some(flow.0), event);
+    }
+}
+
+fn record(m: &mut impl Traced, place: Place, flow: Option<u32>, event: Event) {
+    let time = m.now();
+    if let Some(tracer) = m.tracer_mut() {
+        tracer.record(Record { time, place, flow, event });
+    }
+}
+
+/// A packet as traces tell of it; `begin` is the offset of its flow's first byte.
+fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
+    use farloop_trace::PacketKind as Kind;
+    let has = |bit: u8| packet.flags & bit != 0;
+    let offset = packet.seq.saturating_sub(begin);
+    let (kind, sequence) = match packet.kind {
+        PacketKind::Data | PacketKind::Bare => (Kind::Data, offset),
+        PacketKind::Ack => (Kind::Ack, offset),
+        PacketKind::Nack => (Kind::Nack, offset),
+        PacketKind::Cnp => (Kind::Cnp, packet.seq),
+        PacketKind::Quantized => (Kind::Quantized, u64::from(packet.value)),
+        PacketKind::ReceiveRate => (Kind::ReceiveRate, packet.seq),
+        PacketKind::Xoff => (Kind::Pause { class: packet.value }, 0),
+        PacketKind::Xon => (Kind::Resume { class: packet.value }, 0),
+    };
+    let forward = packet.is_forward();
+    let payload = match packet.kind {
+        PacketKind::Data => {
+            let format = m.network().format(packet.flow);
+            u32::from(packet.wire - (format.packet - format.mss))
+        }
+        _ => 0,
+    };
+    let tcp = m.network().transport.kind == TransportKind::Tcp && (forward || kind == Kind::Ack);
+    farloop_trace::Packet {
+        sequence,
+        wire: u32::from(packet.wire),
+        payload,
+        kind,
+        class: packet.class.checked_sub(DATA).unwrap_or(CONTROL_CLASS),
+        // On the way back the mark is an echo, and no ECN field.
+        ecn: match (forward, has(NOT_ECT), has(MARKED)) {
+            (true, false, true) => Ecn::Marked,
+            (true, false, false) => Ecn::Capable,
+            _ => Ecn::NotCapable,
+        },
+        flags: match (tcp, forward) {
+            (false, _) => TcpFlags::default(),
+            (true, true) => TcpFlags { syn: has(SYN), fin: has(FIN), ack: has(ANSWERS), ece: false, cwr: has(CWR) },
+            (true, false) => TcpFlags { syn: has(SYN), ack: true, ece: has(MARKED), ..TcpFlags::default() },
+        },
+    }
+}

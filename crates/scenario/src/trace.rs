@@ -1,0 +1,117 @@
+//! Traces of scenarios: what names in a filter mean, and what the numbers in records are called.
+
+use crate::build::Built;
+use crate::glob;
+use farloop_net::spec::{NodeId, NodeKind, TransportKind};
+use farloop_trace::{Filter, FlowName, Names, Protocol, Resolver, SpecError, Trace, TraceSpec, pcapng, perfetto};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::ops::Range;
+use std::path::Path;
+
+/// What a run's tracer has kept.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Traced {
+    trace: Trace,
+    names: TraceNames,
+}
+
+impl Traced {
+    pub(crate) fn new(trace: Trace, names: TraceNames) -> Traced {
+        Traced { trace, names }
+    }
+
+    /// The records.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Writes a file for Perfetto. Errors are those of the file.
+    pub fn write_perfetto(&self, path: &Path) -> io::Result<()> {
+        perfetto::write(&self.trace, &self.names, &mut BufWriter::new(File::create(path)?))
+    }
+
+    /// Writes a file for Wireshark. Errors are those of the file.
+    pub fn write_pcapng(&self, path: &Path) -> io::Result<()> {
+        pcapng::write(&self.trace, &self.names, &mut BufWriter::new(File::create(path)?))
+    }
+}
+
+/// What ports, hosts and flows are called.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct TraceNames {
+    nodes: Vec<String>,
+    flows: Vec<String>,
+    /// The flows of each `[[flow]]` and workload with a name.
+    groups: Vec<(String, Range<u32>)>,
+    /// Nodes of each egress port and its neighbour, as the network model numbers ports: two for each link.
+    ports: Vec<(NodeId, NodeId)>,
+    /// The node of each host.
+    hosts: Vec<NodeId>,
+    /// Source and destination of each flow, as numbers of hosts.
+    ends: Vec<(u32, u32)>,
+    protocol: Protocol,
+}
+
+impl TraceNames {
+    pub fn of(built: &Built) -> TraceNames {
+        let spec = &built.spec;
+        let is_host = |id: &NodeId| matches!(spec.nodes[*id as usize].kind, NodeKind::Host);
+        let hosts: Vec<NodeId> = (0..spec.nodes.len() as NodeId).filter(is_host).collect();
+        let host = |node: NodeId| hosts.binary_search(&node).map_or(0, |number| number as u32);
+        TraceNames {
+            nodes: built.node_names.clone(),
+            flows: built.flow_names.clone(),
+            groups: built.flow_groups.clone(),
+            ports: spec.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect(),
+            ends: spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect(),
+            hosts,
+            protocol: match spec.transport.kind {
+                TransportKind::Rdma => Protocol::Rdma,
+                TransportKind::Tcp => Protocol::Tcp,
+            },
+        }
+    }
+
+    /// What `spec` means here.
+    pub fn filter(&self, spec: &TraceSpec) -> Result<Filter, SpecError> {
+        spec.resolve(self)
+    }
+
+    fn node(&self, id: NodeId) -> &str {
+        &self.nodes[id as usize]
+    }
+}
+
+impl Resolver for TraceNames {
+    fn flows(&self, word: &str) -> Vec<u32> {
+        let named = (0..).zip(&self.flows).filter(|(_, name)| glob::matches(word, name)).map(|(flow, _)| flow);
+        let grouped =
+            self.groups.iter().filter(|(name, _)| glob::matches(word, name)).flat_map(|(_, flows)| flows.clone());
+        named.chain(grouped).collect()
+    }
+
+    fn ports(&self, node: &str, neighbour: &str) -> Vec<u32> {
+        let ports = (0..).zip(&self.ports);
+        let matching =
+            ports.filter(|(_, (a, b))| glob::matches(node, self.node(*a)) && glob::matches(neighbour, self.node(*b)));
+        matching.map(|(port, _)| port).collect()
+    }
+}
+
+impl Names for TraceNames {
+    fn port(&self, port: u32) -> (Cow<'_, str>, Cow<'_, str>) {
+        let (node, neighbour) = self.ports[port as usize];
+        (self.node(node).into(), self.node(neighbour).into())
+    }
+
+    fn host(&self, host: u32) -> Cow<'_, str> {
+        self.node(self.hosts[host as usize]).into()
+    }
+
+    fn flow(&self, flow: u32) -> FlowName<'_> {
+        let (from, to) = self.ends[flow as usize];
+        FlowName { name: (&*self.flows[flow as usize]).into(), from, to, protocol: self.protocol }
+    }
+}

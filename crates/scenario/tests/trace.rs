@@ -1,0 +1,86 @@
+//! Traces of scenarios: what names in filters mean, what is refused, and files whose names are those of the scenario.
+
+use farloop_scenario::{Cores, Outcome, RunError, Settings, TraceSpec, run, run_with};
+use std::collections::BTreeSet;
+
+const SCENARIO: &str = r#"
+run.duration = "1ms"
+network.topology = "dumbbell"
+algorithm.name = "dctcp"
+[[flow]]
+name = "bulk"
+from = "s1"
+to = "d1"
+count = 2
+size = "100kB"
+[[flow]]
+name = "lone"
+from = "s1"
+to = "d1"
+size = "20kB"
+"#;
+
+fn traced(items: &[&str]) -> Result<Outcome, RunError> {
+    let settings = Settings { trace: Some(TraceSpec::parse(items)?), cores: Cores::ONE };
+    run_with(SCENARIO, "a.toml", &[], &settings, &mut |_| true)
+}
+
+/// The flows and ports that a trace has records of, as its Perfetto file calls them.
+fn recorded(items: &[&str]) -> (BTreeSet<u32>, BTreeSet<u32>, String) {
+    let outcome = traced(items).expect("valid");
+    let traced = outcome.trace.expect("asked for");
+    let (mut flows, mut ports) = (BTreeSet::new(), BTreeSet::new());
+    for record in &traced.trace().records {
+        flows.extend(record.flow);
+        if let farloop_trace::Place::Port(port) = record.place {
+            ports.insert(port);
+        }
+    }
+    let directory = std::env::temp_dir().join(format!("farloop-trace-{}-{}", std::process::id(), items.join("")));
+    std::fs::create_dir_all(&directory).expect("writable");
+    let (perfetto, pcapng) = (directory.join("t.perfetto-trace"), directory.join("t.pcapng"));
+    traced.write_perfetto(&perfetto).expect("writable");
+    traced.write_pcapng(&pcapng).expect("writable");
+    assert!(std::fs::metadata(&pcapng).expect("written").len() > 100);
+    let text = String::from_utf8_lossy(&std::fs::read(&perfetto).expect("written")).into_owned();
+    std::fs::remove_dir_all(&directory).expect("ours");
+    (flows, ports, text)
+}
+
+#[test]
+fn a_trace_changes_no_table_and_is_there_only_where_asked_for() {
+    let plain = run(SCENARIO, "a.toml", &[], &mut |_| true).expect("valid");
+    assert_eq!(plain.trace, None);
+    let with = traced(&["all"]).expect("valid");
+    assert!(with.trace.as_ref().is_some_and(|t| t.trace().records.len() > 100 && t.trace().left_out == 0));
+    assert_eq!(Outcome { trace: None, ..with }, plain);
+}
+
+#[test]
+fn names_groups_and_patterns_choose() {
+    let (all, ports, text) = recorded(&["all"]);
+    assert_eq!(all, BTreeSet::from([0, 1, 2]));
+    assert!(text.contains("s1:") && text.contains("lone"));
+    assert!(ports.len() > 3);
+    assert_eq!(recorded(&["flows=lone"]).0, BTreeSet::from([2]));
+    assert_eq!(recorded(&["flows=bulk"]).0, BTreeSet::from([0, 1]));
+    let (_, some, text) = recorded(&["ports=s1:*"]);
+    assert_eq!(some.len(), 1);
+    assert!(text.contains("s1:") && !text.contains("s2:"));
+    assert!(recorded(&["ports=*:s1,s1:*"]).1.len() == 2);
+}
+
+#[test]
+fn what_means_nothing_is_refused_before_anything_runs() {
+    for (item, wanted) in [
+        ("flows=nobody", "trace filter \"flows=nobody\": there is no such flow; accepted: "),
+        ("ports=d1:s1", "trace filter \"ports=d1:s1\": there is no such port; accepted: "),
+        ("flow=lone", "trace filter \"flow=lone\": unknown key \"flow\"; accepted: "),
+        ("window=2ms", "trace filter \"window=2ms\": no \"..\""),
+    ] {
+        match traced(&[item]) {
+            Err(RunError::Trace(error)) => assert!(error.to_string().starts_with(wanted), "{error}"),
+            other => panic!("{item}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+"""Traces: of what, and the files for other people's viewers (docs/traces.md)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from farloop.errors import FarloopError, shown
+
+if TYPE_CHECKING:
+    from farloop import _native
+
+PERFETTO = "trace.perfetto-trace"
+PCAPNG = "trace.pcapng"
+
+TraceItems = str | Iterable[str]
+"""What to trace: items such as "flows=intra", "ports=s1:*", "window=10ms..12ms", "limit=1000000" or "all", or one of them."""
+
+
+def read_items(trace: TraceItems | None) -> tuple[str, ...]:
+    """The items; none for `None`. The simulator says what is wrong with one, since it knows the network's names.
+
+    Raises:
+        FarloopError: an item is no text, or there is none.
+    """
+    if trace is None:
+        return ()
+    items = (trace,) if isinstance(trace, str) else tuple(trace) if isinstance(trace, Iterable) else (trace,)
+    for item in items:
+        if not isinstance(item, str):
+            raise FarloopError(f"trace: {shown(repr(item))}: expected texts, such as all or flows=intra")
+    if not items:
+        raise FarloopError("trace: there is no item; expected texts, such as all or flows=intra")
+    return items
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What was traced of a run.
+
+    Attributes:
+        items: What was to be traced.
+        records: How many things happened.
+        left_out: How many more had happened before, and did not fit the limit.
+    """
+
+    items: tuple[str, ...]
+    records: int
+    left_out: int
+    _source: _native.TraceOutput | Path = field(repr=False)
+
+    def write(self, directory: str | PathLike[str]) -> None:
+        """Writes `trace.perfetto-trace` and `trace.pcapng` into an existing directory.
+
+        Raises:
+            OSError: they cannot be written, or are no longer where the run was loaded from.
+        """
+        directory = Path(directory)
+        if isinstance(self._source, Path):
+            for name in (PERFETTO, PCAPNG):
+                shutil.copyfile(self._source / name, directory / name)
+        else:
+            self._source.write_perfetto(str(directory / PERFETTO))
+            self._source.write_pcapng(str(directory / PCAPNG))
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {"items": list(self.items), "records": self.records, "left_out": self.left_out}
+
+
+def made(items: tuple[str, ...], output: _native.TraceOutput | None) -> Trace | None:
+    """The trace that the simulator gave."""
+    return None if output is None else Trace(items, output.records, output.left_out, output)
+
+
+def kept(told: dict[str, Any] | None, directory: Path) -> Trace | None:
+    """The trace in a directory, of which the manifest says `told`."""
+    if told is None:
+        return None
+    return Trace(tuple(map(str, told["items"])), int(told["records"]), int(told["left_out"]), directory)
