@@ -50,6 +50,9 @@ fn resolved(scenario: &Scenario) -> Json {
     }
     put("switch", section(&scenario.switch).into());
     put("wan_switch", section(&scenario.wan_switch).into());
+    if !scenario.detours.is_empty() {
+        put("detour", list(&scenario.detours, |(_, detour)| section(detour)));
+    }
     if !scenario.switch_overrides.is_empty() {
         put("switch_override", list(&scenario.switch_overrides, switch_override));
     }

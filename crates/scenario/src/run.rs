@@ -23,6 +23,8 @@ pub struct Outcome {
     pub invariants: Vec<Invariant>,
     /// PFC deadlocks of the simulated network, in words.
     pub deadlocks: Vec<String>,
+    /// How many parts the network was simulated in. This and [`Totals::packet_memory`] are all that depends on [`Settings::cores`].
+    pub parts: usize,
 }
 
 /// How often who waits for a network to be built is asked whether to go on.
@@ -117,7 +119,8 @@ fn ready(
     let built = scenario.build_while(go_on)?;
     let names = Names::of(&built);
     let simulation = Simulation::build(built.spec, settings.cores, go_on);
-    let simulation = simulation.map_err(|e| of_paths(scenario, |flow| names.flow(flow), &e))?;
+    let simulation =
+        simulation.map_err(|e| of_paths(scenario, |flow| names.flow(flow), |node| names.node(node), &e))?;
     Ok((names, simulation))
 }
 
@@ -126,12 +129,14 @@ fn simulate(
     (names, simulation): (Names, Simulation),
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
+    let parts = simulation.parts();
     let result = simulation.run(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
+        parts,
     })
 }
 
