@@ -283,7 +283,10 @@ fn disciplines_and_detours() {
             ],
         ),
         (["s1", "d1", "right"], &["bad.toml:11: detour.s1->d1.switch: the node \"s1\" is none of the switches"]),
-        (["left", "d9", "right"], &["bad.toml:12: detour.left->d9.destination: there is no node \"d9\"; did you mean"]),
+        (
+            ["left", "d9", "right"],
+            &["bad.toml:12: detour.left->d9.destination: there is no node \"d9\"; hosts: \"s1\""],
+        ),
         (["left", "right", "right"], &["detour.left->right.destination: the node \"right\" is none of the hosts"]),
         (
             ["left", "d1", "wan1"],

@@ -109,8 +109,11 @@ fn two_cores_cut_what_is_large_and_leave_what_is_small() {
 /// Nearly all of its work is in one datacenter: cut between the two, one half would wait for the other.
 #[test]
 fn a_busy_datacenter_is_cut_within() {
-    let text = include_str!("../../../../benches/gear-fabric.toml");
-    assert_eq!(parts(text, Cores::up_to(2)), 2);
+    for text in
+        [include_str!("../../../../benches/gear-fabric.toml"), include_str!("../../../../papers/gear/fabric.toml")]
+    {
+        assert_eq!(parts(text, Cores::up_to(2)), 2);
+    }
 }
 
 #[test]
