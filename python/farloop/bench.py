@@ -8,7 +8,7 @@ from typing import Any
 from farloop import _native
 from farloop.errors import FarloopError, nearest, shown
 from farloop.progress import Reporter
-from farloop.simulate import default_threads
+from farloop.simulate import number_of_threads
 
 
 def select(case: str | None) -> list[str]:
@@ -30,7 +30,7 @@ def measure(cases: list[str], reporter: Reporter, *, threads: int | None = 1) ->
 
     On one thread, on `threads`, or on one per processor for `None`; "parts" says how many a case made use of.
     """
-    threads = threads or default_threads()
+    number = number_of_threads(threads)
     results: list[dict[str, Any]] = []
     for case in cases:
 
@@ -39,6 +39,6 @@ def measure(cases: list[str], reporter: Reporter, *, threads: int | None = 1) ->
             return True
 
         reporter.start(case)
-        results += json.loads(_native.bench(case, progress, threads))["cases"]
+        results += json.loads(_native.bench(case, progress, number))["cases"]
         reporter.finish(case)
     return {"cases": results}

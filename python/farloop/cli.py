@@ -53,8 +53,9 @@ def _lists(incomplete: str) -> list[str]:
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-def _threads(text: str) -> int | None:
+def _threads(given: object) -> int | None:
     """A number of threads, or `None` for "auto"."""
+    text = str(given)
     if text == "auto":
         return None
     if not (text.isascii() and text.isdigit() and int(text) >= 1):
@@ -87,7 +88,7 @@ ThreadsOption = Annotated[
     typer.Option(
         metavar="N|auto",
         parser=_threads,
-        help="Most threads: for simulations side by side, then for the parts of each (default: auto, one per processor). Changes no result.",
+        help="Most threads, for simulations side by side, then for the parts of each (default: one per processor). Changes no result.",
     ),
 ]
 OutOption = Annotated[

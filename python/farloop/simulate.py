@@ -1,7 +1,7 @@
 """Runs simulations, several at a time. The native simulator releases the interpreter's lock, so threads are enough.
 
-Simulations side by side need nothing of each other, the parts of one wait for each other: processors go to simulations first, and those that
-are left over into each of them.
+Simulations side by side need nothing of each other, the parts of one wait for each other: processors go to simulations first, and
+those that are left over into each of them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from farloop.scenario import Scenario
 
 POLL = 0.2
 """Seconds between looks for an interrupt while simulations run."""
+
+
+MOST_THREADS = 1024
+"""More than this is a slip."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,20 @@ def default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def number_of_threads(wanted: int | None) -> int:
+    """A number of threads; for `None` one per processor.
+
+    Raises:
+        FarloopError: it is none.
+    """
+    if wanted is None:
+        return default_threads()
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MOST_THREADS:
+        expected = f"expected a whole number from 1 to {MOST_THREADS}, or None for one per processor"
+        raise FarloopError(f"threads: {shown(repr(wanted))}: {expected}")
+    return wanted
+
+
 def simulate(
     jobs: Sequence[Job],
     *,
@@ -71,7 +89,7 @@ def simulate(
     reporter: Reporter | None = None,
     store: Store | None = None,
 ) -> list[Simulated]:
-    """Runs all jobs on at most `threads` threads (by default one per processor); the results are in the order of the jobs and depend on nothing else.
+    """Runs all jobs on at most `threads` threads; the results are in the order of the jobs and depend on nothing else.
 
     Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once.
 
@@ -81,8 +99,7 @@ def simulate(
         FarloopError: `threads` is no number of threads, or a run cannot be written to the store.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise FarloopError(f"threads: {shown(repr(threads))}: expected a whole number from 1 on, or None")
+    threads = number_of_threads(threads)
     keys = [address(job.scenario) for job in jobs]
     reporter = reporter or Silent()
     stop = threading.Event()
@@ -91,7 +108,6 @@ def simulate(
     for key in dict.fromkeys(keys):
         if key not in missing and hasattr(reporter, "kept"):
             reporter.kept(first[key].name)
-    threads = threads or default_threads()
     processors = Processors(threads, len(missing))
     with ThreadPoolExecutor(max_workers=threads) as pool:
         futures = {key: pool.submit(_simulate, first[key], key, processors, reporter, stop, store) for key in missing}
