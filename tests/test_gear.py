@@ -359,7 +359,8 @@ def fig13(one_path=True, **intra):
 
     def make(case, a):
         own = rate[case.removesuffix(", light")]
-        up = [{"node": "dc0-agg1-2", "peer": "dc0-core3"}]
+        # The flows' way up, and that of the intra flow's acknowledgements.
+        up = [{"node": "dc0-agg1-2", "peer": "dc0-core3"}, {"node": "dc0-agg3-1", "peer": "dc0-core1"}]
         ports = up if one_path else [*up, {"node": "dc0-agg1-1", "peer": "dc0-core1"}]
         return made("gear/fig13", case, a, series=rates(intra=own, cross=90 - own), ports=ports, interval=0.05)
 

@@ -14,9 +14,15 @@ import pytest
 CRATES = Path(__file__).parent.parent / "crates"
 NAMES = sorted(p.name for p in CRATES.iterdir() if (p / "src").is_dir())
 # Where files still stand in circles: all of a crate, or parts of it. Who opens the last circle of a part takes it from the list.
-WITH_CIRCLES = {"net": [()]}
-# Types whose methods stand in one file. Those of net come here when its rooms are there: `Simulation` first.
-ONE_HOME = [("engine", "Calendar"), ("workload", "Population"), ("tcp", "Receiver"), ("scenario", "Section")]
+WITH_CIRCLES: dict[str, list[tuple[str, ...]]] = {}
+# Types whose methods stand in one file.
+ONE_HOME = [
+    ("engine", "Calendar"),
+    ("workload", "Population"),
+    ("tcp", "Receiver"),
+    ("scenario", "Section"),
+    *(("net", kind) for kind in ("Simulation", "Part", "Medium", "Switches", "Hosts", "Port", "Packets")),
+]
 
 TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*)

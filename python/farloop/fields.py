@@ -70,7 +70,7 @@ FLOWS = (
         "from sending). A flow with any is a victim of congestion elsewhere.",
     ),
     Field(
-        "dropped", "packets", "Data packets that were dropped, lost or damaged on their way before the flow was over."
+        "dropped", "packets", "Data packets that were dropped, lost or damaged on their way."
     ),
     Field("spurious", "count", "How often TCP found out that a repair had been unnecessary."),
     Field(

@@ -77,6 +77,12 @@ impl Events {
         self.agents + agent.0
     }
 
+    /// The port of a transmission or arrival.
+    #[inline]
+    pub fn port_of(&self, id: EventId) -> Option<PortId> {
+        (id < self.agendas).then(|| PortId(if id >= self.ports { id - self.ports } else { id }))
+    }
+
     /// The event of this number. Arrivals first: most events are.
     #[inline]
     pub fn decode(&self, id: EventId) -> Event {
@@ -113,5 +119,9 @@ mod tests {
         assert_eq!((Events::count(6, 2, 3), events.all()), (19, 19));
         assert!((0..count).all(|id| back(id) == id));
         assert_eq!(events.decode(18), Event::AgentTimer(AgentId(2)));
+        assert_eq!(
+            [5, 6, 11, 12].map(|id| events.port_of(id)),
+            [Some(PortId(5)), Some(PortId(0)), Some(PortId(5)), None]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What every step of a part needs: its clock and calendar, its packets and ports, its counts. It carries things out and takes no decision:
 //! who may send, who is paused, what is dropped is for switches and hosts to say.
 
-use crate::events::{Event, Events};
+use crate::events::Events;
 use crate::ids::{DisciplineId, PortId, PortNumber, Slot, Table};
 use crate::ledger::Ledger;
 use crate::network::Network;
@@ -56,16 +56,10 @@ impl Medium {
     }
 
     /// Asks for the memory that an event will need.
-    #[inline]
+    #[inline(always)]
     pub fn prefetch(&self, event: EventId) {
-        match self.events.decode(event) {
-            Event::Arrival(p) => {
-                let port = &self.ports[p];
-                prefetch(port);
-                prefetch(&self.ports[p.other_end()]);
-            }
-            Event::Transmission(p) => prefetch(&self.ports[p]),
-            Event::Agenda(_) | Event::Timer(_) | Event::AgentTimer(_) => {}
+        if let Some(port) = self.events.port_of(event) {
+            prefetch(&self.ports[port]);
         }
     }
 
@@ -102,7 +96,7 @@ impl Medium {
     }
 
     /// Takes the next packet of a waiting class out of its queue at port `p`.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, p: PortId, class: u8) -> Slot {
         let port = &mut self.ports[p];
         if class < DATA {

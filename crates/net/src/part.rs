@@ -61,7 +61,10 @@ impl Part {
             }
             self.medium.now = time;
             self.medium.ledger.totals.events += 1;
-            self.execute(self.medium.events.decode(event));
+            match self.medium.events.decode(event) {
+                Event::Arrival(p) => self.arrive(p),
+                event => self.execute(event),
+            }
         }
         true
     }
@@ -90,7 +93,6 @@ impl Part {
         }
     }
 
-    #[inline]
     fn execute(&mut self, event: Event) {
         let m = &mut self.medium;
         match event {

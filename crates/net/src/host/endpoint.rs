@@ -44,7 +44,7 @@ impl Endpoint {
                 };
                 Some(Outgoing { sent, flags: 0 })
             }
-            Endpoint::Tcp(tcp) => tcp.next(now),
+            Endpoint::Tcp(tcp) => tcp.next(now).map(|(sent, flags)| Outgoing { sent, flags }),
         }
     }
 

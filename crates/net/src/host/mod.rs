@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | here | receives, sends, starts flows, fires timers |
 //! | [`nic`] | which flow sends next, with [`paced`] |
-//! | [`sender`], [`receiver`] | the two ends of flows, and what algorithms are told |
+//! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and what algorithms are told |
 //! | [`endpoint`], [`rdma`], [`tcp`] | how losses are repaired: one contract, two transports |
 //! | [`desk`], [`timers`] | what the endpoints of a host share |
 //! | [`connections`] | TCP connections that outlive their flows |
@@ -23,6 +23,7 @@ pub(crate) mod paced;
 pub(crate) mod rdma;
 pub(crate) mod receiver;
 pub(crate) mod sender;
+pub(crate) mod sender_state;
 pub(crate) mod slab;
 pub(crate) mod tcp;
 pub(crate) mod timers;

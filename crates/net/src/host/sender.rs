@@ -7,54 +7,20 @@ use super::endpoint::{Endpoint, answer};
 use super::nic::{Flows, Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
+use super::sender_state::SenderState;
 use super::slab::{Lives, Slab};
-use super::tcp::{Chunk, TcpSender, wire};
-use super::timers::{Deadlines, Due, Side, Which};
+use super::tcp::{TcpSender, wire};
+use super::timers::{Due, Side, Which};
 use crate::ids::{FlowId, HostNumber, SenderId, Slot};
 use crate::ledger::{Request, SenderCounts};
 use crate::medium::Medium;
 use crate::network::Network;
-use crate::packet::{DATA, MARKED, Packet, PacketKind};
+use crate::packet::{MARKED, Packet, PacketKind};
 use crate::spec::TransportKind;
-use farloop_cc::{Ack, AnySender, Control, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
+use farloop_cc::{Ack, AnySender, Ctx, Effect, LossKind, Sender, Sent, Signal};
 use farloop_tcp::{Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::BTreeMap;
-
-/// State of an active flow at its source.
-pub(crate) struct SenderState {
-    /// The flow, which its packets carry; of a persistent connection the one that opened it. The flow that uses it is in `counts`.
-    pub flow: FlowId,
-    dst: HostNumber,
-    place: Place,
-    class: u8,
-    mss: u16,
-    /// Headers and framing of a data packet.
-    overhead: u16,
-    /// Size of a segment without payload on the wire.
-    bare_wire: u16,
-    /// 16-byte header fields that the algorithm owns.
-    fields: u8,
-    /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
-    limit: u64,
-    /// Offset of the flow's first byte: on a persistent connection, what earlier flows have sent.
-    pub begin: u64,
-    /// A persistent connection that no flow uses.
-    pub idle: bool,
-    /// How many connections had been opened before this one; zero without persistent ones.
-    opened: u32,
-    endpoint: Endpoint,
-    control: Control,
-    /// Pacing gap after a full packet at the current rate.
-    gap: Delta,
-    chunk: Chunk,
-    last_send: Time,
-    last_wire: u16,
-    deadlines: Deadlines,
-    pub latest_rtt: Delta,
-    pub counts: SenderCounts,
-    cc: AnySender,
-}
 
 /// What the host must do for a flow after something happened to it.
 pub(crate) enum After {
@@ -94,82 +60,6 @@ pub(crate) struct Senders {
     pub connections: Connections,
     /// Slow start thresholds that connections left behind, by source and destination node.
     remembered: BTreeMap<(u32, u32), Bytes>,
-}
-
-impl SenderState {
-    /// The state of a flow that starts.
-    fn new(network: &Network, flow: FlowId, info: &FlowInfo, endpoint: Endpoint, cc: AnySender) -> SenderState {
-        let (control, format) = (cc.control(), network.format(flow));
-        let mut sender = SenderState {
-            flow,
-            dst: network.destination(flow),
-            place: Place::Blocked,
-            class: DATA + network.flows.class(flow),
-            mss: info.mss.get() as u16,
-            overhead: (info.packet - info.mss).get() as u16,
-            bare_wire: format.ack_wire,
-            fields: format.fields,
-            limit: network.flows.size(flow).get(),
-            begin: 0,
-            idle: false,
-            opened: 0,
-            endpoint,
-            control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
-            gap: Delta::ZERO,
-            chunk: Chunk::default(),
-            last_send: Time::ZERO,
-            last_wire: 0,
-            deadlines: Deadlines::default(),
-            latest_rtt: Delta::ZERO,
-            counts: SenderCounts::new(flow),
-            cc,
-        };
-        sender.take_control(control);
-        sender
-    }
-
-    fn data_class(&self) -> usize {
-        usize::from(self.class - DATA)
-    }
-
-    #[inline]
-    fn take_control(&mut self, control: Control) {
-        let cc = &self.cc;
-        let control = self.endpoint.take_control(control, || cc.ssthresh());
-        if control.pacing != self.control.pacing {
-            let full = Bytes::new(u64::from(self.mss) + u64::from(self.overhead));
-            self.gap = if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
-            self.chunk.size = self.endpoint.chunk(control.pacing, self.mss);
-        }
-        self.control = control;
-    }
-
-    /// Window and rate that hold now.
-    pub fn control(&self) -> Control {
-        self.control
-    }
-
-    /// When pacing allows the next packet: re-timed from the last one whenever the rate changes.
-    #[inline(always)]
-    fn next_send(&self) -> Time {
-        if self.last_wire == 0 {
-            return Time::ZERO;
-        }
-        if self.chunk.left > 0 {
-            return self.last_send;
-        }
-        if self.chunk.wire > 0 && self.control.pacing != Rate::MAX {
-            let wire = Bytes::new(u64::from(self.chunk.wire));
-            return self.chunk.began.saturating_add(self.control.pacing.time_to_send(wire));
-        }
-        let full = self.mss + self.overhead;
-        if self.last_wire == full {
-            return self.last_send.saturating_add(self.gap);
-        }
-        let wire = Bytes::new(u64::from(self.last_wire));
-        let gap = if self.control.pacing == Rate::MAX { Delta::ZERO } else { self.control.pacing.time_to_send(wire) };
-        self.last_send.saturating_add(gap)
-    }
 }
 
 impl Senders {
@@ -578,16 +468,6 @@ impl Senders {
         self.end_request(m, id);
         self.arm_endpoint(m, desk, id);
         After::Changed(id)
-    }
-}
-
-impl SenderState {
-    /// What segmentation offload allows until the next ACK.
-    fn offload(&mut self, now: Time) {
-        let (control, cc) = (self.control, &self.cc);
-        if let Some(tcp) = self.endpoint.tcp_mut() {
-            tcp.offload(now, self.last_send, control, cc.ssthresh(), self.mss);
-        }
     }
 }
 

@@ -2,13 +2,15 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | here | nodes, ends of links, packet formats, flows and what algorithms are told of them |
+//! | here | nodes, packet formats, flows and what algorithms are told of them |
+//! | [`link`] | what is at the ends of links |
 //! | [`routing`] | which way packets go |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
 //! | [`flows`] | the flows, kept small |
 //! | [`offered`] | what the flows ask of each port |
 
 pub(crate) mod flows;
+pub(crate) mod link;
 pub(crate) mod offered;
 pub(crate) mod path;
 pub(crate) mod routing;
@@ -17,33 +19,12 @@ use crate::ids::{FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::{NodeId, NodeSpec, TransportKind, TransportSpec};
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
-use farloop_units::{Bytes, Delta, Rate, Time};
+use farloop_units::{Bytes, Delta, Time};
 use flows::Flows;
+pub(crate) use link::{LinkEnd, NodeRef};
 use routing::Routes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a node is, and its number among its kind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum NodeRef {
-    Host(HostNumber),
-    Switch(SwitchNumber),
-}
-
-/// One direction of a link.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkEnd {
-    /// Who sends here, and to whom.
-    pub owner: NodeRef,
-    pub peer: NodeRef,
-    /// The same as nodes.
-    pub node: NodeId,
-    pub peer_node: NodeId,
-    pub rate: Rate,
-    pub delay: Delta,
-    /// The owner stamps telemetry.
-    pub int: bool,
-}
 
 /// Sizes of an algorithm's packets.
 #[derive(Clone, Copy, Debug)]

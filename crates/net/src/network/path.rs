@@ -1,14 +1,7 @@
 //! Closed forms over a path: base round-trip time and ideal completion time.
 
-use super::LinkEnd;
+use super::link::LinkEnd;
 use farloop_units::{Bytes, Delta};
-
-impl LinkEnd {
-    /// Time to put `wire` bytes on the link.
-    pub fn transmission_time(&self, wire: u16) -> Delta {
-        self.rate.time_to_send(Bytes::new(u64::from(wire)))
-    }
-}
 
 /// Time from the start of the first bit at the source to the end of the last packet's last bit at the destination, for
 /// `full` packets of `wire` bytes followed by one of `last` bytes (or none, if `last` is zero), alone in the empty network,
@@ -58,7 +51,7 @@ pub(crate) fn split(payload: Bytes, mss: u16) -> (u64, u16) {
 mod tests {
     use super::*;
     use crate::ids::HostNumber;
-    use crate::network::NodeRef;
+    use crate::network::link::NodeRef;
     use farloop_units::Rate;
 
     fn end(rate: Rate, us: u64) -> LinkEnd {

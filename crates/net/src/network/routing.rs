@@ -5,7 +5,7 @@
 //! reach them by the same ports. A flow picks from each group by a hash of its number, the switch and the run's salt, so
 //! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own.
 
-use super::NodeRef;
+use super::link::NodeRef;
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber};
 use crate::spec::Ecmp;
 use farloop_units::Time;
@@ -221,7 +221,7 @@ impl<S: Key, P: Key> Routes<S, P> {
 
     /// The egress port of `switch` towards host `dst` for a packet of `flow` that was sent at `sent` (an ACK: for data that
     /// was); `None` if there is no path.
-    #[inline]
+    #[inline(always)]
     pub fn forward(&self, switch: S, dst: HostNumber, flow: FlowId, sent: Time) -> Option<P> {
         self.tables.forward(switch.index(), dst.index(), flow.0, sent).map(|port| P::new(port as usize))
     }
@@ -255,7 +255,7 @@ impl Tables {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn forward(&self, switch: usize, dst: usize, flow: u32, sent: Time) -> Option<u32> {
         let (group, attached) = self.lookup(switch, dst);
         match group.size {

@@ -1,17 +1,14 @@
 //! All packets of a part: an arena of slots, and a side table for what does not fit into a packet.
 
 use super::packed::Packed;
-use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, Note, Packet};
-use crate::ids::{LinkId, Slot, Table};
+use super::{INLINE_HOPS, MAX_HOPS, MAX_NOTES, NO_ROW, Note, Packet, PacketKind};
+use crate::ids::{FlowId, HostNumber, LinkId, Slot, Table};
 use crate::memory::Memory;
 use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
 use farloop_engine::RandomStream;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
-
-/// No row of the side table.
-pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// What does not fit a packet: telemetry of long paths, and notes.
 #[derive(Clone, Copy, Default)]
@@ -20,13 +17,23 @@ struct Row {
     notes: [Note; MAX_NOTES],
 }
 
+/// A place for a packet: a cache line of head and first record, a line of records. Only as many records mean something as the packet says.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Cell {
+    packet: Packet,
+    int: [IntRecord; INLINE_HOPS],
+}
+
+const _: () = assert!(size_of::<Cell>() == 128);
+
 /// The least by which the arena grows.
 const FEW: usize = 4096;
 
 /// All packets of a part.
 pub(crate) struct Packets {
     carriage: IntCarriage,
-    slots: Table<Slot, Packet>,
+    slots: Table<Slot, Cell>,
     free: Vec<Slot>,
     rows: Vec<Row>,
     free_rows: Vec<u32>,
@@ -71,29 +78,33 @@ impl Packets {
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> Slot {
         self.live += 1;
-        self.place(packet)
+        let slot = self.vacant();
+        self.slots[slot].packet = packet;
+        slot
     }
 
+    /// A place for a packet, with whatever was there.
     #[inline]
-    fn place(&mut self, packet: Packet) -> Slot {
+    fn vacant(&mut self) -> Slot {
         match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot] = packet;
-                slot
-            }
-            None => {
-                if self.slots.is_full() {
-                    self.grow();
-                }
-                self.slots.push(packet)
-            }
+            Some(slot) => slot,
+            None => self.new_slot(),
         }
+    }
+
+    #[inline(never)]
+    fn new_slot(&mut self) -> Slot {
+        if self.slots.is_full() {
+            self.grow();
+        }
+        let nothing = Packet::new(PacketKind::Data, 0, FlowId::NONE, HostNumber::NONE, 0);
+        self.slots.push(Cell { packet: nothing, int: [IntRecord::default(); INLINE_HOPS] })
     }
 
     /// Doubles the arena, or takes half of what is left; where that is nothing the run goes on for a few packets until it is stopped.
     #[cold]
     fn grow(&mut self) {
-        let room = self.memory_limit.room(self.memory()) / size_of::<Packet>() as u64;
+        let room = self.memory_limit.room(self.memory()) / size_of::<Cell>() as u64;
         let twice = self.slots.capacity().max(FEW);
         let more = usize::try_from(room / 2).unwrap_or(usize::MAX).min(twice);
         let enough = more >= FEW && self.slots.try_reserve_exact(more);
@@ -110,7 +121,7 @@ impl Packets {
 
     /// Bytes of memory held for packets.
     pub fn memory(&self) -> u64 {
-        let (slots, rows) = (self.slots.capacity() * size_of::<Packet>(), self.rows.capacity() * size_of::<Row>());
+        let (slots, rows) = (self.slots.capacity() * size_of::<Cell>(), self.rows.capacity() * size_of::<Row>());
         (slots + rows + self.packed.rows().map(Packed::memory).sum::<usize>()) as u64
     }
 
@@ -135,10 +146,10 @@ impl Packets {
     /// Packs a packet behind the others of a link; its slot is free then.
     #[inline]
     pub fn pack(&mut self, link: LinkId, slot: Slot) {
-        let packet = &self.slots[slot];
+        let Cell { packet, int } = &self.slots[slot];
         let hops = usize::from(packet.hops);
         let packed = &mut self.packed[link];
-        packed.push(packet, &packet.int[..hops.min(INLINE_HOPS)]);
+        packed.push(packet, &int[..hops.min(INLINE_HOPS)]);
         if packet.row != NO_ROW {
             let row = &self.rows[packet.row as usize];
             packed.push_more(&row.records[..hops.saturating_sub(INLINE_HOPS)], &row.notes[..usize::from(packet.notes)]);
@@ -149,17 +160,31 @@ impl Packets {
     /// Unpacks the first packet of a link, if there is one, and says when the one behind it arrives, if that is packed, too.
     #[inline]
     pub fn unpack(&mut self, link: LinkId) -> Option<(Slot, Option<Time>)> {
-        let packet = self.packed[link].pop()?;
-        let slot = self.place(packet);
-        for at in 0..usize::from(packet.hops) {
-            let record = self.packed[link].pop_record();
-            self.put_record(slot, at, record);
+        if self.packed[link].len() == 0 {
+            return None;
         }
-        for at in 0..usize::from(packet.notes) {
-            let note = self.packed[link].pop_note();
-            self.row(slot).notes[at] = note;
+        let slot = self.vacant();
+        let packed = &mut self.packed[link];
+        let Cell { packet, int } = &mut self.slots[slot];
+        packed.pop_into(packet);
+        let (hops, notes) = (usize::from(packet.hops), packet.notes);
+        packed.pop_records(&mut int[..hops.min(INLINE_HOPS)]);
+        if hops > INLINE_HOPS || notes > 0 {
+            self.unpack_more(link, slot);
         }
         Some((slot, self.packed[link].next_arrival()))
+    }
+
+    /// What a packet had in the side table.
+    #[inline(never)]
+    fn unpack_more(&mut self, link: LinkId, slot: Slot) {
+        self.row(slot);
+        let packet = &self.slots[slot].packet;
+        let (more, notes) = (usize::from(packet.hops).saturating_sub(INLINE_HOPS), usize::from(packet.notes));
+        let row = &mut self.rows[packet.row as usize];
+        let packed = &mut self.packed[link];
+        packed.pop_records(&mut row.records[..more]);
+        packed.pop_notes(&mut row.notes[..notes]);
     }
 
     /// Takes all packed packets of a link, and leaves `empty` in their place.
@@ -177,7 +202,7 @@ impl Packets {
     /// Drops telemetry and notes, so that the packet can be reused.
     #[inline]
     pub fn clear_int(&mut self, slot: Slot) {
-        let packet = &mut self.slots[slot];
+        let packet = &mut self.slots[slot].packet;
         (packet.hops, packet.notes) = (0, 0);
         if packet.row != NO_ROW {
             self.free_rows.push(packet.row);
@@ -188,32 +213,23 @@ impl Packets {
     /// Appends a hop's telemetry; hops beyond [`MAX_HOPS`] are refused with `false`.
     #[inline]
     pub fn stamp(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord) -> bool {
-        let packet = &mut self.slots[slot];
+        let Cell { packet, int } = &mut self.slots[slot];
         let hop = packet.hops as usize;
         if hop < INLINE_HOPS {
-            packet.int[hop] = record(hop as u8);
-        } else if hop < MAX_HOPS {
-            self.put_record(slot, hop, record(hop as u8));
-        } else {
-            return false;
+            int[hop] = record(hop as u8);
+            packet.hops += 1;
+            return true;
         }
-        self.slots[slot].hops += 1;
-        true
-    }
-
-    /// Writes record `at` of a packet, in the side table where it does not fit the packet.
-    #[inline]
-    fn put_record(&mut self, slot: Slot, at: usize, record: IntRecord) {
-        if at < INLINE_HOPS {
-            self.slots[slot].int[at] = record;
-        } else {
-            self.row(slot).records[at - INLINE_HOPS] = record;
+        if hop < MAX_HOPS {
+            self.row(slot).records[hop - INLINE_HOPS] = record(hop as u8);
+            self.slots[slot].packet.hops += 1;
         }
+        hop < MAX_HOPS
     }
 
     /// The packet's row of the side table.
     fn row(&mut self, slot: Slot) -> &mut Row {
-        let packet = &mut self.slots[slot];
+        let packet = &mut self.slots[slot].packet;
         if packet.row == NO_ROW {
             packet.row = self.free_rows.pop().unwrap_or_else(|| {
                 self.rows.push(Row::default());
@@ -226,7 +242,7 @@ impl Packets {
     /// Has a packet carry these notes, at most [`MAX_NOTES`], and no others.
     #[inline]
     pub fn set_notes(&mut self, slot: Slot, notes: &[Note]) {
-        self.slots[slot].notes = notes.len() as u8;
+        self.slots[slot].packet.notes = notes.len() as u8;
         if !notes.is_empty() {
             self.row(slot).notes[..notes.len()].copy_from_slice(notes);
         }
@@ -235,7 +251,7 @@ impl Packets {
     /// The notes that a packet carries.
     #[inline]
     pub fn notes(&self, slot: Slot) -> &[Note] {
-        let packet = &self.slots[slot];
+        let packet = &self.slots[slot].packet;
         match packet.notes {
             0 => &[],
             count => &self.rows[packet.row as usize].notes[..usize::from(count)],
@@ -244,7 +260,7 @@ impl Packets {
 
     /// The same, to be changed in place.
     pub fn notes_mut(&mut self, slot: Slot) -> &mut [Note] {
-        let packet = &self.slots[slot];
+        let packet = &self.slots[slot].packet;
         match packet.notes {
             0 => &mut [],
             count => &mut self.rows[packet.row as usize].notes[..usize::from(count)],
@@ -254,38 +270,38 @@ impl Packets {
     /// Offers a hop's telemetry to a header with room for some entries only. Entries stay in path order, into which the wire's
     /// receiver would bring them by their hop numbers.
     pub fn stamp_entry(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord, random: &mut RandomStream) {
-        let packet = &mut self.slots[slot];
+        let Cell { packet, int } = &mut self.slots[slot];
         let own = record(packet.value);
         packet.value += 1;
         let kept = usize::from(packet.hops);
         let replaced = match self.carriage {
-            IntCarriage::Three if kept == 3 => soonest_drained(&packet.int[..kept], own),
+            IntCarriage::Three if kept == 3 => soonest_drained(&int[..kept], own),
             IntCarriage::MaxQueue if kept == 1 => {
-                let (old, new) = (packet.int[0].qlen(), own.qlen());
+                let (old, new) = (int[0].qlen(), own.qlen());
                 (new > old || new == old && random.chance(0.5)).then_some(0)
             }
             _ => {
-                packet.int[kept] = own;
+                int[kept] = own;
                 packet.hops += 1;
                 return;
             }
         };
         if let Some(out) = replaced {
-            packet.int.copy_within(out + 1..kept, out);
-            packet.int[kept - 1] = own;
+            int.copy_within(out + 1..kept, out);
+            int[kept - 1] = own;
         }
     }
 
     /// The telemetry in path order; `scratch` holds it where it does not lie in one piece.
     #[inline]
     pub fn int<'a>(&'a self, slot: Slot, scratch: &'a mut Vec<IntRecord>) -> &'a [IntRecord] {
-        let packet = &self.slots[slot];
+        let Cell { packet, int } = &self.slots[slot];
         let hops = packet.hops as usize;
         if hops <= INLINE_HOPS {
-            return &packet.int[..hops];
+            return &int[..hops];
         }
         scratch.clear();
-        scratch.extend_from_slice(&packet.int);
+        scratch.extend_from_slice(int);
         scratch.extend_from_slice(&self.rows[packet.row as usize].records[..hops - INLINE_HOPS]);
         scratch
     }
@@ -296,7 +312,7 @@ impl Packets {
     }
     /// Most bytes of memory held for packets at once.
     pub fn max_memory(&self) -> usize {
-        self.slots.len() * size_of::<Packet>()
+        self.slots.len() * size_of::<Cell>()
             + self.rows.len() * size_of::<Row>()
             + self.free.capacity() * size_of::<Slot>()
             + self.packed.rows().map(Packed::max_memory).sum::<usize>()
@@ -313,21 +329,20 @@ impl Index<Slot> for Packets {
     type Output = Packet;
     #[inline]
     fn index(&self, slot: Slot) -> &Packet {
-        &self.slots[slot]
+        &self.slots[slot].packet
     }
 }
 impl IndexMut<Slot> for Packets {
     #[inline]
     fn index_mut(&mut self, slot: Slot) -> &mut Packet {
-        &mut self.slots[slot]
+        &mut self.slots[slot].packet
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{FlowId, HostNumber};
-    use crate::packet::{DATA, PacketKind};
+    use crate::packet::DATA;
     use farloop_cc::int::RateCode;
     use farloop_units::{Bytes, Rate};
 

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | here | [`Packet`]: 128 bytes, telemetry included |
+//! | here | [`Packet`]: 48 bytes; with the telemetry behind it 128 |
 //! | [`arena`] | [`Packets`](arena::Packets): all packets of a part, and the side table of what does not fit into one |
 //! | [`fifo`] | queues of packets in the arena |
 //! | [`packed`] | packets on long links and on links between parts, one behind the other |
@@ -12,7 +12,6 @@ pub(crate) mod fifo;
 pub(crate) mod packed;
 
 use crate::ids::{FlowId, HostNumber, PortId, Slot};
-use farloop_cc::IntRecord;
 use farloop_tcp::SackBlocks;
 use farloop_units::Time;
 
@@ -65,7 +64,7 @@ pub(crate) const ANSWERS: u8 = 128;
 
 /// Telemetry records that travel inside the packet; longer paths use the side table.
 const INLINE_HOPS: usize = 5;
-/// Longest recorded path: what [`IntRecord`]'s hop number can tell apart, bounded to what networks have.
+/// Longest recorded path: what [`farloop_cc::IntRecord`]'s hop number can tell apart, bounded to what networks have.
 pub(crate) const MAX_HOPS: usize = 16;
 
 /// 16 bytes of header beside telemetry, in the side table: a field that the flow's algorithm owns, or a block of selective acknowledgement.
@@ -73,9 +72,12 @@ pub(crate) type Note = u128;
 /// Most notes of a packet: an algorithm's fields, then blocks of selective acknowledgement.
 pub(crate) const MAX_NOTES: usize = farloop_cc::MAX_FIELDS + SackBlocks::MAX;
 
-/// A packet in a queue or on a link.
+/// No row of the side table.
+const NO_ROW: u32 = u32::MAX;
+
+/// A packet in a queue or on a link, without its telemetry and notes, which lie behind it ([`arena`]).
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Packet {
     /// On a link: when the packet behind this one arrives (only the first packet of a link is in the calendar); on one that packs its packets
     /// ([`packed`]) when this one does. In a switch's queue: see [`Packet::ingress`]. A packet is never in both.
@@ -90,7 +92,7 @@ pub(crate) struct Packet {
     pub flow: FlowId,
     /// Destination. PFC frame: as above.
     pub dst: HostNumber,
-    /// Row of the side table, or [`arena::NO_ROW`].
+    /// Row of the side table ([`arena`]), or [`NO_ROW`].
     pub(crate) row: u32,
     /// Size on the wire.
     pub wire: u16,
@@ -103,7 +105,6 @@ pub(crate) struct Packet {
     pub flags: u8,
     /// Telemetry records.
     pub(crate) hops: u8,
-    pub(crate) int: [IntRecord; INLINE_HOPS],
 }
 
 impl Packet {
@@ -117,7 +118,7 @@ impl Packet {
             next: Slot::NONE,
             flow,
             dst,
-            row: arena::NO_ROW,
+            row: NO_ROW,
             wire,
             value: 0,
             notes: 0,
@@ -125,7 +126,6 @@ impl Packet {
             class,
             flags: 0,
             hops: 0,
-            int: [IntRecord::default(); INLINE_HOPS],
         }
     }
 
@@ -153,4 +153,4 @@ impl Packet {
     }
 }
 
-const _: () = assert!(size_of::<Packet>() == 128);
+const _: () = assert!(size_of::<Packet>() == 48);

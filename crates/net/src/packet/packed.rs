@@ -4,8 +4,8 @@
 //! cache lines anywhere in memory; here they lie one behind the other and are written and read once. Each entry says when it arrives, so that
 //! the packets of a link that leaves its part can be handed over as they are.
 
-use super::{Note, Packet, PacketKind};
-use crate::ids::{FlowId, HostNumber};
+use super::{NO_ROW, Note, Packet, PacketKind};
+use crate::ids::{FlowId, HostNumber, Slot};
 use farloop_cc::IntRecord;
 use farloop_units::Time;
 use std::collections::VecDeque;
@@ -139,27 +139,44 @@ impl Packed {
         }
     }
 
-    /// Removes the first packet. Its telemetry and notes, of which it says how many there are, must be taken next.
+    /// Removes the first packet, which must be there, into `packet`. Its telemetry and notes, of which it says how many there are, must be taken
+    /// next; it has no row of the side table yet.
     #[inline]
-    pub fn pop(&mut self) -> Option<Packet> {
-        let Entry { when, sent, seq, flow, dst, wire, value, notes, kind, class, flags, hops } = self.entries.pop()?;
+    pub fn pop_into(&mut self, packet: &mut Packet) {
+        let entry = self.entries.pop().expect("a packet is there");
+        let Entry { when, sent, seq, flow, dst, wire, value, notes, kind, class, flags, hops } = entry;
         self.len -= 1;
-        let mut packet = Packet::new(kind, class, flow, dst, wire);
-        (packet.when, packet.sent, packet.seq, packet.value) = (when, sent, seq, value);
-        (packet.notes, packet.flags, packet.hops) = (notes, flags, hops);
-        Some(packet)
+        *packet = Packet {
+            when,
+            sent,
+            seq,
+            next: Slot::NONE,
+            flow,
+            dst,
+            row: NO_ROW,
+            wire,
+            value,
+            notes,
+            kind,
+            class,
+            flags,
+            hops,
+        };
     }
 
-    /// The next telemetry record of the packet that was removed last.
+    /// The next telemetry records of the packet that was removed last.
     #[inline]
-    pub fn pop_record(&mut self) -> IntRecord {
-        self.records.pop().expect("as many as packets say")
+    pub fn pop_records(&mut self, records: &mut [IntRecord]) {
+        for record in records {
+            *record = self.records.pop().expect("as many as packets say");
+        }
     }
 
-    /// The next note of the packet that was removed last.
-    #[inline]
-    pub fn pop_note(&mut self) -> Note {
-        self.notes.pop().expect("as many as packets say")
+    /// The notes of the packet that was removed last.
+    pub fn pop_notes(&mut self, notes: &mut [Note]) {
+        for note in notes {
+            *note = self.notes.pop().expect("as many as packets say");
+        }
     }
 
     /// When the first packet arrives.
@@ -190,7 +207,6 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::Slot;
     use crate::packet::arena::Packets;
     use crate::packet::{DATA, MAX_HOPS, MAX_NOTES};
     use farloop_cc::int::RateCode;

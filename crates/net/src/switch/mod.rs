@@ -55,20 +55,21 @@ impl Switches {
         let (class, forward) = (packet.class, packet.is_forward());
         debug_assert!(class != LINK, "PFC frames end at their link");
         let out = self.egress(s, packet.dst, packet.flow, packet.sent);
-        if !forward && m.ports[ingress].agent.exists() {
+        let agents = self.agents.len() > 0;
+        if agents && !forward && m.ports[ingress].agent.exists() {
             self.agent_reverse(m, s, ingress, slot);
         }
         if class < DATA {
             m.ports[out].enqueue(&mut m.packets, slot);
             return self.kick(m, s, out);
         }
-        if m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
+        if agents && m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
             return;
         }
         let port = &m.ports[out];
         if port.busy_until <= m.now && (port.ready() | (port.paused & 1 << class)) == 0 {
             m.launch(out, slot);
-            if m.ports[out].agent.exists() {
+            if agents && m.ports[out].agent.exists() {
                 self.agent_dequeue(m, s, out, slot);
             }
             return;
@@ -129,7 +130,7 @@ impl Switches {
         if m.stats[p].held & (1 << data_class) != 0 {
             m.note_held(p, slot);
         }
-        if m.ports[p].agent.exists() {
+        if self.agents.len() > 0 && m.ports[p].agent.exists() {
             self.agent_dequeue(m, s, p, slot);
         }
         // What the switch itself sent takes no buffer.

@@ -2,7 +2,6 @@
 
 use super::offload::{self, Opening};
 use super::wire;
-use crate::host::endpoint::Outgoing;
 use crate::packet::Packet;
 use crate::spec::{LinuxPacing, TcpSpec};
 use farloop_cc::{Control, Sent};
@@ -50,8 +49,8 @@ impl TcpSender {
         self.inner.open(now);
     }
 
-    /// Sends the next segment.
-    pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+    /// Sends the next segment; gives its flags, too.
+    pub fn next(&mut self, now: Time) -> Option<(Sent, u8)> {
         let segment = self.inner.next_segment(now)?;
         if let Some(allowed) = &mut self.allowance {
             *allowed = allowed.saturating_sub(u64::from(segment.payload));
@@ -62,7 +61,7 @@ impl TcpSender {
             in_flight: self.inner.in_flight(),
             retransmission: segment.retransmission,
         };
-        Some(Outgoing { sent, flags: wire::forward_flags(&segment) })
+        Some((sent, wire::forward_flags(&segment)))
     }
 
     /// An ACK arrived.

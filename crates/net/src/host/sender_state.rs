@@ -1,0 +1,131 @@
+//! The state of an active flow at its source: what it sends, when it may, and what its algorithm wants.
+
+use super::endpoint::Endpoint;
+use super::nic::Place;
+use super::tcp::Chunk;
+use super::timers::Deadlines;
+use crate::ids::{FlowId, HostNumber};
+use crate::ledger::SenderCounts;
+use crate::network::Network;
+use crate::packet::DATA;
+use farloop_cc::{AnySender, Control, FlowInfo, Sender};
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+/// State of an active flow at its source.
+pub(crate) struct SenderState {
+    /// The flow, which its packets carry; of a persistent connection the one that opened it. The flow that uses it is in `counts`.
+    pub flow: FlowId,
+    pub dst: HostNumber,
+    pub place: Place,
+    pub class: u8,
+    pub mss: u16,
+    /// Headers and framing of a data packet.
+    pub overhead: u16,
+    /// Size of a segment without payload on the wire.
+    pub bare_wire: u16,
+    /// 16-byte header fields that the algorithm owns.
+    pub fields: u8,
+    /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
+    pub limit: u64,
+    /// Offset of the flow's first byte: on a persistent connection, what earlier flows have sent.
+    pub begin: u64,
+    /// A persistent connection that no flow uses.
+    pub idle: bool,
+    /// How many connections had been opened before this one; zero without persistent ones.
+    pub opened: u32,
+    pub endpoint: Endpoint,
+    pub control: Control,
+    /// Pacing gap after a full packet at the current rate.
+    pub gap: Delta,
+    pub chunk: Chunk,
+    pub last_send: Time,
+    pub last_wire: u16,
+    pub deadlines: Deadlines,
+    pub latest_rtt: Delta,
+    pub counts: SenderCounts,
+    pub cc: AnySender,
+}
+
+impl SenderState {
+    /// The state of a flow that starts.
+    pub fn new(network: &Network, flow: FlowId, info: &FlowInfo, endpoint: Endpoint, cc: AnySender) -> SenderState {
+        let (control, format) = (cc.control(), network.format(flow));
+        let mut sender = SenderState {
+            flow,
+            dst: network.destination(flow),
+            place: Place::Blocked,
+            class: DATA + network.flows.class(flow),
+            mss: info.mss.get() as u16,
+            overhead: (info.packet - info.mss).get() as u16,
+            bare_wire: format.ack_wire,
+            fields: format.fields,
+            limit: network.flows.size(flow).get(),
+            begin: 0,
+            idle: false,
+            opened: 0,
+            endpoint,
+            control: Control { cwnd: Bytes::ZERO, pacing: Rate::ZERO },
+            gap: Delta::ZERO,
+            chunk: Chunk::default(),
+            last_send: Time::ZERO,
+            last_wire: 0,
+            deadlines: Deadlines::default(),
+            latest_rtt: Delta::ZERO,
+            counts: SenderCounts::new(flow),
+            cc,
+        };
+        sender.take_control(control);
+        sender
+    }
+
+    pub fn data_class(&self) -> usize {
+        usize::from(self.class - DATA)
+    }
+
+    #[inline]
+    pub fn take_control(&mut self, control: Control) {
+        let cc = &self.cc;
+        let control = self.endpoint.take_control(control, || cc.ssthresh());
+        if control.pacing != self.control.pacing {
+            let full = Bytes::new(u64::from(self.mss) + u64::from(self.overhead));
+            self.gap = if control.pacing == Rate::MAX { Delta::ZERO } else { control.pacing.time_to_send(full) };
+            self.chunk.size = self.endpoint.chunk(control.pacing, self.mss);
+        }
+        self.control = control;
+    }
+
+    /// Window and rate that hold now.
+    pub fn control(&self) -> Control {
+        self.control
+    }
+
+    /// When pacing allows the next packet: re-timed from the last one whenever the rate changes.
+    #[inline(always)]
+    pub fn next_send(&self) -> Time {
+        if self.last_wire == 0 {
+            return Time::ZERO;
+        }
+        if self.chunk.left > 0 {
+            return self.last_send;
+        }
+        if self.chunk.wire > 0 && self.control.pacing != Rate::MAX {
+            let wire = Bytes::new(u64::from(self.chunk.wire));
+            return self.chunk.began.saturating_add(self.control.pacing.time_to_send(wire));
+        }
+        let full = self.mss + self.overhead;
+        if self.last_wire == full {
+            return self.last_send.saturating_add(self.gap);
+        }
+        let wire = Bytes::new(u64::from(self.last_wire));
+        let gap = if self.control.pacing == Rate::MAX { Delta::ZERO } else { self.control.pacing.time_to_send(wire) };
+        self.last_send.saturating_add(gap)
+    }
+
+    /// What segmentation offload allows until the next ACK.
+    pub fn offload(&mut self, now: Time) {
+        let (control, cc) = (self.control, &self.cc);
+        if let Some(tcp) = self.endpoint.tcp_mut() {
+            tcp.offload(now, self.last_send, control, cc.ssthresh(), self.mss);
+        }
+    }
+}
