@@ -159,14 +159,16 @@ fn run(spec: NetworkSpec, parts: usize) -> RunResult {
     result
 }
 
+type Change<'a> = &'a dyn Fn(&mut NetworkSpec);
+
 #[test]
 fn fields_come_back_as_they_were_changed() {
     let tcp = |change: fn(&mut TcpSpec)| move |spec: &mut NetworkSpec| change(&mut spec.transport.tcp);
-    let nothing: &dyn Fn(&mut NetworkSpec) = &|_| {};
+    let nothing: Change<'_> = &|_| {};
     let delayed = tcp(|tcp| (tcp.delayed_ack, tcp.handshake) = (Some(us(30)), true));
     let rack = tcp(|tcp| tcp.recovery = Recovery::Rack);
     let noise = tcp(|tcp| tcp.delay_noise_intra = us(10));
-    let cases: [(&str, TransportKind, &dyn Fn(&mut NetworkSpec)); 5] = [
+    let cases: [(&str, TransportKind, Change<'_>); 5] = [
         ("RDMA", TransportKind::Rdma, nothing),
         ("TCP with SACK", TransportKind::Tcp, nothing),
         ("TCP with delayed ACKs and a handshake", TransportKind::Tcp, &delayed),

@@ -29,7 +29,7 @@ fn with(text: &str, duration: &str, shorter: &str) -> String {
 fn tcp(ecmp: &str) -> String {
     format!(
         r#"
-        run = {{ duration = "2ms", seed = 3 }}
+        run = {{ duration = "1ms", seed = 3 }}
         [network]
         topology = "datacenters"
         fabric = "spine-leaf"
