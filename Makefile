@@ -67,8 +67,8 @@ mutants:
 	@cargo mutants --version >/dev/null 2>&1 || { echo "farloop's mutation tests need cargo-mutants; install it with: cargo install cargo-mutants --locked --version $(MUTANTS_VERSION)" >&2; exit 1; }
 	nice cargo mutants $(MUTANTS)
 
-# Both profiles: with overflow checks and assertions (as tests have them), then without; what comes out must be the same. A failure prints
-# the seed that repeats it.
+# Both profiles: with overflow checks and assertions (as tests have them), then without; what comes out must be the same. Then cut into parts: the
+# same again. A failure prints the seed that repeats it.
 FUZZ_CASES ?= 2000
 FUZZ_SEED ?= 1
 FUZZ := FARLOOP_FUZZ_CASES=$(FUZZ_CASES) FARLOOP_FUZZ_SEED=$(FUZZ_SEED) FARLOOP_FUZZ_DIGESTS=$(CURDIR)/target/fuzz-digests cargo test
@@ -76,6 +76,7 @@ fuzz:
 	mkdir -p target && rm -f target/fuzz-digests
 	$(FUZZ) -p farloop-scenario --test fuzz -- --nocapture
 	$(FUZZ) --profile fuzz -p farloop-scenario --test fuzz -- --nocapture
+	$(FUZZ) -p farloop-scenario --test threads random -- --nocapture
 
 deny:
 	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }

@@ -119,7 +119,12 @@ def test_unknown_words(command):
 def test_numbers_of_options(command, small):
     refused(command("run", str(small), "--seed", "-1"))
     refused(command("run", str(small), "--seed", "x"))
-    refused(command("run", str(small), "--threads", "0"))
+    for threads in ("0", "-1", "two", "1.5", "١", ""):
+        refused(
+            command("run", str(small), "--threads", threads), "--threads", "expected a whole number from 1 on, or auto"
+        )
+    refused(command("bench", "D1", "--threads", "none"), "--threads", "auto")
+    refused(command("bench", "D1", "--threads", "9" * 30), "threads: 999", "from 1 to 1024")
 
 
 def test_out_is_a_file(command, small):

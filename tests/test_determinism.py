@@ -1,5 +1,6 @@
 """The same scenario and seed give the same bytes, whatever else happens."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import farloop
+from farloop.simulate import Processors
 
 
 def digests(directory):
@@ -33,6 +35,57 @@ def test_the_number_of_threads_changes_nothing(small, tmp_path):
     two = digests(farloop.compare(small, names, threads=2).save(tmp_path / "two"))
     assert len(one) == 4 * len(names)
     assert one == two
+
+
+LARGE = """\
+run.duration = "500us"
+algorithm.name = "hpcc"
+network = { topology = "datacenters", fabric = "spine-leaf", leaves = 4, hosts_per_leaf = 8, wan_delay = "50us" }
+switch = { xoff = "100kB" }
+record.interval = "20us"
+[[workload]]
+sizes = "websearch"
+load = 0.4
+cross_share = 0.2
+"""
+
+
+def test_the_parts_of_a_run_change_nothing(tmp_path):
+    large = tmp_path / "large.toml"
+    large.write_text(LARGE, encoding="utf-8")
+    whole, parts = (farloop.run(large, threads=threads) for threads in (1, 2))
+    assert (whole.info["parts"], parts.info["parts"]) == (1, 2)
+    one, two = (run.save(tmp_path / name) for run, name in ((whole, "one"), (parts, "two")))
+    assert digests(one) == digests(two)
+    assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
+    # What says how it was computed is all that differs.
+    facts = {"wall_s", "parts", "bytes_per_packet"}
+    assert {key for key in whole.info if whole.info[key] != parts.info[key]} <= facts
+    for key in facts:
+        parts.info[key] = whole.info[key]
+    again = (run.save(tmp_path / name) for run, name in ((whole, "again-one"), (parts, "again-two")))
+    one, two = again
+    for name in ("report.html", "manifest.json"):
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def test_processors_go_to_simulations_first():
+    def shares(processors, simulations):
+        division = Processors(processors, simulations)
+        with contextlib.ExitStack() as running:
+            return [running.enter_context(division.taken()) for _ in range(min(processors, simulations))]
+
+    assert shares(8, 1) == [8]
+    assert shares(8, 3) == [2, 3, 3]
+    assert shares(2, 2) == [1, 1]
+    assert shares(4, 9) == [1, 1, 1, 1]
+    division = Processors(4, 5)
+    with contextlib.ExitStack() as first:
+        for _ in range(4):
+            first.enter_context(division.taken())
+    # The last one has them all.
+    with division.taken() as left:
+        assert left == 4
 
 
 def test_comparing_gives_what_running_gives(small, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 from farloop import _native
 from farloop.errors import FarloopError, nearest, shown
 from farloop.progress import Reporter
+from farloop.simulate import number_of_threads
 
 
 def select(case: str | None) -> list[str]:
@@ -24,8 +25,12 @@ def select(case: str | None) -> list[str]:
     return [case]
 
 
-def measure(cases: list[str], reporter: Reporter) -> dict[str, Any]:
-    """Measures the cases one after the other: packet-hops per second and nanoseconds per packet-hop of one core, memory in bytes."""
+def measure(cases: list[str], reporter: Reporter, *, threads: int | None = 1) -> dict[str, Any]:
+    """Measures the cases one after the other: packet-hops per second and nanoseconds per packet-hop of wall time, memory in bytes.
+
+    On one thread, on `threads`, or on one per processor for `None`; "parts" says how many a case made use of.
+    """
+    number = number_of_threads(threads)
     results: list[dict[str, Any]] = []
     for case in cases:
 
@@ -34,6 +39,6 @@ def measure(cases: list[str], reporter: Reporter) -> dict[str, Any]:
             return True
 
         reporter.start(case)
-        results += json.loads(_native.bench(case, progress))["cases"]
+        results += json.loads(_native.bench(case, progress, number))["cases"]
         reporter.finish(case)
     return {"cases": results}

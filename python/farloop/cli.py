@@ -53,6 +53,16 @@ def _lists(incomplete: str) -> list[str]:
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
+def _threads(given: object) -> int | None:
+    """A number of threads, or `None` for "auto"."""
+    text = str(given)
+    if text == "auto":
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise typer.BadParameter(f"{text!r}: expected a whole number from 1 on, or auto")
+    return int(text)
+
+
 ScenarioArgument = Annotated[
     str,
     typer.Argument(
@@ -74,7 +84,12 @@ SeedsOption = Annotated[
     ),
 ]
 ThreadsOption = Annotated[
-    int | None, typer.Option(min=1, help="Most simulations at a time (default: one per processor). Changes no result.")
+    int | None,
+    typer.Option(
+        metavar="N|auto",
+        parser=_threads,
+        help="Most threads, for simulations side by side, then for the parts of each (default: one per processor). Changes no result.",
+    ),
 ]
 OutOption = Annotated[
     Path | None,
@@ -446,6 +461,15 @@ def report(
 @guarded
 def bench(
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="One case (default: all).")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N|auto",
+            parser=_threads,
+            help="Most threads of a simulation; auto for one per processor (default: 1).",
+            show_default=False,
+        ),
+    ] = 1,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -456,7 +480,7 @@ def bench(
 
     names = benchmarks.select(case)
     with reporter(quiet=quiet) as progress:
-        results = benchmarks.measure(names, progress)
+        results = benchmarks.measure(names, progress, threads=threads)
     if as_json:
         _print_json(results)
     else:

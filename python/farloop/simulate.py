@@ -1,11 +1,16 @@
-"""Runs simulations, several at a time. The native simulator releases the interpreter's lock, so threads are enough."""
+"""Runs simulations, several at a time. The native simulator releases the interpreter's lock, so threads are enough.
+
+Simulations side by side need nothing of each other, the parts of one wait for each other: processors go to simulations first, and
+those that are left over into each of them.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -20,6 +25,10 @@ POLL = 0.2
 """Seconds between looks for an interrupt while simulations run."""
 
 
+MOST_THREADS = 1024
+"""More than this is a slip."""
+
+
 @dataclass(frozen=True)
 class Job:
     """One simulation: a name for people, what to simulate, and what to trace."""
@@ -29,9 +38,50 @@ class Job:
     trace: tuple[str, ...] = ()
 
 
+class Processors:
+    """Divides processors among simulations that run side by side.
+
+    Args:
+        processors: How many there are.
+        waiting: Simulations that have none yet.
+    """
+
+    def __init__(self, processors: int, waiting: int) -> None:
+        self._free = processors
+        self._waiting = waiting
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[int]:
+        """For one simulation: its share of those that are free, at least one, as long as it runs."""
+        with self._lock:
+            share = max(1, self._free // max(1, self._waiting))
+            self._free -= share
+            self._waiting -= 1
+        try:
+            yield share
+        finally:
+            with self._lock:
+                self._free += share
+
+
 def default_threads() -> int:
     """As many as this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def number_of_threads(wanted: int | None) -> int:
+    """A number of threads; for `None` one per processor.
+
+    Raises:
+        FarloopError: it is none.
+    """
+    if wanted is None:
+        return default_threads()
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MOST_THREADS:
+        expected = f"expected a whole number from 1 to {MOST_THREADS}, or None for one per processor"
+        raise FarloopError(f"threads: {shown(repr(wanted))}: {expected}")
+    return wanted
 
 
 def simulate(
@@ -41,7 +91,7 @@ def simulate(
     reporter: Reporter | None = None,
     store: Store | None = None,
 ) -> list[Simulated]:
-    """Runs all jobs, at most `threads` at a time; the results are in the order of the jobs and depend on nothing else.
+    """Runs all jobs on at most `threads` threads; the results are in the order of the jobs and depend on nothing else.
 
     Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
     something is traced, everything runs, and the store is left alone.
@@ -52,8 +102,7 @@ def simulate(
         FarloopError: `threads` is no number of threads, or a run cannot be written to the store.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise FarloopError(f"threads: {shown(repr(threads))}: expected a whole number from 1 on, or None")
+    threads = number_of_threads(threads)
     if any(job.trace for job in jobs):
         store = None  # What is kept has no trace.
     keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
@@ -64,8 +113,9 @@ def simulate(
     for key in dict.fromkeys(keys):
         if key not in missing and hasattr(reporter, "kept"):
             reporter.kept(first[key].name)
-    with ThreadPoolExecutor(max_workers=max(1, threads or default_threads())) as pool:
-        futures = {key: pool.submit(_simulate, first[key], key, reporter, stop, store) for key in missing}
+    processors = Processors(threads, len(missing))
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        futures = {key: pool.submit(_simulate, first[key], key, processors, reporter, stop, store) for key in missing}
         try:
             _wait(list(futures.values()))
         except BaseException:
@@ -95,7 +145,9 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
             future.result()
 
 
-def _simulate(job: Job, key: str, reporter: Reporter, stop: threading.Event, store: Store | None) -> Simulated | None:
+def _simulate(
+    job: Job, key: str, processors: Processors, reporter: Reporter, stop: threading.Event, store: Store | None
+) -> Simulated | None:
     """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
 
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
@@ -104,7 +156,10 @@ def _simulate(job: Job, key: str, reporter: Reporter, stop: threading.Event, sto
 
     reporter.start(job.name)
     scenario = job.scenario
-    output = _native.run(scenario.text, scenario.file, list(scenario.overrides), progress, list(job.trace))
+    with processors.taken() as threads:
+        output = _native.run(
+            scenario.text, scenario.file, list(scenario.overrides), progress, threads, list(job.trace)
+        )
     info = json.loads(output.info)
     for invariant in info["invariants"]:
         if not invariant["ok"]:

@@ -433,13 +433,14 @@ fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(),
             return fail("has a class that does not exist");
         }
         let flow = FlowId::new(i);
-        let (Some(there), Some(_)) = (network.path(src, dst, flow), network.path(dst, src, flow)) else {
-            let (from, to) = (network.flows.source(flow), network.flows.destination(flow));
-            let names = |n: u32| network.node_specs[n as usize].name.clone();
-            return match network.detours.is_empty() {
-                true => fail("has no path to its destination"),
-                false => fail(&format!("goes round in circles between {} and {}: a detour", names(from), names(to))),
-            };
+        let there = network.path(src, dst, flow);
+        let (Some(there), Some(_)) = (&there, network.path(dst, src, flow)) else {
+            if network.detours.is_empty() {
+                return fail("has no path to its destination");
+            }
+            let destination = if there.is_none() { spec.dst } else { spec.src };
+            let between = [spec.src, spec.dst].map(|n| network.node_specs[n as usize].name.clone());
+            return Err(BuildError::Circle { flow: i, destination, between });
         };
         let stamping = there.iter().filter(|p| network.ends[**p].int).count();
         if stamping > MAX_HOPS {

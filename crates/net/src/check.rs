@@ -2,7 +2,9 @@
 //! but those of flows, whose paths only the finished network knows.
 
 use crate::events::Events;
-use crate::spec::{FlowSpec, LinkSpec, NetworkSpec, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec};
+use crate::spec::{
+    FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec,
+};
 use crate::switch::buffer::required_headroom;
 use farloop_cc::int::RateCode;
 use farloop_cc::{Needs, PortInfo};
@@ -82,6 +84,15 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// A detour leads packets round in circles.
+    Circle {
+        /// Index of a flow whose packets never arrive.
+        flow: usize,
+        /// The host that they are bound for.
+        destination: NodeId,
+        /// The flow's source and destination, by name.
+        between: [String; 2],
+    },
     /// What should be recorded is not there.
     Record {
         /// What is wrong.
@@ -135,6 +146,9 @@ impl fmt::Display for BuildError {
             BuildError::Tcp { mss, error } => write!(f, "TCP with {mss} of payload in a packet: {error}"),
             BuildError::Record { problem } => write!(f, "{problem}"),
             BuildError::Flow { flow, problem } => write!(f, "flow {}: {problem}", flow + 1),
+            BuildError::Circle { flow, between: [from, to], .. } => {
+                write!(f, "flow {}: goes round in circles between {from} and {to}: a detour", flow + 1)
+            }
             BuildError::Detour { detour, problem } => write!(f, "detour {}: {problem}", detour + 1),
             BuildError::TwoAgents { switch, .. } => {
                 write!(

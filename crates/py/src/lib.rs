@@ -2,7 +2,7 @@
 
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{Outcome, RunError, Settings, TraceSpec, Traced};
+use farloop_scenario::{Cores, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
@@ -167,7 +167,7 @@ impl RunOutput {
         self.trace.clone().map(|traced| TraceOutput { traced })
     }
 
-    /// Totals, invariants and deadlocks, as JSON.
+    /// Totals, invariants and deadlocks, which the scenario decides, and the facts of this run: wall time, memory and parts; as JSON.
     #[getter]
     fn info(&self) -> String {
         let t = &self.outcome.totals;
@@ -176,13 +176,14 @@ impl RunOutput {
         json!({
             "version": version(),
             "wall_s": self.wall_s,
+            "bytes_per_packet": t.bytes_per_packet(),
+            "parts": self.outcome.parts,
             "totals": {
                 "packet_hops": t.packet_hops, "events": t.events, "end_s": t.end.as_secs_f64(), "injected": t.injected,
                 "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_limit": t.dropped_limit,
                 "dropped_agent": t.dropped_agent,
                 "lost": t.lost, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
-                "bytes_per_packet": t.bytes_per_packet(), "finished": t.finished,
-                "gave_up": t.gave_up,
+                "finished": t.finished, "gave_up": t.gave_up,
             },
             "invariants": invariants,
             "deadlocks": self.outcome.deadlocks,
@@ -244,21 +245,23 @@ fn with_progress<T: Send>(
     outcome.map_err(|error| failure(raised, error))
 }
 
-/// Runs a scenario, with a trace where `trace` has items that say of what. `progress(simulated_s, end_s, packet_hops)` returns False to cancel.
+/// Runs a scenario on up to `threads` threads, with a trace where `trace` has items that say of what. `progress(simulated_s, end_s, packet_hops)`
+/// returns False to cancel.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, progress=None, trace=Vec::new()))]
+#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new()))]
 fn run(
     py: Python<'_>,
     text: String,
     file: String,
     overrides: Vec<(String, String)>,
     progress: Option<Py<PyAny>>,
+    threads: usize,
     trace: Vec<String>,
 ) -> PyResult<RunOutput> {
     let start = std::time::Instant::now();
     let mut outcome = with_progress(py, progress, |call| {
         let spec = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
-        let settings = Settings { trace: spec, ..Settings::default() };
+        let settings = Settings { cores: Cores::up_to(threads), trace: spec };
         farloop_scenario::run_with(&text, &file, &overrides, &settings, &mut |p| {
             call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
         })
@@ -273,20 +276,21 @@ fn bench_cases() -> Vec<&'static str> {
     BENCHES.iter().map(|b| b.name).collect()
 }
 
-/// Runs one bench once, as JSON.
+/// Runs one bench once on up to `threads` threads, as JSON.
 #[pyfunction]
-#[pyo3(name = "bench", signature = (case, progress=None))]
-fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(name = "bench", signature = (case, progress=None, threads=1))]
+fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: usize) -> PyResult<String> {
     let Some(found) = BENCHES.iter().find(|b| b.name.eq_ignore_ascii_case(case)) else {
         let names = bench_cases().join(", ");
         return Err(ScenarioError::new_err(format!("there is no bench \"{case}\"; benches: {names}")));
     };
     let m: Measurement = with_progress(py, progress, |call| {
-        bench(found, &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
+        bench(found, threads, &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
     })?;
     let row = json!({
         "case": found.name,
         "packet_hops": m.packet_hops,
+        "parts": m.parts,
         "packet_hops_per_s": (m.packet_hops as f64 / m.wall_s).round(),
         "ns_per_hop": m.wall_s * 1e9 / m.packet_hops as f64,
         "bytes_per_packet_in_flight": m.bytes_per_packet_in_flight,

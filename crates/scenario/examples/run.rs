@@ -1,6 +1,6 @@
-//! Runs a scenario file without Python: `cargo run --release -p farloop-scenario --example run -- FILE [KEY=VALUE ...]`.
+//! Runs a scenario file without Python: `cargo run --release -p farloop-scenario --example run -- FILE [--threads N] [KEY=VALUE ...]`.
 
-use farloop_scenario::RunError;
+use farloop_scenario::{Cores, RunError, Settings, run_with};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,11 +8,20 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(file) = arguments.next() else {
-        eprintln!("usage: run FILE [KEY=VALUE ...]");
+        eprintln!("usage: run FILE [--threads N] [KEY=VALUE ...]");
         return ExitCode::from(2);
     };
-    let mut overrides = Vec::new();
-    for argument in arguments {
+    let (mut overrides, mut settings) = (Vec::new(), Settings::default());
+    while let Some(argument) = arguments.next() {
+        if argument == "--threads" {
+            let threads = arguments.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+            let Some(threads) = threads else {
+                eprintln!("--threads: expected a whole number from 1 on");
+                return ExitCode::from(2);
+            };
+            settings.cores = Cores::up_to(threads);
+            continue;
+        }
         let Some((key, value)) = argument.split_once('=') else {
             eprintln!("\"{argument}\" is not KEY=VALUE");
             return ExitCode::from(2);
@@ -22,7 +31,7 @@ fn main() -> ExitCode {
     let start = std::time::Instant::now();
     let outcome = farloop_scenario::read(Path::new(&file))
         .map_err(RunError::from)
-        .and_then(|text| farloop_scenario::run(&text, &file, &overrides, &mut |_| true));
+        .and_then(|text| run_with(&text, &file, &overrides, &settings, &mut |_| true));
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(RunError::Scenario(diagnostic)) => {
@@ -41,6 +50,7 @@ fn main() -> ExitCode {
         totals.bytes_per_packet(),
         totals.dropped_buffer,
     );
+    text += &format!("parts: {}\n", outcome.parts);
     for invariant in &outcome.invariants {
         let verdict = if invariant.ok { "holds" } else { "VIOLATED" };
         text += &format!("{}: {verdict} ({})\n", invariant.name, invariant.detail);

@@ -1,8 +1,8 @@
 //! The benches of `farloop bench`: fixed scenarios, timed.
 
 use crate::error::RunError;
-use crate::run::run;
-use farloop_net::Progress;
+use crate::run::{Settings, run_with};
+use farloop_net::{Cores, Progress};
 use std::time::Instant;
 
 /// A bench: its name, what it is, its scenario.
@@ -27,6 +27,8 @@ pub const BENCHES: &[Bench] = &[
 pub struct Measurement {
     /// Packets (data, ACK or control) that arrived at a node.
     pub packet_hops: u64,
+    /// How many parts the network was simulated in, each on a thread of its own.
+    pub parts: usize,
     /// Seconds of wall time from the scenario's text to the result.
     pub wall_s: f64,
     /// Memory for packets over the most packets in flight.
@@ -35,12 +37,18 @@ pub struct Measurement {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Runs a bench once.
-pub fn bench(case: &Bench, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Measurement, RunError> {
+/// Runs a bench once, on up to so many threads.
+pub fn bench(
+    case: &Bench,
+    threads: usize,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Measurement, RunError> {
     let start = Instant::now();
-    let outcome = run(case.scenario, case.name, &[], progress)?;
+    let settings = Settings { cores: Cores::up_to(threads), ..Settings::default() };
+    let outcome = run_with(case.scenario, case.name, &[], &settings, progress)?;
     Ok(Measurement {
         packet_hops: outcome.totals.packet_hops,
+        parts: outcome.parts,
         wall_s: start.elapsed().as_secs_f64(),
         bytes_per_packet_in_flight: outcome.totals.bytes_per_packet(),
         peak_rss_bytes: peak_rss(),

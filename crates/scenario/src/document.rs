@@ -196,6 +196,7 @@ pub(crate) fn element_name(list: &str, index: usize, element: &Item) -> String {
         "flow" => Some(table.text("name").map_or_else(|| format!("f{}", index + 1), str::to_string)),
         "claim" => table.text("id").map(str::to_string),
         "switch_override" => table.text("match").map(str::to_string),
+        "detour" => table.text("switch").zip(table.text("destination")).map(|(a, b)| format!("{a}->{b}")),
         "link" => table.text("a").zip(table.text("b")).map(|(a, b)| format!("{a}->{b}")),
         _ => table.text("name").map(str::to_string),
     };

@@ -135,6 +135,20 @@ fn read_links(root: &Section<'_>) -> Result<Vec<(String, LinkKeys)>, Diagnostic>
     root.sections("link")?.into_iter().map(read).collect()
 }
 
+/// Reads every `[[detour]]`, each with the name by which messages call it.
+pub(crate) fn read_detours(root: &Section<'_>) -> Result<Vec<(String, DetourKeys)>, Diagnostic> {
+    let mut seen = HashSet::new();
+    let read = |(name, section): (String, Section<'_>)| {
+        let keys: DetourKeys = section.read(&["switch", "destination", "next"], &[])?;
+        if !seen.insert(name.clone()) {
+            let problem = "the switch has two detours to this host";
+            return Err(section.diagnostic("destination", problem, "expected at most one"));
+        }
+        Ok((name, keys))
+    };
+    root.sections("detour")?.into_iter().map(read).collect()
+}
+
 /// A key of another topology deserves a better answer than "unknown".
 fn refuse_others(root: &Section<'_>, section: &Section<'_>, topology: &str, fabric: &str) -> Result<(), Diagnostic> {
     let alternatives = network_alternatives();

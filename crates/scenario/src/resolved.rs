@@ -5,13 +5,14 @@ use crate::json::json;
 use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
 use crate::sections::{
-    Arrivals, ArrivalsKey, Dumbbell, FatTree, RandomFlows, SpineLeaf, ThreeRacks, TransportChoice, TransportKey,
+    Arrivals, ArrivalsKey, DisciplineChoice, Dumbbell, FatTree, RandomFlows, SpineLeaf, Switch, ThreeRacks,
+    TransportChoice, TransportKey, WanSwitch,
 };
 use crate::switch::SwitchOverride;
 use crate::topology::datacenters::{self, FabricKeys};
 use crate::transport::EndpointKeys;
 use crate::workload::{Workload, WorkloadKeys};
-use farloop_units::Params;
+use farloop_units::{Bytes, Params};
 use serde_json::{Map, Value as Json};
 
 impl Scenario {
@@ -48,8 +49,15 @@ fn resolved(scenario: &Scenario) -> Json {
         put("node", list(nodes, section));
         put("link", list(links, |(_, link)| section(link)));
     }
-    put("switch", section(&scenario.switch).into());
-    put("wan_switch", section(&scenario.wan_switch).into());
+    let quantum = |own: Option<Bytes>, discipline: DisciplineChoice| {
+        own.or((discipline == DisciplineChoice::Drr).then(|| scenario.packet()))
+    };
+    let (near, far) = (&scenario.switch, &scenario.wan_switch);
+    put("switch", section(&Switch { quantum: quantum(near.quantum, near.discipline), ..near.clone() }).into());
+    put("wan_switch", section(&WanSwitch { quantum: quantum(far.quantum, far.discipline), ..far.clone() }).into());
+    if !scenario.detours.is_empty() {
+        put("detour", list(&scenario.detours, |(_, detour)| section(detour)));
+    }
     if !scenario.switch_overrides.is_empty() {
         put("switch_override", list(&scenario.switch_overrides, switch_override));
     }

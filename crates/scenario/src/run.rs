@@ -27,6 +27,8 @@ pub struct Outcome {
     pub deadlocks: Vec<String>,
     /// What was traced, where that was asked for.
     pub trace: Option<Traced>,
+    /// How many parts the network was simulated in. This and [`Totals::packet_memory`] are all that depends on [`Settings::cores`].
+    pub parts: usize,
 }
 
 /// How often who waits for a network to be built is asked whether to go on.
@@ -133,7 +135,8 @@ fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bo
         None => None,
     };
     let simulation = Simulation::build(built.spec, settings.cores, go_on);
-    let mut simulation = simulation.map_err(|e| of_paths(scenario, |flow| names.flow(flow), &e))?;
+    let refused = |e| of_paths(scenario, |flow| names.flow(flow), |node| names.node(node), &e);
+    let mut simulation = simulation.map_err(refused)?;
     let trace_names = traced.map(|(filter, names)| {
         simulation.trace(&filter);
         names
@@ -146,6 +149,7 @@ fn simulate(
     Ready { names, trace_names, simulation }: Ready,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
+    let parts = simulation.parts();
     let (result, trace) = simulation.run_traced(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),
@@ -153,6 +157,7 @@ fn simulate(
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
         trace: trace_names.map(|names| Traced::new(trace, names)),
+        parts,
     })
 }
 

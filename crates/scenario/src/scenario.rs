@@ -15,7 +15,7 @@ use crate::switch::{self, SwitchOverride};
 use crate::transport::{self, EndpointKeys};
 use crate::workload::{self, Workload};
 use farloop_cc::Catalog;
-use farloop_units::Time;
+use farloop_units::{Bytes, Time};
 use std::path::Path;
 
 /// A scenario, with all defaults filled in.
@@ -33,6 +33,8 @@ pub struct Scenario {
     pub wan_switch: WanSwitch,
     /// Every `[[switch_override]]`, in the order in which they apply.
     pub switch_overrides: Vec<SwitchOverride>,
+    /// Every `[[detour]]`, with the name by which messages and overrides call it: "switch->destination".
+    pub detours: Vec<(String, DetourKeys)>,
     /// `[transport]`.
     pub transport: Transport,
     /// The keys of `[transport]` that its `kind` decides about.
@@ -94,6 +96,11 @@ impl Scenario {
         Time::ZERO.saturating_add(self.run.duration.expect("a required key"))
     }
 
+    /// What a full packet takes on the wire.
+    pub(crate) fn packet(&self) -> Bytes {
+        self.transport.mtu + self.transport.framing
+    }
+
     /// What the names of algorithms stand for.
     pub fn catalog(&self) -> &Catalog {
         &self.algorithm_settings.catalog
@@ -143,9 +150,10 @@ impl Scenario {
         let run = root.section("run")?.read::<Run>(&["duration"], &[])?;
         let network = network::read(&root)?;
         go_on()?;
-        let switch = switch::read::<Switch>(&root, "switch", |s| (s.kmin, s.kmax))?;
-        let wan_switch = switch::read::<WanSwitch>(&root, "wan_switch", |s| (s.kmin, s.kmax))?;
+        let switch = switch::read::<Switch>(&root, "switch")?;
+        let wan_switch = switch::read::<WanSwitch>(&root, "wan_switch")?;
         let switch_overrides = switch::read_overrides(&root)?;
+        let detours = network::read_detours(&root)?;
         let (transport, endpoint) = transport::read(&root)?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root, host_presets::name(endpoint.preset()))?;
         let algorithm_section = root.section("algorithm")?;
@@ -178,6 +186,7 @@ impl Scenario {
             switch,
             wan_switch,
             switch_overrides,
+            detours,
             transport,
             endpoint,
             algorithm,
@@ -203,6 +212,7 @@ const SECTIONS: &[&str] = &[
     "switch",
     "wan_switch",
     "switch_override",
+    "detour",
     "transport",
     "algorithm",
     "flow",

@@ -29,6 +29,8 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     put("wan_switch", section::<WanSwitch>("The routers of the wide-area network.", &[]));
     let overrides = table(&switch_override_specs(), &["match"]);
     put("switch_override", list("Other settings for some of the switches.", overrides));
+    let detours = table(&DetourKeys::specs(), &["switch", "destination", "next"]);
+    put("detour", list("What a switch sends another way than the shortest.", detours));
     put("transport", transport());
     put("algorithm", algorithm(catalog));
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));

@@ -9,7 +9,7 @@ pub use network::*;
 pub use transport::*;
 pub use workload::*;
 
-use farloop_net::spec::{Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
+use farloop_net::spec::{DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, Words, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
@@ -60,6 +60,26 @@ choice! {
     }
 }
 
+choice! {
+    /// What orders the data that waits at a port.
+    pub enum DisciplineChoice {
+        /// First in, first out.
+        Fifo = "fifo",
+        /// Deficit round robin over flows.
+        Drr = "drr",
+    }
+}
+
+/// What both kinds of switches have.
+pub(crate) trait SwitchKeys: Params {
+    /// `kmin` and `kmax`.
+    fn thresholds(&self) -> (Bytes, Bytes);
+    /// A quantum is set, and a discipline that knows of none.
+    fn has_idle_quantum(&self) -> bool;
+    /// What the network model builds from the keys, where the largest packet takes `packet` on the wire.
+    fn spec(&self, packet: Bytes) -> SwitchSpec;
+}
+
 /// The two kinds of switches have the same keys and other defaults.
 macro_rules! switch_section {
     ($(#[$meta:meta])* $name:ident, buffer: $buffer:expr, pfc: $pfc:expr, ecn: $ecn:expr, int: $int:expr, agents: $agents:expr) => {
@@ -100,6 +120,11 @@ macro_rules! switch_section {
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
                 /// What chooses among equally short paths: "flow" keeps all packets of a flow on one, "packet" sprays them, so that they arrive out of order.
                 ecmp: EcmpChoice = EcmpChoice::Flow;
+                /// What orders the data that waits at a port, class by class: "fifo", first in, first out; "drr", deficit round robin: flows with waiting packets take
+                /// turns (Shreedhar and Varghese, SIGCOMM 1995).
+                discipline: DisciplineChoice = DisciplineChoice::Fifo;
+                /// With discipline = "drr": bytes on the wire that a flow may send in its turn; "none" for a full packet.
+                quantum: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// Stamp in-band telemetry on data packets.
                 int: bool = $int;
                 /// Give the ports the algorithms' own port agents, such as QCN sampling.
@@ -107,9 +132,14 @@ macro_rules! switch_section {
             }
         }
 
-        impl $name {
-            /// What the network model builds from it.
-            pub fn spec(&self) -> SwitchSpec {
+        impl SwitchKeys for $name {
+            fn thresholds(&self) -> (Bytes, Bytes) {
+                (self.kmin, self.kmax)
+            }
+            fn has_idle_quantum(&self) -> bool {
+                self.quantum.is_some() && self.discipline == DisciplineChoice::Fifo
+            }
+            fn spec(&self, packet: Bytes) -> SwitchSpec {
                 let xoff = self.xoff.map_or(XoffSpec::Dynamic(self.xoff_alpha), XoffSpec::Static);
                 SwitchSpec {
                     buffer: self.buffer,
@@ -126,7 +156,12 @@ macro_rules! switch_section {
                             EcnAtChoice::Departure => EcnAt::Departure,
                         },
                     }),
-                    discipline: Default::default(),
+                    discipline: match self.discipline {
+                        DisciplineChoice::Fifo => DisciplineSpec::Fifo,
+                        DisciplineChoice::Drr => {
+                            DisciplineSpec::DeficitRoundRobin { quantum: self.quantum.unwrap_or(packet) }
+                        }
+                    },
                     ecmp: match self.ecmp {
                         EcmpChoice::Flow => Ecmp::Flow,
                         EcmpChoice::Packet => Ecmp::Packet,

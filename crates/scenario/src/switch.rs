@@ -2,8 +2,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::reader::Section;
-use crate::sections::{Switch, switch_override_specs};
-use farloop_units::{Bytes, ParamError, ParamType, Params, Value};
+use crate::sections::{Switch, SwitchKeys, switch_override_specs};
+use farloop_units::{ParamError, ParamType, Params, Value};
 use std::collections::HashSet;
 
 /// One `[[switch_override]]`.
@@ -16,21 +16,24 @@ pub struct SwitchOverride {
 }
 
 /// Reads `[switch]` or `[wan_switch]`, which `name` is.
-pub(crate) fn read<P: Params>(
-    root: &Section<'_>,
-    name: &str,
-    thresholds: impl Fn(&P) -> (Bytes, Bytes),
-) -> Result<P, Diagnostic> {
+pub(crate) fn read<P: SwitchKeys>(root: &Section<'_>, name: &str) -> Result<P, Diagnostic> {
     let section = root.section(name)?;
     let keys: P = section.read(&[], &[])?;
-    let (kmin, kmax) = thresholds(&keys);
+    let (kmin, kmax) = keys.thresholds();
     if kmin > kmax {
         let key = if section.table.is_some_and(|t| t.get("kmin").is_some()) { "kmin" } else { "kmax" };
         let problem = format!("kmin = \"{kmin}\" is above kmax = \"{kmax}\"");
         return Err(section.diagnostic(key, problem, "expected kmin at most kmax; set both"));
     }
+    if keys.has_idle_quantum() {
+        return Err(section.diagnostic("quantum", IDLE_QUANTUM.0, IDLE_QUANTUM.1));
+    }
     Ok(keys)
 }
+
+/// A quantum without turns: the problem, and what is expected.
+pub(crate) const IDLE_QUANTUM: (&str, &str) =
+    ("means nothing with discipline = \"fifo\"", "expected discipline = \"drr\"");
 
 /// Reads every `[[switch_override]]`.
 pub(crate) fn read_overrides(root: &Section<'_>) -> Result<Vec<SwitchOverride>, Diagnostic> {

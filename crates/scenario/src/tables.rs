@@ -87,6 +87,11 @@ impl Names {
         &self.flows[index]
     }
 
+    /// The name of a node.
+    pub(crate) fn node(&self, index: u32) -> &str {
+        &self.nodes[index as usize]
+    }
+
     /// The tables of `result`.
     pub fn tables(&self, result: &RunResult) -> Tables {
         Tables {

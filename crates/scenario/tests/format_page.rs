@@ -37,6 +37,7 @@ fn every_key_is_in_its_table() {
     check("[[link]]", LinkKeys::specs(), &["a", "b"]);
     check("[switch]", Switch::specs(), &[]);
     check("[[switch_override]]", switch_override_specs().into_iter().take(1).collect(), &["match"]);
+    check("[[detour]]", DetourKeys::specs(), &["switch", "destination", "next"]);
     check("[transport]", TransportKey::specs(), &[]);
     check("[transport]", Transport::specs(), &[]);
     check("rdma", RdmaKeys::specs(), &[]);

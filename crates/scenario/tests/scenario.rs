@@ -1,7 +1,9 @@
 //! What well-formed scenarios mean.
 
 use farloop_cc::AnyParams;
-use farloop_net::spec::{EcnAt, LinuxPacing, NodeId, NodeKind, QueueLimit, TcpSpec, TransportKind};
+use farloop_net::spec::{
+    DetourSpec, DisciplineSpec, EcnAt, LinuxPacing, NodeId, NodeKind, QueueLimit, TcpSpec, TransportKind,
+};
 use farloop_scenario::{Built, Scenario, parse, schema};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
 use serde_json::Value as Json;
@@ -272,6 +274,39 @@ fn marking_is_as_written() {
     let set = ecn(&[("switch.ecn_at", "departure"), ("switch.ecn_rate", "25Gbps"), ("switch.kmin", "100kB")]);
     assert_eq!(set.at, EcnAt::Departure);
     assert_eq!(set.thresholds(Rate::from_gbps(100)), (Bytes::new(400_000), Bytes::new(3_600_000)));
+}
+
+#[test]
+fn disciplines_and_detours_are_as_written() {
+    let discipline = |overrides: &[(&str, &str)], more: &str, name: &str| {
+        let built = build(&format!("{MINIMAL}{more}"), overrides);
+        match &built.spec.nodes.iter().find(|n| n.name == name).expect("a switch").kind {
+            NodeKind::Switch(switch) => switch.discipline,
+            NodeKind::Host => panic!("a host"),
+        }
+    };
+    let drr = |quantum| DisciplineSpec::DeficitRoundRobin { quantum: Bytes::new(quantum) };
+    let on = ("switch.discipline", "drr");
+    assert_eq!(discipline(&[], "", "left"), DisciplineSpec::Fifo);
+    assert_eq!(discipline(&[on], "", "left"), drr(1538));
+    assert_eq!(discipline(&[on, ("transport.mtu", "9kB")], "", "left"), drr(9038));
+    assert_eq!(discipline(&[on, ("switch.quantum", "500B")], "", "left"), drr(500));
+    assert_eq!(discipline(&[on], "", "wan1"), DisciplineSpec::Fifo);
+    assert_eq!(discipline(&[("wan_switch.discipline", "drr")], "", "wan1"), drr(1538));
+    // One switch has turns of its own, another has none, though the quantum for all stays.
+    let own = "[[switch_override]]\nmatch = \"left\"\nquantum = \"3kB\"\n[[switch_override]]\nmatch = \"right\"\ndiscipline = \"fifo\"\n";
+    let both = [on, ("switch.quantum", "500B")];
+    assert_eq!(discipline(&both, own, "left"), drr(3000));
+    assert_eq!(discipline(&both, own, "right"), DisciplineSpec::Fifo);
+    assert_eq!(load(MINIMAL, &[on]).resolved()["switch"]["quantum"], "1.538kB");
+    assert_eq!(load(MINIMAL, &[]).resolved()["switch"]["quantum"], "none");
+
+    let text = format!("{MINIMAL}[[detour]]\nswitch = \"left\"\ndestination = \"d1\"\nnext = \"right\"\n");
+    let built = build(&text, &[]);
+    let id = |name: &str| built.node_names.iter().position(|n| n == name).expect("a node") as NodeId;
+    assert_eq!(built.spec.detours, [DetourSpec { switch: id("left"), destination: id("d1"), next: id("right") }]);
+    let moved = build(&text, &[("detour.left->d1.destination", "s2")]);
+    assert_eq!(moved.spec.detours[0].destination, id("s2"));
 }
 
 #[test]

@@ -2,10 +2,11 @@
 //!
 //! In this order: nodes and links of the topology, settings of single switches (`switches`), where agents live (`agents`), what flows need
 //! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random`), what
-//! algorithms need (`needs`), what is recorded (`record`). The rules of the network model are the model's; `refusal` finds the keys that
-//! break them.
+//! algorithms need (`needs`), what is recorded (`record`), what goes another way (`detours`). The rules of the network model are the model's;
+//! `refusal` finds the keys that break them.
 
 mod agents;
+mod detours;
 mod flow_list;
 mod flow_table;
 mod hosts;
@@ -81,7 +82,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let record = record::record(scenario, &layout, &traffic)?;
     let spec = NetworkSpec {
         links,
-        detours: Vec::new(),
+        detours: detours::detours(scenario, &layout)?,
         transport: transport::spec(&scenario.transport, &scenario.endpoint),
         algorithms,
         flows: traffic.flows,
@@ -109,7 +110,8 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
 
 /// Nodes and links of the scenario's topology.
 fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
-    let switches = Switches { datacenter: &scenario.switch, wide_area: &scenario.wan_switch };
+    let switches =
+        Switches { datacenter: &scenario.switch, wide_area: &scenario.wan_switch, packet: scenario.packet() };
     match &scenario.network {
         NetworkKeys::Dumbbell(keys) => Ok(dumbbell::layout(keys, &switches)),
         NetworkKeys::FatTree(keys) => Ok(fat_tree::layout(keys, &switches)),

@@ -67,14 +67,21 @@ pub(crate) fn of_network(
         | BuildError::ZeroRate { .. }
         | BuildError::TooLarge { .. }
         | BuildError::Detour { .. }
+        | BuildError::Circle { .. }
         | BuildError::Flow { .. }
         | BuildError::Record { .. }
         | BuildError::Cancelled => scenario.at(&["network"], error.to_string(), ""),
     }
 }
 
-/// What only the finished network refuses: flows by their paths. `flow_name` gives the name of the flow with an index.
-pub(crate) fn of_paths<'n>(scenario: &Scenario, flow_name: impl Fn(usize) -> &'n str, error: &BuildError) -> RunError {
+/// What only the finished network refuses: flows by their paths. `flow_name` and `node_name` give the names of flows and nodes by
+/// index.
+pub(crate) fn of_paths<'n>(
+    scenario: &Scenario,
+    flow_name: impl Fn(usize) -> &'n str,
+    node_name: impl Fn(NodeId) -> &'n str,
+    error: &BuildError,
+) -> RunError {
     match error {
         BuildError::Cancelled => RunError::Cancelled,
         BuildError::Flow { flow, problem } => {
@@ -84,6 +91,17 @@ pub(crate) fn of_paths<'n>(scenario: &Scenario, flow_name: impl Fn(usize) -> &'n
             let listed = scenario.flows.iter().filter_map(|f| f.name.as_deref()).find(|f| *f == name || *f == group);
             let path = listed.map_or(vec!["workload"], |listed| vec!["flow", listed]);
             scenario.at(&path, format!("the flow \"{name}\" {problem}"), "").into()
+        }
+        BuildError::Circle { flow, between: [from, to], destination } => {
+            // A detour to that host is at fault; without one its network has no path.
+            let host = node_name(*destination);
+            let to_it = scenario.detours.iter().find(|(_, d)| d.destination.as_deref() == Some(host));
+            let path = to_it.map_or(vec!["network"], |(name, _)| vec!["detour", name, "next"]);
+            let problem = format!(
+                "what is bound for \"{host}\" goes round in circles: the flow \"{}\" from \"{from}\" to \"{to}\"",
+                flow_name(*flow)
+            );
+            scenario.at(&path, problem, "expected a neighbour from which the way leads on to that host").into()
         }
         other => scenario.at(&["network"], other.to_string(), "").into(),
     }

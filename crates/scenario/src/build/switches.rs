@@ -3,11 +3,11 @@
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
 use crate::scenario::Scenario;
-use crate::sections::{Switch, WanSwitch};
-use crate::switch::SwitchOverride;
+use crate::sections::{Switch, SwitchKeys, WanSwitch};
+use crate::switch::{IDLE_QUANTUM, SwitchOverride};
 use crate::topology::Layout;
-use farloop_net::spec::{NodeId, NodeKind};
-use farloop_units::Params;
+use farloop_net::spec::{NodeId, NodeKind, SwitchSpec};
+use farloop_units::Bytes;
 use std::collections::{HashMap, HashSet};
 
 /// Gives the switches of `layout` the settings of the overrides that match them, later ones on top.
@@ -39,22 +39,42 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
         if ours.is_empty() || !is_switch(&layout.nodes[node].kind) {
             continue;
         }
-        let (spec, kmin, kmax) = if layout.routers.contains(&(node as NodeId)) {
-            let keys: WanSwitch = with(&scenario.wan_switch, &ours);
-            (keys.spec(), keys.kmin, keys.kmax)
-        } else {
-            let keys: Switch = with(&scenario.switch, &ours);
-            (keys.spec(), keys.kmin, keys.kmax)
+        let settled = match layout.routers.contains(&(node as NodeId)) {
+            true => Settled::of::<WanSwitch>(&scenario.wan_switch, &ours, scenario.packet()),
+            false => Settled::of::<Switch>(&scenario.switch, &ours, scenario.packet()),
         };
+        let (kmin, kmax) = settled.thresholds;
         if kmin > kmax {
             let key = if sets(&ours, "kmin") { "kmin" } else { "kmax" };
             let problem = format!("kmin = \"{kmin}\" is above kmax = \"{kmax}\" for switch \"{name}\"");
             let path = setting_path(scenario, layout, node as NodeId, key);
             return Err(scenario.at(&path, problem, "expected kmin at most kmax; set both"));
         }
-        layout.nodes[node].kind = NodeKind::Switch(spec);
+        if let Some(o) = settled.idle_quantum {
+            let problem = format!("{} for switch \"{name}\"", IDLE_QUANTUM.0);
+            return Err(scenario.at(&["switch_override", &o.pattern, "quantum"], problem, IDLE_QUANTUM.1));
+        }
+        layout.nodes[node].kind = NodeKind::Switch(settled.spec);
     }
     Ok(())
+}
+
+/// What a switch's own settings come to.
+struct Settled<'s> {
+    spec: SwitchSpec,
+    thresholds: (Bytes, Bytes),
+    /// The first override that sets a quantum for a discipline that knows of none.
+    idle_quantum: Option<&'s SwitchOverride>,
+}
+
+impl<'s> Settled<'s> {
+    fn of<P: SwitchKeys>(keys: &P, ours: &[&'s SwitchOverride], packet: Bytes) -> Settled<'s> {
+        let all = with(keys, ours);
+        // A later override may go back to a discipline without turns.
+        let idle = |i: &usize| sets(&ours[*i..=*i], "quantum") && with(keys, &ours[..=*i]).has_idle_quantum();
+        let idle_quantum = (0..ours.len()).find(idle).map(|i| ours[i]);
+        Settled { spec: all.spec(packet), thresholds: all.thresholds(), idle_quantum }
+    }
 }
 
 /// Which overrides a name has: those for a single name are looked up, so that a thousand of them do not cost every switch a thousand
@@ -96,7 +116,7 @@ fn sets(overrides: &[&SwitchOverride], key: &str) -> bool {
 }
 
 /// `keys` with the settings of `overrides` on top.
-fn with<P: Params>(keys: &P, overrides: &[&SwitchOverride]) -> P {
+fn with<P: SwitchKeys>(keys: &P, overrides: &[&SwitchOverride]) -> P {
     let mut keys = keys.clone();
     for (key, value) in overrides.iter().flat_map(|o| &o.settings) {
         keys.set(key, value).expect("values were checked when they were read");

@@ -223,6 +223,18 @@ params! {
     }
 }
 
+params! {
+    /// `[[detour]]`: a switch sends what is bound for a host to one of its neighbours, whatever the shortest paths are.
+    pub struct DetourKeys {
+        /// Name of the switch.
+        switch: Option<String> = None;
+        /// Name of the host that the packets are bound for.
+        destination: Option<String> = None;
+        /// Name of the switch's neighbour that they go to.
+        next: Option<String> = None;
+    }
+}
+
 /// The keys that `[network]` can have together.
 #[derive(Clone, Debug)]
 pub struct NetworkAlternative {

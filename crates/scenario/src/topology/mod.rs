@@ -7,11 +7,11 @@ pub(crate) mod links;
 pub(crate) mod spine_leaf;
 pub(crate) mod three_racks;
 
-use crate::sections::{Switch, WanSwitch};
+use crate::sections::{Switch, SwitchKeys, WanSwitch};
 use farloop_engine::Calendar;
 use farloop_net::event_ids;
 use farloop_net::spec::{LinkSpec, NodeId, NodeKind, NodeSpec};
-use farloop_units::{Delta, Rate};
+use farloop_units::{Bytes, Delta, Rate};
 use std::collections::BTreeSet;
 
 /// Why the keys of `[network]` do not fit together: the key at fault, the problem, what is expected.
@@ -67,6 +67,8 @@ impl RateKey {
 pub(crate) struct Switches<'a> {
     pub datacenter: &'a Switch,
     pub wide_area: &'a WanSwitch,
+    /// What the largest packet takes on the wire.
+    pub packet: Bytes,
 }
 
 impl Layout {
@@ -82,12 +84,12 @@ impl Layout {
 
     /// A switch of `datacenter`.
     pub fn switch(&mut self, name: impl Into<String>, datacenter: u16, switches: &Switches<'_>) -> NodeId {
-        self.add(name.into(), Some(datacenter), NodeKind::Switch(switches.datacenter.spec()))
+        self.add(name.into(), Some(datacenter), NodeKind::Switch(switches.datacenter.spec(switches.packet)))
     }
 
     /// A router of the wide-area network.
     pub fn router(&mut self, name: impl Into<String>, datacenter: Option<u16>, switches: &Switches<'_>) -> NodeId {
-        let id = self.add(name.into(), datacenter, NodeKind::Switch(switches.wide_area.spec()));
+        let id = self.add(name.into(), datacenter, NodeKind::Switch(switches.wide_area.spec(switches.packet)));
         self.routers.insert(id);
         id
     }

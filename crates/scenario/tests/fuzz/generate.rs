@@ -1,10 +1,14 @@
 //! Random scenarios, from the declarations of the keys: what is added to the format is drawn from then on.
 
 use farloop_engine::RandomStream;
+use farloop_scenario::parse;
 use farloop_scenario::sections::*;
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, Params, Rate, Value};
 use std::fmt::Write;
 use std::str::FromStr;
+
+/// A key that another one makes meaningless is taken away, so many times at most.
+const REPAIRS: usize = 12;
 
 /// Draws what a scenario is made of.
 pub struct Draw(RandomStream);
@@ -142,6 +146,22 @@ impl Draw {
         (text, hosts)
     }
 
+    /// A detour of a fabric whose names are known; most are refused, where they lead nowhere or in circles.
+    fn detours(&mut self, network: &str) -> String {
+        let mut text = String::new();
+        if !network.contains("topology = \"spine-leaf\"") || self.chance(0.4) {
+            return text;
+        }
+        for _ in 0..self.between(1, 2) {
+            let (leaf, spine, host) = (self.between(1, 3), self.between(1, 3), self.between(1, 4));
+            let _ = writeln!(
+                text,
+                "[[detour]]\nswitch = \"leaf{leaf}\"\ndestination = \"h{host}\"\nnext = \"spine{spine}\""
+            );
+        }
+        text
+    }
+
     fn traffic(&mut self, hosts: &[String], algorithms: &[&str]) -> String {
         let mut text = String::new();
         for _ in 0..if hosts.is_empty() { 0 } else { self.between(0, 4) } {
@@ -207,6 +227,7 @@ impl Draw {
             let keys = self.keys(Switch::spec_table(), 0.1, &needed);
             let _ = write!(text, "[[switch_override]]\nmatch = \"*\"\n{keys}");
         }
+        text += &self.detours(&network);
         let alternatives = transport_alternatives();
         let delivery_rate = infos.iter().any(|i| i.name == algorithm && i.needs.delivery_rate);
         let (kind, specs) = &alternatives[if delivery_rate { 1 } else { self.0.below(2) as usize }];
@@ -225,5 +246,19 @@ impl Draw {
             text += "flows = \"all\"\nports = \"all\"\n";
         }
         text
+    }
+}
+
+/// Takes away keys that do not go together with others: the refusal names their lines.
+pub fn repair(text: &mut String) {
+    for _ in 0..REPAIRS {
+        let Err(diagnostic) = parse(text, "random.toml", &[]).and_then(|s| s.build()) else { return };
+        let mut lines: Vec<&str> = text.lines().collect();
+        let at = diagnostic.line as usize - 1;
+        if !lines.get(at).is_some_and(|line| line.contains('=')) {
+            return;
+        }
+        lines.remove(at);
+        *text = lines.join("\n") + "\n";
     }
 }

@@ -7,15 +7,13 @@
 
 mod generate;
 
-use farloop_scenario::{Outcome, RunError, parse, run};
-use generate::Draw;
+use farloop_scenario::{Outcome, RunError, run};
+use generate::{Draw, repair};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 /// Cases in a test run: under a minute.
 const CASES: u64 = 150;
-/// A key that another one makes meaningless is taken away, so many times at most.
-const REPAIRS: usize = 12;
 /// Progress is reported every few hundred thousand events; longer runs than this many are stopped, and tell nothing but that they live.
 const PATIENCE: u32 = 8;
 
@@ -49,20 +47,6 @@ fn examine(text: &str) -> Fate {
     }
     assert!(simulate(text).is_ok_and(|again| again == outcome), "two runs differ");
     Fate::Ran(digest(&format!("{outcome:?}")))
-}
-
-/// Takes away keys that do not go together with others: the refusal names their lines.
-fn repair(text: &mut String) {
-    for _ in 0..REPAIRS {
-        let Err(diagnostic) = parse(text, "random.toml", &[]).and_then(|s| s.build()) else { return };
-        let mut lines: Vec<&str> = text.lines().collect();
-        let at = diagnostic.line as usize - 1;
-        if !lines.get(at).is_some_and(|line| line.contains('=')) {
-            return;
-        }
-        lines.remove(at);
-        *text = lines.join("\n") + "\n";
-    }
 }
 
 /// FNV-1a.

@@ -250,6 +250,77 @@ fn fabrics_and_overrides() {
 }
 
 #[test]
+fn disciplines_and_detours() {
+    let beginning = format!("[run]\nduration = \"1ms\"\n{FLOW}\n");
+    let fifo = "means nothing with discipline = \"fifo\"";
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "[switch]\ndiscipline = \"dr\"\n",
+            &["bad.toml:11: switch.discipline: \"dr\" is not accepted; did you mean \"drr\"?", "\"fifo\""],
+        ),
+        ("[switch]\nquantum = \"2kB\"\n", &["bad.toml:11: switch.quantum:", fifo, "expected discipline = \"drr\""]),
+        ("[wan_switch]\nquantum = \"2kB\"\n", &["bad.toml:11: wan_switch.quantum:", fifo]),
+        (
+            "[switch]\ndiscipline = \"drr\"\nquantum = \"0B\"\n",
+            &["bad.toml:12: switch.quantum: \"0B\" is outside the accepted range", "1B"],
+        ),
+        (
+            "[[switch_override]]\nmatch = \"left\"\nquantum = \"2kB\"\n",
+            &["bad.toml:12: switch_override.left.quantum:", fifo, "for switch \"left\""],
+        ),
+        ("[[detour]]\nswitch = \"left\"\nnext = \"right\"\n", &["bad.toml:10: detour.1.destination: missing"]),
+        ("[[detour]]\nswitch = 5\n", &["bad.toml:11: detour.1.switch: 5 is a whole number; expected a text"]),
+        ("detour = 5\n", &["detour", "unknown key"]),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{beginning}{bad}"), expected);
+    }
+    let detours: &[([&str; 3], &[&str])] = &[
+        (
+            ["lefd", "d1", "right"],
+            &[
+                "bad.toml:11: detour.lefd->d1.switch: there is no node \"lefd\"; did you mean \"left\"? switches: \"left\"",
+            ],
+        ),
+        (["s1", "d1", "right"], &["bad.toml:11: detour.s1->d1.switch: the node \"s1\" is none of the switches"]),
+        (
+            ["left", "d9", "right"],
+            &["bad.toml:12: detour.left->d9.destination: there is no node \"d9\"; hosts: \"s1\""],
+        ),
+        (["left", "right", "right"], &["detour.left->right.destination: the node \"right\" is none of the hosts"]),
+        (
+            ["left", "d1", "wan1"],
+            &[
+                "bad.toml:13: detour.left->d1.next: the node \"wan1\" is none of the neighbours of \"left\"",
+                "\"right\"",
+            ],
+        ),
+        (["left", "d1", "s1"], &["bad.toml:13: detour.left->d1.next: the node \"s1\" is none of the neighbours"]),
+    ];
+    for ([switch, destination, next], expected) in detours {
+        let one = format!("[[detour]]\nswitch = \"{switch}\"\ndestination = \"{destination}\"\nnext = \"{next}\"\n");
+        check(&format!("{beginning}{one}"), expected);
+    }
+    let twice = "[[detour]]\nswitch = \"left\"\ndestination = \"d1\"\nnext = \"right\"\n".repeat(2);
+    check(&format!("{beginning}{twice}"), &["bad.toml:16: detour.left->d1.destination: the switch has two detours"]);
+}
+
+/// Only the finished network knows.
+#[test]
+fn detours_in_circles() {
+    let circle = "[[detour]]\nswitch = \"right\"\ndestination = \"d1\"\nnext = \"left\"\n";
+    let text = format!("algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n{FLOW}{circle}[network]\n");
+    let Err(farloop_scenario::RunError::Scenario(refused)) =
+        farloop_scenario::run(&text, "bad.toml", &[], &mut |_| true)
+    else {
+        panic!("it ran");
+    };
+    let expected = "bad.toml:9: detour.right->d1.next: what is bound for \"d1\" goes round in circles: the flow \"f1\" from \"s1\" to \"d1\"; \
+                    expected a neighbour from which the way leads on to that host";
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[test]
 fn marking_and_agents() {
     let cases: &[(&str, &[&str])] = &[
         (

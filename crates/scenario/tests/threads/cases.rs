@@ -1,0 +1,159 @@
+//! Scenarios that a cut could upset, each short.
+
+use std::fmt::Write;
+
+/// Names and scenarios.
+pub fn all() -> Vec<(&'static str, String)> {
+    vec![
+        ("D1", with(include_str!("../../../../benches/d1.toml"), "300ms", "55ms")),
+        ("D2", with(include_str!("../../../../benches/d2.toml"), "4ms", "150us")),
+        ("D3", with(include_str!("../../../../benches/d3.toml"), "10ms", "150us").replace("3ms", "30us")),
+        ("TCP across datacenters, losing and damaging packets", tcp("flow")),
+        ("packets sprayed, delay noise", tcp("packet")),
+        ("incast with PFC", INCAST.to_string()),
+        ("a ring that PFC brings to a standstill", ring()),
+        ("Annulus at the switches", agents("annulus")),
+        ("PCN at the switches", agents("pcn")),
+        ("deficit round robin and detours", DETOURS.to_string()),
+    ]
+}
+
+fn with(text: &str, duration: &str, shorter: &str) -> String {
+    let own = format!("duration = \"{duration}\"");
+    assert!(text.contains(&own), "{duration} is not what this bench lasts");
+    text.replace(&own, &format!("duration = \"{shorter}\""))
+        .replace("ports = \"none\"", "interval = \"10us\"\nports = \"all\"")
+}
+
+/// Two small fat-trees; all series.
+fn tcp(ecmp: &str) -> String {
+    format!(
+        r#"
+        run = {{ duration = "1ms", seed = 3 }}
+        [network]
+        topology = "datacenters"
+        fabric = "spine-leaf"
+        spines = 2
+        leaves = 3
+        hosts_per_leaf = 3
+        rate = "10Gbps"
+        link_delay = "2us"
+        wan_delay = "300us"
+        wan_loss = 0.01
+        wan_corruption = 0.01
+        [switch]
+        pfc = false
+        buffer = "300kB"
+        kmin = "30kB"
+        kmax = "60kB"
+        pmax = 0.3
+        ecmp = "{ecmp}"
+        [transport]
+        kind = "tcp"
+        min_rto = "1ms"
+        delay_noise_intra = "3us"
+        delay_noise_cross = "20us"
+        rtt_noise = "1us"
+        delayed_ack = "40us"
+        [algorithm]
+        name = "dctcp"
+        [[workload]]
+        sizes = "30kB"
+        load = 0.5
+        cross_share = 0.3
+        [[workload]]
+        name = "bursts"
+        pattern = "incast"
+        senders = 6
+        sizes = "20kB"
+        interval = "500us"
+        algorithm = "cubic"
+        [record]
+        interval = "20us"
+        flows = "all"
+        ports = "all"
+        "#
+    )
+}
+
+const INCAST: &str = r#"
+    run.duration = "3ms"
+    network = { topology = "three-racks", hosts_per_rack = 4, wan_delay = "50us", rate = "25Gbps" }
+    switch = { buffer = "1MB", xoff = "20kB", kmin = "100kB", kmax = "400kB", pmax = 0.1 }
+    algorithm.name = "dcqcn"
+    [[workload]]
+    pattern = "incast"
+    senders = 9
+    sizes = "200kB"
+    interval = "300us"
+    [record]
+    interval = "10us"
+    flows = "all"
+    ports = "all"
+"#;
+
+/// Five switches in a ring; every host sends two switches further, clockwise.
+fn ring() -> String {
+    let mut text = "run.duration = \"2ms\"\nnetwork.topology = \"links\"\nalgorithm.name = \"fixed\"\n\
+                    switch = { buffer = \"1MB\", xoff = \"20kB\" }\n"
+        .to_string();
+    for i in 0..5 {
+        for (name, kind) in [("s", "switch"), ("h", "host")] {
+            let _ = writeln!(text, "[[node]]\nname = \"{name}{i}\"\nkind = \"{kind}\"\ndatacenter = 0");
+        }
+    }
+    for i in 0..5 {
+        for b in [format!("h{i}"), format!("s{}", (i + 1) % 5)] {
+            let _ = writeln!(text, "[[link]]\na = \"s{i}\"\nb = \"{b}\"\ndelay = \"1us\"");
+        }
+        let _ = writeln!(text, "[[flow]]\nfrom = \"h{i}\"\nto = \"h{}\"", (i + 2) % 5);
+    }
+    text
+}
+
+fn agents(name: &str) -> String {
+    format!(
+        r#"
+        run.duration = "1ms"
+        network = {{ topology = "spine-leaf", spines = 2, leaves = 4, hosts_per_leaf = 4, rate = "25Gbps", link_delay = "1us" }}
+        algorithm.name = "{name}"
+        [[workload]]
+        sizes = "websearch"
+        load = 0.8
+        [[workload]]
+        name = "bursts"
+        pattern = "incast"
+        senders = 10
+        sizes = "100kB"
+        interval = "200us"
+        [record]
+        interval = "10us"
+        ports = "all"
+        "#
+    )
+}
+
+const DETOURS: &str = r#"
+    run.duration = "1ms"
+    network = { topology = "spine-leaf", spines = 2, leaves = 3, hosts_per_leaf = 2, rate = "10Gbps" }
+    switch = { pfc = false, buffer = "200kB", discipline = "drr" }
+    algorithm.name = "dctcp"
+    [[switch_override]]
+    match = "spine1"
+    quantum = "300B"
+    [[detour]]
+    switch = "leaf1"
+    destination = "h5"
+    next = "spine2"
+    [[detour]]
+    switch = "spine2"
+    destination = "h5"
+    next = "leaf2"
+    [[detour]]
+    switch = "leaf2"
+    destination = "h5"
+    next = "spine1"
+    [[workload]]
+    sizes = "50kB"
+    load = 0.9
+"#;
