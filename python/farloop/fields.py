@@ -69,9 +69,7 @@ FLOWS = (
         "How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept the flow "
         "from sending). A flow with any is a victim of congestion elsewhere.",
     ),
-    Field(
-        "dropped", "packets", "Data packets that were dropped, lost or damaged on their way."
-    ),
+    Field("dropped", "packets", "Data packets that were dropped, lost or damaged on their way."),
     Field("spurious", "count", "How often TCP found out that a repair had been unnecessary."),
     Field(
         "outcome",

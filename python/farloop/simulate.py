@@ -157,9 +157,7 @@ def _simulate(
     reporter.start(job.name)
     scenario = job.scenario
     with processors.taken() as threads:
-        output = _native.run(
-            scenario.text, scenario.file, list(scenario.overrides), progress, threads, list(job.trace)
-        )
+        output = _native.run(scenario.text, scenario.file, list(scenario.overrides), progress, threads, list(job.trace))
     info = json.loads(output.info)
     for invariant in info["invariants"]:
         if not invariant["ok"]:

@@ -16,7 +16,7 @@ const CASES: u64 = 60;
 const PATIENCE: u64 = 300_000;
 
 fn cut(text: &str, cores: Cores, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
-    let outcome = run_with(text, "case.toml", &[], &Settings { cores }, progress)?;
+    let outcome = run_with(text, "case.toml", &[], &Settings { cores, ..Settings::default() }, progress)?;
     // The memory that packets take is no part of what is simulated, nor is the number of parts.
     Ok(Outcome { totals: Totals { packet_memory: 0, ..outcome.totals }, parts: 1, ..outcome })
 }

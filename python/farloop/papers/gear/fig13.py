@@ -72,8 +72,8 @@ def _watched(run: Run) -> Run:
     Raises:
         UndecidedError: it does not say anything about the figure.
     """
-    # Nothing is offered by its size where a flow without a size passes, or its acknowledgements: those of the intra flow come up from the pod of
-    # its destination. Nodes of a pod share the number before the last: dc0-agg1-2.
+    # Nothing is offered by its size where a flow without a size passes, or its acknowledgements: those of the intra flow come
+    # up from the pod of its destination. Nodes of a pod share the number before the last: dc0-agg1-2.
     ports = run.ports.select(["node", "peer", "offered_bytes"]).to_pylist()
     pods = [
         p["node"].rpartition("-")[0]
