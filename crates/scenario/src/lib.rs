@@ -30,7 +30,7 @@
 //! "#;
 //! let scenario = parse(text, "example.toml", &[]).unwrap();
 //! assert_eq!(scenario.build().unwrap().spec.flows.len(), 1);
-//! let outcome = scenario.run(&Settings::default(), &mut |_| true).unwrap();
+//! let outcome = scenario.run(&Default::default(), &mut |_| true).unwrap();
 //! assert_eq!(outcome.totals.finished, 1);
 //!
 //! let wrong = parse(&text.replace("size", "sise"), "example.toml", &[]).unwrap_err();
