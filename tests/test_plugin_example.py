@@ -19,5 +19,10 @@ def test_it_is_built_with_the_versions_that_farloop_is_built_with():
 def test_its_page_shows_the_program_that_is_there():
     page = (EXAMPLE / "README.md").read_text("utf-8")
     program = (EXAMPLE / "src" / "main.rs").read_text("utf-8") + (EXAMPLE / "tests" / "scenario.rs").read_text("utf-8")
-    for call in ("Catalog::builtin()", "catalog.register::<Aimd>()", "parse_with(", ".run(&Default::default(), &mut |_| true)"):
+    for call in (
+        "Catalog::builtin()",
+        "catalog.register::<Aimd>()",
+        "parse_with(",
+        ".run(&Default::default(), &mut |_| true)",
+    ):
         assert call in page and call in program, call
