@@ -27,8 +27,11 @@ _NEEDS = {
     "ecn": "ecn",
     "int": "int",
     "port_agent": "port_agent",
+    "border_agent": "agents in switches at the borders of datacenters",
+    "symmetric": "symmetric ECMP (ACKs take their data's links back)",
     "accurate_ecn": "accurate ECN echo (every mark as it came)",
     "delivery_rate": "delivery rate (TCP only)",
+    "even_pacing": "pacing packet by packet",
 }
 """How `explain` names what an algorithm needs."""
 

@@ -45,6 +45,8 @@ pub struct FlowInfo {
     pub mss: Bytes,
     /// Size on the wire of a full-size packet, headers and framing included.
     pub packet: Bytes,
+    /// Its ends stand in different datacenters: what their addresses tell.
+    pub crosses: bool,
 }
 
 impl FlowInfo {
@@ -216,6 +218,14 @@ pub enum Effect {
     Cancel(TimerId),
     /// Send a signal to the flow's source (from a receiver or a port agent: the source of the packet at hand).
     Emit(Signal),
+    /// Send the telemetry of the packet at hand to its source, in a control packet ([`Sender::on_telemetry`]). Of port agents only; from
+    /// others it is nothing, as are the two below.
+    ReturnTelemetry,
+    /// Take the telemetry off the packet at hand.
+    RemoveTelemetry,
+    /// The queue of the flow of the packet at hand, where the port has queues of flows ([`PortAgent::flow_queues`]), gives out its packets
+    /// at this rate on the wire from now on.
+    Pace(Rate),
 }
 
 /// Clock, randomness and effects for one call of a handler.
@@ -249,6 +259,18 @@ impl<'a> Ctx<'a> {
     /// Send `signal` to the flow's source.
     pub fn emit(&mut self, signal: Signal) {
         self.effects.push(Effect::Emit(signal));
+    }
+    /// Send the telemetry of the packet at hand to its source: [`Effect::ReturnTelemetry`].
+    pub fn return_telemetry(&mut self) {
+        self.effects.push(Effect::ReturnTelemetry);
+    }
+    /// Take the telemetry off the packet at hand: [`Effect::RemoveTelemetry`].
+    pub fn remove_telemetry(&mut self) {
+        self.effects.push(Effect::RemoveTelemetry);
+    }
+    /// Set the rate of the queue of the flow of the packet at hand: [`Effect::Pace`].
+    pub fn pace(&mut self, rate: Rate) {
+        self.effects.push(Effect::Pace(rate));
     }
 }
 
@@ -284,6 +306,8 @@ pub trait Sender: Send {
     fn on_idle_restart(&mut self, _ctx: &mut Ctx<'_>, _idle: Delta, _rto: Delta) {}
     /// A signal from the receiver or a switch arrived.
     fn on_signal(&mut self, _ctx: &mut Ctx<'_>, _signal: &Signal) {}
+    /// Telemetry that a switch on the way took off a data packet and sent back arrived: of the hops up to that switch, in path order.
+    fn on_telemetry(&mut self, _ctx: &mut Ctx<'_>, _int: &[IntRecord]) {}
     /// An armed timer fired.
     fn on_timer(&mut self, _ctx: &mut Ctx<'_>, _timer: TimerId) {}
 }
@@ -330,6 +354,19 @@ pub trait Receiver: Send {
 pub struct EchoReceiver;
 impl Receiver for EchoReceiver {}
 
+/// Where an egress port leads, as far as datacenters go. A switch stands at the border of its datacenter where a link joins it to a switch that
+/// is not in the same one: a datacenter-interconnect (DCI) switch, or a core or spine where there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Border {
+    /// The switch stands at no border.
+    #[default]
+    Inside,
+    /// From a switch at the border out of its datacenter.
+    Outward,
+    /// From a switch at the border into its datacenter.
+    Inward,
+}
+
 /// What an algorithm knows of a switch's egress port.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PortInfo {
@@ -341,6 +378,10 @@ pub struct PortInfo {
     pub switch: u32,
     /// Number of the port in its switch.
     pub port: u16,
+    /// Where it leads.
+    pub border: Border,
+    /// Round-trip time inside a datacenter, as [`FlowInfo::intra_rtt`]; zero as long as only whether there is an agent is asked.
+    pub intra_rtt: Delta,
 }
 
 /// The head of a packet that passes a port agent.
@@ -356,6 +397,8 @@ pub struct Head {
     pub ecn_marked: bool,
     /// The header fields that the algorithm of its flow owns; an agent may change them.
     pub fields: Fields,
+    /// What waits in the queue of its flow, where the port has queues of flows: as `queue` of [`PortAgent`], without the packet at hand.
+    pub flow_queue: Bytes,
 }
 
 /// Whether a port takes a packet.
@@ -372,6 +415,16 @@ pub enum Admit {
 /// `queue` is the number of data bytes that wait at the port: for `on_enqueue` without the packet at hand, for `on_dequeue`
 /// after it left. Signals go to the source of the packet at hand; `on_pause` and `on_timer` have none, and send none.
 pub trait PortAgent: Send {
+    /// The port keeps the data of each flow in a queue of its own, which gives out packets at a rate that the agent sets ([`Ctx::pace`]). A queue is
+    /// assigned when a packet of a flow without one comes, and free again when it is empty and its rate would let a packet go. A flow that finds
+    /// none free shares one queue, without a rate, with others as unlucky, until it has nothing there any more.
+    fn flow_queues(&self) -> bool {
+        false
+    }
+    /// At what rate a queue that is assigned to `flow` begins.
+    fn initial_rate(&mut self, _flow: u32) -> Rate {
+        Rate::MAX
+    }
     /// A packet is about to join the queue.
     fn on_enqueue(&mut self, _ctx: &mut Ctx<'_>, _head: &mut Head, _queue: Bytes) -> Admit {
         Admit::Enqueue
@@ -404,6 +457,10 @@ pub struct Needs {
     pub fields: u8,
     /// It has a half in the switches.
     pub port_agent: bool,
+    /// Of these the ones at the borders of datacenters ([`Border`]).
+    pub border_agent: bool,
+    /// ACKs pass the switches that their data has passed: symmetric ECMP, or a network with one path.
+    pub symmetric: bool,
     /// The receiver echoes every mark as it came (RFC 8257 §3.2) instead of until the sender has confirmed it (RFC 3168 §6.1).
     pub accurate_ecn: bool,
     /// The endpoint measures [`Ack::delivery`]; only TCP does.
@@ -420,6 +477,8 @@ impl Needs {
         header_bytes: 0,
         fields: 0,
         port_agent: false,
+        border_agent: false,
+        symmetric: false,
         accurate_ecn: false,
         delivery_rate: false,
         even_pacing: false,

@@ -340,8 +340,8 @@ fn declaration_problem(spec: &ParamSpec, before: &[ParamSpec]) -> Option<&'stati
 
 /// A port has no agent where nobody asks for one.
 fn check_port(algorithm: &str, params: &AnyParams) -> Result<(), RegisterError> {
-    let port = PortInfo { rate: Rate::from_gbps(100), buffer: Bytes::new(16_000_000), switch: 0, port: 0 };
-    if !params.needs().port_agent && params.port(&port).is_some() {
+    let ports = [Border::Inside, Border::Outward, Border::Inward].map(crate::testing::port);
+    if !params.needs().port_agent && ports.iter().any(|port| params.port(port).is_some()) {
         let problem = "it has a half for switch ports that is never used; expected Needs with port_agent".to_string();
         return Err(RegisterError::Declaration { algorithm: algorithm.to_string(), problem });
     }

@@ -21,7 +21,14 @@ pub fn flow(cross: bool) -> FlowInfo {
         ssthresh: None,
         mss: Bytes::new(1460),
         packet: Bytes::new(1538),
+        crosses: cross,
     }
+}
+
+/// A port of most unit tests: 100 Gbps, 16 MB of buffer.
+pub const fn port(border: Border) -> PortInfo {
+    let (rate, buffer) = (Rate::from_gbps(100), Bytes::new(16_000_000));
+    PortInfo { rate, buffer, switch: 0, port: 0, border, intra_rtt: Delta::from_us(32) }
 }
 
 /// An ACK of `segments` segments of [`flow`] that ends at segment `end`, with `in_flight` segments still out: 32 µs, unmarked, without

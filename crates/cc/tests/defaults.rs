@@ -21,12 +21,25 @@ fn table() -> BTreeMap<String, (String, String)> {
 
 /// What an algorithm needs, in words.
 fn words(needs: Needs) -> String {
-    let Needs { ecn, int, header_bytes, fields, port_agent, accurate_ecn, delivery_rate, even_pacing } = needs;
+    let Needs {
+        ecn,
+        int,
+        header_bytes,
+        fields,
+        port_agent,
+        border_agent,
+        symmetric,
+        accurate_ecn,
+        delivery_rate,
+        even_pacing,
+    } = needs;
     let mut words: Vec<String> = [
         (ecn, "ecn"),
         (accurate_ecn, "accurate_ecn"),
         (int, "int"),
         (port_agent, "port_agent"),
+        (border_agent, "border_agent"),
+        (symmetric, "symmetric"),
         (delivery_rate, "delivery_rate"),
         (even_pacing, "even_pacing"),
     ]

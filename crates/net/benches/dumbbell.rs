@@ -16,6 +16,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.125), hysteresis: Bytes::new(3_000), headroom: None }),
         ecn: None,
         ecmp: Ecmp::Flow,
+        flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         int: true,
         agents: false,

@@ -1,6 +1,6 @@
 //! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
 
-use crate::check::{BuildError, Sizes, sizes};
+use crate::check::{BuildError, Sizes, port_infos, sizes};
 use crate::cut::{Cores, Cut};
 use crate::events::Events;
 use crate::host::{Agenda, Hosts};
@@ -24,7 +24,7 @@ use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
 use crate::switch::{Switch, Switches};
 use farloop_cc::int::RateCode;
-use farloop_cc::{AnyParams, AnyPort, PortInfo};
+use farloop_cc::{AnyParams, AnyPort, PortAgent};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Time};
@@ -78,6 +78,7 @@ struct Plan {
     formats: Vec<Format>,
     tcp_configs: Vec<Arc<Config>>,
     routes: Option<Routes<SwitchNumber, PortNumber>>,
+    symmetric: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     largest: Bytes,
     pauses: bool,
@@ -112,12 +113,25 @@ impl Plan {
         let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
         let routes = Routes::new(hosts as usize, &ecmp, &both, salt, go_on).ok_or(BuildError::Cancelled)?;
         let buffers = buffers(spec, &mut ports, largest);
-        agents(spec, &mut ports);
         let host_ports = host_ports(&nodes, &ends, hosts as usize);
         let detours = detours(&spec.detours, &nodes, &ends)?;
         let pauses = ports.rows().any(|port| port.ingress.pfc);
         let routes = Some(routes);
-        Ok(Plan { nodes, ends, ports, buffers, host_ports, formats, tcp_configs, routes, detours, largest, pauses })
+        let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
+        Ok(Plan {
+            nodes,
+            ends,
+            ports,
+            buffers,
+            host_ports,
+            formats,
+            tcp_configs,
+            routes,
+            symmetric,
+            detours,
+            largest,
+            pauses,
+        })
     }
 
     /// The network itself, whose flows are checked.
@@ -130,6 +144,7 @@ impl Plan {
             ends: std::mem::replace(&mut self.ends, Table::new()),
             host_ports: std::mem::replace(&mut self.host_ports, Table::new()),
             routes: self.routes.take().expect("taken once"),
+            symmetric: std::mem::replace(&mut self.symmetric, Table::new()),
             detours: std::mem::take(&mut self.detours),
             noisy: spec.transport.noisy(),
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
@@ -143,6 +158,7 @@ impl Plan {
         };
         check_flows(&network, go_on)?;
         network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
+        agents(&network, &mut self.ports);
         Ok(network)
     }
 
@@ -224,7 +240,10 @@ impl Plan {
         }
         let switch = |(_, number): &(u32, SwitchNumber)| Switch {
             buffer: self.buffers[*number].take().expect("each switch is in one part"),
-            forwarder: Forwarder::new(detours_of(network, *number, &ids)),
+            forwarder: Forwarder::new(
+                detours_of(network, *number, &ids),
+                Some(*number).filter(|n| network.symmetric[*n]),
+            ),
             random: RandomStream::new(seed, "switch", u64::from(number.0)),
         };
         let switches = own_switches.iter().map(switch).collect();
@@ -243,13 +262,14 @@ impl Plan {
             numbers,
             ledger: Ledger::new(),
             effects: Vec::new(),
+            asked: Vec::new(),
             scratch: Vec::new(),
             tracer: None,
         };
         Ok(Part {
             medium,
             hosts,
-            switches: Switches { switches, ingress, agents, routes, forwarders: !network.detours.is_empty() },
+            switches: Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders() },
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
             outboxes: outboxes.into_iter().collect(),
@@ -344,17 +364,19 @@ fn buffers(
     switches.map(|(switch, reserved)| Some(Buffer::new(switch, reserved))).collect()
 }
 
-/// Gives the ports of switches that take them the agents of all algorithms.
-fn agents(spec: &NetworkSpec, ports: &mut Table<PortNumber, PortPlan>) {
-    let mut numbers = vec![0u16; spec.nodes.len()];
-    for (i, link) in spec.links.iter().enumerate() {
-        for (side, owner) in [link.a, link.b].into_iter().enumerate() {
-            let Some(switch) = switch_of(&spec.nodes[owner as usize]) else { continue };
-            let info =
-                PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port: numbers[owner as usize] };
-            numbers[owner as usize] += 1;
-            let mut wanting = spec.algorithms.iter().filter(|a| switch.agents && a.needs().port_agent);
-            ports[PortNumber::new(2 * i + side)].agent = wanting.find_map(|a| a.port(&info));
+/// Gives the ports of switches that take them the agents of all algorithms, and the queues that these want.
+fn agents(network: &Network, ports: &mut Table<PortNumber, PortPlan>) {
+    let wanting: Vec<_> = network.algorithms.iter().filter(|a| a.needs().port_agent).collect();
+    if wanting.is_empty() {
+        return;
+    }
+    let links: Vec<LinkSpec> = ports.rows().step_by(2).map(|port| port.link).collect();
+    for (number, info) in port_infos(&network.node_specs, &links, network.intra_rtt) {
+        let Some(switch) = switch_of(&network.node_specs[info.switch as usize]) else { continue };
+        let port = &mut ports[PortNumber::new(number)];
+        port.agent = wanting.iter().filter(|_| switch.agents).find_map(|a| a.port(&info));
+        if port.agent.as_ref().is_some_and(AnyPort::flow_queues) {
+            port.discipline = Some(Discipline::flow_queues(switch.flow_queues));
         }
     }
 }
@@ -434,7 +456,7 @@ fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(),
         }
         let flow = FlowId::new(i);
         let there = network.path(src, dst, flow);
-        let (Some(there), Some(_)) = (&there, network.path(dst, src, flow)) else {
+        let (Some(there), Some(_)) = (&there, network.path_back(flow)) else {
             if network.detours.is_empty() {
                 return fail("has no path to its destination");
             }

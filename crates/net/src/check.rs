@@ -3,14 +3,15 @@
 
 use crate::events::Events;
 use crate::spec::{
-    FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec, TransportKind, TransportSpec,
+    DisciplineSpec, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec, TransportKind,
+    TransportSpec,
 };
 use crate::switch::buffer::required_headroom;
 use farloop_cc::int::RateCode;
-use farloop_cc::{Needs, PortInfo};
+use farloop_cc::{Border, Needs, PortAgent, PortInfo};
 use farloop_engine::Calendar;
 use farloop_tcp::ConfigError;
-use farloop_units::{Bytes, Rate};
+use farloop_units::{Bytes, Delta, Rate};
 use std::fmt;
 
 /// A switch whose buffer holds fewer full packets than this beyond its headroom is refused.
@@ -112,6 +113,13 @@ pub enum BuildError {
         /// Indices of the algorithms.
         algorithms: [usize; 2],
     },
+    /// An algorithm keeps the flows apart at ports whose discipline is set, too.
+    TwoDisciplines {
+        /// Name of the switch.
+        switch: String,
+        /// Index of the algorithm.
+        algorithm: usize,
+    },
     /// The caller asked for the building to stop.
     Cancelled,
     /// More ports and hosts than the calendar can number.
@@ -156,6 +164,10 @@ impl fmt::Display for BuildError {
                     "switch {switch}: two algorithms of one simulation want an agent at its ports; run them apart"
                 )
             }
+            BuildError::TwoDisciplines { switch, .. } => write!(
+                f,
+                "switch {switch}: the algorithm keeps each flow in a queue of its own at its ports; leave the discipline at \"fifo\""
+            ),
             BuildError::Cancelled => write!(f, "cancelled"),
             BuildError::TooLarge { events } => {
                 write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
@@ -274,26 +286,69 @@ impl NetworkSpec {
             return Ok(0);
         }
         let mut agents = 0;
-        let mut numbers = vec![0u16; self.nodes.len()];
-        for link in &self.links {
-            for owner in [link.a, link.b] {
-                let NodeSpec { name, kind: NodeKind::Switch(switch), .. } = &self.nodes[owner as usize] else {
-                    continue;
-                };
-                let info =
-                    PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port: numbers[owner as usize] };
-                numbers[owner as usize] += 1;
-                let mut wanting = with_agents.iter().filter(|(_, a)| switch.agents && a.port(&info).is_some());
-                match (wanting.next(), wanting.next()) {
-                    (Some((one, _)), Some((other, _))) => {
-                        return Err(BuildError::TwoAgents { switch: name.clone(), algorithms: [*one, *other] });
-                    }
-                    (one, _) => agents += u64::from(one.is_some()),
+        for (_, info) in port_infos(&self.nodes, &self.links, Delta::ZERO) {
+            let NodeSpec { name, kind: NodeKind::Switch(switch), .. } = &self.nodes[info.switch as usize] else {
+                continue;
+            };
+            let wanting = with_agents.iter().filter(|_| switch.agents).filter_map(|(i, a)| Some((*i, a.port(&info)?)));
+            let mut wanting = wanting.collect::<Vec<_>>().into_iter();
+            match (wanting.next(), wanting.next()) {
+                (Some((one, _)), Some((other, _))) => {
+                    return Err(BuildError::TwoAgents { switch: name.clone(), algorithms: [one, other] });
                 }
+                (Some((algorithm, agent)), None) => {
+                    if agent.flow_queues() && switch.discipline != DisciplineSpec::Fifo {
+                        return Err(BuildError::TwoDisciplines { switch: name.clone(), algorithm });
+                    }
+                    agents += 1;
+                }
+                (None, _) => {}
             }
         }
         Ok(agents)
     }
+}
+
+/// The switches at the borders of datacenters ([`Border`]). Linear in `nodes` and `links`.
+pub fn border_switches(nodes: &[NodeSpec], links: &[LinkSpec]) -> Vec<NodeId> {
+    let outward = port_infos(nodes, links, Delta::ZERO).filter(|(_, port)| port.border == Border::Outward);
+    let mut switches: Vec<NodeId> = outward.map(|(_, port)| port.switch).collect();
+    switches.sort_unstable();
+    switches.dedup();
+    switches
+}
+
+/// What algorithms know of the egress ports of all switches, by the ports' numbers.
+pub(crate) fn port_infos(
+    nodes: &[NodeSpec],
+    links: &[LinkSpec],
+    intra_rtt: Delta,
+) -> impl Iterator<Item = (usize, PortInfo)> {
+    let leads_out = |node: NodeId, peer: NodeId| {
+        let (node, peer) = (&nodes[node as usize], &nodes[peer as usize]);
+        node.datacenter.is_some() && peer.datacenter != node.datacenter && matches!(peer.kind, NodeKind::Switch(_))
+    };
+    let mut at_border = vec![false; nodes.len()];
+    for (node, peer) in links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]) {
+        at_border[node as usize] |= leads_out(node, peer);
+    }
+    let mut numbers = vec![0u16; nodes.len()];
+    let mut infos = Vec::with_capacity(2 * links.len());
+    for (i, link) in links.iter().enumerate() {
+        for (side, (owner, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
+            let NodeKind::Switch(switch) = &nodes[owner as usize].kind else { continue };
+            let port = numbers[owner as usize];
+            numbers[owner as usize] += 1;
+            let border = match at_border[owner as usize] {
+                false => Border::Inside,
+                true if leads_out(owner, peer) => Border::Outward,
+                true => Border::Inward,
+            };
+            let info = PortInfo { rate: link.rate, buffer: switch.buffer, switch: owner, port, border, intra_rtt };
+            infos.push((2 * i + side, info));
+        }
+    }
+    infos.into_iter()
 }
 
 /// Sizes of the packets of an algorithm, in bytes.

@@ -149,6 +149,13 @@ impl<K: Key, T> Table<K, T> {
     }
 }
 
+impl<K: Key, T: Ord> Table<K, T> {
+    /// The key of a row in a table in ascending order.
+    pub fn find(&self, row: &T) -> Option<K> {
+        self.rows.binary_search(row).ok().map(K::new)
+    }
+}
+
 impl<K: Key, T> From<Vec<T>> for Table<K, T> {
     fn from(rows: Vec<T>) -> Table<K, T> {
         Table { rows, key: PhantomData }

@@ -41,7 +41,7 @@ pub mod spec;
 mod switch;
 mod trace;
 
-pub use check::{BuildError, check_links, event_ids};
+pub use check::{BuildError, border_switches, check_links, event_ids};
 pub use cut::Cores;
 pub use memory::OutOfMemory;
 pub use result::RunResult;

@@ -34,6 +34,8 @@ pub(crate) struct Medium {
     pub ledger: Ledger,
     /// For handlers of algorithms; empty between two steps.
     pub effects: Vec<Effect>,
+    /// What a port agent asks its switch for; empty between two steps.
+    pub asked: Vec<Effect>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
     /// Keeps what happens, where that was asked for.
@@ -57,6 +59,11 @@ impl Medium {
     pub fn inject(&mut self, packet: Packet) -> Slot {
         self.ledger.totals.injected += 1;
         self.packets.insert(packet)
+    }
+
+    /// The port of this number, where the part has it.
+    pub fn port_of(&self, number: PortNumber) -> Option<PortId> {
+        self.numbers.find(&number)
     }
 
     /// Asks for the memory that an event will need.
@@ -91,7 +98,7 @@ impl Medium {
         }
         let before = port.data_queue;
         if port.discipline.exists() {
-            port.enqueue_by(&mut self.disciplines[port.discipline], &mut self.packets, slot);
+            port.enqueue_by(&mut self.disciplines[port.discipline], &mut self.packets, slot, self.now);
         } else {
             port.enqueue(&mut self.packets, slot);
         }
@@ -110,9 +117,19 @@ impl Medium {
         }
         self.stats[p].integrate(self.now, port.data_queue);
         if port.discipline.exists() {
-            return port.dequeue_by(&mut self.disciplines[port.discipline], &self.packets, class);
+            return port.dequeue_by(&mut self.disciplines[port.discipline], &self.packets, class, self.now);
         }
         port.dequeue(&self.packets, class)
+    }
+
+    /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without one.
+    #[cold]
+    pub fn pass(&mut self, p: PortId) -> Time {
+        let port = &mut self.ports[p];
+        if !port.discipline.exists() {
+            return Time::NEVER;
+        }
+        port.pass(&mut self.disciplines[port.discipline], &self.packets, self.now)
     }
 
     /// Has port `p` transmit at `at` ([`Time::NEVER`]: not).
@@ -214,19 +231,20 @@ impl Medium {
         }
     }
 
-    /// A control packet about `flow` to its source.
+    /// A signal about `flow` to its source.
     pub fn signal_packet(&self, flow: FlowId, signal: Signal) -> Packet {
         let (kind, value, seq) = match signal {
             Signal::Cnp => (PacketKind::Cnp, 0, 0),
             Signal::Quantized { feedback } => (PacketKind::Quantized, feedback, 0),
             Signal::ReceiveRate { rate } => (PacketKind::ReceiveRate, 0, rate.as_bps()),
         };
+        Packet { value, seq, ..self.control_packet(kind, flow) }
+    }
+
+    /// A control packet about `flow` to its source.
+    pub fn control_packet(&self, kind: PacketKind, flow: FlowId) -> Packet {
         let network = &self.network;
-        let mut packet =
-            Packet::new(kind, self.control_class(), flow, network.source(flow), network.format(flow).ack_wire);
-        packet.value = value;
-        packet.seq = seq;
-        packet
+        Packet::new(kind, self.control_class(), flow, network.source(flow), network.format(flow).ack_wire)
     }
 
     /// The class of ACKs and signals.

@@ -113,6 +113,8 @@ pub struct PortRow {
     pub dropped_limit: u64,
     /// Data packets dropped by a port agent.
     pub dropped_agent: u64,
+    /// Data packets that found no queue of their flow free, and shared one.
+    pub shared_queue: u64,
     /// Packets lost on this port's link.
     pub lost: u64,
     /// Packets damaged on this port's link.

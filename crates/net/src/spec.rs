@@ -95,6 +95,9 @@ pub struct SwitchSpec {
     pub ecmp: Ecmp,
     /// What orders the data that waits at a port.
     pub discipline: DisciplineSpec,
+    /// How many queues of flows a port can have, for each class, where its agent keeps the flows apart
+    /// ([`farloop_cc::PortAgent::flow_queues`]).
+    pub flow_queues: u32,
     /// Stamp in-band telemetry on data packets.
     pub int: bool,
     /// Give the ports the algorithms' port agents.
@@ -148,6 +151,8 @@ pub enum Ecmp {
     Flow,
     /// The packet: each takes its own, so that packets of one flow overtake each other.
     Packet,
+    /// The flow, and what answers its data (ACKs, signals) takes the links back by which that came.
+    Symmetric,
 }
 
 /// Priority flow control (IEEE 802.1Qbb) of one switch.

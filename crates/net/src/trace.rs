@@ -246,6 +246,7 @@ fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Pac
         PacketKind::Cnp => (Kind::Cnp, packet.seq),
         PacketKind::Quantized => (Kind::Quantized, u64::from(packet.value)),
         PacketKind::ReceiveRate => (Kind::ReceiveRate, packet.seq),
+        PacketKind::Telemetry => (Kind::Telemetry, 0),
         PacketKind::Xoff => (Kind::Pause { class: packet.value }, 0),
         PacketKind::Xon => (Kind::Resume { class: packet.value }, 0),
     };

@@ -22,6 +22,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(80_000)) }),
         ecmp: Ecmp::Flow,
+        flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         int: true,
         agents: true,

@@ -55,6 +55,7 @@ fn cell(name: &str, column: &Column) -> String {
         pfc: lossless.then(|| PfcSpec { xoff: XoffSpec::Dynamic(0.5), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec::step(step)),
         ecmp: Ecmp::Flow,
+        flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         int: true,
         agents: true,

@@ -19,6 +19,7 @@ fn line(kind: TransportKind) -> NetworkSpec {
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(60_000)) }),
         ecmp: Ecmp::Flow,
+        flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         int: true,
         agents: true,

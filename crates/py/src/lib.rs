@@ -40,8 +40,11 @@ fn algorithms() -> String {
                     "int": info.needs.int,
                     "header_bytes": info.needs.header_bytes,
                     "port_agent": info.needs.port_agent,
+                    "border_agent": info.needs.border_agent,
+                    "symmetric": info.needs.symmetric,
                     "accurate_ecn": info.needs.accurate_ecn,
                     "delivery_rate": info.needs.delivery_rate,
+                    "even_pacing": info.needs.even_pacing,
                 },
                 "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
             })

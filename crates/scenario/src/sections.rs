@@ -47,6 +47,8 @@ choice! {
         Flow = "flow",
         /// The packet.
         Packet = "packet",
+        /// The flow, and ACKs take their data's links back.
+        Symmetric = "symmetric",
     }
 }
 
@@ -118,13 +120,17 @@ macro_rules! switch_section {
                 /// Which queue marks a packet that waits: "arrival", the one that it finds (DCTCP, SIGCOMM 2010, §3.1); "departure", the one that it leaves
                 /// behind, as in the published simulators of DCQCN and HPCC (docs/network-model.md).
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
-                /// What chooses among equally short paths: "flow" keeps all packets of a flow on one, "packet" sprays them, so that they arrive out of order.
+                /// What chooses among equally short paths: "flow" keeps all packets of a flow on one, "packet" sprays them, so that they arrive out of order;
+                /// "symmetric" is "flow", and ACKs take their data's links back.
                 ecmp: EcmpChoice = EcmpChoice::Flow;
                 /// What orders the data that waits at a port, class by class: "fifo", first in, first out; "drr", deficit round robin: flows with waiting packets take
                 /// turns (Shreedhar and Varghese, SIGCOMM 1995).
                 discipline: DisciplineChoice = DisciplineChoice::Fifo;
                 /// With discipline = "drr": bytes on the wire that a flow may send in its turn; "none" for a full packet.
                 quantum: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
+                /// How many queues of flows a port can have, for each class, where an algorithm keeps the flows apart (MLCC at DCI switches): flows beyond that
+                /// share one.
+                flow_queues: u32 = 4096, in 0 => 1_000_000;
                 /// Stamp in-band telemetry on data packets.
                 int: bool = $int;
                 /// Give the ports the algorithms' own port agents, such as QCN sampling.
@@ -165,7 +171,9 @@ macro_rules! switch_section {
                     ecmp: match self.ecmp {
                         EcmpChoice::Flow => Ecmp::Flow,
                         EcmpChoice::Packet => Ecmp::Packet,
+                        EcmpChoice::Symmetric => Ecmp::Symmetric,
                     },
+                    flow_queues: self.flow_queues,
                     int: self.int,
                     agents: self.agents,
                 }

@@ -227,6 +227,7 @@ impl Names {
             ("dropped_buffer", ints(&|r| r.dropped_buffer)),
             ("dropped_limit", ints(&|r| r.dropped_limit)),
             ("dropped_agent", ints(&|r| r.dropped_agent)),
+            ("shared_queue", ints(&|r| r.shared_queue)),
             ("lost", ints(&|r| r.lost)),
             ("corrupted", ints(&|r| r.corrupted)),
             ("marked", ints(&|r| r.marked)),

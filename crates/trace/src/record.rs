@@ -159,6 +159,8 @@ pub enum PacketKind {
     Quantized,
     /// A receiver's notification of its receiving rate (PCN).
     ReceiveRate,
+    /// Telemetry that a switch took off a data packet and sent back (MLCC).
+    Telemetry,
     /// A PFC frame that stops a priority.
     Pause {
         /// Priority, 0 to 7.
@@ -180,6 +182,7 @@ impl fmt::Display for PacketKind {
             PacketKind::Cnp => "CNP",
             PacketKind::Quantized => "QCN feedback",
             PacketKind::ReceiveRate => "receiving rate",
+            PacketKind::Telemetry => "telemetry",
             PacketKind::Pause { .. } => "PFC pause",
             PacketKind::Resume { .. } => "PFC resume",
         })

@@ -302,7 +302,8 @@ mod tests {
     use farloop_units::Time;
     use proptest::prelude::*;
 
-    const PORT: PortInfo = PortInfo { rate: Rate::from_gbps(100), buffer: Bytes::new(32_000_000), switch: 0, port: 0 };
+    const PORT: PortInfo =
+        PortInfo { rate: Rate::from_gbps(100), buffer: Bytes::new(32_000_000), ..crate::testing::port(Border::Inside) };
 
     fn point(params: &AnnulusParams) -> CongestionPoint {
         Annulus::port(params, &PORT).expect("annulus has a port half")

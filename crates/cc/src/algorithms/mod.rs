@@ -27,7 +27,8 @@ pub mod window;
 
 use crate::api::*;
 use crate::dynamic::{About, DynAlgorithm};
-use farloop_units::{Bytes, ParamError, ParamSpec, Params, Value};
+use crate::int::IntRecord;
+use farloop_units::{Bytes, ParamError, ParamSpec, Params, Rate, Value};
 
 /// Per-flow sender state that lives inline. Larger senders box what they seldom touch, so that flows of the others stay small.
 pub const MAX_SENDER_BYTES: usize = 256;

@@ -231,7 +231,11 @@ mod tests {
 
     fn port(threshold: u64) -> NonPauseMarker {
         let params = PcnParams { threshold: Bytes::new(threshold), ..PcnParams::default() };
-        let info = PortInfo { rate: Rate::from_gbps(100), buffer: Bytes::new(32_000_000), switch: 0, port: 0 };
+        let info = PortInfo {
+            rate: Rate::from_gbps(100),
+            buffer: Bytes::new(32_000_000),
+            ..crate::testing::port(Border::Inside)
+        };
         Pcn::port(&params, &info).expect("pcn has a port half")
     }
     /// Whether a data packet of 1500 B that leaves `queue` bytes behind is marked.

@@ -119,6 +119,9 @@ macro_rules! registry {
             fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
                 match self { $(AnySender::$variant(s) => s.on_signal(ctx, signal),)+ AnySender::Dyn(s) => s.on_signal(ctx, signal) }
             }
+            fn on_telemetry(&mut self, ctx: &mut Ctx<'_>, int: &[IntRecord]) {
+                match self { $(AnySender::$variant(s) => s.on_telemetry(ctx, int),)+ AnySender::Dyn(s) => s.on_telemetry(ctx, int) }
+            }
             fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
                 match self { $(AnySender::$variant(s) => s.on_timer(ctx, timer),)+ AnySender::Dyn(s) => s.on_timer(ctx, timer) }
             }
@@ -138,6 +141,12 @@ macro_rules! registry {
         }
 
         impl PortAgent for AnyPort {
+            fn flow_queues(&self) -> bool {
+                match self { $(AnyPort::$variant(a) => a.flow_queues(),)+ AnyPort::Dyn(a) => a.flow_queues() }
+            }
+            fn initial_rate(&mut self, flow: u32) -> Rate {
+                match self { $(AnyPort::$variant(a) => a.initial_rate(flow),)+ AnyPort::Dyn(a) => a.initial_rate(flow) }
+            }
             fn on_enqueue(&mut self, ctx: &mut Ctx<'_>, head: &mut Head, queue: Bytes) -> Admit {
                 match self { $(AnyPort::$variant(a) => a.on_enqueue(ctx, head, queue),)+ AnyPort::Dyn(a) => a.on_enqueue(ctx, head, queue) }
             }

@@ -83,7 +83,8 @@ fn dispatch_reaches_every_half_of_a_plug_in() {
     assert_eq!(sender.control().cwnd, Bytes::from_f64(before.as_f64() * 0.8));
     let data = Data { seq: Bytes::ZERO, payload: Bytes::new(1460), ecn_marked: true, int: &[], fields: &[] };
     assert!(params.receiver(&flow(false)).on_data(&mut ctx, &data).ecn_echo);
-    let info = PortInfo { rate: Rate::from_gbps(1), buffer: Bytes::new(1_000_000), switch: 0, port: 0 };
+    let info =
+        PortInfo { rate: Rate::from_gbps(1), buffer: Bytes::new(1_000_000), ..crate::testing::port(Border::Inside) };
     let mut head = Head { flow: 0, wire: Bytes::new(1500), data: true, ecn_marked: false, fields: Fields::NONE };
     let mut agent = params.port(&info).expect("watched");
     agent.on_enqueue(&mut ctx, &mut head, Bytes::new(50_001));

@@ -307,6 +307,7 @@ impl Receivers {
                     let slot = m.inject(packet);
                     desk.outgoing.push(slot);
                 }
+                Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
             }
         }
     }

@@ -189,6 +189,9 @@ impl Senders {
     /// A signal for a flow's sender arrived.
     pub fn on_signal(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
         let packet = m.packets[slot];
+        if packet.kind == PacketKind::Telemetry {
+            return self.on_telemetry(m, desk, slot);
+        }
         m.packets.remove(slot);
         let Some(id) = self.lives.active(packet.flow) else { return After::Nothing };
         let signal = match packet.kind {
@@ -197,6 +200,20 @@ impl Senders {
             _ => Signal::Quantized { feedback: packet.value },
         };
         self.call(m, desk, id, |cc, ctx| cc.on_signal(ctx, &signal));
+        After::Changed(id)
+    }
+
+    /// A switch has sent back the telemetry of a data packet.
+    fn on_telemetry(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
+        let Some(id) = self.lives.active(m.packets[slot].flow) else {
+            m.packets.remove(slot);
+            return After::Nothing;
+        };
+        let mut scratch = std::mem::take(&mut m.scratch);
+        let records = m.packets.int(slot, &mut scratch).to_vec();
+        m.scratch = scratch;
+        m.packets.remove(slot);
+        self.call(m, desk, id, |cc, ctx| cc.on_telemetry(ctx, &records));
         After::Changed(id)
     }
 
@@ -363,7 +380,7 @@ impl Senders {
                 Effect::Arm(timer, at) => self.arm(m, desk, id, Which::algorithm(timer), at.max(m.now)),
                 Effect::Cancel(timer) => self.arm(m, desk, id, Which::algorithm(timer), Time::NEVER),
                 // A sender is the flow's source: what it emits has arrived.
-                Effect::Emit(_) => {}
+                Effect::Emit(_) | Effect::ReturnTelemetry | Effect::RemoveTelemetry | Effect::Pace(_) => {}
             }
         }
     }

@@ -48,6 +48,8 @@ pub(crate) struct Network {
     /// The egress port of each host.
     pub host_ports: Table<HostNumber, PortNumber>,
     pub routes: Routes<SwitchNumber, PortNumber>,
+    /// The switches that send ACKs back by their data's links.
+    pub symmetric: Table<SwitchNumber, bool>,
     /// Where a switch sends what is bound for a host, whatever the routes say.
     pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     pub transport: TransportSpec,
@@ -73,6 +75,11 @@ impl Network {
         let datacenter = |node: NodeId| self.node_specs[node as usize].datacenter;
         let (src, dst) = (self.flows.source(flow), self.flows.destination(flow));
         datacenter(src).is_none() || datacenter(src) != datacenter(dst)
+    }
+
+    /// Some switch is asked before the routes are.
+    pub fn has_forwarders(&self) -> bool {
+        !self.detours.is_empty() || self.symmetric.rows().any(|s| *s)
     }
 
     /// The host at `node`.
@@ -103,14 +110,54 @@ impl Network {
         self.detours.get(&(switch, dst)).copied().or_else(|| self.routes.next(switch, dst, flow))
     }
 
+    /// The egress port of `switch` by which ACKs of `flow` leave where this sends them back by their data's links: the other end of the link by
+    /// which data comes. `None` where it does not, or no data comes.
+    pub fn data_came_by(&self, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
+        if !self.symmetric[switch] {
+            return None;
+        }
+        let dst = self.destination(flow);
+        let mut port = self.host_ports[self.source(flow)];
+        // Data goes round in circles nowhere: that is checked.
+        for _ in 0..self.nodes.len() {
+            match self.ends[port].peer {
+                NodeRef::Switch(s) if s == switch => return Some(port.other_end()),
+                NodeRef::Switch(s) => port = self.next(s, dst, flow)?,
+                NodeRef::Host(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// [`Network::next`] of ACKs of `flow`.
+    pub fn next_back(&self, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
+        let src = self.source(flow);
+        let detour = self.detours.get(&(switch, src)).copied();
+        detour.or_else(|| self.data_came_by(switch, flow)).or_else(|| self.routes.next(switch, src, flow))
+    }
+
     /// Egress ports from host to host, in order; `None` where there is no path, or one that goes round in circles.
     pub fn path(&self, src: HostNumber, dst: HostNumber, flow: FlowId) -> Option<Vec<PortNumber>> {
+        self.walk(src, dst, |s| self.next(s, dst, flow))
+    }
+
+    /// The same for ACKs of `flow`, from its destination to its source.
+    pub fn path_back(&self, flow: FlowId) -> Option<Vec<PortNumber>> {
+        self.walk(self.destination(flow), self.source(flow), |s| self.next_back(s, flow))
+    }
+
+    fn walk(
+        &self,
+        src: HostNumber,
+        dst: HostNumber,
+        next: impl Fn(SwitchNumber) -> Option<PortNumber>,
+    ) -> Option<Vec<PortNumber>> {
         let mut port = self.host_ports[src];
         let mut path = vec![port];
         loop {
             match self.ends[port].peer {
                 NodeRef::Host(host) => return (host == dst).then_some(path),
-                NodeRef::Switch(s) => port = self.next(s, dst, flow)?,
+                NodeRef::Switch(s) => port = next(s)?,
             }
             if path.len() > self.nodes.len() {
                 return None;
@@ -154,6 +201,7 @@ impl Network {
             ssthresh,
             mss: Bytes::new(u64::from(format.mss)),
             packet: Bytes::new(u64::from(format.packet)),
+            crosses: self.crosses(flow),
         }
     }
 
@@ -183,11 +231,10 @@ impl Network {
 
     /// The ends of links from a flow's source to its destination, and back, on the path of the connection `number`.
     fn both_ways(&self, flow: FlowId, number: FlowId) -> (Vec<LinkEnd>, Vec<LinkEnd>) {
-        let (src, dst) = (self.source(flow), self.destination(flow));
-        let path = |from, to| {
-            let ports = self.path(from, to, number).expect("paths are checked when the network is built");
+        let ends = |path: Option<Vec<PortNumber>>| {
+            let ports = path.expect("paths are checked when the network is built");
             ports.into_iter().map(|p| self.ends[p]).collect()
         };
-        (path(src, dst), path(dst, src))
+        (ends(self.path(self.source(flow), self.destination(flow), number)), ends(self.path_back(number)))
     }
 }

@@ -30,8 +30,11 @@ impl Network {
             let unlimited = spec.size == Bytes::MAX;
             // The path of the connection that the flow was a request on.
             let flow = number(flow);
-            self.offer(self.host_ports[src], dst, flow, there << FRACTION, unlimited, &mut offers);
-            self.offer(self.host_ports[dst], src, flow, back << FRACTION, unlimited, &mut offers);
+            let mut offer = |from: HostNumber, to, bytes: u128, acks| {
+                self.offer(self.host_ports[from], to, (flow, acks), bytes << FRACTION, unlimited, &mut offers);
+            };
+            offer(src, dst, there, false);
+            offer(dst, src, back, true);
         }
         let whole = |bytes: &u128| Bytes::new(((bytes + (1 << (FRACTION - 1))) >> FRACTION) as u64);
         let of = |(bytes, unlimited): (&u128, &bool)| (!unlimited).then(|| whole(bytes));
@@ -52,12 +55,12 @@ impl Network {
         (data + handshake, u128::from(packets.div_ceil(every)) * ack + handshake)
     }
 
-    /// Enters `amount` at `port` and at all that follow on the way to host `dst`.
+    /// Enters `amount` of a flow's data, or ACKs, at `port` and at all that follow on the way to host `dst`.
     fn offer(
         &self,
         port: PortNumber,
         dst: HostNumber,
-        flow: FlowId,
+        (flow, acks): (FlowId, bool),
         amount: u128,
         unlimited: bool,
         offers: &mut Offers,
@@ -65,13 +68,14 @@ impl Network {
         offers.bytes[port] += amount;
         offers.unlimited[port] |= unlimited;
         let NodeRef::Switch(s) = self.ends[port].peer else { return };
-        if let Some(detour) = self.detours.get(&(s, dst)) {
-            return self.offer(*detour, dst, flow, amount, unlimited, offers);
+        let detour = self.detours.get(&(s, dst)).copied();
+        if let Some(only) = detour.or_else(|| acks.then(|| self.data_came_by(s, flow)).flatten()) {
+            return self.offer(only, dst, (flow, acks), amount, unlimited, offers);
         }
         let ways = self.routes.ways(s, dst, flow);
         let count = ways.len() as u128;
         for next in ways {
-            self.offer(next, dst, flow, amount / count, unlimited, offers);
+            self.offer(next, dst, (flow, acks), amount / count, unlimited, offers);
         }
     }
 }

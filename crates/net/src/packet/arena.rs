@@ -210,6 +210,26 @@ impl Packets {
         }
     }
 
+    /// Drops telemetry; notes stay.
+    pub fn remove_telemetry(&mut self, slot: Slot) {
+        let packet = &mut self.slots[slot].packet;
+        (packet.hops, packet.value) = (0, 0);
+        if packet.notes == 0 {
+            self.clear_int(slot);
+        }
+    }
+
+    /// Has the packet `to` carry the telemetry of `from`, in place of its own.
+    pub fn copy_telemetry(&mut self, from: Slot, to: Slot) {
+        let Cell { packet: Packet { hops, row, .. }, int } = self.slots[from];
+        self.slots[to].int = int;
+        if usize::from(hops) > INLINE_HOPS {
+            let records = self.rows[row as usize].records;
+            self.row(to).records = records;
+        }
+        self.slots[to].packet.hops = hops;
+    }
+
     /// Appends a hop's telemetry; hops beyond [`MAX_HOPS`] are refused with `false`.
     #[inline]
     pub fn stamp(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord) -> bool {

@@ -39,6 +39,8 @@ pub(crate) enum PacketKind {
     Quantized,
     /// PCN's notification; `Packet::seq` is the receiving rate in bit/s.
     ReceiveRate,
+    /// Telemetry that a switch took off a data packet.
+    Telemetry,
     /// PFC frame: the data class in `Packet::value` must stop.
     Xoff,
     /// PFC frame: the data class in `Packet::value` may go on.

@@ -2,20 +2,21 @@
 //!
 //! Classes stay apart: lower ones go first, and PFC pauses each on its own. Within a class a discipline chooses. A port without one pays
 //! nothing for this.
-//!
-//! Deficit round robin over flows (Shreedhar and Varghese, SIGCOMM 1995): flows with waiting packets take turns; in its turn a flow may send a
-//! quantum of bytes, and what it does not use for lack of a small enough packet is kept for its next turn.
 
+use super::flow_queues::FlowQueues;
+use super::round_robin::RoundRobin;
 use crate::ids::{FlowId, Slot};
 use crate::packet::DATA;
 use crate::packet::arena::Packets;
-use crate::packet::fifo::Fifo;
 use crate::spec::{DATA_CLASSES, DisciplineSpec};
-use std::collections::{BTreeMap, VecDeque};
+use farloop_units::{Bytes, Rate, Time};
 
 /// The waiting data of one port.
-pub(crate) struct Discipline {
-    classes: [RoundRobin; DATA_CLASSES],
+pub(crate) enum Discipline {
+    /// [`DisciplineSpec::DeficitRoundRobin`].
+    RoundRobin([RoundRobin; DATA_CLASSES]),
+    /// One queue for each flow, where the port's agent wants that ([`farloop_cc::PortAgent::flow_queues`]).
+    FlowQueues([FlowQueues; DATA_CLASSES]),
 }
 
 impl Discipline {
@@ -24,128 +25,98 @@ impl Discipline {
         match spec {
             DisciplineSpec::Fifo => None,
             DisciplineSpec::DeficitRoundRobin { quantum } => {
-                let class = || RoundRobin { quantum: quantum.get(), ..RoundRobin::default() };
-                Some(Discipline { classes: std::array::from_fn(|_| class()) })
+                Some(Discipline::RoundRobin(std::array::from_fn(|_| RoundRobin::new(quantum.get()))))
             }
         }
     }
 
-    /// Takes in a data packet.
-    pub fn enqueue(&mut self, packets: &mut Packets, slot: Slot) {
-        self.classes[packets[slot].data_class()].enqueue(packets, slot);
+    /// Queues of flows, at most `limit` in each class.
+    pub fn flow_queues(limit: u32) -> Discipline {
+        Discipline::FlowQueues(std::array::from_fn(|_| FlowQueues::new(limit as usize)))
     }
 
-    /// Takes out the packet of a class (of the port's classes) whose turn it is, and says whether it was the last. One must be there.
-    pub fn dequeue(&mut self, packets: &Packets, class: u8) -> (Slot, bool) {
-        self.classes[usize::from(class - DATA)].dequeue(packets)
+    /// A packet may have to wait although nothing else does.
+    pub fn holds(&self) -> bool {
+        matches!(self, Discipline::FlowQueues(_))
+    }
+
+    /// Takes in a data packet; says whether a packet of its class may leave now.
+    pub fn enqueue(&mut self, packets: &mut Packets, slot: Slot, now: Time) -> bool {
+        let class = packets[slot].data_class();
+        match self {
+            Discipline::RoundRobin(classes) => {
+                classes[class].enqueue(packets, slot);
+                true
+            }
+            Discipline::FlowQueues(classes) => {
+                classes[class].enqueue(packets, slot, now);
+                classes[class].is_due()
+            }
+        }
+    }
+
+    /// Takes out the packet of a class (of the port's classes) whose turn it is, and says whether it was the last that may leave now. One must
+    /// be there.
+    pub fn dequeue(&mut self, packets: &Packets, class: u8, now: Time) -> (Slot, bool) {
+        let class = usize::from(class - DATA);
+        match self {
+            Discipline::RoundRobin(classes) => classes[class].dequeue(packets),
+            Discipline::FlowQueues(classes) => {
+                let slot = classes[class].dequeue(packets, now);
+                (slot, !classes[class].is_due())
+            }
+        }
+    }
+
+    /// Lets time pass: the classes with packets that may leave at `now` (bits of the port's classes), and when more may.
+    pub fn pass(&mut self, packets: &Packets, now: Time) -> (u8, Time) {
+        let Discipline::FlowQueues(classes) = self else { return (0, Time::NEVER) };
+        let (mut due, mut next) = (0, Time::NEVER);
+        for (class, queues) in (0..).zip(classes) {
+            next = next.min(queues.pass(packets, now));
+            due |= u8::from(queues.is_due()) << (DATA + class);
+        }
+        (due, next)
+    }
+
+    /// Bytes that may leave now, as far as rates go: of each queue one packet.
+    pub fn due_bytes(&self) -> u64 {
+        match self {
+            Discipline::RoundRobin(_) => 0,
+            Discipline::FlowQueues(classes) => classes.iter().map(FlowQueues::due_bytes).sum(),
+        }
     }
 
     /// The waiting packets of a data class, in no useful order.
-    pub fn waiting<'a>(&'a self, packets: &'a Packets, data_class: usize) -> impl Iterator<Item = Slot> + 'a {
-        self.classes[data_class].flows.values().flat_map(|flow| flow.queue.iter(packets))
-    }
-}
-
-/// A flow with waiting packets.
-#[derive(Default)]
-struct Backlog {
-    queue: Fifo,
-    /// Bytes that it may send before its turn is over.
-    deficit: u64,
-}
-
-/// Deficit round robin of one class.
-#[derive(Default)]
-struct RoundRobin {
-    quantum: u64,
-    flows: BTreeMap<FlowId, Backlog>,
-    /// In turn; the first has its quantum.
-    turns: VecDeque<FlowId>,
-}
-
-impl RoundRobin {
-    fn enqueue(&mut self, packets: &mut Packets, slot: Slot) {
-        let flow = packets[slot].flow;
-        let backlog = self.flows.entry(flow).or_default();
-        if backlog.queue.is_empty() {
-            // Who comes first has its turn at once, all others when it comes.
-            backlog.deficit = if self.turns.is_empty() { self.quantum } else { 0 };
-            self.turns.push_back(flow);
-        }
-        backlog.queue.push(packets, slot);
-    }
-
-    fn dequeue(&mut self, packets: &Packets) -> (Slot, bool) {
-        loop {
-            let flow = *self.turns.front().expect("a packet waits");
-            let backlog = self.flows.get_mut(&flow).expect("it has its turn");
-            let wire = u64::from(packets[backlog.queue.head()].wire);
-            if backlog.deficit < wire {
-                self.turns.rotate_left(1);
-                self.begin_turn();
-                continue;
-            }
-            backlog.deficit -= wire;
-            let slot = backlog.queue.pop(packets);
-            if backlog.queue.is_empty() {
-                self.flows.remove(&flow);
-                self.turns.pop_front();
-                self.begin_turn();
-            }
-            return (slot, self.turns.is_empty());
+    pub fn waiting<'a>(&'a self, packets: &'a Packets, data_class: usize) -> Box<dyn Iterator<Item = Slot> + 'a> {
+        match self {
+            Discipline::RoundRobin(classes) => Box::new(classes[data_class].waiting(packets)),
+            Discipline::FlowQueues(classes) => Box::new(classes[data_class].waiting(packets)),
         }
     }
 
-    fn begin_turn(&mut self) {
-        if let Some(flow) = self.turns.front() {
-            self.flows.get_mut(flow).expect("it has its turn").deficit += self.quantum;
+    /// What waits of a flow in its own queue.
+    pub fn flow_queue(&self, data_class: usize, flow: FlowId) -> Bytes {
+        match self {
+            Discipline::RoundRobin(_) => Bytes::ZERO,
+            Discipline::FlowQueues(classes) => Bytes::new(classes[data_class].bytes_of(flow)),
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ids::HostNumber;
-    use crate::packet::{Packet, PacketKind};
-    use farloop_units::Bytes;
-
-    /// (Flow, bytes) of waiting packets, all there from the beginning: the order in which they leave.
-    fn order(quantum: u64, waiting: &[(u32, u16)]) -> Vec<(u32, u16)> {
-        let mut packets = Packets::default();
-        let spec = DisciplineSpec::DeficitRoundRobin { quantum: Bytes::new(quantum) };
-        let mut discipline = Discipline::new(spec).expect("one");
-        for (flow, wire) in waiting {
-            let slot = packets.insert(Packet::new(PacketKind::Data, DATA, FlowId(*flow), HostNumber(0), *wire));
-            discipline.enqueue(&mut packets, slot);
+    /// Gives a flow without a queue one that begins at the rate that `initial` says; `false` where it must share.
+    pub fn assign(&mut self, data_class: usize, flow: FlowId, now: Time, initial: impl FnOnce() -> Rate) -> bool {
+        match self {
+            Discipline::RoundRobin(_) => true,
+            Discipline::FlowQueues(classes) => classes[data_class].assign(flow, now, initial),
         }
-        assert_eq!(discipline.waiting(&packets, 0).count(), waiting.len());
-        let mut out = Vec::new();
-        loop {
-            let (slot, last) = discipline.dequeue(&packets, DATA);
-            out.push((packets[slot].flow.0, packets[slot].wire));
-            if last {
-                return out;
+    }
+
+    /// Sets the rate of a flow's queues.
+    pub fn pace(&mut self, flow: FlowId, rate: Rate) {
+        if let Discipline::FlowQueues(classes) = self {
+            for queues in classes {
+                queues.pace(flow, rate);
             }
         }
-    }
-
-    #[test]
-    fn equal_packets_take_turns() {
-        let waiting = [(1, 1000), (1, 1000), (1, 1000), (2, 1000), (3, 1000), (3, 1000)];
-        assert_eq!(order(1000, &waiting).iter().map(|p| p.0).collect::<Vec<_>>(), [1, 2, 3, 1, 3, 1]);
-    }
-
-    /// By hand, quantum 1000: flow 1 has packets of 600 B, flow 2 of 1000 B. Flow 1 sends one (400 left), 2 one; then 1 has 1400, sends two
-    /// (200 left), 2 one; then 1 has 1200 and sends two.
-    #[test]
-    fn what_is_left_of_a_turn_is_kept() {
-        let waiting = [(1, 600), (1, 600), (1, 600), (1, 600), (1, 600), (2, 1000), (2, 1000), (2, 1000)];
-        assert_eq!(order(1000, &waiting).iter().map(|p| p.0).collect::<Vec<_>>(), [1, 2, 1, 1, 2, 1, 1, 2]);
-    }
-
-    #[test]
-    fn a_quantum_below_a_packet_takes_several_turns() {
-        assert_eq!(order(300, &[(1, 1000), (2, 500)]), [(2, 500), (1, 1000)]);
     }
 }

@@ -5,6 +5,8 @@
 //! calendar.
 
 pub(crate) mod discipline;
+pub(crate) mod flow_queues;
+pub(crate) mod round_robin;
 pub(crate) mod stats;
 
 use crate::ids::{AgentId, DisciplineId, HostId, LinkId, Slot, SwitchId};
@@ -64,6 +66,8 @@ pub(crate) struct Port {
     /// What orders its data, or [`DisciplineId::NONE`]: first in, first out in each class.
     pub discipline: DisciplineId,
     pub queues: [Fifo; CLASSES],
+    /// Of the bytes that wait in data classes those that the discipline holds back, whatever the transmitter does.
+    pub held: u64,
     pub owner: Owner,
     pub rate: Rate,
     /// Draws between telemetry records of equal queues.
@@ -92,6 +96,7 @@ impl Port {
             tx_bytes: 0,
             tx_packets: 0,
             queues: [Fifo::default(); CLASSES],
+            held: 0,
             owner,
             peer,
             agent: AgentId::NONE,
@@ -135,16 +140,39 @@ impl Port {
     }
 
     /// Puts a data packet where the port's discipline says.
-    pub fn enqueue_by(&mut self, discipline: &mut Discipline, packets: &mut Packets, slot: Slot) {
-        discipline.enqueue(packets, slot);
+    pub fn enqueue_by(&mut self, discipline: &mut Discipline, packets: &mut Packets, slot: Slot, now: Time) {
+        let due = discipline.enqueue(packets, slot, now);
         self.note_enqueued(packets, slot);
+        if discipline.holds() {
+            if !due {
+                self.waiting &= !(1 << packets[slot].class);
+            }
+            self.held = self.data_queue - discipline.due_bytes();
+        }
+    }
+
+    /// Lets time pass for the port's discipline, and says when more packets may leave.
+    pub fn pass(&mut self, discipline: &mut Discipline, packets: &Packets, now: Time) -> Time {
+        let (due, next) = discipline.pass(packets, now);
+        self.waiting |= due;
+        self.held = if discipline.holds() { self.data_queue - discipline.due_bytes() } else { 0 };
+        next
     }
 
     /// Takes the packet of a waiting data class whose turn it is by the port's discipline.
-    pub fn dequeue_by(&mut self, discipline: &mut Discipline, packets: &Packets, class: u8) -> Slot {
-        let (slot, empty) = discipline.dequeue(packets, class);
+    pub fn dequeue_by(&mut self, discipline: &mut Discipline, packets: &Packets, class: u8, now: Time) -> Slot {
+        let (slot, empty) = discipline.dequeue(packets, class, now);
         self.note_dequeued(packets, slot, empty);
+        if discipline.holds() {
+            self.held = self.data_queue - discipline.due_bytes();
+        }
         slot
+    }
+
+    /// The queue that telemetry shows: what waits for the transmitter.
+    #[inline]
+    fn shown_queue(&self) -> Bytes {
+        Bytes::new(if self.discipline.exists() { self.data_queue - self.held } else { self.data_queue })
     }
 
     #[inline]
@@ -188,7 +216,7 @@ impl Port {
             && packets[slot].kind == PacketKind::Data
         {
             // The count before this packet belongs to the moment at which it starts: differences are then exact.
-            let (tx, queue) = (Bytes::new(self.tx_bytes), Bytes::new(self.data_queue));
+            let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());
             if packets.carriage() == IntCarriage::All {
                 packets.stamp(slot, |hop| IntRecord::new(start, tx, queue, rate, hop));
             } else {
@@ -267,7 +295,7 @@ impl Port {
     /// Offers telemetry to a packet that carries some hops' only.
     #[cold]
     fn stamp_entry(&mut self, packets: &mut Packets, slot: Slot, start: Time, rate: RateCode) {
-        let (tx, queue) = (Bytes::new(self.tx_bytes), Bytes::new(self.data_queue));
+        let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());
         packets.stamp_entry(slot, |hop| IntRecord::option_entry(start, tx, queue, rate, hop), &mut self.random);
     }
 }

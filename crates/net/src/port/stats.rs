@@ -67,6 +67,7 @@ impl PortStats {
             dropped_buffer: 0,
             dropped_limit: 0,
             dropped_agent: 0,
+            shared_queue: 0,
             lost: 0,
             corrupted: 0,
             marked: 0,

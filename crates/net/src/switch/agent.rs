@@ -1,10 +1,10 @@
 //! Port agents: the switch halves of algorithms, with their timers.
 
-use crate::ids::{AgentId, PortId};
+use crate::ids::{AgentId, FlowId, PortId};
 use crate::medium::Medium;
-use farloop_cc::{AnyPort, Ctx, Effect, PortAgent, Signal, TimerId};
+use farloop_cc::{AnyPort, Ctx, Effect, PortAgent, TimerId};
 use farloop_engine::RandomStream;
-use farloop_units::Time;
+use farloop_units::{Rate, Time};
 
 /// An agent at an egress port.
 pub(crate) struct Agent {
@@ -19,14 +19,13 @@ impl Agent {
         Agent { agent, port, deadlines: [Time::NEVER; TimerId::COUNT] }
     }
 
-    /// Calls a handler and arms what it asks for; `emit` is given the signals that it sends.
+    /// Calls a handler and arms what it asks for; what is the switch's to do goes to [`Medium::asked`].
     pub fn call<R>(
         &mut self,
         m: &mut Medium,
         id: AgentId,
         random: &mut RandomStream,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>) -> R,
-        mut emit: impl FnMut(&mut Medium, Signal),
     ) -> R {
         let mut effects = std::mem::take(&mut m.effects);
         let result = handler(&mut self.agent, &mut Ctx::new(m.now, random, &mut effects));
@@ -34,11 +33,16 @@ impl Agent {
             match effect {
                 Effect::Arm(timer, at) => self.arm(m, id, timer, at.max(m.now)),
                 Effect::Cancel(timer) => self.arm(m, id, timer, Time::NEVER),
-                Effect::Emit(signal) => emit(m, signal),
+                other => m.asked.push(other),
             }
         }
         m.effects = effects;
         result
+    }
+
+    /// At what rate a queue of `flow` begins.
+    pub fn initial_rate(&mut self, flow: FlowId) -> Rate {
+        self.agent.initial_rate(flow.0)
     }
 
     /// Takes the timer `timer` if it is due.

@@ -220,6 +220,7 @@ mod tests {
             pfc,
             ecn: None,
             ecmp: Ecmp::Flow,
+            flow_queues: 64,
             discipline: DisciplineSpec::Fifo,
             int: false,
             agents: false,

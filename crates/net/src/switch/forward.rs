@@ -1,37 +1,35 @@
 //! Forwarders: what decides by which port a packet leaves before the routes are asked.
 //!
-//! A static table of detours: what is bound for some hosts takes another way. Paths and their closed forms follow it, too
-//! ([`Network::next`](crate::network::Network::next)).
+//! - A static table of detours: what is bound for some hosts takes another way.
+//! - Symmetric ECMP: what answers data (ACKs, signals) takes the data's links back, so that port agents see the ACKs of their own flows.
+//!
+//! Paths and their closed forms follow it, too ([`Network::next`](crate::network::Network::next),
+//! [`Network::next_back`](crate::network::Network::next_back)).
 
-use crate::ids::{HostNumber, PortId};
+use crate::ids::{HostNumber, PortId, SwitchNumber};
+use crate::medium::Medium;
+use crate::packet::Packet;
 use std::collections::BTreeMap;
 
 /// The forwarder of a switch.
 pub(crate) struct Forwarder {
     detours: BTreeMap<HostNumber, PortId>,
+    /// The switch, where it sends ACKs back by their data's links.
+    symmetric: Option<SwitchNumber>,
 }
 
 impl Forwarder {
-    /// With these detours; `None` without any.
-    pub fn new(detours: BTreeMap<HostNumber, PortId>) -> Option<Box<Forwarder>> {
-        (!detours.is_empty()).then(|| Box::new(Forwarder { detours }))
+    /// With these detours, and symmetric if a switch is given; `None` with neither.
+    pub fn new(detours: BTreeMap<HostNumber, PortId>, symmetric: Option<SwitchNumber>) -> Option<Box<Forwarder>> {
+        (!detours.is_empty() || symmetric.is_some()).then(|| Box::new(Forwarder { detours, symmetric }))
     }
 
-    /// The egress port for a packet to `dst`; `None` to let the routes decide.
-    pub fn forward(&self, dst: HostNumber) -> Option<PortId> {
-        self.detours.get(&dst).copied()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_has_a_detour_takes_it() {
-        assert!(Forwarder::new(BTreeMap::new()).is_none());
-        let forwarder = Forwarder::new(BTreeMap::from([(HostNumber(3), PortId(8))])).expect("one");
-        assert_eq!(forwarder.forward(HostNumber(3)), Some(PortId(8)));
-        assert_eq!(forwarder.forward(HostNumber(4)), None);
+    /// The egress port for a packet; `None` to let the routes decide.
+    pub fn forward(&self, m: &Medium, packet: &Packet) -> Option<PortId> {
+        if let Some(detour) = self.detours.get(&packet.dst) {
+            return Some(*detour);
+        }
+        let switch = self.symmetric.filter(|_| !packet.is_forward())?;
+        m.network.data_came_by(switch, packet.flow).and_then(|port| m.port_of(port))
     }
 }

@@ -25,7 +25,7 @@ use crate::spec::EcnAt;
 use crate::trace::Traced;
 use agent::Agent;
 use buffer::{Admitted, Buffer, Ingress, PFC_FRAME, Refused};
-use farloop_cc::{Admit, Ctx, Head, PortAgent, Signal, TimerId};
+use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, TimerId};
 use farloop_engine::RandomStream;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
@@ -56,7 +56,7 @@ impl Switches {
         let packet = &m.packets[slot];
         let (class, forward) = (packet.class, packet.is_forward());
         debug_assert!(class != LINK, "PFC frames end at their link");
-        let out = self.egress(s, packet.dst, packet.flow, packet.sent);
+        let out = self.egress(m, s, slot);
         let agents = self.agents.len() > 0;
         if agents && !forward && m.ports[ingress].agent.exists() {
             self.agent_reverse(m, s, ingress, slot);
@@ -70,7 +70,8 @@ impl Switches {
             return;
         }
         let port = &m.ports[out];
-        if port.busy_until <= m.now && (port.ready() | (port.paused & 1 << class)) == 0 {
+        let free = port.busy_until <= m.now && (port.ready() | (port.paused & 1 << class)) == 0;
+        if free && !(port.discipline.exists() && m.disciplines[port.discipline].holds()) {
             m.launch(out, slot);
             if agents && m.ports[out].agent.exists() {
                 self.agent_dequeue(m, s, out, slot);
@@ -81,6 +82,9 @@ impl Switches {
         match self.admit(m, s, ingress, out, slot) {
             Ok(()) => {
                 m.packets[slot].set_ingress(ingress);
+                if m.ports[out].discipline.exists() {
+                    self.assign(m, out, slot);
+                }
                 m.enqueue(out, slot);
                 self.kick(m, s, out);
             }
@@ -93,6 +97,9 @@ impl Switches {
     pub fn kick(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         let port = &m.ports[p];
         if port.ready() == 0 {
+            if port.discipline.exists() {
+                self.wait(m, s, p);
+            }
             return;
         }
         if port.busy_until <= m.now {
@@ -105,9 +112,13 @@ impl Switches {
 
     /// Sends the next packet of port `p` of switch `s`; its transmitter must be free.
     pub fn transmit(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        let ready = m.ports[p].ready();
+        let mut ready = m.ports[p].ready();
         if ready == 0 {
-            return m.arm(p, Time::NEVER);
+            let next = m.pass(p);
+            ready = m.ports[p].ready();
+            if ready == 0 {
+                return m.arm(p, next);
+            }
         }
         let class = ready.trailing_zeros() as u8;
         let slot = m.dequeue(p, class);
@@ -117,10 +128,33 @@ impl Switches {
         }
         m.launch(p, slot);
         let port = &m.ports[p];
-        let next = if port.ready() == 0 { Time::NEVER } else { port.busy_until };
+        let mut next = port.busy_until;
+        if port.ready() == 0 {
+            next = if port.discipline.exists() { m.pass(p).max(next) } else { Time::NEVER };
+        }
         m.arm(p, next);
         if class >= DATA {
             self.left(m, s, p, ingress, slot);
+        }
+    }
+
+    /// Nothing may leave port `p` of switch `s` now, but its discipline may hold something back for a while.
+    #[cold]
+    fn wait(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        let next = m.pass(p).max(m.ports[p].busy_until);
+        if m.ports[p].ready() != 0 {
+            return self.kick(m, s, p);
+        }
+        m.arm(p, next);
+    }
+
+    /// Gives the flow of a packet a queue of its own at port `out`, where the port has such queues and one is free.
+    fn assign(&mut self, m: &mut Medium, out: PortId, slot: Slot) {
+        let (flow, data_class) = (m.packets[slot].flow, m.packets[slot].data_class());
+        let port = &m.ports[out];
+        let Some(agent) = port.agent.exists().then(|| &mut self.agents[port.agent]) else { return };
+        if !m.disciplines[port.discipline].assign(data_class, flow, m.now, || agent.initial_rate(flow)) {
+            m.stats[out].row.shared_queue += 1;
         }
     }
 
@@ -152,7 +186,7 @@ impl Switches {
     pub fn paused(&mut self, m: &mut Medium, s: SwitchId, p: PortId, change: &PauseChange) {
         if change.changed && m.ports[p].agent.exists() {
             let queue = queue_of(m, p);
-            self.with_agent(m, s, p, None, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
+            self.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
         }
         self.kick(m, s, p);
     }
@@ -163,25 +197,29 @@ impl Switches {
         for timer in (0..TimerId::COUNT).map(|t| TimerId(t as u8)) {
             if self.agents[id].take_due(m, id, timer) {
                 let queue = queue_of(m, p);
-                self.with_agent(m, s, p, None, |agent, ctx| agent.on_timer(ctx, timer, queue));
+                self.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_timer(ctx, timer, queue));
             }
         }
     }
 
     /// By which port a packet leaves switch `s`.
     #[inline(always)]
-    fn egress(&self, s: SwitchId, dst: HostNumber, flow: FlowId, sent: Time) -> PortId {
+    fn egress(&self, m: &Medium, s: SwitchId, slot: Slot) -> PortId {
         if self.forwarders
-            && let Some(out) = self.detour(s, dst)
+            && let Some(out) = self.forward(m, s, slot)
         {
             return out;
         }
-        self.routes.forward(s, dst, flow, sent).expect("paths are checked when the network is built")
+        let packet = &m.packets[slot];
+        self.routes
+            .forward(s, packet.dst, packet.flow, packet.sent)
+            .expect("paths are checked when the network is built")
     }
 
+    /// What the forwarder of switch `s` says.
     #[inline(never)]
-    fn detour(&self, s: SwitchId, dst: HostNumber) -> Option<PortId> {
-        self.switches[s].forwarder.as_ref()?.forward(dst)
+    fn forward(&self, m: &Medium, s: SwitchId, slot: Slot) -> Option<PortId> {
+        self.switches[s].forwarder.as_ref()?.forward(m, &m.packets[slot])
     }
 
     /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
@@ -287,10 +325,10 @@ impl Switches {
             data: packet.kind == PacketKind::Data,
             ecn_marked: packet.flags & MARKED != 0,
             fields: fields_of(m, slot),
+            flow_queue: flow_queue_of(m, p, packet),
         };
         let before = head.fields;
-        let flow = packet.flow;
-        let result = self.with_agent(m, s, p, Some(flow), |agent, ctx| handler(agent, ctx, &mut head));
+        let result = self.with_agent(m, s, p, slot, |agent, ctx| handler(agent, ctx, &mut head));
         if head.fields != before {
             let own = head.fields.as_slice();
             m.packets.notes_mut(slot)[..own.len()].copy_from_slice(own);
@@ -304,29 +342,67 @@ impl Switches {
         result
     }
 
-    /// Calls the agent of port `p` and carries out what it asks for; signals go to the source of `flow`, where there is one.
+    /// Calls the agent of port `p` and carries out what it asks for, about the packet in `slot` where there is one.
     fn with_agent<R>(
         &mut self,
         m: &mut Medium,
         s: SwitchId,
         p: PortId,
-        flow: Option<FlowId>,
+        slot: Slot,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>) -> R,
     ) -> R {
         let id = m.ports[p].agent;
-        let mut signals: Vec<Signal> = Vec::new();
         let (agent, random) = (&mut self.agents[id], &mut self.switches[s].random);
-        let result = agent.call(m, id, random, handler, |_, signal| signals.push(signal));
-        for signal in signals.into_iter().filter(|_| flow.is_some()) {
-            let packet = m.signal_packet(flow.expect("just looked at"), signal);
-            let routed = || self.routes.next(s, packet.dst, packet.flow).expect("data came from there");
-            let out = self.detour(s, packet.dst).unwrap_or_else(routed);
-            let slot = m.inject(packet);
-            m.packets[slot].set_ingress(PortId::NONE);
-            m.enqueue(out, slot);
-            self.kick(m, s, out);
+        let result = agent.call(m, id, random, handler);
+        if !m.asked.is_empty() {
+            self.carry_out(m, s, p, slot);
         }
         result
+    }
+
+    /// Does what an agent of port `p` asked for, about the packet in `slot` where there is one.
+    fn carry_out(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
+        let mut asked = std::mem::take(&mut m.asked);
+        for effect in asked.drain(..).filter(|_| slot.exists()) {
+            let flow = m.packets[slot].flow;
+            match effect {
+                Effect::Emit(signal) => {
+                    let packet = m.signal_packet(flow, signal);
+                    let signal = m.inject(packet);
+                    self.send(m, s, signal);
+                }
+                Effect::ReturnTelemetry => {
+                    let packet = m.control_packet(PacketKind::Telemetry, flow);
+                    let signal = m.inject(packet);
+                    m.packets.copy_telemetry(slot, signal);
+                    self.send(m, s, signal);
+                }
+                Effect::RemoveTelemetry => m.packets.remove_telemetry(slot),
+                Effect::Pace(rate) if m.ports[p].discipline.exists() => {
+                    m.disciplines[m.ports[p].discipline].pace(flow, rate);
+                    self.kick(m, s, p);
+                }
+                Effect::Pace(_) | Effect::Arm(..) | Effect::Cancel(_) => {}
+            }
+        }
+        m.asked = asked;
+    }
+
+    /// Sends a packet that switch `s` itself has made.
+    fn send(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) {
+        let out = self.egress(m, s, slot);
+        m.packets[slot].set_ingress(PortId::NONE);
+        m.enqueue(out, slot);
+        self.kick(m, s, out);
+    }
+}
+
+/// What waits of a packet's flow in its own queue at port `p`.
+fn flow_queue_of(m: &Medium, p: PortId, packet: &Packet) -> Bytes {
+    let discipline = m.ports[p].discipline;
+    match discipline.exists() && packet.class >= DATA {
+        true => m.disciplines[discipline].flow_queue(packet.data_class(), packet.flow),
+        false => Bytes::ZERO,
     }
 }
 

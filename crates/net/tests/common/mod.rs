@@ -39,6 +39,7 @@ pub fn plain_switch() -> SwitchSpec {
         pfc: None,
         ecn: None,
         ecmp: Ecmp::Flow,
+        flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         int: false,
         agents: false,

@@ -6,7 +6,8 @@ use crate::scenario::Scenario;
 use crate::sections::AgentPlaces;
 use crate::topology::Layout;
 use farloop_cc::AnyParams;
-use farloop_net::spec::{Ecmp, NodeId, NodeKind, SwitchSpec};
+use farloop_net::border_switches;
+use farloop_net::spec::{Ecmp, LinkSpec, NodeId, NodeKind, SwitchSpec};
 
 /// Parameters of the algorithms that run, after checking that the network offers what they need.
 pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String]) -> Result<Vec<AnyParams>, Diagnostic> {
@@ -50,6 +51,12 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                 );
                 return Err(scenario.at(&["switch", "ecmp"], problem, "expected ecmp = \"flow\" at all switches"));
             }
+            if needs.border_agent {
+                check_border(scenario, layout, name)?;
+            }
+            if needs.symmetric {
+                check_symmetry(scenario, layout, name)?;
+            }
             if needs.delivery_rate && !scenario.endpoint.is_tcp() {
                 let problem = format!("the algorithm \"{name}\" needs the delivery rate, which only TCP measures");
                 return Err(scenario.at(&["transport", "kind"], problem, "expected transport.kind = \"tcp\""));
@@ -57,4 +64,51 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
             Ok(params)
         })
         .collect()
+}
+
+/// Some switch stands at the border of a datacenter, and takes agents.
+fn check_border(scenario: &Scenario, layout: &Layout, name: &str) -> Result<(), Diagnostic> {
+    let links: Vec<LinkSpec> = layout.links.iter().map(|link| link.spec).collect();
+    let borders = border_switches(&layout.nodes, &links);
+    let Some(first) = borders.first() else {
+        let problem = format!(
+            "the algorithm \"{name}\" needs switches at the borders of datacenters, but no switch of one has a link to another switch outside"
+        );
+        let expected = "expected topology = \"datacenters\", or switches whose datacenters differ";
+        return Err(scenario.at(&["network", "topology"], problem, expected));
+    };
+    let takes = |id: &NodeId| matches!(&layout.nodes[*id as usize].kind, NodeKind::Switch(s) if s.agents);
+    if borders.iter().any(takes) {
+        return Ok(());
+    }
+    let problem = format!(
+        "the algorithm \"{name}\" needs an agent in the switches at the borders of datacenters, but none takes it"
+    );
+    if scenario.algorithm.agents != AgentPlaces::All {
+        let expected = "expected \"all\", or a list with the switches at the borders";
+        return Err(scenario.at(&["algorithm", "agents"], problem, expected));
+    }
+    let path = setting_path(scenario, layout, *first, "agents");
+    Err(scenario.at(&path, problem, format!("expected {} = true", path.join("."))))
+}
+
+/// ACKs pass the switches that their data has passed: where there are several paths, all switches see to that.
+fn check_symmetry(scenario: &Scenario, layout: &Layout, name: &str) -> Result<(), Diagnostic> {
+    if layout.links.len() < layout.nodes.len() {
+        return Ok(());
+    }
+    let other = (0..).zip(&layout.nodes).find(|(_, node)| match &node.kind {
+        NodeKind::Switch(switch) => switch.ecmp != Ecmp::Symmetric,
+        NodeKind::Host => false,
+    });
+    let Some((switch, node)) = other else { return Ok(()) };
+    let problem = format!(
+        "the algorithm \"{name}\" writes into ACKs on their way, but switch \"{}\" need not send them back by their data's links",
+        node.name
+    );
+    Err(scenario.at(
+        &setting_path(scenario, layout, switch, "ecmp"),
+        problem,
+        "expected ecmp = \"symmetric\" at all switches",
+    ))
 }

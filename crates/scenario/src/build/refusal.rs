@@ -62,6 +62,14 @@ pub(crate) fn of_network(
             let problem = format!("\"{one}\" and \"{other}\" both want an agent at the switches' ports");
             scenario.at(&["algorithm", "name"], problem, "expected one such algorithm per scenario")
         }
+        BuildError::TwoDisciplines { switch, algorithm } => {
+            let name = &algorithms[*algorithm];
+            let problem = format!(
+                "the algorithm \"{name}\" keeps each flow in a queue of its own at the ports of switch \"{switch}\""
+            );
+            let path = setting_path(scenario, layout, named(layout, switch), "discipline");
+            scenario.at(&path, problem, "expected discipline = \"fifo\" there")
+        }
         // What no topology makes, and what is known of a scenario before.
         BuildError::BadLink { .. }
         | BuildError::ZeroRate { .. }

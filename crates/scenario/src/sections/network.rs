@@ -117,6 +117,9 @@ choice! {
         Router = "router",
         /// At the switches of the top tier (cores or spines) themselves.
         Core = "core",
+        /// At datacenter-interconnect (DCI) switches, which all switches of the top tier have a link to: of their datacenter, with the settings of
+        /// `[switch]`.
+        Dci = "dci",
     }
 }
 

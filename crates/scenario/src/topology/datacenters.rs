@@ -1,9 +1,10 @@
 //! Several equal datacenters, each joined with every other one by long-haul links: the nodes of datacenter d are called as in
-//! its fabric, with "dcD-" in front; border routers are dcD-border1….
+//! its fabric, with "dcD-" in front; border routers are dcD-border1…, DCI switches dcD-dci1….
 //!
 //! ```text
 //! border = "router":  fabric ─ cores ── dc0-border1 ══ long haul ══ dc1-border1 ── cores ─ fabric
 //! border = "core":    fabric ─ dc0-core1 ══ long haul ══ dc1-core1 ─ fabric, and so for every core
+//! border = "dci":     fabric ─ cores ── dc0-dci1 ══ long haul ══ dc1-dci1 ── cores ─ fabric
 //! remote = "hosts":   … ══ long haul ══ dc1-border1 ── dc1-h1, dc1-h2, …
 //! ```
 
@@ -73,7 +74,7 @@ impl FabricKeys {
 /// The keys with what the optional ones stand for.
 pub(crate) fn resolved(keys: &Datacenters, fabric: &FabricKeys) -> Datacenters {
     let wan_links = match keys.border {
-        Border::Router => 1,
+        Border::Router | Border::Dci => 1,
         Border::Core => fabric.top().0,
     };
     let remote_hosts = (keys.remote == Remote::Hosts).then_some(fabric.size().0 as u32);
@@ -93,7 +94,11 @@ pub(crate) fn check(keys: &Datacenters, fabric: &FabricKeys) -> Result<(), Misfi
         && links > top
     {
         let problem = format!("{links} long-haul links cannot begin at {top} switches, one at each");
-        return Err(("wan_links", problem, format!("expected at most the number of {key}, or border = \"router\"")));
+        return Err((
+            "wan_links",
+            problem,
+            format!("expected at most the number of {key}, or border = \"router\" or \"dci\""),
+        ));
     }
     if keys.remote == Remote::Fabric && keys.remote_hosts.is_some() {
         let problem = "the other datacenters have the hosts of their fabric".to_string();
@@ -102,7 +107,7 @@ pub(crate) fn check(keys: &Datacenters, fabric: &FabricKeys) -> Result<(), Misfi
     let resolved = resolved(keys, fabric);
     let wan_links = u64::from(resolved.wan_links.unwrap_or_default());
     let (hosts, links) = fabric.size();
-    let borders = if keys.border == Border::Router { wan_links * u64::from(top) } else { 0 };
+    let borders = if keys.border == Border::Core { 0 } else { wan_links * u64::from(top) };
     let remote = match resolved.remote_hosts {
         Some(hosts) => (u64::from(hosts), u64::from(hosts)),
         None => (hosts, links + borders),
@@ -113,6 +118,14 @@ pub(crate) fn check(keys: &Datacenters, fabric: &FabricKeys) -> Result<(), Misfi
         return Err(("datacenters", problem, expected));
     }
     Ok(())
+}
+
+/// The switch number `i` of those where the long-haul links of a datacenter begin.
+fn border_switch(border: Border, datacenter: u16, i: u32, switches: &Switches<'_>, layout: &mut Layout) -> NodeId {
+    match border {
+        Border::Dci => layout.switch(format!("dc{datacenter}-dci{i}"), datacenter, switches),
+        Border::Router | Border::Core => layout.router(format!("dc{datacenter}-border{i}"), None, switches),
+    }
 }
 
 /// Nodes and links, for keys that pass [`check`].
@@ -130,7 +143,7 @@ pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switche
         let prefix = format!("dc{datacenter}-");
         if let (1.., Some(hosts)) = (datacenter, resolved.remote_hosts) {
             let hosts: Vec<_> = (1..=hosts).map(|i| layout.host(format!("{prefix}h{i}"), datacenter)).collect();
-            let router = layout.router(format!("{prefix}border1"), None, switches);
+            let router = border_switch(keys.border, datacenter, 1, switches, &mut layout);
             for host in hosts {
                 layout.link(host, router, host_rate, "rate", delay);
             }
@@ -140,9 +153,9 @@ pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switche
         let top = fabric.place(&prefix, datacenter, switches, &mut layout);
         borders.push(match keys.border {
             Border::Core => top.into_iter().take(wan_links as usize).collect(),
-            Border::Router => {
+            Border::Router | Border::Dci => {
                 let routers: Vec<_> =
-                    (1..=wan_links).map(|i| layout.router(format!("{prefix}border{i}"), None, switches)).collect();
+                    (1..=wan_links).map(|i| border_switch(keys.border, datacenter, i, switches, &mut layout)).collect();
                 for (&switch, &router) in top.iter().flat_map(|t| routers.iter().map(move |r| (t, r))) {
                     layout.link(switch, router, fabric_rate, fabric_key, delay);
                 }
