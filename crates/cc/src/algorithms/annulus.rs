@@ -318,7 +318,14 @@ mod tests {
     /// Enqueues one packet of 1500 B and gives the feedback that it caused.
     fn enqueue(point: &mut CongestionPoint, random: &mut RandomStream, data: bool, queue: u64) -> Option<u8> {
         let mut effects = Vec::new();
-        let mut head = Head { flow: 0, wire: Bytes::new(1500), data, ecn_marked: false, fields: Fields::NONE };
+        let mut head = Head {
+            flow: 0,
+            wire: Bytes::new(1500),
+            data,
+            ecn_marked: false,
+            fields: Fields::NONE,
+            flow_queue: Bytes::ZERO,
+        };
         let mut ctx = Ctx::new(Time::ZERO, random, &mut effects);
         assert_eq!(point.on_enqueue(&mut ctx, &mut head, Bytes::new(queue)), Admit::Enqueue);
         match effects[..] {

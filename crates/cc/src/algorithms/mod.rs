@@ -16,6 +16,7 @@ pub mod gear;
 pub mod gemini;
 pub mod hpcc;
 pub mod hystart;
+pub mod mlcc;
 pub mod pcn;
 pub mod poseidon;
 pub mod powertcp;
@@ -51,4 +52,5 @@ registry! {
     ThetaPowerTcp = powertcp::ThetaPowerTcp,
     Swift = swift::Swift,
     Pcn = pcn::Pcn,
+    Mlcc = mlcc::Mlcc,
 }

@@ -240,7 +240,14 @@ mod tests {
     }
     /// Whether a data packet of 1500 B that leaves `queue` bytes behind is marked.
     fn leaves(port: &mut NonPauseMarker, queue: u64) -> bool {
-        let mut head = Head { flow: 0, wire: Bytes::new(1500), data: true, ecn_marked: false, fields: Fields::NONE };
+        let mut head = Head {
+            flow: 0,
+            wire: Bytes::new(1500),
+            data: true,
+            ecn_marked: false,
+            fields: Fields::NONE,
+            flow_queue: Bytes::ZERO,
+        };
         context(Time::ZERO, |ctx| port.on_dequeue(ctx, &mut head, Bytes::new(queue)));
         head.ecn_marked
     }
@@ -265,7 +272,14 @@ mod tests {
         // Three packets waited at the RESUME; two more join while they leave.
         assert_eq!([4500, 4500, 3000, 1500, 0].map(|q| leaves(&mut p, q)), [false, false, false, true, false]);
         // Acknowledgements in data classes count, but carry no marks.
-        let mut head = Head { flow: 0, wire: Bytes::new(102), data: false, ecn_marked: false, fields: Fields::NONE };
+        let mut head = Head {
+            flow: 0,
+            wire: Bytes::new(102),
+            data: false,
+            ecn_marked: false,
+            fields: Fields::NONE,
+            flow_queue: Bytes::ZERO,
+        };
         context(Time::ZERO, |ctx| p.on_dequeue(ctx, &mut head, Bytes::new(9000)));
         assert!(!head.ecn_marked);
     }

@@ -85,7 +85,14 @@ fn dispatch_reaches_every_half_of_a_plug_in() {
     assert!(params.receiver(&flow(false)).on_data(&mut ctx, &data).ecn_echo);
     let info =
         PortInfo { rate: Rate::from_gbps(1), buffer: Bytes::new(1_000_000), ..crate::testing::port(Border::Inside) };
-    let mut head = Head { flow: 0, wire: Bytes::new(1500), data: true, ecn_marked: false, fields: Fields::NONE };
+    let mut head = Head {
+        flow: 0,
+        wire: Bytes::new(1500),
+        data: true,
+        ecn_marked: false,
+        fields: Fields::NONE,
+        flow_queue: Bytes::ZERO,
+    };
     let mut agent = params.port(&info).expect("watched");
     agent.on_enqueue(&mut ctx, &mut head, Bytes::new(50_001));
     assert_eq!(effects, [Effect::Emit(Signal::Quantized { feedback: 63 })]);
