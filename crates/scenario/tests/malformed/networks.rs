@@ -140,6 +140,54 @@ fn networks_and_traffic() {
 }
 
 #[test]
+fn what_switches_at_borders_must_offer() {
+    let border = "topology = \"datacenters\"\nborder = \"dci\"\nfabric = \"spine-leaf\"\n[[workload]]\nload = 0.1\nbetween = \"cross\"\nsizes = \"websearch\"\n";
+    let mlcc = format!("[run]\nduration = \"1ms\"\n[algorithm]\nname = \"mlcc\"\n[network]\n{border}");
+    let at_borders: &[(&str, &[&str])] = &[
+        (
+            "",
+            &[
+                "switch.ecmp: the algorithm \"mlcc\" writes into ACKs on their way, but switch \"dc0-",
+                "ecmp = \"symmetric\"",
+            ],
+        ),
+        (
+            "[switch]\necmp = \"symmetric\"\nagents = false\n",
+            &["switch.agents: the algorithm \"mlcc\" needs an agent in the switches, but none takes it"],
+        ),
+        (
+            "[switch]\necmp = \"symmetric\"\n[[switch_override]]\nmatch = \"*-dci*\"\nagents = false\n",
+            &[
+                "switch_override.*-dci*.agents: the algorithm \"mlcc\" needs an agent in the switches at the borders",
+                "agents = true",
+            ],
+        ),
+        (
+            "[switch]\necmp = \"symmetric\"\ndiscipline = \"drr\"\n",
+            &[
+                "switch.discipline: the algorithm \"mlcc\" keeps each flow in a queue of its own",
+                "discipline = \"fifo\"",
+            ],
+        ),
+        ("[switch]\nflow_queues = 2000000\n", &["switch.flow_queues", "0 to 1000000"]),
+    ];
+    let refused = |text: &str, expected: &[&str]| {
+        let message = diagnose(text, &[]).to_string();
+        for part in expected {
+            assert!(message.contains(part), "no {part:?} in the message\n  {message}\nof\n{text}");
+        }
+    };
+    for (bad, expected) in at_borders {
+        refused(&format!("{mlcc}{bad}"), expected);
+    }
+    let one = mlcc.replace("\"datacenters\"\nborder = \"dci\"\nfabric = ", "").replace("cross", "intra");
+    refused(
+        &one,
+        &["network.topology: the algorithm \"mlcc\" needs switches at the borders", "topology = \"datacenters\""],
+    );
+}
+
+#[test]
 fn fabrics_and_overrides() {
     let run = "[run]\nduration = \"1ms\"\n[network]\n";
     let dcs = "topology = \"datacenters\"\n";
