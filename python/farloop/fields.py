@@ -113,6 +113,7 @@ PORTS = (
     Field("dropped_buffer", "packets", "Data packets dropped for lack of buffer on their way to this port."),
     Field("dropped_limit", "packets", "Data packets dropped because this port's queue had reached its limit."),
     Field("dropped_agent", "packets", "Data packets dropped by an agent at this port."),
+    Field("shared_queue", "packets", "Data packets that found no queue of their flow free, and shared one."),
     Field("lost", "packets", "Packets lost on the link."),
     Field("corrupted", "packets", "Packets damaged on the link."),
     Field("marked", "packets", "Packets that got an ECN mark here."),

@@ -24,15 +24,16 @@ prop_compose! {
             "topology = \"dumbbell\"\nintra_pairs = 2\ncross_pairs = 2",
             "topology = \"three-racks\"\nhosts_per_rack = 2",
             "topology = \"spine-leaf\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2",
+            "topology = \"datacenters\"\nborder = \"dci\"\nfabric = \"spine-leaf\"\nspines = 2\nleaves = 1\nhosts_per_leaf = 2\nwan_delay = \"50us\"",
             "topology = \"fat-tree\"\npods = 2\ntors_per_pod = 1\naggs_per_pod = 2\ncores = 2\nhosts_per_tor = 2",
         ]),
         rate in prop::sample::select(&RATES[..]),
         delay in one(&["0s", "1ns", "10us", "1ms", "30ms"]),
-        pfc in any::<bool>(), ecmp in one(&["flow", "packet"]), ecn in any::<bool>(), int in any::<bool>(),
-        buffer in one(&["300kB", "4MB", "1GB"]), kmin in one(&["1B", "30kB", "200kB"]),
+        pfc in any::<bool>(), ecmp in one(&["flow", "packet", "symmetric"]), ecn in any::<bool>(), int in any::<bool>(),
+        queues in 0..4u32, buffer in one(&["300kB", "4MB", "1GB"]), kmin in one(&["1B", "30kB", "200kB"]),
     ) -> (u64, String) {
         let switch = format!(
-            "buffer = \"{buffer}\"\npfc = {pfc}\necmp = \"{ecmp}\"\necn = {ecn}\nint = {int}\nkmin = \"{kmin}\"\nkmax = \"200kB\""
+            "buffer = \"{buffer}\"\npfc = {pfc}\necmp = \"{ecmp}\"\necn = {ecn}\nint = {int}\nkmin = \"{kmin}\"\nkmax = \"200kB\"\nflow_queues = {queues}"
         );
         (rate, format!("[network]\n{topology}\nrate = \"{rate}bps\"\nlink_delay = \"{delay}\"\n[switch]\n{switch}\n"))
     }
@@ -82,6 +83,7 @@ fn with_hosts(flows: &str, network: &str) -> String {
     let names = match network {
         n if n.contains("dumbbell") => return flows.to_string(),
         n if n.contains("three-racks") => ["a1", "b1", "a2", "b2"],
+        n if n.contains("datacenters") => ["dc0-h1", "dc1-h1", "dc1-h2", "dc0-h2"],
         _ => ["h1", "h3", "h2", "h4"],
     };
     let text = ["\"s1\"", "\"d1\"", "\"s2\"", "\"d2\""].iter().zip(names);

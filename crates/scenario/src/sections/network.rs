@@ -113,7 +113,7 @@ choice! {
 choice! {
     /// Where the long-haul links of a datacenter begin.
     pub enum Border {
-        /// At border routers of their own (datacenter interconnect, DCI), which all switches of the top tier have a link to.
+        /// At border routers of their own, which all switches of the top tier have a link to.
         Router = "router",
         /// At the switches of the top tier (cores or spines) themselves.
         Core = "core",
@@ -141,9 +141,10 @@ params! {
         /// The network inside each of them: its keys are those of the topology of this name.
         fabric: Fabric = Fabric::FatTree;
         /// Where the long-haul links begin: "router": at border routers of their own, with links to all switches of the top tier;
-        /// "core": at these switches (cores or spines) themselves.
+        /// "core": at these switches (cores or spines) themselves; "dci": at datacenter-interconnect switches, which have the links of border
+        /// routers, but belong to their datacenter and have the settings of [switch].
         border: Border = Border::Router;
-        /// Long-haul links from each datacenter to each other one. border = "router": one for each border router, "none" for 1;
+        /// Long-haul links from each datacenter to each other one. border = "router" or "dci": one for each border switch, "none" for 1;
         /// border = "core": one for each of the first switches of the top tier, "none" for all of them.
         wan_links: Option<u32> = None, in Some(1) => Some(4096);
         /// Rate of the long-haul links; "none" for the rate of the links between switches.

@@ -15,6 +15,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("Annulus at the switches", agents("annulus")),
         ("PCN at the switches", agents("pcn")),
         ("deficit round robin and detours", DETOURS.to_string()),
+        ("MLCC at borders, symmetric", BORDERS.to_string()),
     ]
 }
 
@@ -132,6 +133,33 @@ fn agents(name: &str) -> String {
         "#
     )
 }
+
+const BORDERS: &str = r#"
+    run.duration = "2ms"
+    [network]
+    topology = "datacenters"
+    border = "dci"
+    fabric = "spine-leaf"
+    spines = 2
+    leaves = 2
+    hosts_per_leaf = 4
+    rate = "10Gbps"
+    fabric_rate = "20Gbps"
+    wan_delay = "100us"
+    [switch]
+    ecmp = "symmetric"
+    flow_queues = 5
+    [algorithm]
+    name = "mlcc"
+    [[workload]]
+    sizes = "websearch"
+    load = 0.7
+    cross_share = 0.4
+    [record]
+    interval = "20us"
+    flows = "all"
+    ports = "all"
+"#;
 
 const DETOURS: &str = r#"
     run.duration = "1ms"
