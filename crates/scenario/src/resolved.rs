@@ -117,11 +117,13 @@ fn network(network: &NetworkKeys) -> (&'static str, Map<String, Json>) {
 }
 
 fn fat_tree(keys: &FatTree) -> Map<String, Json> {
-    section(&FatTree { fabric_rate: keys.fabric_rate.or(Some(keys.rate)), ..keys.clone() })
+    let (fabric_rate, host_delay) = (keys.fabric_rate.or(Some(keys.rate)), keys.host_delay.or(Some(keys.link_delay)));
+    section(&FatTree { fabric_rate, host_delay, ..keys.clone() })
 }
 
 fn spine_leaf(keys: &SpineLeaf) -> Map<String, Json> {
-    section(&SpineLeaf { fabric_rate: keys.fabric_rate.or(Some(keys.rate)), ..keys.clone() })
+    let (fabric_rate, host_delay) = (keys.fabric_rate.or(Some(keys.rate)), keys.host_delay.or(Some(keys.link_delay)));
+    section(&SpineLeaf { fabric_rate, host_delay, ..keys.clone() })
 }
 
 fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {

@@ -104,6 +104,26 @@ fn a_spine_leaf_network_joins_every_leaf_with_every_spine() {
     assert_eq!(b.spec.record.ports.len(), 4 * 3 * 2);
 }
 
+/// MLCC (ICPP 2025, §4.1): 1 us to the servers, 5 us between the switches of a datacenter, DCI switches at its border.
+#[test]
+fn hosts_links_may_have_a_delay_of_their_own() {
+    let fabric = "spines = 2\nleaves = 2\nhosts_per_leaf = 2\nhost_delay = \"1us\"";
+    let network = format!(
+        "[network]\ntopology = \"datacenters\"\nfabric = \"spine-leaf\"\nborder = \"dci\"\nwan_delay = \"3ms\"\n{fabric}"
+    );
+    let b = build(&network, "dc0-h1", "dc1-h4", 1);
+    let delay = |from: &str, to: &str| link(&b, from, to).map(|(_, delay)| delay);
+    assert_eq!(delay("dc0-h1", "dc0-leaf1"), Some(Delta::from_us(1)));
+    assert_eq!(delay("dc0-leaf1", "dc0-spine2"), Some(Delta::from_us(5)));
+    assert_eq!(delay("dc1-spine1", "dc1-dci1"), Some(Delta::from_us(5)));
+    assert_eq!(delay("dc0-dci1", "dc1-dci1"), Some(Delta::from_ms(3)));
+    let remote = build(&format!("{network}\nremote = \"hosts\""), "dc0-h1", "dc1-h4", 1);
+    assert_eq!(link(&remote, "dc1-h4", "dc1-dci1").map(|(_, delay)| delay), Some(Delta::from_us(1)));
+    let tree = build("[network]\ntopology = \"fat-tree\"\nhost_delay = \"1us\"", "h1", "h128", 1);
+    assert_eq!(link(&tree, "h1", "tor1-1").map(|(_, delay)| delay), Some(Delta::from_us(1)));
+    assert_eq!(link(&tree, "tor1-1", "agg1-1").map(|(_, delay)| delay), Some(Delta::from_ps(3_333_333)));
+}
+
 #[test]
 fn border_routers_join_the_datacenters() {
     let network = "[network]\ntopology = \"datacenters\"\ndatacenters = 3\nfabric = \"spine-leaf\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2\nwan_links = 2\nwan_rate = \"40Gbps\"\nwan_delay = \"3ms\"\nwan_loss = 0.001";

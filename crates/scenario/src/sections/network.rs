@@ -78,6 +78,8 @@ params! {
         /// One-way propagation delay of every link. The default is a sixth of 20 us, the propagation delay between two
         /// servers in different pods (Gear, §IV-B).
         link_delay: Delta = Delta::from_ps(3_333_333), in Delta::ZERO => LONGEST_DELAY;
+        /// One-way propagation delay of the hosts' links; "none" for that of every other link.
+        host_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_DELAY);
     }
 }
 
@@ -97,6 +99,8 @@ params! {
         /// One-way propagation delay of every link. The default is a quarter of 20 us, the propagation delay between two distant
         /// servers of a datacenter (Gear, §IV-B).
         link_delay: Delta = Delta::from_us(5), in Delta::ZERO => LONGEST_DELAY;
+        /// One-way propagation delay of the hosts' links; "none" for that of every other link.
+        host_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_DELAY);
     }
 }
 

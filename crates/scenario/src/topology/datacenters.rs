@@ -49,8 +49,16 @@ impl FabricKeys {
     /// Rate and delay of the hosts' links.
     fn host_link(&self) -> (Rate, Delta) {
         match self {
-            FabricKeys::FatTree(keys) => (keys.rate, keys.link_delay),
-            FabricKeys::SpineLeaf(keys) => (keys.rate, keys.link_delay),
+            FabricKeys::FatTree(keys) => (keys.rate, keys.host_delay.unwrap_or(keys.link_delay)),
+            FabricKeys::SpineLeaf(keys) => (keys.rate, keys.host_delay.unwrap_or(keys.link_delay)),
+        }
+    }
+
+    /// Delay of the links between switches.
+    fn fabric_delay(&self) -> Delta {
+        match self {
+            FabricKeys::FatTree(keys) => keys.link_delay,
+            FabricKeys::SpineLeaf(keys) => keys.link_delay,
         }
     }
 
@@ -135,7 +143,7 @@ pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switche
     let (wan_rate, wan_key) = keys.wan_rate.map_or((fabric_rate, fabric_key), |r| (r, "wan_rate"));
     let resolved = resolved(keys, fabric);
     let wan_links = resolved.wan_links.unwrap_or_default();
-    let (host_rate, delay) = fabric.host_link();
+    let (host_rate, host_delay) = fabric.host_link();
 
     // The nodes of each datacenter where long-haul links begin.
     let mut borders: Vec<Vec<NodeId>> = Vec::new();
@@ -145,7 +153,7 @@ pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switche
             let hosts: Vec<_> = (1..=hosts).map(|i| layout.host(format!("{prefix}h{i}"), datacenter)).collect();
             let router = border_switch(keys.border, datacenter, 1, switches, &mut layout);
             for host in hosts {
-                layout.link(host, router, host_rate, "rate", delay);
+                layout.link(host, router, host_rate, "rate", host_delay);
             }
             borders.push(vec![router]);
             continue;
@@ -157,7 +165,7 @@ pub(crate) fn layout(keys: &Datacenters, fabric: &FabricKeys, switches: &Switche
                 let routers: Vec<_> =
                     (1..=wan_links).map(|i| border_switch(keys.border, datacenter, i, switches, &mut layout)).collect();
                 for (&switch, &router) in top.iter().flat_map(|t| routers.iter().map(move |r| (t, r))) {
-                    layout.link(switch, router, fabric_rate, fabric_key, delay);
+                    layout.link(switch, router, fabric_rate, fabric_key, fabric.fabric_delay());
                 }
                 routers
             }

@@ -52,7 +52,7 @@ pub(crate) fn place(
         for i in 1..=keys.tors_per_pod {
             let tor = switch(format!("tor{pod}-{i}"), layout);
             for host in hosts.by_ref().take(keys.hosts_per_tor as usize) {
-                layout.link(host, tor, keys.rate, "rate", keys.link_delay);
+                layout.link(host, tor, keys.rate, "rate", keys.host_delay.unwrap_or(keys.link_delay));
             }
             for &agg in &aggs {
                 layout.link(tor, agg, fabric_rate, fabric_key, keys.link_delay);

@@ -39,7 +39,7 @@ pub(crate) fn place(
     for (i, hosts) in hosts.chunks(keys.hosts_per_leaf as usize).enumerate() {
         let leaf = layout.switch(format!("{prefix}leaf{}", i + 1), datacenter, switches);
         for &host in hosts {
-            layout.link(host, leaf, keys.rate, "rate", keys.link_delay);
+            layout.link(host, leaf, keys.rate, "rate", keys.host_delay.unwrap_or(keys.link_delay));
         }
         for &spine in &spines {
             layout.link(leaf, spine, fabric_rate, fabric_key, keys.link_delay);
