@@ -203,10 +203,13 @@ impl Medium {
             {
                 stats.row.paused += self.now - since;
             }
+            if port.discipline.exists() {
+                port.pass(&mut self.disciplines[port.discipline], &self.packets, self.now);
+            }
             let held = match (port.waiting & bit != 0, port.discipline) {
                 (false, _) => Held::Nothing,
                 (true, DisciplineId::NONE) => Held::Until(port.queues[usize::from(DATA) + data_class].tail()),
-                (true, d) => Held::Packets(self.disciplines[d].waiting(&self.packets, data_class).count() as u32),
+                (true, d) => Held::Packets(self.disciplines[d].due_packets(&self.packets, data_class)),
             };
             if held != Held::Nothing && self.pauses.is_paused(p, data_class) {
                 stats.held |= 1 << data_class;

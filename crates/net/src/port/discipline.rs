@@ -87,6 +87,14 @@ impl Discipline {
         }
     }
 
+    /// How many packets of a data class a pause keeps from leaving: those that their rates would let go.
+    pub fn due_packets(&self, packets: &Packets, data_class: usize) -> u32 {
+        match self {
+            Discipline::RoundRobin(classes) => classes[data_class].waiting(packets).count() as u32,
+            Discipline::FlowQueues(classes) => classes[data_class].due_packets(),
+        }
+    }
+
     /// The waiting packets of a data class, in no useful order.
     pub fn waiting<'a>(&'a self, packets: &'a Packets, data_class: usize) -> Box<dyn Iterator<Item = Slot> + 'a> {
         match self {

@@ -175,6 +175,12 @@ impl FlowQueues {
         self.due_bytes
     }
 
+    /// Packets that may leave now: of each queue one, of the shared one all.
+    pub fn due_packets(&self) -> u32 {
+        let sharing: u32 = self.sharing.values().sum();
+        self.due.len() as u32 - u32::from(sharing > 0) + sharing
+    }
+
     /// The waiting packets, in no useful order.
     pub fn waiting<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = Slot> + 'a {
         self.queues.iter().map(|queue| &queue.packets).chain([&self.shared]).flat_map(|queue| queue.iter(packets))
@@ -270,7 +276,7 @@ mod tests {
         for flow in [1, 1, 1, 2, 2, 2] {
             assert!(q.put(flow, 0, u64::from(flow)));
         }
-        assert_eq!(q.queues.due_bytes(), 2000, "one packet of each may leave");
+        assert_eq!((q.queues.due_bytes(), q.queues.due_packets()), (2000, 2), "one packet of each may leave");
         assert_eq!((q.take(0), q.take(0), q.take(0)), (Some(1), Some(2), None));
         assert_eq!(q.queues.pass(&q.packets, at(0)), at(4));
         assert_eq!((q.take(4), q.take(7)), (Some(2), None));
@@ -298,6 +304,7 @@ mod tests {
         let mut q = Queues::new(1);
         assert!(q.put(1, 0, 1));
         assert!(!q.put(2, 0, 1) && !q.put(3, 0, 1) && !q.put(2, 0, 1));
+        assert_eq!((q.queues.due_bytes(), q.queues.due_packets()), (4000, 4));
         assert_eq!([q.take(0), q.take(0), q.take(0)], [Some(1), Some(2), Some(3)]);
         q.queues.pass(&q.packets, at(8));
         assert!(!q.put(2, 8, 1), "a queue is free, but a packet of flow 2 is still in the shared one");
