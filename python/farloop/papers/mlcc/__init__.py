@@ -1,0 +1,1 @@
+"""MLCC: each figure's scenario (TOML) with its judge and picture beside it."""

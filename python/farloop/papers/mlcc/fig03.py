@@ -1,0 +1,81 @@
+"""MLCC, Fig. 3: flows across start beside others in the senders' datacenter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from farloop.figures.panels import throughput_panels
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.measure import lasting
+from farloop.judging.schedule import scheduled
+from farloop.papers.mlcc.common import named, starts, total
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+SHOWN = ("dcqcn", "powertcp")
+"""What the paper shows."""
+
+INTRA = tuple(f"intra-{i}" for i in range(1, 5))
+CROSS = tuple(f"cross-{i}" for i in range(1, 5))
+
+LATE = 0.002
+"""Seconds before the next flow starts over which throughput is taken."""
+
+LAST = 0.01
+"""Seconds at the end of the run that show what the flows are left with."""
+
+UNFAIR = 0.4
+"""Less than this part of the throughput, where half is fair, is significant degradation."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """What the intra flows have beside none, one, … four flows across."""
+    judging = Judging(comparison, claims["mlcc/fig03"])
+    for run in comparison.runs:
+        judging.measure(_numbers, run)
+
+    def falls(run: Run) -> tuple[bool, str]:
+        steps = _steps(run)
+        said = ", ".join(f"{v / 1e9:.3g}" for v in steps)
+        return all(b < a for a, b in zip(steps, steps[1:], strict=False)), f"{said} Gbps beside 0 to 4 flows across"
+
+    def squeezed(run: Run) -> tuple[bool, str]:
+        intra, cross = _end(run)
+        share = intra / (intra + cross)
+        return share < UNFAIR, f"{100 * share:.3g} % at the end, half is fair, below {100 * UNFAIR:g} % is not"
+
+    for name in SHOWN:
+        needs = scheduled(comparison, algorithm=name)
+        judging.order(f"{name}: with each flow across the intra flows have less", needs, falls)
+        judging.order(f"{name}: they end with much less than a fair share", needs, squeezed)
+    return [judging.finding(note="all eight flows take one uplink of 100 Gbps: a fair share is 12.5 Gbps")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Throughput of all flows, one panel per algorithm."""
+    title = "The congestion point is in the senders' datacenter"
+    return {"fig03": throughput_panels(comparison.runs, title, caption=named, columns=3)}
+
+
+def _steps(run: Run) -> list[float]:
+    """Throughput of the intra flows just before each flow across starts, and at the end."""
+    at = starts(run)
+    ends = [at[name] for name in CROSS if name in at]
+    lasting(run, max(ends, default=0.0) + LAST)
+    # The first one starts a millisecond after the intra flows.
+    return [total(run, INTRA, max(end - LATE, 0.0015), end) for end in ends] + [_end(run)[0]]
+
+
+def _end(run: Run) -> tuple[float, float]:
+    since = run.duration - LAST
+    return total(run, INTRA, since), total(run, CROSS, since)
+
+
+def _numbers(run: Run) -> dict[str, float]:
+    intra, cross = _end(run)
+    steps = {f"{named(run)}: intra beside {i} across (Gbps)": v / 1e9 for i, v in enumerate(_steps(run))}
+    return steps | {f"{named(run)}: intra's share at the end": intra / (intra + cross)}

@@ -1,0 +1,100 @@
+"""MLCC, Fig. 4: the queue of the receivers' DCI switch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from farloop import metrics
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import scheduled
+from farloop.palette import CROSS, INTRA
+from farloop.papers.mlcc.common import DCI, named, queue
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+SHOWN = ("dcqcn", "powertcp")
+"""What the paper shows."""
+
+HIGH = 10e6
+"""Bytes from which a queue is at a high level: with the 25 Gbps of the bottleneck it takes 3.2 ms to pass, half of a round trip."""
+
+SWINGS = 2
+"""It rises and falls at least so often."""
+
+DEPTH = 0.5
+"""A fall to below this part of the peak before, and a rise back above it, is a swing."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """How high the queue goes, and how often."""
+    judging = Judging(comparison, claims["mlcc/fig04"])
+    for run in comparison.runs:
+        judging.measure(_numbers, run)
+
+    def high(run: Run) -> tuple[bool, str]:
+        _, values = queue(run, DCI)
+        return float(values.max()) >= HIGH, f"up to {values.max() / 1e6:.3g} MB, high from {HIGH / 1e6:g} MB"
+
+    def swings(run: Run) -> tuple[bool, str]:
+        found = _swings(run)
+        return found >= SWINGS, f"rises to a high level and falls to half {found} times, oscillates from {SWINGS}"
+
+    for name in SHOWN:
+        needs = scheduled(comparison, algorithm=name)
+        judging.order(f"{name}: the queue reaches a high level", needs, high)
+        judging.order(f"{name}: it falls and rises again", needs, swings)
+    return [judging.finding(note="the queues to both spine switches together")]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Per algorithm: throughput of all flows, and the queue of the DCI switch."""
+    runs = comparison.runs
+    figure, axes = grid(2 * len(runs), "The queue of the receivers' DCI switch", columns=len(runs), shared=False)
+    colours = [*CROSS[:4], *INTRA[:4]]
+    for i, run in enumerate(runs):
+        top, bottom = axes[i], axes[len(runs) + i]
+        for n, flow in enumerate(run.samples.objects("flow")):
+            times, values = run.samples.get(f"flow/{flow}", "throughput")
+            smooth = metrics.smoothed(values, 5)
+            top.plot(1e3 * times, smooth / 1e9, color=colours[n % len(colours)], linewidth=0.8, label=flow)
+        top.set_title(named(run), fontsize=8)
+        times, values = queue(run, DCI)
+        bottom.plot(1e3 * times, values / 1e6, color="0.2", linewidth=0.9)
+        bottom.set_xlabel("time (ms)", fontsize=8)
+        for axis in (top, bottom):
+            axis.set_xlim(0, 1e3 * run.duration)
+            axis.set_ylim(bottom=0)
+    axes[0].set_ylabel("throughput (Gbps)", fontsize=8)
+    axes[len(runs)].set_ylabel("queue (MB)", fontsize=8)
+    legend_below(figure, axes)
+    return {"fig04": figure}
+
+
+def _swings(run: Run) -> int:
+    """How often the queue rises to a high level and then falls to below half of its peak."""
+    _, values = queue(run, DCI)
+    found, peak = 0, 0.0
+    for value in values:
+        peak = max(peak, float(value))
+        if peak >= HIGH and value < DEPTH * peak:
+            found, peak = found + 1, 0.0
+    return found
+
+
+def _numbers(run: Run) -> dict[str, float]:
+    _, values = queue(run, DCI)
+    dropped = float(np.sum(run.ports["dropped_buffer"].to_numpy()))
+    found = {
+        "peak (MB)": float(values.max()) / 1e6,
+        "mean (MB)": float(values.mean()) / 1e6,
+        "swings": float(_swings(run)),
+        "dropped (packets)": dropped,
+    }
+    return {f"{named(run)}: {name}": value for name, value in found.items()}
