@@ -21,7 +21,7 @@
 
 use crate::api::*;
 use crate::int::{IntRecord, PathRecords, pairs};
-use farloop_units::{Bytes, Rate};
+use farloop_units::{Bytes, Delta, Rate};
 
 farloop_units::params! {
     /// Parameters of [`Hpcc`].
@@ -38,6 +38,9 @@ farloop_units::params! {
         w_ai: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
         /// Lowest sending rate: the default in the code of the published simulation, whose scripts set 1 Gbps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        /// T, the same for every flow, as in the published simulation, which takes the largest base RTT of all pairs of hosts; "none" for
+        /// each flow's own.
+        base_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
     }
 }
 
@@ -88,9 +91,9 @@ pub struct HpccSender {
 }
 
 impl HpccSender {
-    /// A sender that starts at the flow's initial rate (or window), with T the flow's base round-trip time.
+    /// A sender that starts at the flow's initial rate (or window), with T the flow's base round-trip time unless the parameters set one.
     pub fn new(params: &HpccParams, flow: &FlowInfo) -> HpccSender {
-        let base_rtt = flow.base_rtt.as_ps().max(1) as f64;
+        let base_rtt = params.base_rtt.unwrap_or(flow.base_rtt).as_ps().max(1) as f64;
         let per_base_rtt = 1.0 / base_rtt;
         let payload_per_wire = flow.mss.as_f64().max(1.0) / flow.packet.as_f64().max(flow.mss.as_f64()).max(1.0);
         // W_init = B_NIC · T (HPCC §3.2).
@@ -208,7 +211,6 @@ impl Sender for HpccSender {
 mod tests {
     use super::*;
     use crate::testing::{Bench, ack, flow, hop, hop_at};
-    use farloop_units::Delta;
 
     /// T = 32 µs at 100 Gbps: 400,000 B fill the path.
     fn bench(params: HpccParams) -> Bench<HpccSender> {
@@ -227,6 +229,14 @@ mod tests {
     }
     fn us(us: u64) -> Delta {
         Delta::from_us(us)
+    }
+
+    #[test]
+    fn one_round_trip_time_may_hold_for_all_flows() {
+        let own = bench(HpccParams::default()).sender;
+        let one = bench(HpccParams { base_rtt: Some(us(64)), ..HpccParams::default() }).sender;
+        assert_eq!((own.window, one.window, one.control.pacing), (400_000.0, 800_000.0, Rate::from_gbps(100)));
+        assert_eq!((one.w_ai, one.per_base_rtt), (2.0 * own.w_ai, own.per_base_rtt / 2.0));
     }
 
     #[test]

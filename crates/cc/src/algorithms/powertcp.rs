@@ -32,6 +32,9 @@ farloop_units::params! {
         beta: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
         /// N in β = line rate · τ / N: flows expected to share the sender's NIC (10 in the authors' Linux implementation).
         expected_flows: u32 = 10, in 1 => 1_000_000;
+        /// τ, the same for every flow, as in the published simulation, which takes the largest base RTT of all pairs of hosts; "none" for
+        /// each flow's own.
+        base_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
     }
 }
 
@@ -194,7 +197,7 @@ struct PowerWindow {
 
 impl PowerWindow {
     fn new(p: &PowerTcpParams, flow: &FlowInfo) -> PowerWindow {
-        let base_rtt = flow.base_rtt.as_ps().max(1) as f64;
+        let base_rtt = p.base_rtt.unwrap_or(flow.base_rtt).as_ps().max(1) as f64;
         let bdp = |rate: Rate| rate.as_f64() * base_rtt / BITS_PS_PER_BYTE_S;
         let payload_per_wire = flow.mss.as_f64().max(1.0) / flow.packet.as_f64().max(flow.mss.as_f64()).max(1.0);
         let beta = p.beta.map_or(bdp(flow.line_rate) / f64::from(p.expected_flows), Bytes::as_f64);
@@ -294,6 +297,9 @@ mod tests {
         // 100 Gbps · 32 µs = 400,000 B.
         assert_eq!((s.window.cwnd, s.window.beta, s.window.highest), (400_000.0, 40_000.0, 440_000.0));
         assert_eq!(s.control(), Control { cwnd: Bytes::new(379_713), pacing: Rate::from_gbps(100) });
+        let one = PowerTcpParams { base_rtt: Some(us(64)), ..PowerTcpParams::default() };
+        let s = PowerTcp::sender(&one, &flow(false));
+        assert_eq!((s.window.cwnd, s.window.beta, s.control().pacing), (800_000.0, 80_000.0, Rate::from_gbps(100)));
     }
 
     #[test]
