@@ -110,6 +110,13 @@ def test_judges_decide_from_runs(tmp_path):
         "gear/fig06": "60ms",
         "gear/fabric": "60ms",
         "gemini/theorem1": "200ms",
+        "mlcc/fig02": "12ms",
+        "mlcc/fig03": "12ms",
+        "mlcc/fig04": "12ms",
+        "mlcc/convergence": "12ms",
+        "mlcc/buffers": "12ms",
+        "mlcc/loads": "15ms",
+        "mlcc/testbed": "10ms",
     }
     slow = {"network.rate": "1Gbps", "network.bottleneck_rate": "1Gbps", "record.interval": "10ms"}
     # At 1 Gbps a second takes no time; where initial rates are above that, a tenth of a second at full rate has to do.
@@ -122,6 +129,7 @@ def test_judges_decide_from_runs(tmp_path):
         "gear/fig06": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
         "gear/fabric": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
     }
+    slow_settings |= {figure: {} for figure in figure_names() if figure.startswith("mlcc/")}
     for figure in figure_names():
         testbed = figure.startswith("gemini/") and figure != "gemini/theorem1"
         settings = ({} if testbed else slow_settings.get(figure, slow)) | {

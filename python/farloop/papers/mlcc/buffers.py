@@ -64,7 +64,9 @@ def _together(judging: Judging, needs: Mapping[str, Need]) -> Finding:
     def settles(run: Run) -> tuple[bool, str]:
         ratio = metrics.ratio(_settled(run), _target(run))
         told = f"{_settled(run) / 1e6:.3g} MB where D_t times the rate is {_target(run) / 1e6:.3g} MB"
-        return 1 - NEAR <= ratio <= 1 + NEAR and _settling(run) < np.inf, f"{told}; for good after {_ms(_settling(run))}"
+        return 1 - NEAR <= ratio <= 1 + NEAR and _settling(
+            run
+        ) < np.inf, f"{told}; for good after {_ms(_settling(run))}"
 
     def jitters(run: Run, reference: Run) -> tuple[bool, str]:
         own, other = (_undershoot(r) for r in (run, reference))

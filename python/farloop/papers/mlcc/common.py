@@ -1,4 +1,4 @@
-"""What MLCC's figures share: names, queues over several ports, shares over time, completion times over seeds. Rates in bit/s, times in seconds."""
+"""What MLCC's figures share: queues over several ports, shares over time, completion times. Rates in bit/s, times in seconds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
+from farloop.completion import Mask
 from farloop.judging.claims import UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
@@ -77,7 +78,7 @@ def fairness(run: Run, flows: Sequence[str], over: float) -> tuple[Floats, Float
     return times, index
 
 
-def for_good(times: Floats, holds: Sequence[bool] | Floats, start: float) -> float:
+def for_good(times: Floats, holds: Sequence[bool] | Mask, start: float) -> float:
     """Seconds after `start` from which on something holds until the end; infinite if it never does."""
     inside = times > start
     if not inside.any():

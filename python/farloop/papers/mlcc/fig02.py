@@ -81,7 +81,9 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _panels(runs: list[Run]) -> Figure:
-    figure, axes = grid(2 * len(runs), "The congestion point is in the receivers' datacenter", columns=len(runs), shared=False)
+    figure, axes = grid(
+        2 * len(runs), "The congestion point is in the receivers' datacenter", columns=len(runs), shared=False
+    )
     for i, run in enumerate(runs):
         top, bottom = axes[i], axes[len(runs) + i]
         for kind, colours in (("intra", INTRA), ("cross", CROSS)):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
+from farloop.completion import Mask
 from farloop.figures.panels import grid, legend_below
-from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.palette import CROSS
 from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, Completion, bars, planned, reductions
@@ -43,6 +44,9 @@ NEARLY_ALL = 0.8
 SLIGHTLY = 1.5
 """At most so many times as long is slightly longer."""
 
+VARIANTS = ("variants, ", "one T, ")
+"""The cases of variants of the algorithms begin so."""
+
 WIDE = "32 servers a leaf"
 """The cases of the full size begin so."""
 
@@ -63,9 +67,10 @@ def _averages(
 ) -> Finding:
     for sizes in SIZES:
         for kind in kinds:
-            for name, row in _table(judging, needs, f"{load}, {sizes}", kind).items():
-                key = f"{sizes}, {kind}, {NAMES[name]} (ms)"
-                judging.measure(lambda k, r: {k: 1e3 * float(np.mean(r)), f"{k}, range": _range(r)}, key, row)
+            for name in NAMES:
+                runs = judging.have(_of(needs, f"{load}, {sizes}", name))
+                if runs:
+                    judging.measure(_mean_and_range, f"{sizes}, {kind}, {NAMES[name]} (ms)", runs, kind)
     for sizes in SIZES:
         for kind in kinds:
             for rival in rivals:
@@ -73,6 +78,8 @@ def _averages(
     note = f"{_simulated(judging, needs, load)}; {_unfinished(judging, needs, load)}"
     if load in ("heavy", "light"):
         _full_size(judging, f"{WIDE}, {load}")
+    if load == "heavy":
+        _variants(judging)
     return judging.finding(note=note)
 
 
@@ -110,28 +117,39 @@ def _tails(judging: Judging, needs: Sequence[Need]) -> Finding:
             used = [n for a in (*RIVALS, "mlcc") for n in _of(needs, point, a)]
             for kind in KINDS:
                 _tail_statements(judging, point, kind, used)
-    return judging.finding(note=f"{_simulated(judging, needs, 'heavy')}; a size that fewer than 1000 flows have shows its slowest one")
+    return judging.finding(
+        note=f"{_simulated(judging, needs, 'heavy')}; a size that fewer than 1000 flows have shows its slowest one"
+    )
 
 
 def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Need]) -> None:
     sizes = point.rpartition(", ")[2]
     edges = np.array(BINS[sizes][1:])
 
-    def over(runs: Sequence[Run], chosen: Sequence[bool] | Floats) -> list[float]:
+    def over(runs: Sequence[Run], chosen: Mask) -> list[float]:
         """MLCC's tail over each rival's, of the chosen sizes."""
         tails = {a: tail([r for r in runs if r.algorithm == a], sizes, kind) for a in (*RIVALS, "mlcc")}
         ratios = [tails["mlcc"][chosen] / tails[rival][chosen] for rival in RIVALS]
-        return [float(r) for row in ratios for r in row if np.isfinite(r)]
+        found = [float(r) for row in ratios for r in row if np.isfinite(r)]
+        if not found:
+            raise UndecidedError("no flow to measure")
+        return found
 
-    def lower(*runs: Run, chosen: Floats) -> tuple[bool, str]:
+    def lower(*runs: Run, chosen: Mask) -> tuple[bool, str]:
         ratios = over(runs, chosen)
         share = metrics.ratio(sum(r < 1 for r in ratios), len(ratios))
-        return share >= NEARLY_ALL, f"lower in {100 * share:.0f} % of {len(ratios)} pairs of a size and a rival; from {100 * NEARLY_ALL:.0f} %"
+        return (
+            share >= NEARLY_ALL,
+            f"lower in {100 * share:.0f} % of {len(ratios)} pairs of a size and a rival; from {100 * NEARLY_ALL:.0f} %",
+        )
 
-    def longer(*runs: Run, chosen: Floats) -> tuple[bool, str]:
+    def longer(*runs: Run, chosen: Mask) -> tuple[bool, str]:
         ratios = over(runs, chosen)
-        middle = float(np.median(ratios)) if ratios else float("nan")
-        return 1 < middle <= SLIGHTLY, f"{middle:.3g} times as long in the median, accepted above 1 and up to {SLIGHTLY}"
+        middle = float(np.median(ratios))
+        return (
+            1 < middle <= SLIGHTLY,
+            f"{middle:.3g} times as long in the median, accepted above 1 and up to {SLIGHTLY}",
+        )
 
     everything = edges > 0
     if kind == "intra":
@@ -160,16 +178,10 @@ def _of(needs: Sequence[Need], point: str, algorithm: str) -> list[Need]:
     return [n for n in needs if n.case.startswith(f"{point}, seed") and n.algorithm == algorithm]
 
 
-def _table(judging: Judging, needs: Sequence[Need], point: str, kind: str) -> dict[str, list[float]]:
-    """Mean completion times by algorithm, one per seed that is there."""
-    found = {a: judging.have(_of(needs, point, a)) for a in NAMES}
-    return {
-        a: [Completion.of(r, cross=KINDS[kind], since=SINCE).mean() for r in runs] for a, runs in found.items() if runs
-    }
-
-
-def _range(values: Sequence[float]) -> str:
-    return f"{1e3 * min(values):.3g} to {1e3 * max(values):.3g}"
+def _mean_and_range(name: str, runs: Sequence[Run], kind: str) -> dict[str, float | str]:
+    """Of the averages of the runs, one per seed."""
+    means = [1e3 * Completion.of(r, cross=KINDS[kind], since=SINCE).mean() for r in runs]
+    return {name: float(np.mean(means)), f"{name}, range": f"{min(means):.3g} to {max(means):.3g}"}
 
 
 def _full_size(judging: Judging, prefix: str) -> None:
@@ -186,6 +198,19 @@ def _full_size(judging: Judging, prefix: str) -> None:
                     },
                     key, own[0], rival, cross,
                 )  # fmt: skip
+
+
+def _variants(judging: Judging) -> None:
+    """Averages of variants of the algorithms, of the first seed, without a verdict."""
+    for run in judging.comparison.runs:
+        if run.case.startswith(VARIANTS):
+            name = f"{run.case}, {NAMES.get(run.algorithm, run.algorithm)}"
+            judging.measure(
+                lambda n, r: {
+                    f"{n}, {k} (ms)": 1e3 * Completion.of(r, cross=c, since=SINCE).mean() for k, c in KINDS.items()
+                },
+                name, run,
+            )  # fmt: skip
 
 
 def _simulated(judging: Judging, needs: Sequence[Need], load: str) -> str:
@@ -243,7 +268,9 @@ def _bars(comparison: Comparison, load: str, title: str) -> Figure:
         for a in NAMES:
             runs = _runs(comparison, f"{load}, {sizes}", a)
             if runs:
-                table[a] = {k: [1e3 * Completion.of(r, cross=c, since=SINCE).mean() for r in runs] for k, c in KINDS.items()}
+                table[a] = {
+                    k: [1e3 * Completion.of(r, cross=c, since=SINCE).mean() for r in runs] for k, c in KINDS.items()
+                }
         bars(axis, table, NAMES.__getitem__)
         axis.set_title(sizes, fontsize=8)
         axis.set_ylabel("average FCT (ms)", fontsize=8)
