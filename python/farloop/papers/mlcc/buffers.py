@@ -114,7 +114,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         _queues(axes[1], variants, [r.algorithm for r in variants])
         axes[1].set_title("θ = 18 ms, and variants of MLCC", fontsize=8)
         for axis in axes:
-            axis.legend(fontsize=6.5)
+            if axis.lines:
+                axis.legend(fontsize=6.5)
         pictures["fig09"] = figure
     turns = [r for r in comparison.runs if r.case == "in turn" and r.algorithm == "mlcc"]
     if turns:
