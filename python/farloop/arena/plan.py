@@ -149,7 +149,7 @@ def _contest(
     seeds: Sequence[int],
     full: bool,
 ) -> Contest:
-    cases = {str(case["name"]): case["set"] for case in scenario.resolved["case"]}
+    cases = {str(case["name"]): case["set"] for case in scenario.resolved.get("case", [])}
     base = scenario.override(cases.get(FULL) if full else None).override([f"{k}={v}" for k, v in settings])
     variants, refusals, first = [], [], None
     for algorithm in algorithms:
