@@ -1,6 +1,7 @@
 """The arena: every algorithm in every scenario, cells that cannot be, a table that sorts, and runs that no kill can spoil."""
 
 import csv
+import itertools
 import json
 import math
 import os
@@ -150,21 +151,21 @@ def test_what_cannot_run_says_why_in_the_simulators_words(planned, scenarios):
     assert "in case" not in next(r.because for r in long.refusals)
 
 
-def test_what_only_the_built_network_refuses_is_a_cell_as_well(tmp_path):
-    """More stamping switches than a packet has room for are found with the paths."""
+def test_what_only_the_built_network_refuses_is_told_before_anything_runs(tmp_path):
+    """More stamping switches than a packet has room for are found with the paths, whatever the algorithm."""
     far = tmp_path / "far.toml"
     nodes = "".join(f'[[node]]\nname = "x{i}"\nkind = "switch"\ndatacenter = 0\n' for i in range(20))
     nodes += "".join(f'[[node]]\nname = "{h}"\ndatacenter = 0\n' for h in "ab")
     chain = ["a", *(f"x{i}" for i in range(20)), "b"]
-    links = "".join(f'[[link]]\na = "{a}"\nb = "{b}"\n' for a, b in zip(chain, chain[1:], strict=False))
+    links = "".join(f'[[link]]\na = "{a}"\nb = "{b}"\n' for a, b in itertools.pairwise(chain))
     far.write_text(
         f'[run]\nduration = "1ms"\n[network]\ntopology = "links"\n{nodes}{links}[algorithm]\nname = "dctcp"\n'
         '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\n',
         encoding="utf-8",
     )
-    (contest,) = plan.plan([str(far)], "dctcp,hpcc", seeds="1").contests
-    assert [one.algorithm for one in contest.variants] == ["dctcp"]
-    assert [one.algorithm for one in contest.refusals] == ["hpcc"]
+    assert Scenario.load(far).resolved
+    with pytest.raises(farloop.ScenarioError, match=r"far\.toml:\d+: flow\.f: .* at most 16 fit"):
+        plan.plan([str(far)], "dctcp,hpcc", seeds="1")
 
 
 def test_the_table_has_a_row_for_every_cell_and_says_what_its_columns_are(held):
@@ -223,7 +224,9 @@ def test_slowdowns_are_by_kind_and_size(held):
 
 
 def test_a_flow_that_has_not_finished_counts_with_its_age(scenarios):
-    cut = farloop.run(scenarios[1], algorithm="dctcp", set=["run.duration=5ms", "workload.load=1.0", "workload.stop=none"])
+    cut = farloop.run(
+        scenarios[1], algorithm="dctcp", set=["run.duration=5ms", "workload.load=1.0", "workload.stop=none"]
+    )
     whole = measuring.measured(cut, "short")
     done = farloop.completion.slowdowns(cut.flows)
     assert whole.values["unfinished"] == int(np.isnan(done).sum()) > 0
@@ -247,7 +250,9 @@ def test_ranks_and_places_by_hand():
     assert (b.score.mean, b.score.n) == (3.5, 2)
     assert b.ranks == {1: 3, 2: 1}
     assert [one.is_apart for one in (a, c, b)] == [False, False, False], "two seeds that disagree say nothing"
-    slow = [measured(name, seed, score * seed, "slowdown") for seed in (1, 2) for name, score in (("a", 3.0), ("b", 2.0))]
+    slow = [
+        measured(name, seed, score * seed, "slowdown") for seed in (1, 2) for name, score in (("a", 3.0), ("b", 2.0))
+    ]
     assert [(one.algorithm, one.is_apart) for one in ranking.standings(slow)] == [("b", False), ("a", True)]
     assert [one.is_apart for one in ranking.standings(found[:3])] == [None, None, None]
     assert ranking.standings([measured("a", 1, None)]) == []
@@ -270,11 +275,10 @@ def test_the_page_is_whole_and_loads_nothing(held):
     anchors = set(re.findall(r'id="([^"]+)"', page))
     assert set(re.findall(r'href="#([^"]+)"', page)) <= anchors
     assert page.count('class="sorts"') == 3, "the overview and one table for each scenario"
-    because = results[1].because("hpcc")
-    assert because
-    assert f"cannot run here, because {because.replace(chr(34), '&quot;')}" in page
+    assert results[1].because("hpcc").startswith('the algorithm "hpcc" needs in-band telemetry')
+    assert "cannot run here, because it needs in-band telemetry" in page
     assert "Transport: RDMA" in page
-    assert page.count("<svg") > 20
+    assert page.count("<svg") > 15
     assert "± " in page
     assert "ranked by the geometric mean" in page.lower()
     # How long anything took is in the manifests of the runs alone.
@@ -314,7 +318,7 @@ def test_the_command_says_where_and_who_is_first(command):
 
 def test_an_arena_tells_what_to_load(held):
     where, _ = held
-    with pytest.raises(farloop.FarloopError, match="load one of the scenarios in it, such as .*long"):
+    with pytest.raises(farloop.FarloopError, match=r"load one of the scenarios in it, such as .*long"):
         farloop.load(where)
 
 
@@ -361,7 +365,7 @@ def test_killed_three_times_it_ends_with_the_same_bytes(command):
         (["--seeds", "3-1"], "seeds: 3-1: expected whole numbers"),
         (["--set", "run.duration"], "expected key=value"),
         (["--set", "run.duraton=1ms"], 'did you mean "duration"'),
-        (["--set", "run.duration=5"], "has no unit"),
+        (["--set", "run.duration=5"], "expected a time with its unit"),
         (["--set", "run.seed=5"], "choose with --seeds"),
         (["--set", "algorithm.name=hpcc"], "choose with --algorithms"),
         (["--scenario", "long.toml"], "two scenarios are called long"),

@@ -415,7 +415,9 @@ def arena(
 def list_(
     what: Annotated[
         str,
-        typer.Argument(metavar="algorithms|scenarios|arena|workloads|claims", help="What to list.", autocompletion=_lists),
+        typer.Argument(
+            metavar="algorithms|scenarios|arena|workloads|claims", help="What to list.", autocompletion=_lists
+        ),
     ],
     as_json: JsonOption = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from farloop import _native
 from farloop.arena import pictures
-from farloop.arena.measuring import SIZES, THROUGHPUT, Measured
+from farloop.arena.measuring import SIZES, SLOWDOWN, THROUGHPUT, Measured
 from farloop.arena.pictures import Scale
 from farloop.arena.ranking import Standing
 from farloop.arena.table import Result
@@ -18,12 +18,20 @@ from farloop.metrics import interval
 from farloop.report.page import document
 from farloop.units import bytes_text, count_text, rate_text, time_text
 
-RANKED_BY = {
-    THROUGHPUT: "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so does a link that stays "
-    "empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest where rates are proportionally fair).",
-    "slowdown": "Ranked by the geometric mean, over flows inside and across and over small, medium and large ones, of the mean FCT slowdown, less is better: every class counts "
-    "the same, however many flows it has, and twice the slowdown of one is as bad as of another. A flow that has not finished counts with its age.",
-}
+_MORE = (
+    "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
+    "does a link that stays empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest "
+    "where rates are proportionally fair)."
+)
+
+_LESS = (
+    "Ranked by the geometric mean, over flows inside and across and over small, medium and large ones, of the mean FCT slowdown, "
+    "less is better: every class counts the same, however many flows it has, and twice the slowdown of one is as bad as of another. "
+    "A flow that has not finished counts with its age."
+)
+
+RANKED_BY = {THROUGHPUT: _MORE, SLOWDOWN: _LESS}
+"""What a scenario ranks by, and why."""
 
 CANNOT = "cannot run here, because "
 
@@ -82,15 +90,16 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
             tds.append(f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{picture}</td>')
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
-        "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the worst and the best of all; better is to the right. "
-        "Click a heading to sort."
+        "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
+        "worst and the best of all; better is to the right. Click a heading to sort."
     )
     return f'<h2 id="overview">Overview</h2><p class="soft">{note}</p>{_table(heads, rows)}'
 
 
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
     told = result.told
-    facts = f"Transport: {told['transport']}; switches of datacenters offer {told['switches']}; {told['duration']} simulated. {told['source']}."
+    facts = f"Transport: {told['transport']}; switches of datacenters offer {told['switches']}; {told['duration']} simulated. "
+    facts += f"{told['source']}."
     title = f"{result.name}: {told['title']}" if told["title"] else result.name
     parts = [f'<h2 id="{_anchor(result)}">{escape(title)}</h2><p class="soft">{escape(facts)}</p>']
     if result.runs:
@@ -102,17 +111,21 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
         runs = result.of(algorithm)
         if not runs:
             text = escape(_missing(result, algorithm))
-            rows.append(f'<tr><td>{escape(algorithm)}</td><td class="no" colspan="{max(len(columns), 1)}">{text}</td></tr>')
+            rows.append(
+                f'<tr><td>{escape(algorithm)}</td><td class="no" colspan="{max(len(columns), 1)}">{text}</td></tr>'
+            )
             continue
         found = [c.cell(runs) for c in columns]
-        tds = "".join(f"<td{'' if key is None else f' data-v={chr(34)}{key!r}{chr(34)}'}>{html}</td>" for html, key in found)
+        tds = "".join(
+            f"<td{'' if key is None else f' data-v={chr(34)}{key!r}{chr(34)}'}>{html}</td>" for html, key in found
+        )
         rows.append(f"<tr><td>{escape(algorithm)}</td>{tds}</tr>")
     parts.append(_table(heads, rows))
     return "".join(parts)
 
 
 def _missing(result: Result, algorithm: str) -> str:
-    because = result.because(algorithm)
+    because = result.because(algorithm).replace(f'the algorithm "{algorithm}"', "it")
     return CANNOT + because if because else "no flow to rank by"
 
 
@@ -175,7 +188,10 @@ def _columns(result: Result) -> list[_Column]:
         columns.append(
             _Column(
                 "over time",
-                lambda of: (pictures.curves(of[0].rates, top, f"throughput inside and across, to {rate_text(top)}"), None),
+                lambda of: (
+                    pictures.curves(of[0].rates, top, f"throughput inside and across, to {rate_text(top)}"),
+                    None,
+                ),
                 "Throughput of the flows inside (blue) and across (orange), mean over flows, first seed; one scale for all rows",
             )
         )
@@ -211,11 +227,13 @@ def _mean(values: Sequence[float], text: Callable[[float], str]) -> str:
     if not values:
         return "–"
     mean, half = interval(values)
-    spread = f'<span class="soft"> ± {text(half)}</span>' if len(values) > 1 and half > 0 else ""
+    spread = f'<span class="soft spread">± {text(half)}</span>' if len(values) > 1 and half > 0 else ""
     return f"{text(mean)}{spread}"
 
 
-def _plain(title: str, name: str, text: Callable[[float], str], scale: Scale | None = None, factor: float = 1.0) -> _Column:
+def _plain(
+    title: str, name: str, text: Callable[[float], str], scale: Scale | None = None, factor: float = 1.0
+) -> _Column:
     """A number, with a bar where there is a scale for it."""
 
     def cell(of: list[Measured]) -> tuple[str, float | None]:
@@ -252,7 +270,13 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         if not tail:
             return "–", None
         told = f"{_slow(fmean(median))} / {_mean(tail, _slow)}"
-        drawn = pictures.reach(fmean(median), fmean(tail), scale, f"median to 99th percentile: {_slow(fmean(median))} to {_slow(fmean(tail))}", pictures.COLOURS[kind])
+        drawn = pictures.reach(
+            fmean(median),
+            fmean(tail),
+            scale,
+            f"median to 99th percentile: {_slow(fmean(median))} to {_slow(fmean(tail))}",
+            pictures.COLOURS[kind],
+        )
         return told + drawn, fmean(tail)
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
@@ -271,26 +295,31 @@ def _queue(runs: Sequence[Measured]) -> _Column:
         return f'{told}{drawn}<span class="soft port">{escape(ports[0])}{more}</span>', fmean(mean)
 
     hint = (
-        "Of the recorded ports the one with the longest mean queue, which is named: mean and 99th percentile. The picture is the longest queue over time of the first seed; "
-        "one scale for all rows. Sorts by the mean"
+        "Of the recorded ports the one with the longest mean queue, which is named: mean and 99th percentile. The picture is "
+        "the longest queue over time of the first seed; one scale for all rows. Sorts by the mean"
     )
     return _Column("queue: mean / p99", cell, hint)
 
 
 def _measured() -> str:
     items = [
-        "Every algorithm that <code>farloop list algorithms</code> knows is in every scenario, presets as rows of their own, each with its default parameters; set is only what the network dictates, "
-        "such as GEMINI's threshold, which is the switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another transport runs if it needs "
-        "nothing that this one lacks: the transport is named with every scenario, and belongs to the result.",
-        "Numbers are means over the seeds, ± half the width of the 95 % confidence interval (Student's t). “Not told apart” is a first place that the seeds, compared one by one, "
-        "do not separate from this one with that confidence.",
-        "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no algorithm could finish within the run), or over all flows where there are none. "
-        "Jain's index is of the same throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",
-        "Slowdown is the time until a flow's last byte arrived over that of the same flow alone in the empty network. Small flows have up to 100 kB, large ones more than 10 MB (GEMINI, §IV-D). "
-        "A flow that has not finished counts with its age.",
-        "Pauses are added over all ports; a victim is a flow that waited for a pause whose congested port is not on its way. Drops are for lack of buffer, at a queue's limit, or by an agent.",
-        "Every number of every seed is in cells.csv and cells.parquet, the rankings are in ranking.csv and ranking.parquet. Beside them lies a directory for each scenario with the tables of its runs; "
-        "<code>farloop report</code> draws its report.",
+        "Every algorithm that <code>farloop list algorithms</code> knows is in every scenario, presets as rows of their own, "
+        "each with its default parameters; set is only what the network dictates, such as GEMINI's threshold, which is the "
+        "switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another "
+        "transport runs if it needs nothing that this one lacks: the transport is named with every scenario, and belongs to "
+        "the result.",
+        "Numbers are means over the seeds, ± half the width of the 95 % confidence interval (Student's t). “Not told apart” is "
+        "a first place that the seeds, compared one by one, do not separate from this one with that confidence.",
+        "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
+        "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
+        "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",
+        "Slowdown is the time until a flow's last byte arrived over that of the same flow alone in the empty network. Small "
+        "flows have up to 100 kB, large ones more than 10 MB (GEMINI, §IV-D). A flow that has not finished counts with its age.",
+        "Pauses are added over all ports; a victim is a flow that waited for a pause whose congested port is not on its way. "
+        "Drops are for lack of buffer, at a queue's limit, or by an agent.",
+        "Every number of every seed is in cells.csv and cells.parquet, the rankings are in ranking.csv and ranking.parquet. "
+        "Beside them lies a directory for each scenario with the tables of its runs; <code>farloop report</code> draws its "
+        "report.",
     ]
     listed = "".join(f"<li>{item}</li>" for item in items)
     return f'<h2 id="measured">What is measured</h2><div class="card"><ul class="statements">{listed}</ul></div>'
@@ -305,7 +334,7 @@ def _table(heads: Sequence[str], rows: Sequence[str], *, sorts: bool = True) -> 
 
 
 def _score_text(score: float, ranked_by: str) -> str:
-    return rate_text(score) if ranked_by == THROUGHPUT else _slow(score)
+    return rate_text(score) if ranked_by == THROUGHPUT else f"{score:.4g}"
 
 
 def _slow(value: float) -> str:

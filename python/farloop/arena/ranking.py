@@ -1,4 +1,4 @@
-"""Who is best in a scenario, and how sure that is: ranks under every seed, means with their intervals, and what the seeds cannot tell apart."""
+"""Who is best in a scenario, and how sure that is: ranks under every seed, means with intervals, what the seeds cannot tell apart."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Standing:
 
 
 def ranks(found: Sequence[Measured]) -> dict[tuple[str, int], int]:
-    """The rank of each run of one scenario among those with the same seed, by algorithm and seed: 1 is best, equal scores have equal ranks."""
+    """The rank of each run of a scenario among those with its seed, by algorithm and seed: 1 is best, equal scores have equal ranks."""
     by_seed: dict[int, list[Measured]] = {}
     for one in found:
         if one.score is not None:
