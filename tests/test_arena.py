@@ -1,6 +1,7 @@
 """The arena: every algorithm in every scenario, cells that cannot be, a table that sorts, and runs that no kill can spoil."""
 
 import csv
+import importlib.util
 import itertools
 import json
 import math
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -20,6 +22,8 @@ from farloop import api, catalogue, fields
 from farloop.arena import measuring, pictures, plan, ranking, running, table
 from farloop.arena.measuring import Measured
 from farloop.scenario import ARENA, Scenario, arena_names
+
+ROOT = Path(__file__).parent.parent
 
 LONG = """\
 title = "Two long flows"
@@ -388,6 +392,15 @@ def test_a_setting_may_take_something_away(scenarios):
     assert contest.variants == [], "nothing runs, but other algorithms would"
 
 
+def test_a_scenario_need_not_suit_the_default_algorithm(scenarios, tmp_path):
+    plain = tmp_path / "plain.toml"
+    plain.write_text(SHORT.replace('[algorithm]\nname = "dctcp"\n', ""), encoding="utf-8")
+    with pytest.raises(farloop.ScenarioError, match='"gear" needs in-band telemetry'):
+        assert Scenario.load(plain).resolved
+    (contest,) = plan.plan([str(plain)], "gear,swift", seeds="1").contests
+    assert [one.algorithm for one in contest.variants] == ["swift"]
+
+
 def test_where_nothing_can_run_the_page_still_says_why(scenarios, tmp_path):
     planned = plan.plan([scenarios[0]], "bbr", seeds="1")
     running.run(planned, tmp_path)
@@ -418,3 +431,25 @@ def test_the_manifest_says_what_it_was_made_from(held):
     assert [one["name"] for one in kept["scenarios"]] == ["long", "short"]
     assert set(VIEWS) <= set(kept["files"])
     assert table.cells([], [], []).column_names == [f.name for f in fields.CELLS]
+
+
+def test_the_readme_shows_a_table_of_known_scenarios(held):
+    spec = importlib.util.spec_from_file_location("arena_table", ROOT / "scripts" / "arena_table.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    where, _ = held
+    found = module.table(*(pq.read_table(where / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")))
+    lines = found.splitlines()
+    assert lines[0] == "| place of | long | short |"
+    assert lines[-1] == "| `bbr` | – | – |"
+    assert any(line.startswith("| `dctcp` |") and line.endswith("**1** |") for line in lines)
+    assert module.between(f"a\n{module.BEGIN}\nold\n{module.END}\nb", "new").split() == [
+        "a", *module.BEGIN.split(), "new", *module.END.split(), "b",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="there is no"):
+        module.between("", "new")
+    page = (ROOT / "README.md").read_text("utf-8")
+    shown = page.partition(module.BEGIN)[2].partition(module.END)[0]
+    heading = re.findall(r"^\| place of \| (.*) \|$", shown, re.MULTILINE)
+    assert [name.split(" | ") for name in heading] == [arena_names()]
+    assert set(re.findall(r"`([^`]+)`", shown)) <= {entry["name"] for entry in api.algorithms()}

@@ -112,7 +112,7 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
         if not runs:
             text = escape(_missing(result, algorithm))
             rows.append(
-                f'<tr><td>{escape(algorithm)}</td><td class="no" colspan="{max(len(columns), 1)}">{text}</td></tr>'
+                f'<tr><td>{escape(algorithm)}</td><td class="no" colspan="{max(len(columns), 1)}"><span>{text}</span></td></tr>'
             )
             continue
         found = [c.cell(runs) for c in columns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -151,40 +152,50 @@ def _contest(
     seeds: Sequence[int],
     full: bool,
 ) -> Contest:
-    cases = {str(case["name"]): case["set"] for case in scenario.resolved.get("case", [])}
+    plain = _resolved(scenario)
+    cases = {str(case["name"]): case["set"] for case in plain.get("case", [])}
     base = scenario.override(cases.get(FULL) if full else None).override([f"{k}={v}" for k, v in settings])
-    variants, refusals, first = [], [], None
+    variants, refusals = [], []
     for algorithm in algorithms:
         for seed in seeds:
             one = base.override(algorithm=algorithm, seed=seed)
             try:
-                _native.check(one.text, one.file, list(one.overrides))
+                _check(one)
             except _native.ScenarioError as error:
-                first = first or error
                 refusals.append(Refusal(algorithm, seed, _because(error)))
             else:
                 variants.append(Variant(algorithm + seed_suffix(seed), "", algorithm, one))
-    if first and not variants and not _runs_under_any(base):
-        # It is not about the algorithms.
-        raise first
-    resolved = (variants[0].scenario if variants else scenario).resolved
-    return Contest(name, base, variants, refusals, _told(resolved))
+    if not variants:
+        # Of any algorithm the same would be said of a scenario or a setting that is wrong.
+        _resolved(base)
+    return Contest(name, base, variants, refusals, _told(variants[0].scenario.resolved if variants else plain))
+
+
+def _check(scenario: Scenario) -> None:
+    _native.check(scenario.text, scenario.file, list(scenario.overrides))
+
+
+def _resolved(scenario: Scenario) -> dict[str, Any]:
+    """The scenario with all defaults, under its own algorithm, or under another one if that cannot run there.
+
+    Raises:
+        ScenarioError: the scenario is not valid under any; what is said of its own.
+    """
+    try:
+        _check(scenario)
+    except _native.ScenarioError:
+        for entry in catalogue.entries("algorithms"):
+            one = scenario.override(algorithm=str(entry["name"]))
+            with contextlib.suppress(_native.ScenarioError):
+                _check(one)
+                return one.resolved
+        raise
+    return scenario.resolved
 
 
 def _because(error: _native.ScenarioError) -> str:
     """What the simulator says is wrong, without the case that it was checking."""
     return re.sub(r' \(in case "[^"]*"\)$', "", str(getattr(error, "problem", error)))
-
-
-def _runs_under_any(base: Scenario) -> bool:
-    for entry in catalogue.entries("algorithms"):
-        one = base.override(algorithm=str(entry["name"]))
-        try:
-            _native.check(one.text, one.file, list(one.overrides))
-        except _native.ScenarioError:
-            continue
-        return True
-    return False
 
 
 def _told(resolved: dict[str, Any]) -> dict[str, str]:
