@@ -262,6 +262,9 @@ def test_ranks_and_places_by_hand():
     assert ranking.standings([measured("a", 1, None)]) == []
     starved = [measured("a", seed, 0.0) for seed in (1, 2)] + [measured("b", seed, 1.0) for seed in (1, 2)]
     assert [(one.algorithm, one.is_apart) for one in ranking.standings(starved)] == [("b", False), ("a", True)]
+    often = [measured("a", seed, score) for seed, score in ((1, 0.0), (2, 0.0), (3, 5.0))]
+    often += [measured("b", seed, score) for seed, score in ((1, 0.0), (2, 0.0), (3, 9.0))]
+    assert [one.is_apart for one in ranking.standings(often)] == [False, False], "one seed alone says nothing"
 
 
 def test_a_starved_flow_makes_the_score_zero():

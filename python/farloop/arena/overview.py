@@ -33,6 +33,15 @@ _LESS = (
 RANKED_BY = {THROUGHPUT: _MORE, SLOWDOWN: _LESS}
 """What a scenario ranks by, and why."""
 
+_LEGEND = (
+    "All measurements, means over the seeds. In the pictures "
+    + ", ".join(
+        f'<span class="swatch" style="background: {pictures.COLOURS[kind]}"></span> is {words}'
+        for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))
+    )
+    + "."
+)
+
 CANNOT = "cannot run here, because "
 
 WIDE = 200.0
@@ -105,6 +114,8 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
     if result.runs:
         parts.append(f'<p class="soft">{RANKED_BY[result.ranked_by]}</p>{_ranking(result, seeds)}')
     columns = _columns(result)
+    if columns:
+        parts.append(f'<p class="soft">{_LEGEND}</p>')
     heads = ["<th>algorithm</th>", *(f'<th title="{escape(c.hint)}">{escape(c.title)}</th>' for c in columns)]
     rows = []
     for algorithm in algorithms:

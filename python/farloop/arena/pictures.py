@@ -107,7 +107,8 @@ def _points(values: Floats, top: float) -> list[str]:
 
 
 def _svg(content: str, words: str, width: float = WIDTH) -> str:
+    style = "small" if width <= WIDTH else "small wide"
     return (
-        f'<svg class="small" role="img" aria-label="{escape(words)}" width="{width:g}" height="{HEIGHT:g}" '
+        f'<svg class="{style}" role="img" aria-label="{escape(words)}" width="{width:g}" height="{HEIGHT:g}" '
         f'viewBox="0 0 {width:g} {HEIGHT:g}"><title>{escape(words)}</title>{content}</svg>'
     )

@@ -79,14 +79,13 @@ def is_better(one: float | None, other: float | None, ranked_by: str) -> bool:
 
 
 def _is_apart(own: dict[int, float], best: dict[int, float]) -> bool | None:
-    """Whether the 95 % interval of the mean logarithm of own over best, seed by seed, leaves out 0.
+    """Whether the 95 % interval of the mean logarithm of own over best (of the difference, if one is 0), seed by seed, leaves out 0.
 
     The traffic of a seed is the same for all, so differences vary less over seeds than the scores do.
     """
     pairs = [(own[seed], best[seed]) for seed in own if seed in best]
     if len(pairs) < 2:
         return None
-    if any(a <= 0 or b <= 0 for a, b in pairs):
-        return any(a != b for a, b in pairs)
-    mean, half = interval([math.log(a / b) for a, b in pairs])
+    starved = any(a <= 0 or b <= 0 for a, b in pairs)
+    mean, half = interval([a - b if starved else math.log(a / b) for a, b in pairs])
     return abs(mean) > half
