@@ -54,7 +54,7 @@ def test_every_line_runs(clone):
 
 
 def run(directory: Path, script: str) -> tuple[str, int]:
-    """What a line says and its exit code; one that compares or reproduces is interrupted soon after it has begun to simulate."""
+    """What a line says and its exit code; one that compares, reproduces or holds the arena is interrupted soon after it has begun."""
     log = directory / "log"
     with log.open("w") as said:
         process = subprocess.Popen(
@@ -68,7 +68,7 @@ def run(directory: Path, script: str) -> tuple[str, int]:
         )
     began = time.monotonic()
     while process.poll() is None and time.monotonic() < began + PATIENCE:
-        if re.search("compare|reproduce", script) and ": started" in log.read_text():
+        if re.search("compare|reproduce|farloop arena", script) and ": started" in log.read_text():
             time.sleep(1)
             process.send_signal(signal.SIGINT)
             break

@@ -9,7 +9,13 @@ _Progress = Callable[[float, float, int], bool]
 """Called with simulated seconds, simulated seconds at the end, packet-hops so far; False cancels."""
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be simulated; the text names file, key, what is wrong and what is accepted."""
+    """A scenario that cannot be simulated; the text names file, key, what is wrong and what is accepted.
+
+    Attributes:
+        problem: What is wrong alone, where the simulator found it.
+    """
+
+    problem: str
 
 class Cancelled(BaseException):
     """The progress callback asked to stop."""
@@ -39,6 +45,7 @@ def algorithms() -> str: ...
 def workloads() -> str: ...
 def schema() -> str: ...
 def resolve(text: str, file: str, overrides: list[tuple[str, str]]) -> str: ...
+def check(text: str, file: str, overrides: list[tuple[str, str]]) -> None: ...
 def run(
     text: str,
     file: str,

@@ -1,4 +1,4 @@
-"""What there is: algorithms, scenarios, workloads, claims."""
+"""What there is: algorithms, scenarios of the papers and of the arena, workloads, claims."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from farloop.api import algorithms, workloads
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import Scenario, figure_names
+from farloop.scenario import ARENA, Scenario, arena_names, figure_names
 
-KINDS = ("algorithms", "scenarios", "workloads", "claims")
+KINDS = ("algorithms", "scenarios", "arena", "workloads", "claims")
 
 
 def entries(what: str) -> list[dict[str, Any]]:
@@ -23,6 +23,9 @@ def entries(what: str) -> list[dict[str, Any]]:
         return [{k: a[k] for k in ("name", "summary", "source")} | {"preset_of": a["preset_of"]} for a in algorithms()]
     if what == "scenarios":
         return [{"name": name, "title": _title(Scenario.load(name))} for name in figure_names()]
+    if what == "arena":
+        found = [(name, Scenario.load(ARENA / f"{name}.toml")) for name in arena_names()]
+        return [{"name": name, "title": _title(one), "source": one.resolved.get("source", "")} for name, one in found]
     if what == "workloads":
         return workloads()
     if what == "claims":

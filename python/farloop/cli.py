@@ -14,7 +14,7 @@ import typer
 from farloop import _native
 from farloop.errors import FarloopError, InvariantError
 from farloop.messages import notes, say
-from farloop.scenario import Scenario, figure_names
+from farloop.scenario import Scenario, arena_names, figure_names
 
 app = typer.Typer(
     name="farloop",
@@ -44,6 +44,11 @@ def _algorithms(incomplete: str) -> list[str]:
 def _figures(incomplete: str) -> list[str]:
     """Papers' scenarios, for shells."""
     return [name for name in figure_names() if name.startswith(incomplete)]
+
+
+def _arena_scenarios(incomplete: str) -> list[str]:
+    """The arena's scenarios, for shells."""
+    return [name for name in arena_names() if name.startswith(incomplete)]
 
 
 def _lists(incomplete: str) -> list[str]:
@@ -356,12 +361,63 @@ def reproduce(
         show.written(target, report=not no_report)
 
 
+@app.command()
+@guarded
+def arena(
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SCENARIO",
+            help="One of the arena's scenarios (`farloop list arena`), or a scenario file (default: all of the arena's). May be repeated.",
+            autocompletion=_arena_scenarios,
+        ),
+    ] = None,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="The algorithms, separated by commas (default: all).", autocompletion=_algorithms
+        ),
+    ] = None,
+    set_: SetOption = None,
+    full: Annotated[bool, typer.Option("--full", help="Longer, at full scale.")] = False,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="SEEDS", help="One run for each of these seeds, such as 1-10 or 1,3,7 (default: 1-3)."),
+    ] = None,
+    threads: ThreadsOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    fresh: FreshOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compare every algorithm in cross-datacenter scenarios of all papers; go on where an interrupted one ended."""
+    from farloop.arena import running
+    from farloop.arena.plan import plan
+    from farloop.output.directories import directory
+    from farloop.progress import reporter
+
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full)
+    target = out or Path("out") / "arena"
+    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+        found = running.run(
+            planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
+        )
+    if not quiet:
+        from farloop import show
+
+        show.arena(found, planned.algorithms)
+        show.written(target, report=not no_report)
+
+
 @app.command("list")
 @guarded
 def list_(
     what: Annotated[
         str,
-        typer.Argument(metavar="algorithms|scenarios|workloads|claims", help="What to list.", autocompletion=_lists),
+        typer.Argument(
+            metavar="algorithms|scenarios|arena|workloads|claims", help="What to list.", autocompletion=_lists
+        ),
     ],
     as_json: JsonOption = False,
 ) -> None:

@@ -181,6 +181,142 @@ PORT_METRICS = (
     ),
 )
 
+_CLASSES = {
+    f"{kind}_{size}": f"flows {where} of {bytes_}"
+    for kind, where in (("intra", "inside a datacenter"), ("cross", "across"))
+    for size, bytes_ in (("small", "up to 100 kB"), ("medium", "100 kB to 10 MB"), ("large", "more than 10 MB"))
+}
+
+_NO_SUCH = "null where there are none"
+
+CELLS = (
+    Field("scenario", "text", "Scenario of the arena."),
+    Field("algorithm", "text", "Congestion control of all its flows."),
+    Field("seed", "number", "Seed."),
+    Field(
+        "because",
+        "text",
+        "Why the algorithm cannot run there, by the simulator's own checks; null where it ran.",
+        optional=True,
+    ),
+    Field(
+        "ranked_by",
+        "text",
+        "What the scenario ranks by: `throughput`, more is better, or `slowdown`, less is better; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "score",
+        "of ranked_by",
+        "`throughput`: geometric mean of the throughputs of all endless flows, in bit/s. `slowdown`: geometric mean over kinds "
+        "and classes of sizes of the mean slowdowns. Null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "rank",
+        "number",
+        "Rank among the algorithms under the same seed, from 1; equal scores have equal ranks; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "intra_throughput_bps",
+        "bit/s",
+        f"Delivered payload over active time, mean over flows inside a datacenter: the endless ones, where there are any; {_NO_SUCH}.",
+        optional=True,
+    ),
+    Field("cross_throughput_bps", "bit/s", f"The same of flows across; {_NO_SUCH}.", optional=True),
+    Field(
+        "cross_share",
+        "1",
+        "Part of all delivered payload that flows across got; null where nothing was delivered.",
+        optional=True,
+    ),
+    Field(
+        "jain",
+        "1",
+        "Jain's fairness index of the throughputs of the endless flows; without any, of the flows' throughputs relative to "
+        f"what each gets alone; {_NO_SUCH}.",
+        optional=True,
+    ),
+    *(
+        field
+        for name, words in _CLASSES.items()
+        for field in (
+            Field(f"{name}_flows", "flows", f"How many {words} there were; null where it did not run.", optional=True),
+            Field(
+                f"{name}_slowdown_mean",
+                "1",
+                f"Their FCT slowdown, mean; those that have not finished count with their age; {_NO_SUCH}.",
+                optional=True,
+            ),
+            Field(f"{name}_slowdown_p50", "1", f"The same, median; {_NO_SUCH}.", optional=True),
+            Field(f"{name}_slowdown_p99", "1", f"The same, 99th percentile; {_NO_SUCH}.", optional=True),
+        )
+    ),
+    Field(
+        "unfinished",
+        "flows",
+        "Those of them that had not finished at the end; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "paused_ps",
+        "ps",
+        "PFC: how long ports were paused, added over ports; null where it did not run.",
+        optional=True,
+    ),
+    Field("pauses", "frames", "PFC: pause frames; null where it did not run.", optional=True),
+    Field(
+        "victims",
+        "flows",
+        "PFC: flows that waited for a pause whose root is not on their way; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "queue_port",
+        "text",
+        "Of the recorded ports the one with the longest mean queue; null where it did not run.",
+        optional=True,
+    ),
+    Field("mean_queue_bytes", "B", "Its queue averaged over the run; null where it did not run.", optional=True),
+    Field(
+        "p99_queue_bytes", "B", "Its queue, 99th percentile of the samples; null where there are none.", optional=True
+    ),
+    Field("max_queue_bytes", "B", "Its longest queue; null where it did not run.", optional=True),
+    Field(
+        "dropped",
+        "packets",
+        "Dropped for lack of buffer, at a queue's limit, or by an agent; null where it did not run.",
+        optional=True,
+    ),
+)
+
+RANKING = (
+    Field("scenario", "text", "Scenario of the arena."),
+    Field("place", "number", "Place by the mean score, from 1; equal means share one."),
+    Field("algorithm", "text", "Congestion control of all its flows."),
+    Field("ranked_by", "text", "As in cells."),
+    Field("score_mean", "of ranked_by", "Mean of the score over seeds."),
+    Field(
+        "score_ci95",
+        "of ranked_by",
+        "Half the width of its 95 % confidence interval; null for one seed.",
+        optional=True,
+    ),
+    Field("seeds", "count", "How many seeds those are."),
+    Field("best_rank", "number", "Best rank under any seed."),
+    Field("worst_rank", "number", "Worst rank under any seed."),
+    Field(
+        "is_apart",
+        "0 or 1",
+        "1 where the seeds, taken pairwise, tell it from the first place with 95 % confidence; null for one seed.",
+        optional=True,
+    ),
+)
+
+ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
+"""The tables of an arena with their columns: one CSV and one Parquet file each."""
+
 METRICS: dict[str, tuple[Field, ...]] = {"flow": FLOW_METRICS, "port": PORT_METRICS}
 """The metrics of the series, by kind of object."""
 
@@ -199,7 +335,7 @@ def markdown(fields: tuple[Field, ...], what: str) -> str:
 
 def outputs_page(text: str) -> str:
     """The text of docs/outputs.md with the tables between its markers made anew."""
-    blocks = {f"columns of {name}": markdown(fields, "column") for name, fields in TABLES.items()}
+    blocks = {f"columns of {name}": markdown(fields, "column") for name, fields in {**TABLES, **ARENA}.items()}
     blocks |= {f"metrics of {kind}s": markdown(fields, "metric") for kind, fields in METRICS.items()}
 
     def fill(match: re.Match[str]) -> str:

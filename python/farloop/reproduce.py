@@ -164,6 +164,11 @@ def rewrite(source: Path) -> None:
     kept = read_manifest(source)
     try:
         with rewriting(source) as aside:
+            if kept["kind"] == "arena":
+                from farloop.arena import running
+
+                running.rewrite(source, kept, aside)
+                return
             if kept["kind"] != "reproduction":
                 rewrite_views(judged_anew(load(source)), aside, str(kept["kind"]))
                 return

@@ -18,6 +18,9 @@ from farloop.errors import nearest, shown
 PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
 
+ARENA = Path(__file__).parent / "arena" / "scenarios"
+"""The arena's scenarios: NAME.toml."""
+
 Settings = Mapping[str, Any] | Iterable[str] | str
 """Overrides: a mapping of dotted keys to values, or texts of the form "key=value", or one of those."""
 
@@ -139,6 +142,11 @@ def as_text(value: Any) -> str:
 def figure_names() -> list[str]:
     """The papers' scenarios, as "paper/figure"."""
     return sorted(str(p.relative_to(PAPERS).with_suffix("")) for p in PAPERS.glob("*/*.toml"))
+
+
+def arena_names() -> list[str]:
+    """The arena's scenarios."""
+    return sorted(path.stem for path in ARENA.glob("*.toml"))
 
 
 def _read(path: Path, name: str) -> str:

@@ -16,6 +16,7 @@ from farloop.trace import PCAPNG, PERFETTO
 from farloop.units import number
 
 if TYPE_CHECKING:
+    from farloop.arena.table import Result
     from farloop.report.tables import Cell
     from farloop.results import Comparison
     from farloop.trace import Trace
@@ -49,6 +50,13 @@ def comparison(result: Comparison) -> None:
     deadlocks(result.deadlocks)
     if result.claims:
         claims(result.claims)
+
+
+def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
+    """The place of every algorithm in every scenario."""
+    places = [{one.algorithm: one.place for one in result.standings} for result in results]
+    rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
+    _print_table(["place of", *(result.name for result in results)], rows)
 
 
 def deadlocks(found: Sequence[str], name: str = "") -> None:

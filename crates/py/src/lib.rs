@@ -2,7 +2,7 @@
 
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{Cores, Outcome, RunError, Settings, TraceSpec, Traced};
+use farloop_scenario::{Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
@@ -93,12 +93,23 @@ fn schema() -> String {
 /// A scenario with all its defaults, as JSON; checks all that `run` checks before it simulates. An interrupt ends it.
 #[pyfunction]
 fn resolve(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<String> {
+    interruptible(py, |go_on| farloop_scenario::resolve(&text, &file, &overrides, go_on))
+}
+
+/// Checks all that `run` refuses, also what only the built network tells. An interrupt ends it.
+#[pyfunction]
+fn check(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<()> {
+    interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, go_on))
+}
+
+/// Calls `f` without the interpreter's lock; an interrupt ends it.
+fn interruptible<T: Send>(
+    py: Python<'_>,
+    f: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, RunError> + Send,
+) -> PyResult<T> {
     let mut raised = None;
-    let outcome = py.detach(|| {
-        farloop_scenario::resolve(&text, &file, &overrides, &mut || {
-            Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())
-        })
-    });
+    let outcome =
+        py.detach(|| f(&mut || Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())));
     outcome.map_err(|error| failure(raised, error))
 }
 
@@ -106,10 +117,17 @@ fn resolve(py: Python<'_>, text: String, file: String, overrides: Vec<(String, S
 fn failure(raised: Option<PyErr>, error: RunError) -> PyErr {
     match (raised, error) {
         (Some(raised), _) => raised,
-        (None, RunError::Scenario(diagnostic)) => ScenarioError::new_err(diagnostic.to_string()),
+        (None, RunError::Scenario(diagnostic)) => refusal(&diagnostic),
         (None, RunError::Trace(error)) => ScenarioError::new_err(error.to_string()),
         (None, RunError::Cancelled) => Cancelled::new_err("cancelled"),
     }
+}
+
+/// A scenario's error; its attribute `problem` says what is wrong, without the place and without what would be accepted.
+fn refusal(diagnostic: &Diagnostic) -> PyErr {
+    let error = ScenarioError::new_err(diagnostic.to_string());
+    let problem = Python::attach(|py| error.value(py).setattr("problem", &diagnostic.problem));
+    problem.err().unwrap_or(error)
 }
 
 /// The outcome of a run.
@@ -315,6 +333,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;

@@ -60,6 +60,19 @@ pub fn resolve(
     Ok(scenario.resolved().to_string())
 }
 
+/// Checks all that [`run`] refuses: as [`resolve`], and what only the built network tells, such as more stamping switches on a path than a packet has room
+/// for.
+pub fn check(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(), RunError> {
+    let mut go_on = now_and_then(go_on);
+    let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut go_on)?;
+    ready(&scenario, &Settings::default(), &mut go_on).map(drop)
+}
+
 /// How a scenario is run; nothing of this changes its result.
 #[derive(Clone, Debug)]
 pub struct Settings {

@@ -54,12 +54,21 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         raise FarloopError(
             f"{source}: has no runs of its own; load one of the figures in it, such as {_first_figure(source, kept)}"
         )
+    if kept["kind"] == "arena":
+        raise FarloopError(
+            f"{source}: has no runs of its own; load one of the scenarios in it, such as {_first_scenario(source, kept)}"
+        )
     raise FarloopError(f"{source / MANIFEST}: was not written by farloop")
 
 
 def _first_figure(source: Path, kept: dict[str, Any]) -> str:
     figures = kept.get("figures")
     return str(source / str(figures[0])) if isinstance(figures, list) and figures else f"{source}/PAPER/FIGURE"
+
+
+def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
+    found = kept.get("scenarios")
+    return str(source / str(found[0]["name"])) if isinstance(found, list) and found else f"{source}/SCENARIO"
 
 
 def _load_run(source: Path, kept: dict[str, Any]) -> Run:

@@ -1,0 +1,1 @@
+"""Every algorithm in the cross-datacenter scenarios of all papers, side by side."""

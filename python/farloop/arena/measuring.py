@@ -1,0 +1,190 @@
+"""What an arena measures of a run. Rates in bit/s, times in seconds unless a name says otherwise, sizes in bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from farloop import completion, metrics, summary, units
+from farloop.completion import Mask
+from farloop.tables import Floats
+
+if TYPE_CHECKING:
+    from farloop.results import Run
+
+SIZES = {"small": (0.0, 100e3), "medium": (100e3, 10e6), "large": (10e6, math.inf)}
+"""Classes of flow sizes: above the first, up to the second (GEMINI, ToN 2022, §IV-D)."""
+
+POINTS = 48
+"""Of a small picture's curve."""
+
+THROUGHPUT, SLOWDOWN = "throughput", "slowdown"
+"""What a scenario ranks by."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is known of one run.
+
+    Attributes:
+        scenario: The arena's scenario.
+        algorithm: The algorithm.
+        seed: The seed.
+        ranked_by: "throughput" (more is better) or "slowdown" (less is better).
+        score: That number; `None` if there is none.
+        values: The measurements, by the names of [CELLS][farloop.fields.CELLS].
+        rates: Throughput of the recorded flows over time, mean over those of a kind, thinned; by kind.
+        queue: Longest queue of the port that `values` names, over time, thinned.
+    """
+
+    scenario: str
+    algorithm: str
+    seed: int
+    ranked_by: str
+    score: float | None
+    values: dict[str, Any]
+    rates: dict[str, Floats] = field(default_factory=dict)
+    queue: Floats = field(default_factory=lambda: np.empty(0))
+
+
+def measured(run: Run, scenario: str) -> Measured:
+    """The measurements of a run."""
+    flows, end = run.flows, run.duration
+    rates = summary.throughputs(flows, end)
+    endless, slowdowns = _endless(run), _slowdowns(run)
+    kinds = {kind: completion.is_kind(flows, kind) for kind in completion.KINDS}
+    delivered = completion.column(flows, "delivered_bytes")
+    began = completion.column(flows, "start_ps") / 1e12 < end
+    total = float(delivered.sum())
+    values: dict[str, Any] = {
+        f"{kind}_throughput_bps": _mean(rates[chosen & began & (endless | ~endless.any())])
+        for kind, chosen in kinds.items()
+    }
+    values["cross_share"] = float(delivered[kinds["cross"]].sum()) / total if total > 0 else None
+    # Flows of different sizes have different rates even where all are treated alike: theirs count relative to what each would get alone.
+    shares = rates[endless & began] if endless.any() else 1 / slowdowns[~np.isnan(slowdowns)]
+    values["jain"] = _finite(metrics.jain(shares)) if shares.size else None
+    classes = _classes(run, slowdowns, kinds)
+    for name, found in classes.items():
+        values |= _distribution(name, found)
+    values["unfinished"] = int(np.count_nonzero(~np.isnan(slowdowns) & np.isnan(completion.slowdowns(flows))))
+    pfc = run.summary["pfc"]
+    values |= {"paused_ps": round(pfc["paused"] * 1e12), "pauses": pfc["pauses"], "victims": pfc["victims"]}
+    port, queue = _queue(run)
+    values |= queue | {"dropped": run.summary["dropped"]}
+    ranked_by = THROUGHPUT if endless.any() else SLOWDOWN
+    each = rates[endless & began] if endless.any() else np.array([f.mean() for f in classes.values() if f.size])
+    return Measured(
+        scenario=scenario,
+        algorithm=run.algorithm,
+        seed=run.seed,
+        ranked_by=ranked_by,
+        score=_geometric(each),
+        values=values,
+        rates=_curves(run, kinds),
+        queue=_thin(run.samples.get(f"port/{port}", "max_queue")[1], np.max) if port else np.empty(0),
+    )
+
+
+def _endless(run: Run) -> Mask:
+    """Flows that no algorithm could finish: without a size, or longer than the run on the wire. Depends on the traffic alone."""
+    ports = run.ports.filter(np.asarray(run.ports["kind"].to_pylist()) == "host")
+    rate = dict(zip(ports["node"].to_pylist(), ports["rate_bps"].to_pylist(), strict=True))
+    own = np.array([float(rate[source]) for source in run.flows["source"].to_pylist()], dtype=np.float64)
+    size = completion.column(run.flows, "size_bytes")
+    duration = units.seconds(str(run.scenario["run"]["duration"]))
+    return np.asarray(np.isnan(size) | (size * 8 > duration * own), dtype=np.bool_)
+
+
+def _slowdowns(run: Run) -> Floats:
+    """Slowdown of the flows that could finish; NaN for the others, and for those that start after the end.
+
+    A flow that has not finished counts with its age, at least with 1: leaving it out would favour whatever finishes the fewest.
+    """
+    flows, end = run.flows, run.duration
+    start = completion.column(flows, "start_ps") / 1e12
+    ideal = completion.column(flows, "ideal_fct_ps") / 1e12
+    found = completion.slowdowns(flows)
+    age = np.maximum((end - start) / np.where(ideal > 0, ideal, np.nan), 1.0)
+    found = np.where(np.isnan(found), age, found)
+    return np.where(_endless(run) | (start >= end), np.nan, found)
+
+
+def _classes(run: Run, slowdowns: Floats, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
+    """The slowdowns of each kind and class of sizes."""
+    size = completion.column(run.flows, "size_bytes")
+    return {
+        f"{kind}_{name}": slowdowns[chosen & (size > least) & (size <= most) & ~np.isnan(slowdowns)]
+        for kind, chosen in kinds.items()
+        for name, (least, most) in SIZES.items()
+    }
+
+
+def _distribution(name: str, found: Floats) -> dict[str, Any]:
+    known = found.size > 0
+    p50, p99 = np.percentile(found, [50, 99]).tolist() if known else (None, None)
+    return {
+        f"{name}_flows": int(found.size),
+        f"{name}_slowdown_mean": float(found.mean()) if known else None,
+        f"{name}_slowdown_p50": p50,
+        f"{name}_slowdown_p99": p99,
+    }
+
+
+def _queue(run: Run) -> tuple[str, dict[str, Any]]:
+    """The recorded port with the longest mean queue (of all ports, if none is recorded), and what is known of it.
+
+    The name is empty if the port has no samples.
+    """
+    recorded = [name for name in run.samples.objects("port") if (f"port/{name}", "queue") in run.samples]
+    names = [f"{a}->{b}" for a, b in zip(run.ports["node"].to_pylist(), run.ports["peer"].to_pylist(), strict=True)]
+    mean = dict(zip(names, run.ports["mean_queue_bytes"].to_pylist(), strict=True))
+    most = dict(zip(names, run.ports["max_queue_bytes"].to_pylist(), strict=True))
+    port = max(recorded or names, key=lambda name: mean[name])
+    samples = run.samples.get(f"port/{port}", "queue")[1] if recorded else np.empty(0)
+    found = {
+        "queue_port": port,
+        "mean_queue_bytes": float(mean[port]),
+        "p99_queue_bytes": float(np.percentile(samples, 99)) if samples.size else None,
+        "max_queue_bytes": int(most[port]),
+    }
+    return port if recorded else "", found
+
+
+def _curves(run: Run, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
+    names = run.flows["name"].to_pylist()
+    found = {}
+    for kind, chosen in kinds.items():
+        rows = [
+            run.samples.get(f"flow/{name}", "throughput")[1]
+            for name, is_one in zip(names, chosen.tolist(), strict=True)
+            if is_one and (f"flow/{name}", "throughput") in run.samples
+        ]
+        if rows:
+            found[kind] = _thin(np.mean(rows, axis=0), np.mean)
+    return found
+
+
+def _thin(values: Floats, how: Any) -> Floats:
+    return metrics.thinned(np.arange(values.size, dtype=np.float64), values, how, POINTS)[1]
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _geometric(values: Floats) -> float | None:
+    """The geometric mean; 0 if one is."""
+    if not values.size:
+        return None
+    if (values <= 0).any():
+        return 0.0
+    return math.exp(math.fsum(math.log(v) for v in values.tolist()) / values.size)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

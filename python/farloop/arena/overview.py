@@ -1,0 +1,356 @@
+"""The arena's page: one HTML file that needs nothing else, with tables that sort and a small picture where one says more than a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from importlib.resources import files
+from statistics import fmean
+from typing import Any
+
+from farloop import _native
+from farloop.arena import pictures
+from farloop.arena.measuring import SIZES, SLOWDOWN, THROUGHPUT, Measured
+from farloop.arena.pictures import Scale
+from farloop.arena.ranking import Standing
+from farloop.arena.table import Result
+from farloop.metrics import interval
+from farloop.report.page import document
+from farloop.units import bytes_text, count_text, rate_text, time_text
+
+_MORE = (
+    "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
+    "does a link that stays empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest "
+    "where rates are proportionally fair)."
+)
+
+_LESS = (
+    "Ranked by the geometric mean, over flows inside and across and over small, medium and large ones, of the mean FCT slowdown, "
+    "less is better: every class counts the same, however many flows it has, and twice the slowdown of one is as bad as of another. "
+    "A flow that has not finished counts with its age."
+)
+
+RANKED_BY = {THROUGHPUT: _MORE, SLOWDOWN: _LESS}
+"""What a scenario ranks by, and why."""
+
+_LEGEND = (
+    "All measurements, means over the seeds. In the pictures "
+    + ", ".join(
+        f'<span class="swatch" style="background: {pictures.COLOURS[kind]}"></span> is {words}'
+        for kind, words in (("intra", "inside a datacenter"), ("cross", "across"))
+    )
+    + "."
+)
+
+CANNOT = "cannot run here, because "
+
+WIDE = 200.0
+"""Pixels of the pictures of a ranking."""
+
+
+class _Column:
+    """A column of a table that sorts: its heading, and for an algorithm's runs what stands in the cell and what sorts it."""
+
+    def __init__(self, title: str, cell: Callable[[list[Measured]], tuple[str, float | None]], hint: str = "") -> None:
+        self.title, self.cell, self.hint = title, cell, hint
+
+
+def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[int], scale: str) -> str:
+    """A complete HTML document that loads nothing from anywhere.
+
+    Args:
+        results: What was found, scenario by scenario.
+        algorithms: The rows.
+        seeds: The seeds.
+        scale: "quick" or "full".
+    """
+    links = [("overview", "Overview"), *((_anchor(r), r.name) for r in results), ("measured", "What is measured")]
+    navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name in links)
+    counted = f"{count_text(len(algorithms), 'algorithm')}, {count_text(len(results), 'scenario')}, {count_text(len(seeds), 'seed')}"
+    header = (
+        f"<header><h1>Arena: congestion control across datacenters</h1><p>{counted} ({', '.join(map(str, seeds))}), {scale} scale, "
+        f"farloop {_native.version()}</p><nav>{navigation}</nav></header>"
+    )
+    sections = [_overview(results, algorithms), *(_section(r, algorithms, len(seeds)) for r in results), _measured()]
+    script = files("farloop.arena").joinpath("sort.js").read_text("utf-8")
+    content = f'{header}<div class="arena">{"".join(sections)}</div><script>{script}</script>'
+    return document("farloop: arena", content)
+
+
+def _anchor(result: Result) -> str:
+    return escape(f"scenario-{result.name}")
+
+
+def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
+    heads = ["<th>algorithm</th>"]
+    heads += [f'<th><a href="#{_anchor(r)}">{escape(r.name)}</a></th>' for r in results]
+    places = [{one.algorithm: one for one in r.standings} for r in results]
+    axes = [_axis(r) for r in results]
+    rows = []
+    for algorithm in algorithms:
+        tds = [f"<td>{escape(algorithm)}</td>"]
+        for result, found, axis in zip(results, places, axes, strict=True):
+            one = found.get(algorithm)
+            if one is None:
+                tds.append(f'<td class="no">{escape(_missing(result, algorithm))}</td>')
+                continue
+            told = _score_text(one.score.mean, result.ranked_by)
+            picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed")
+            tds.append(f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{picture}</td>')
+        rows.append(f"<tr>{''.join(tds)}</tr>")
+    note = (
+        "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
+        "worst and the best of all; better is to the right. Click a heading to sort."
+    )
+    return f'<h2 id="overview">Overview</h2><p class="soft">{note}</p>{_table(heads, rows)}'
+
+
+def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
+    told = result.told
+    facts = f"Transport: {told['transport']}; switches of datacenters offer {told['switches']}; {told['duration']} simulated. "
+    facts += f"{told['source']}."
+    title = f"{result.name}: {told['title']}" if told["title"] else result.name
+    parts = [f'<h2 id="{_anchor(result)}">{escape(title)}</h2><p class="soft">{escape(facts)}</p>']
+    if result.runs:
+        parts.append(f'<p class="soft">{RANKED_BY[result.ranked_by]}</p>{_ranking(result, seeds)}')
+    columns = _columns(result)
+    if columns:
+        parts.append(f'<p class="soft">{_LEGEND}</p>')
+    heads = ["<th>algorithm</th>", *(f'<th title="{escape(c.hint)}">{escape(c.title)}</th>' for c in columns)]
+    rows = []
+    for algorithm in algorithms:
+        runs = result.of(algorithm)
+        if not runs:
+            text = escape(_missing(result, algorithm))
+            rows.append(
+                f'<tr><td>{escape(algorithm)}</td><td class="no" colspan="{max(len(columns), 1)}"><span>{text}</span></td></tr>'
+            )
+            continue
+        found = [c.cell(runs) for c in columns]
+        tds = "".join(
+            f"<td{'' if key is None else f' data-v={chr(34)}{key!r}{chr(34)}'}>{html}</td>" for html, key in found
+        )
+        rows.append(f"<tr><td>{escape(algorithm)}</td>{tds}</tr>")
+    parts.append(_table(heads, rows))
+    return "".join(parts)
+
+
+def _missing(result: Result, algorithm: str) -> str:
+    because = result.because(algorithm).replace(f'the algorithm "{algorithm}"', "it")
+    return CANNOT + because if because else "no flow to rank by"
+
+
+def _ranking(result: Result, seeds: int) -> str:
+    found = result.standings
+    if not found:
+        return ""
+    axis, best = _axis(result), found[0].score.mean
+    rows = []
+    for one in found:
+        told = _score_text(one.score.mean, result.ranked_by)
+        half = one.score.half_width
+        spread = "" if half is None else f' <span class="soft">± {_score_text(half, result.ranked_by)}</span>'
+        picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed", WIDE)
+        low, high = min(one.ranks.values()), max(one.ranks.values())
+        rows.append(
+            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}</td>'
+            f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(one, best, result.ranked_by)}</td></tr>"
+        )
+    what = "throughput, geometric mean" if result.ranked_by == THROUGHPUT else "slowdown, over classes"
+    over = "each seed, better to the right" if seeds > 1 else "better to the right"
+    heads = ["<th>place</th>", '<th class="text">algorithm</th>', f"<th>{over}</th>", f"<th>{what}</th>"]
+    heads += ["<th>rank over seeds</th>", "<th>against the best</th>"]
+    return _table(heads, rows, sorts=False)
+
+
+def _against(one: Standing, best: float, ranked_by: str) -> str:
+    if one.place == 1:
+        return "best"
+    ratio = one.score.mean / best if best else float("nan")
+    told = f"{ratio:.3g} ×" if ranked_by == THROUGHPUT else f"{ratio:.3g} × as slow"
+    return told if one.is_apart is not False else f'{told} <span class="soft">not told apart</span>'
+
+
+def _axis(result: Result) -> Scale:
+    """The axis of a scenario's scores, on which better is to the right."""
+    scores = [one.score for one in result.runs if one.score is not None]
+    if result.ranked_by == THROUGHPUT:
+        return Scale(scores, logarithmic=True)
+    return _Reversed(scores)
+
+
+class _Reversed(Scale):
+    """A logarithmic axis with the smallest value at the right."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        super().__init__(values, logarithmic=True)
+
+    def at(self, value: float, width: float = pictures.WIDTH) -> float:
+        return width - super().at(value, width)
+
+
+def _columns(result: Result) -> list[_Column]:
+    """The columns of a scenario's table: those that have anything to say there."""
+    runs = result.runs
+    place = {one.algorithm: one.place for one in result.standings}
+    columns = [_Column("place", lambda of: (str(place.get(of[0].algorithm, "–")), place.get(of[0].algorithm)))]
+    top = max((float(values.max()) for one in runs for values in one.rates.values() if values.size), default=0.0)
+    if top > 0:
+        columns.append(
+            _Column(
+                "over time",
+                lambda of: (
+                    pictures.curves(of[0].rates, top, f"throughput inside and across, to {rate_text(top)}"),
+                    None,
+                ),
+                "Throughput of the flows inside (blue) and across (orange), mean over flows, first seed; one scale for all rows",
+            )
+        )
+    for kind, words in (("intra", "inside"), ("cross", "across")):
+        if _known(runs, f"{kind}_throughput_bps"):
+            columns.append(_plain(f"throughput {words}", f"{kind}_throughput_bps", rate_text))
+    if _known(runs, "intra_throughput_bps") and _known(runs, "cross_throughput_bps"):
+        columns.append(_Column("share across", _share, "Part of all delivered payload that flows across got"))
+    if _known(runs, "jain"):
+        columns.append(_plain("Jain", "jain", "{:.3f}".format, Scale([0.0, 1.0])))
+    for kind, words in (("intra", "inside"), ("cross", "across")):
+        columns += [_slowdown(runs, kind, words, size) for size in SIZES if _known(runs, f"{kind}_{size}_slowdown_p50")]
+    if any(one.values["unfinished"] for one in runs):
+        columns.append(_bar(runs, "unfinished", "unfinished", _count))
+    paused = Scale([0.0, *(one.values["paused_ps"] / 1e12 for one in runs)], from_zero=True)
+    columns.append(_plain("PFC pauses", "paused_ps", lambda v: time_text(v / 1e12), paused, 1e-12))
+    columns.append(_plain("victims", "victims", _count))
+    columns.append(_queue(runs))
+    columns.append(_bar(runs, "drops", "dropped", _count))
+    return columns if runs else []
+
+
+def _known(runs: Sequence[Measured], name: str) -> bool:
+    return any(one.values[name] is not None for one in runs)
+
+
+def _values(of: Sequence[Measured], name: str) -> list[float]:
+    return [float(one.values[name]) for one in of if one.values[name] is not None]
+
+
+def _mean(values: Sequence[float], text: Callable[[float], str]) -> str:
+    """The mean, with its interval where there are several values that differ."""
+    if not values:
+        return "–"
+    mean, half = interval(values)
+    spread = f'<span class="soft spread">± {text(half)}</span>' if len(values) > 1 and half > 0 else ""
+    return f"{text(mean)}{spread}"
+
+
+def _plain(
+    title: str, name: str, text: Callable[[float], str], scale: Scale | None = None, factor: float = 1.0
+) -> _Column:
+    """A number, with a bar where there is a scale for it."""
+
+    def cell(of: list[Measured]) -> tuple[str, float | None]:
+        values = _values(of, name)
+        if not values:
+            return "–", None
+        mean = fmean(values)
+        drawn = pictures.bar(mean * factor, scale, f"{title}: {text(mean)}") if scale and any(values) else ""
+        return _mean(values, text) + drawn, mean
+
+    return _Column(title, cell)
+
+
+def _bar(runs: Sequence[Measured], title: str, name: str, text: Callable[[float], str]) -> _Column:
+    return _plain(title, name, text, Scale([0.0, *_values(runs, name)], from_zero=True))
+
+
+def _share(of: list[Measured]) -> tuple[str, float | None]:
+    values = _values(of, "cross_share")
+    if not values:
+        return "–", None
+    told = _mean(values, lambda v: f"{100 * v:.1f} %")
+    return told + pictures.parts(fmean(values), "shares of flows inside (left) and across (right)"), fmean(values)
+
+
+def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Column:
+    p50, p99 = (f"{kind}_{size}_slowdown_p{p}" for p in (50, 99))
+    # Every column of slowdowns has its own axis: those of small flows inside reach a hundred times further than those of large ones across.
+    scale = Scale([1.0, *_values(runs, p50), *_values(runs, p99)], logarithmic=True)
+    flows = _values(runs, f"{kind}_{size}_flows")
+
+    def cell(of: list[Measured]) -> tuple[str, float | None]:
+        median, tail = _values(of, p50), _values(of, p99)
+        if not tail:
+            return "–", None
+        told = f"{_slow(fmean(median))} / {_mean(tail, _slow)}"
+        drawn = pictures.reach(
+            fmean(median),
+            fmean(tail),
+            scale,
+            f"median to 99th percentile: {_slow(fmean(median))} to {_slow(fmean(tail))}",
+            pictures.COLOURS[kind],
+        )
+        return told + drawn, fmean(tail)
+
+    hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
+    return _Column(f"{words}, {size}: p50 / p99", cell, hint)
+
+
+def _queue(runs: Sequence[Measured]) -> _Column:
+    top = max((float(one.queue.max()) for one in runs if one.queue.size), default=0.0)
+
+    def cell(of: list[Measured]) -> tuple[str, float | None]:
+        mean, tail = _values(of, "mean_queue_bytes"), _values(of, "p99_queue_bytes")
+        told = f"{bytes_text(fmean(mean))} / {bytes_text(fmean(tail)) if tail else '–'}"
+        ports = list(dict.fromkeys(str(one.values["queue_port"]) for one in of))
+        more = f" and {len(ports) - 1} more" if len(ports) > 1 else ""
+        drawn = pictures.area(of[0].queue, top, f"queue over time, to {bytes_text(top)}")
+        return f'{told}{drawn}<span class="soft port">{escape(ports[0])}{more}</span>', fmean(mean)
+
+    hint = (
+        "Of the recorded ports the one with the longest mean queue, which is named: mean and 99th percentile. The picture is "
+        "the longest queue over time of the first seed; one scale for all rows. Sorts by the mean"
+    )
+    return _Column("queue: mean / p99", cell, hint)
+
+
+def _measured() -> str:
+    items = [
+        "Every algorithm that <code>farloop list algorithms</code> knows is in every scenario, presets as rows of their own, "
+        "each with its default parameters; set is only what the network dictates, such as GEMINI's threshold, which is the "
+        "switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another "
+        "transport runs if it needs nothing that this one lacks: the transport is named with every scenario, and belongs to "
+        "the result.",
+        "Numbers are means over the seeds, ± half the width of the 95 % confidence interval (Student's t). “Not told apart” is "
+        "a first place that the seeds, compared one by one, do not separate from this one with that confidence.",
+        "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
+        "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
+        "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",
+        "Slowdown is the time until a flow's last byte arrived over that of the same flow alone in the empty network. Small "
+        "flows have up to 100 kB, large ones more than 10 MB (GEMINI, §IV-D). A flow that has not finished counts with its age.",
+        "Pauses are added over all ports; a victim is a flow that waited for a pause whose congested port is not on its way. "
+        "Drops are for lack of buffer, at a queue's limit, or by an agent.",
+        "Every number of every seed is in cells.csv and cells.parquet, the rankings are in ranking.csv and ranking.parquet. "
+        "Beside them lies a directory for each scenario with the tables of its runs; <code>farloop report</code> draws its "
+        "report.",
+    ]
+    listed = "".join(f"<li>{item}</li>" for item in items)
+    return f'<h2 id="measured">What is measured</h2><div class="card"><ul class="statements">{listed}</ul></div>'
+
+
+def _table(heads: Sequence[str], rows: Sequence[str], *, sorts: bool = True) -> str:
+    style = ' class="sorts"' if sorts else ""
+    return (
+        f'<div class="card scroll"><table{style}><thead><tr>{"".join(heads)}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _score_text(score: float, ranked_by: str) -> str:
+    return rate_text(score) if ranked_by == THROUGHPUT else f"{score:.4g}"
+
+
+def _slow(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def _count(value: Any) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

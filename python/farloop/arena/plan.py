@@ -1,0 +1,216 @@
+"""Which simulations an arena takes: every algorithm in every scenario under every seed, and which of them cannot run, and why."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from farloop import _native, catalogue
+from farloop.batch import Variant
+from farloop.errors import FarloopError, nearest, shown
+from farloop.output.manifest import slug
+from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
+from farloop.seeds import Seeds, read_seeds, seed_suffix
+
+SEEDS = "1-3"
+"""Those of an arena that is not told any: a spread takes more than one, and an engineer waits for each."""
+
+FULL = "full"
+"""The case of a scenario whose settings make it that of the full scale."""
+
+_OWN = {"run.seed": "--seeds", "algorithm.name": "--algorithms"}
+"""Settings that the arena makes itself, and the options for them."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A simulation that cannot be: the scenario's network does not offer what the algorithm needs.
+
+    Attributes:
+        algorithm: The algorithm.
+        seed: The seed.
+        because: What the simulator says is missing.
+    """
+
+    algorithm: str
+    seed: int
+    because: str
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One scenario of an arena.
+
+    Attributes:
+        name: What it is called.
+        base: The scenario with the arena's settings, but for algorithm and seed.
+        variants: The simulations, one per algorithm that can run and seed.
+        refusals: Those that cannot be.
+        told: Title, source, and what the network offers, in words.
+    """
+
+    name: str
+    base: Scenario
+    variants: list[Variant]
+    refusals: list[Refusal]
+    told: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an arena takes.
+
+    Attributes:
+        contests: Its scenarios.
+        algorithms: The algorithms, in the order of their rows.
+        seeds: The seeds.
+        scale: "quick" or "full".
+    """
+
+    contests: list[Contest]
+    algorithms: list[str]
+    seeds: tuple[int, ...]
+    scale: str
+
+
+def plan(
+    scenarios: Sequence[str] = (),
+    algorithms: str | Sequence[str] | None = None,
+    *,
+    set: Settings | None = None,
+    seeds: Seeds | None = None,
+    full: bool = False,
+) -> Plan:
+    """What an arena takes; everything is checked, nothing is simulated.
+
+    Args:
+        scenarios: Names of the arena's own scenarios, files, or papers' figures; by default all of its own.
+        algorithms: Names, or one text "gear,hpcc"; by default every algorithm that there is.
+        set: Settings that replace some of each scenario's.
+        seeds: The seeds; by default three.
+        full: At full scale, which is longer.
+
+    Raises:
+        FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, or a setting that is the arena's.
+        ScenarioError: a scenario or a setting is not valid, under whatever algorithm.
+    """
+    chosen = _algorithms(algorithms)
+    replicated = read_seeds(SEEDS if seeds is None else seeds)
+    settings = list(parse_settings(set))
+    for key, _ in settings:
+        if key in _OWN:
+            raise FarloopError(f"--set {key}: the arena sets it itself, in turn; choose with {_OWN[key]}")
+    loaded = [_load(name) for name in scenarios or arena_names()]
+    names = [name for name, _ in loaded]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise FarloopError(f"two scenarios are called {', '.join(repeated)}; each needs a file name of its own")
+    contests = [_contest(name, scenario, settings, chosen, replicated, full) for name, scenario in loaded]
+    return Plan(contests, chosen, replicated, "full" if full else "quick")
+
+
+def _algorithms(wanted: str | Sequence[str] | None) -> list[str]:
+    known = [str(entry["name"]) for entry in catalogue.entries("algorithms")]
+    if wanted is None:
+        return known
+    names = [name.strip() for name in wanted.split(",")] if isinstance(wanted, str) else list(wanted)
+    names = [name for name in names if name]
+    if not names:
+        raise FarloopError("no algorithm for the arena; `farloop list algorithms` shows them")
+    for name in names:
+        catalogue.algorithm(name)
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")
+    return names
+
+
+def _load(wanted: str) -> tuple[str, Scenario]:
+    """A scenario and its name."""
+    own = arena_names()
+    if wanted in own:
+        return wanted, Scenario.load(ARENA / f"{wanted}.toml")
+    is_file = os.path.exists(wanted)  # noqa: PTH110, it never raises
+    if not is_file and wanted not in figure_names():
+        hint = nearest(wanted.removesuffix(".toml"), own)
+        raise FarloopError(
+            f"{shown(wanted)}: no such scenario; {hint}; a scenario file or a paper's figure will do as well"
+        )
+    return slug(Path(wanted).stem if is_file else wanted), Scenario.load(wanted)
+
+
+def _contest(
+    name: str,
+    scenario: Scenario,
+    settings: Sequence[tuple[str, str]],
+    algorithms: Sequence[str],
+    seeds: Sequence[int],
+    full: bool,
+) -> Contest:
+    plain = _resolved(scenario)
+    cases = {str(case["name"]): case["set"] for case in plain.get("case", [])}
+    base = scenario.override(cases.get(FULL) if full else None).override([f"{k}={v}" for k, v in settings])
+    variants, refusals = [], []
+    for algorithm in algorithms:
+        for seed in seeds:
+            one = base.override(algorithm=algorithm, seed=seed)
+            try:
+                _check(one)
+            except _native.ScenarioError as error:
+                refusals.append(Refusal(algorithm, seed, _because(error)))
+            else:
+                variants.append(Variant(algorithm + seed_suffix(seed), "", algorithm, one))
+    if not variants:
+        # Of any algorithm the same would be said of a scenario or a setting that is wrong.
+        _resolved(base)
+    return Contest(name, base, variants, refusals, _told(variants[0].scenario.resolved if variants else plain))
+
+
+def _check(scenario: Scenario) -> None:
+    _native.check(scenario.text, scenario.file, list(scenario.overrides))
+
+
+def _resolved(scenario: Scenario) -> dict[str, Any]:
+    """The scenario with all defaults, under its own algorithm, or under another one if that cannot run there.
+
+    Raises:
+        ScenarioError: the scenario is not valid under any; what is said of its own.
+    """
+    try:
+        _check(scenario)
+    except _native.ScenarioError:
+        for entry in catalogue.entries("algorithms"):
+            one = scenario.override(algorithm=str(entry["name"]))
+            with contextlib.suppress(_native.ScenarioError):
+                _check(one)
+                return one.resolved
+        raise
+    return scenario.resolved
+
+
+def _because(error: _native.ScenarioError) -> str:
+    """What the simulator says is wrong, without the case that it was checking."""
+    return re.sub(r' \(in case "[^"]*"\)$', "", str(getattr(error, "problem", error)))
+
+
+def _told(resolved: dict[str, Any]) -> dict[str, str]:
+    transport, switch = resolved["transport"], resolved["switch"]
+    if transport["kind"] == "tcp":
+        preset = transport.get("preset", "none")
+        kind = "TCP" if preset in ("none", None) else f"TCP as in {preset}"
+    else:
+        kind = "RDMA (in order only, go-back-N)"
+    words = {"pfc": "PFC", "ecn": "ECN", "int": "telemetry", "agents": "agents of algorithms"}
+    offered = [word for key, word in words.items() if switch[key]]
+    return {
+        "title": str(resolved.get("title", "")),
+        "source": str(resolved.get("source", "")),
+        "transport": kind,
+        "switches": ", ".join(offered) or "nothing special",
+        "duration": str(resolved["run"]["duration"]),
+    }

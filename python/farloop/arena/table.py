@@ -1,0 +1,117 @@
+"""An arena's numbers: a row for every scenario, algorithm and seed, and the ranking of every scenario."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from farloop import fields, tables
+from farloop.arena.measuring import Measured
+from farloop.arena.plan import Refusal
+from farloop.arena.ranking import Standing, ranks, standings
+
+_TYPES = {"text": pa.string(), "number": pa.int64(), "count": pa.int64(), "ps": pa.int64(), "0 or 1": pa.int64()}
+_TYPES |= {unit: pa.int64() for unit in ("flows", "frames", "packets")}
+"""Types of columns by unit; all others are floating point."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an arena found in one scenario.
+
+    Attributes:
+        name: What the scenario is called.
+        told: What it is, in words: title, source, transport, switches, duration.
+        runs: What was measured, in the order of algorithms and seeds.
+        refusals: What could not run, and why.
+    """
+
+    name: str
+    told: Mapping[str, str]
+    runs: list[Measured]
+    refusals: list[Refusal]
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The algorithms, the best first."""
+        return standings(self.runs)
+
+    @property
+    def ranked_by(self) -> str:
+        """What it ranks by: "throughput" or "slowdown"; empty where nothing ran."""
+        return self.runs[0].ranked_by if self.runs else ""
+
+    def of(self, algorithm: str) -> list[Measured]:
+        """The runs of an algorithm, one per seed."""
+        return [one for one in self.runs if one.algorithm == algorithm]
+
+    def because(self, algorithm: str) -> str:
+        """Why an algorithm cannot run here; empty if it can."""
+        return next((one.because for one in self.refusals if one.algorithm == algorithm), "")
+
+
+def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[int]) -> pa.Table:
+    """A row for every scenario, algorithm and seed, in this order; see [CELLS][farloop.fields.CELLS]."""
+    rows = []
+    for result in results:
+        ranked = ranks(result.runs)
+        found = {(one.algorithm, one.seed): one for one in result.runs}
+        refused = {(one.algorithm, one.seed): one.because for one in result.refusals}
+        for algorithm in algorithms:
+            for seed in seeds:
+                row: dict[str, Any] = {"scenario": result.name, "algorithm": algorithm, "seed": seed}
+                one = found.get((algorithm, seed))
+                if one is None:
+                    row["because"] = refused[algorithm, seed]
+                else:
+                    row |= {"ranked_by": one.ranked_by, "score": one.score, "rank": ranked.get((algorithm, seed))}
+                    row |= one.values
+                rows.append(row)
+    return _table("cells", rows)
+
+
+def ranking(results: Sequence[Result]) -> pa.Table:
+    """A row for every scenario and algorithm that ran, the best first; see [RANKING][farloop.fields.RANKING]."""
+    rows = [
+        {
+            "scenario": result.name,
+            "place": one.place,
+            "algorithm": one.algorithm,
+            "ranked_by": result.ranked_by,
+            "score_mean": one.score.mean,
+            "score_ci95": one.score.half_width,
+            "seeds": one.score.n,
+            "best_rank": min(one.ranks.values()),
+            "worst_rank": max(one.ranks.values()),
+            "is_apart": None if one.is_apart is None else int(one.is_apart),
+        }
+        for result in results
+        for one in result.standings
+    ]
+    return _table("ranking", rows)
+
+
+def write(table: pa.Table, into: Path, name: str) -> None:
+    """Writes a table as CSV, empty where there is no value, and as Parquet."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.column_names)
+    writer.writerows(["" if value is None else value for value in row.values()] for row in table.to_pylist())
+    (into / f"{name}.csv").write_text(text.getvalue(), encoding="utf-8")
+    tables.write(table, into / f"{name}.parquet")
+
+
+def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    declared = fields.ARENA[name]
+    columns = [pa.array([row.get(f.name) for row in rows], _TYPES.get(f.unit, pa.float64())) for f in declared]
+    told = [
+        pa.field(f.name, column.type, metadata={"unit": f.unit, "meaning": f.meaning})
+        for f, column in zip(declared, columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(told))

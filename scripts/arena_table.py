@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Writes the table of an arena into README.md, between its markers: the place of every algorithm in every scenario.
+
+    scripts/arena_table.py out/arena
+
+The directory is what `farloop arena --out out/arena` wrote, with all scenarios and algorithms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- arena: written by scripts/arena_table.py -->", "<!-- end of arena -->"
+
+
+def table(cells: Sequence[Mapping[str, Any]], ranking: Sequence[Mapping[str, Any]]) -> str:
+    """A row per algorithm, a column per scenario: the place, "≈1" if the seeds do not tell it from the first, "–" if it cannot run."""
+    scenarios = list(dict.fromkeys(row["scenario"] for row in cells))
+    algorithms = list(dict.fromkeys(row["algorithm"] for row in cells))
+    places = {(row["scenario"], row["algorithm"]): row for row in ranking}
+    lines = [f"| place of | {' | '.join(scenarios)} |", f"| --- |{' ---: |' * len(scenarios)}"]
+    for algorithm in algorithms:
+        row = [_place(places.get((scenario, algorithm))) for scenario in scenarios]
+        lines.append(f"| `{algorithm}` | {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def between(text: str, content: str) -> str:
+    """The text with the content between the markers.
+
+    Raises:
+        ValueError: a marker is missing.
+    """
+    pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+    if not pattern.search(text):
+        raise ValueError(f"there is no {BEGIN} … {END}")
+    return pattern.sub(lambda _: f"{BEGIN}\n\n{content}\n\n{END}", text, count=1)
+
+
+def _place(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return "–"
+    told = f"**{row['place']}**" if row["place"] == 1 else str(row["place"])
+    return f"{told} ≈1" if row["is_apart"] == 0 and row["place"] > 1 else told
+
+
+def main() -> int:
+    """Reads an arena and writes the README."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("arena", type=Path, help="what `farloop arena` wrote")
+    arguments = parser.parse_args()
+    try:
+        found = [pq.read_table(arguments.arena / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")]
+        page = ROOT / "README.md"
+        page.write_text(between(page.read_text("utf-8"), table(*found)), encoding="utf-8")
+    except (OSError, ValueError) as error:
+        print(f"arena_table: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
