@@ -27,13 +27,13 @@ const SCALES: (f64, f64) = (0.1, 2.0);
 farloop_units::params! {
     /// Parameters of [`HTcp`].
     pub struct HTcpParams {
-        /// Time after a loss for which the increase is Reno's (Δ_L; draft §3.1).
+        /// Time after a loss for which the increase is Reno's (Δ_L; draft).
         delta_l: Delta = Delta::from_secs(1), in Delta::ZERO => Delta::from_secs(1000);
-        /// Least fraction of the flight that a loss leaves, and that after a change of throughput (draft §3.2).
+        /// Least fraction of the flight that a loss leaves, and that after a change of throughput (draft).
         beta_min: f64 = 0.5, in 0.1 => 0.99;
-        /// Largest fraction that a loss leaves (draft §3.2); at least `beta_min` is used.
+        /// Largest fraction that a loss leaves (draft); at least `beta_min` is used.
         beta_max: f64 = 0.8, in 0.1 => 0.99;
-        /// Relative change of the throughput from which on a loss leaves `beta_min` (Δ_B; draft §3.2).
+        /// Relative change of the throughput from which on a loss leaves `beta_min` (Δ_B; draft).
         throughput_change: f64 = 0.2, in 0.0 => 1000.0;
         /// Least RTT from which on β is RTTmin/RTTmax; below it a loss leaves `beta_min` (Linux, htcp_beta_update: 10 ms, a clock tick).
         adaptive_from: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1000);
@@ -75,6 +75,7 @@ impl Algorithm for HTcp {
             rounds: Rounds::default(),
             round_start: Time::ZERO,
             round_acked: Bytes::ZERO,
+            repairing: false,
             throughput: 0.0,
             best: 0.0,
         };
@@ -107,6 +108,7 @@ pub struct Elapsed {
     rounds: Rounds,
     round_start: Time,
     round_acked: Bytes,
+    repairing: bool,
     /// Smoothed over round trips, in bytes/s; and the best since the last loss.
     throughput: f64,
     best: f64,
@@ -159,8 +161,8 @@ impl Avoidance for Elapsed {
                 self.backoff.rtt_max = self.backoff.rtt_max.max(rtt);
             }
         }
-        if ack.in_recovery {
-            // What arrives while losses are repaired says nothing of the rate.
+        // What arrives while losses are repaired says nothing of the rate, nor does the ACK that covers all of it at last.
+        if std::mem::replace(&mut self.repairing, ack.in_recovery) || ack.in_recovery {
             (self.round_start, self.round_acked) = (now, Bytes::ZERO);
             return;
         }
@@ -205,7 +207,7 @@ impl Avoidance for Elapsed {
 mod tests {
     use super::*;
     use crate::algorithms::avoidance::tests::*;
-    use crate::testing::Bench;
+    use crate::testing::{Bench, ack};
 
     fn ms(n: u64) -> Delta {
         Delta::from_ms(n)
@@ -290,6 +292,21 @@ mod tests {
         round(&mut b, &mut end, ms(200));
         lose(&mut b, end);
         assert_eq!(b.sender.avoidance().backoff.rtt_max, ms(195)); // 100 + 0.95·100
+    }
+
+    #[test]
+    fn what_a_repair_confirms_is_no_throughput() {
+        let (mut b, mut end) = (at(&HTcpParams::default(), 100.0), 0);
+        for _ in 0..10 {
+            b.sender.window().set_segments(100.0);
+            round(&mut b, &mut end, ms(100));
+        }
+        let best = b.sender.avoidance().best;
+        b.ack(&Ack { in_recovery: true, ..ack(end, 0, 99) });
+        b.ack(&ack(end + 99, 99, 50));
+        b.now += ms(1);
+        b.ack(&ack(end + 200, 1, 50));
+        assert_eq!(b.sender.avoidance().best, best);
     }
 
     #[test]

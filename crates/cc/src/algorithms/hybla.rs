@@ -20,7 +20,7 @@ use farloop_units::{Delta, Time};
 farloop_units::params! {
     /// Parameters of [`Hybla`].
     pub struct HyblaParams {
-        /// Reference round-trip time, below which it is Reno (RTT0 = 25 ms; Caini, Firrincieli, §3.2).
+        /// Reference round-trip time, below which it is Reno (RTT0 = 25 ms; Caini, Firrincieli).
         rtt0: Delta = Delta::from_ms(25), in Delta::from_us(1) => Delta::from_secs(10);
         /// Largest window in segments to which slow start grows (Linux, tcp_hybla.c, snd_cwnd_clamp): 2^ρ knows no bounds.
         slow_start_limit: f64 = 65_535.0, in 10.0 => 1_000_000_000.0;

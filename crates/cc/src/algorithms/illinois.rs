@@ -19,24 +19,24 @@ use farloop_units::{Delta, Time};
 
 /// Shares of d_m: up to the first α is largest, ...
 const D1: f64 = 0.01;
-/// ... up to the second β is least, and from the third on largest (Liu, Başar, Srikant, §4: η1, η2, η3).
+/// ... up to the second β is least, and from the third on largest (Liu, Başar, Srikant: η1, η2, η3).
 const D2: f64 = 0.1;
 const D3: f64 = 0.8;
 
 farloop_units::params! {
     /// Parameters of [`Illinois`].
     pub struct IllinoisParams {
-        /// Increase in segments per round trip without queueing (α_max = 10; Liu, Başar, Srikant, §4).
+        /// Increase in segments per round trip without queueing (α_max = 10; Liu, Başar, Srikant).
         alpha_max: f64 = 10.0, in 1.0 => 10_000.0;
-        /// Increase at the largest delay (α_min = 0.3; Liu, Başar, Srikant, §4).
+        /// Increase at the largest delay (α_min = 0.3; Liu, Başar, Srikant).
         alpha_min: f64 = 0.3, in 0.01 => 1.0;
-        /// Fraction of the flight that a loss without queueing takes (β_min = 1/8; Liu, Başar, Srikant, §4).
+        /// Fraction of the flight that a loss without queueing takes (β_min = 1/8; Liu, Başar, Srikant).
         beta_min: f64 = 0.125, in 0.01 => 0.5;
-        /// Fraction that a loss takes at a delay of 0.8·d_m or more (β_max = 1/2; Liu, Başar, Srikant, §4).
+        /// Fraction that a loss takes at a delay of 0.8·d_m or more (β_max = 1/2; Liu, Başar, Srikant).
         beta_max: f64 = 0.5, in 0.5 => 0.9;
-        /// Window in segments below which it is Reno (W_thresh = 10; Liu, Başar, Srikant, §4). Linux: 15 (tcp_illinois.c, win_thresh).
+        /// Window in segments below which it is Reno (W_thresh = 10; Liu, Başar, Srikant). Linux: 15 (tcp_illinois.c, win_thresh).
         window_threshold: f64 = 10.0, in 0.0 => 1_000_000.0;
-        /// Round trips in a row with almost no delay after which the increase is α_max again (θ = 5; Liu, Başar, Srikant, §4).
+        /// Round trips in a row with almost no delay after which the increase is α_max again (θ = 5; Liu, Başar, Srikant).
         theta: u32 = 5, in 1 => 1000;
     }
 }

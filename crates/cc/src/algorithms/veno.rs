@@ -23,13 +23,13 @@ const TOO_FEW_SAMPLES: u8 = 2;
 farloop_units::params! {
     /// Parameters of [`Veno`].
     pub struct VenoParams {
-        /// Queued segments from which on the path counts as congested (β = 3; Fu, Liew, §III-A).
+        /// Queued segments from which on the path counts as congested (β = 3; Fu, Liew).
         beta: f64 = 3.0, in 0.0 => 1_000_000.0;
-        /// Fraction of the flight that a random loss leaves (4/5; Fu, Liew, §III-B).
+        /// Fraction of the flight that a random loss leaves (4/5; Fu, Liew).
         random_keep: f64 = 0.8, in 0.1 => 0.99;
-        /// Fraction of the flight that a loss by congestion leaves (1/2, as Reno; Fu, Liew, §III-B).
+        /// Fraction of the flight that a loss by congestion leaves (1/2, as Reno; Fu, Liew).
         keep: f64 = 0.5, in 0.1 => 0.99;
-        /// Growth on a congested path, in segments per round trip (every other ACK counts: 1/2; Fu, Liew, §III-A).
+        /// Growth on a congested path, in segments per round trip (every other ACK counts: 1/2; Fu, Liew).
         congested_increase: f64 = 0.5, in 0.0 => 1.0;
     }
 }

@@ -20,9 +20,9 @@ use farloop_units::{Delta, Time};
 farloop_units::params! {
     /// Parameters of [`Westwood`].
     pub struct WestwoodParams {
-        /// Share of the old estimate in the new one (α = 0.9; Grieco, Mascolo, §2). Linux: 7/8 (tcp_westwood.c, westwood_do_filter).
+        /// Share of the old estimate in the new one (α = 0.9; Grieco, Mascolo). Linux: 7/8 (tcp_westwood.c, westwood_do_filter).
         alpha: f64 = 0.9, in 0.0 => 0.999;
-        /// Such filters in a row (1; Grieco, Mascolo, §2). Linux: 2 (westwood_filter).
+        /// Such filters in a row (1; Grieco, Mascolo). Linux: 2 (westwood_filter).
         stages: u32 = 1, in 1 => 2;
         /// Least time that a sample takes, where the round trip is shorter (none; Linux, TCP_WESTWOOD_RTT_MIN: 50 ms).
         min_interval: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(10);
