@@ -1,26 +1,12 @@
 //! TCP's algorithms over one bottleneck against the laws of throughput under loss.
 
 mod common;
+use common::bottleneck::*;
 use common::*;
 use farloop_cc::AnyParams;
 use farloop_net::result::FlowSample;
 use farloop_net::spec::*;
-use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
-
-const MSS: f64 = 1460.0;
-/// A full-size packet on the wire.
-const PACKET: f64 = 1538.0;
-
-fn run(spec: NetworkSpec) -> RunResult {
-    let result = simulate(spec).expect("valid");
-    sound(&result);
-    result
-}
-
-fn seconds(s: u64) -> Time {
-    Time::ZERO + Delta::from_secs(s)
-}
 
 #[test]
 fn reno_under_random_loss_has_the_throughput_of_the_square_root_law() {
@@ -92,35 +78,6 @@ fn cubic_under_periodic_loss_has_the_window_of_rfc_9438() {
     assert!((window / law - 1.0).abs() < 0.1, "{window} packets, the law says {law}");
 }
 
-/// `n` flows of one algorithm through a bottleneck behind a buffer that never drops, sampled every millisecond: flows and the bottleneck.
-fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta), end: u64) -> RunResult {
-    let (nodes, links) = star(n, (Rate::from_gbps(1), us(10)), (rate, delay), plain_switch());
-    let flows = (1..=n).map(|s| flow(s, n + 1, Time::ZERO, Bytes::MAX)).collect();
-    let mut spec = network(nodes, links, algorithm, flows);
-    let min_rto = Delta::from_ms(200);
-    spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
-    spec.end = seconds(end);
-    spec.record = RecordSpec { interval: Some(Delta::from_ms(1)), flows: (0..n).collect(), ports: vec![(0, n + 1)] };
-    let result = run(spec);
-    let repaired: u64 = result.flows.iter().map(|f| f.retransmitted + f.timeouts).sum();
-    assert_eq!((result.totals.dropped_buffer, repaired), (0, 0));
-    result
-}
-
-/// Mean and largest queue in packets between two times, and the payload that all flows delivered in between, per second.
-fn between(result: &RunResult, from: u64, to: u64) -> (f64, f64, f64) {
-    let within = |t: Time| t > seconds(from) && t <= seconds(to);
-    let queue: Vec<f64> =
-        result.port_series.iter().filter(|s| within(s.time)).map(|s| s.queue.as_f64() / PACKET).collect();
-    let delivered = result.flow_series.iter().filter(|s| within(s.time)).map(|s| s.delivered.as_f64());
-    let mean = queue.iter().sum::<f64>() / queue.len() as f64;
-    (mean, queue.into_iter().fold(0.0, f64::max), delivered.sum::<f64>() / (to - from) as f64)
-}
-
-fn close(measured: f64, law: f64, what: &str) {
-    assert!((measured / law - 1.0).abs() < 0.1, "{what}: {measured}, the law says {law}");
-}
-
 #[test]
 fn vegas_keeps_between_alpha_and_beta_packets_of_each_flow_in_the_queue() {
     let same = |x: f64| [("alpha", Value::Float(x)), ("beta", Value::Float(x))];
@@ -137,11 +94,6 @@ fn vegas_keeps_between_alpha_and_beta_packets_of_each_flow_in_the_queue() {
             close(goodput, 100e6 / 8.0 * MSS / PACKET, "goodput");
         }
     }
-}
-
-/// Bandwidth-delay product in packets.
-fn bdp(result: &RunResult, rate: Rate) -> f64 {
-    rate.as_f64() / 8.0 / PACKET * result.flows[0].base_rtt.as_secs_f64()
 }
 
 /// BBR as its draft has it: hosts send packet by packet, and ACKs come as packets left.

@@ -7,24 +7,35 @@
 mod registry;
 
 pub mod annulus;
+pub mod avoidance;
 pub mod bbr;
+pub mod bic;
 pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
 pub mod gear;
 pub mod gemini;
+pub mod highspeed;
 pub mod hpcc;
+pub mod htcp;
+pub mod hybla;
 pub mod hystart;
+pub mod illinois;
+pub mod ledbat;
 pub mod mlcc;
 pub mod pcn;
 pub mod poseidon;
 pub mod powertcp;
 pub mod reno;
+pub mod scalable;
 pub mod swift;
 pub mod timely;
 pub mod vegas;
+pub mod veno;
+pub mod westwood;
 pub mod window;
+pub mod yeah;
 
 use crate::api::*;
 use crate::dynamic::{About, DynAlgorithm};
@@ -53,4 +64,14 @@ registry! {
     Swift = swift::Swift,
     Pcn = pcn::Pcn,
     Mlcc = mlcc::Mlcc,
+    Bic = bic::Bic,
+    HighSpeed = highspeed::HighSpeed,
+    HTcp = htcp::HTcp,
+    Hybla = hybla::Hybla,
+    Illinois = illinois::Illinois,
+    Ledbat = ledbat::Ledbat,
+    Scalable = scalable::Scalable,
+    Veno = veno::Veno,
+    Westwood = westwood::Westwood,
+    Yeah = yeah::Yeah,
 }

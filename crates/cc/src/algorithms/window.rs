@@ -183,20 +183,34 @@ impl Window {
     ///
     /// The flight is counted up to the window: after an earlier cut it can still be larger.
     pub fn fast_retransmit(&mut self, loss: &Loss, keep: f64) {
-        self.undo = Some((self.cwnd, self.ssthresh, self.initial));
-        self.set_threshold(self.threshold(loss, keep));
-        self.cwnd = self.ssthresh;
+        self.retransmit_at(keep * self.flight(loss));
+    }
+
+    /// A fast retransmit after which the threshold is so many segments, at least [`MIN_SEGMENTS`], and the window no more.
+    pub fn fast_retransmit_to(&mut self, segments: f64) {
+        self.retransmit_at(segments * self.mss);
     }
 
     /// A retransmission timeout: the threshold becomes `keep` times the flight, the window one segment (RFC 5681, §3.1).
     /// When the timer fires again without progress in between, the threshold stays.
     pub fn timeout(&mut self, loss: &Loss, keep: f64) {
-        // Any ACK of new data after a timeout lifts the window above one segment.
-        if self.cwnd > self.mss {
-            self.undo = Some((self.cwnd, self.ssthresh, self.initial));
-            self.set_threshold(self.threshold(loss, keep));
-            self.cwnd = self.mss;
-        }
+        self.time_out_at(keep * self.flight(loss));
+    }
+
+    /// A retransmission timeout after which the threshold is so many segments, at least [`MIN_SEGMENTS`]; it stays where
+    /// [`Window::awaits_progress`].
+    pub fn timeout_to(&mut self, segments: f64) {
+        self.time_out_at(segments * self.mss);
+    }
+
+    /// A timeout has left one segment, and nothing has been acknowledged since: any ACK of new data lifts the window above that.
+    pub fn awaits_progress(&self) -> bool {
+        self.cwnd <= self.mss
+    }
+
+    /// The flight at a loss in segments, counted up to the window.
+    pub fn flight_segments(&self, loss: &Loss) -> f64 {
+        self.flight(loss) / self.mss
     }
 
     /// The last loss was none: window and threshold return to what they were (RFC 4015, §3.2), unless they are larger.
@@ -209,13 +223,28 @@ impl Window {
         true
     }
 
+    fn flight(&self, loss: &Loss) -> f64 {
+        loss.in_flight.as_f64().min(self.cwnd)
+    }
+
+    fn retransmit_at(&mut self, threshold: f64) {
+        self.undo = Some((self.cwnd, self.ssthresh, self.initial));
+        let least = MIN_SEGMENTS * self.mss;
+        self.set_threshold(threshold.max(least));
+        self.cwnd = self.cwnd.max(least).min(self.ssthresh);
+    }
+
+    fn time_out_at(&mut self, threshold: f64) {
+        if !self.awaits_progress() {
+            self.undo = Some((self.cwnd, self.ssthresh, self.initial));
+            self.set_threshold(threshold.max(MIN_SEGMENTS * self.mss));
+            self.cwnd = self.mss;
+        }
+    }
+
     fn set_threshold(&mut self, threshold: f64) {
         self.ssthresh = threshold;
         self.initial = false;
-    }
-
-    fn threshold(&self, loss: &Loss, keep: f64) -> f64 {
-        (keep * loss.in_flight.as_f64().min(self.cwnd)).max(MIN_SEGMENTS * self.mss)
     }
 }
 
@@ -353,6 +382,24 @@ mod tests {
         assert!(w.undo());
         assert_eq!((w.segments(), w.ssthresh / w.mss), (20.0, 20.0));
         assert!(!w.undo());
+    }
+
+    #[test]
+    fn an_algorithm_may_name_the_threshold_itself() {
+        let mut w = Window::slow_start(&flow(false));
+        w.set_segments(40.0);
+        w.fast_retransmit_to(30.0);
+        assert_eq!((w.segments(), w.ssthresh / w.mss), (30.0, 30.0));
+        // Above the window: it grows there in slow start.
+        w.fast_retransmit_to(50.0);
+        assert_eq!((w.segments(), w.ssthresh / w.mss), (30.0, 50.0));
+        w.fast_retransmit_to(0.5);
+        assert_eq!((w.segments(), w.ssthresh / w.mss), (2.0, 2.0));
+        w.set_segments(40.0);
+        w.timeout_to(25.0);
+        w.timeout_to(7.0);
+        assert_eq!((w.segments(), w.ssthresh / w.mss), (1.0, 25.0));
+        assert_eq!(w.flight_segments(&loss(LossKind::Timeout, 9)), 1.0);
     }
 
     #[test]

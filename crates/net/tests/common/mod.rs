@@ -1,6 +1,8 @@
 //! Small networks for tests, built by hand.
 #![allow(dead_code)] // each test binary uses its own part
 
+pub mod bottleneck;
+
 use farloop_cc::{AnyParams, lookup};
 use farloop_net::spec::*;
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
