@@ -41,6 +41,7 @@ fn main() {
             ssthresh: None,
             mss: Bytes::new(1460),
             packet: Bytes::new(1538),
+            crosses: true,
         };
         play(name, params, &flow, number as u64);
     }
