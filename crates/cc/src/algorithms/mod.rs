@@ -21,6 +21,7 @@ pub mod hpcc;
 pub mod htcp;
 pub mod hybla;
 pub mod hystart;
+pub mod icc;
 pub mod illinois;
 pub mod ledbat;
 pub mod mlcc;
@@ -74,4 +75,5 @@ registry! {
     Veno = veno::Veno,
     Westwood = westwood::Westwood,
     Yeah = yeah::Yeah,
+    Icc = icc::Icc,
 }

@@ -12,8 +12,9 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("packets sprayed, delay noise", tcp("packet")),
         ("incast with PFC", INCAST.to_string()),
         ("a ring that PFC brings to a standstill", ring()),
-        ("Annulus at the switches", agents("annulus")),
-        ("PCN at the switches", agents("pcn")),
+        ("Annulus at the switches", agents("annulus", "flow")),
+        ("PCN at the switches", agents("pcn", "flow")),
+        ("ICC at the switches", agents("icc", "symmetric")),
         ("deficit round robin and detours", DETOURS.to_string()),
         ("MLCC at borders, symmetric", BORDERS.to_string()),
     ]
@@ -112,11 +113,12 @@ fn ring() -> String {
     text
 }
 
-fn agents(name: &str) -> String {
+fn agents(name: &str, ecmp: &str) -> String {
     format!(
         r#"
         run.duration = "1ms"
         network = {{ topology = "spine-leaf", spines = 2, leaves = 4, hosts_per_leaf = 4, rate = "25Gbps", link_delay = "1us" }}
+        switch.ecmp = "{ecmp}"
         algorithm.name = "{name}"
         [[workload]]
         sizes = "websearch"

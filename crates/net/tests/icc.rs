@@ -1,0 +1,145 @@
+//! ICC at one bottleneck and at two, against what its equations predict.
+
+mod common;
+use common::*;
+use farloop_cc::AnyParams;
+use farloop_net::spec::*;
+use farloop_net::{RunResult, simulate};
+use farloop_units::{Bytes, Delta, Rate, Time, Value};
+
+/// A full-size packet on the wire, and its payload: 16 B of the header are ICC's.
+const PACKET: f64 = 1538.0;
+const PAYLOAD: f64 = 1444.0;
+
+/// Every link.
+const GBPS: f64 = 100.0;
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Delta::from_us(us)
+}
+
+fn icc(settings: &[(&str, Value)]) -> AnyParams {
+    algorithm("icc", settings)
+}
+
+/// PFC at 11 % of what is free of 5 MB, and headroom for links of 100 Gbps and this delay.
+fn lossless(ports: u32, delay: Delta) -> SwitchSpec {
+    let pfc = Some(PfcSpec { xoff: XoffSpec::Dynamic(0.11), hysteresis: Bytes::new(3000), headroom: None });
+    let headroom = Rate::from_gbps(GBPS as u64).bytes_in(delay * 2) + Bytes::new(5_000);
+    SwitchSpec { agents: true, buffer: Bytes::new(5_000_000) + headroom * u64::from(ports), pfc, ..plain_switch() }
+}
+
+/// `senders` hosts at one switch (nodes 2…), three receivers at another (nodes 2 + `senders`…): 100 Gbps and 5 µs each, so that T is 31 µs.
+fn pair(senders: u32, params: AnyParams, flows: Vec<FlowSpec>) -> NetworkSpec {
+    let spec = lossless(senders + 4, us(5));
+    let rate = Rate::from_gbps(GBPS as u64);
+    let mut nodes = vec![switch("s0", spec.clone()), switch("s1", spec)];
+    let mut links = vec![link(0, 1, rate, us(5))];
+    for i in 0..senders + 3 {
+        nodes.push(host(&format!("h{i}")));
+        links.push(link(2 + i, u32::from(i >= senders), rate, us(5)));
+    }
+    network(nodes, links, params, flows)
+}
+
+/// What each flow delivered between two times, in Gbps on the wire, and the second run, with samples of a port.
+fn between(mut network: NetworkSpec, port: (u32, u32), from: u64, to: u64) -> (Vec<f64>, RunResult) {
+    network.record = RecordSpec { interval: Some(Delta::from_ns(1_370)), flows: vec![], ports: vec![port] };
+    let mut until = |end: u64| -> RunResult {
+        network.end = at(end);
+        let result = simulate(network.clone()).expect("valid");
+        sound(&result);
+        result
+    };
+    let (before, after) = (until(from), until(to));
+    let gbps = |bytes: f64| bytes * PACKET / PAYLOAD * 8.0 / ((to - from) as f64 * 1e3);
+    let delivered = before.flows.iter().zip(&after.flows);
+    (delivered.map(|(a, b)| gbps((b.delivered - a.delivered).as_f64())).collect(), after)
+}
+
+/// Mean queue of the sampled port between two times, in bytes.
+fn mean_queue(result: &RunResult, from: u64, to: u64) -> f64 {
+    let within = result.port_series.iter().filter(|s| s.time > at(from) && s.time <= at(to));
+    let queues: Vec<f64> = within.map(|s| s.queue.as_f64()).collect();
+    queues.iter().sum::<f64>() / queues.len() as f64
+}
+
+/// How long the hosts were paused, in all.
+fn paused(result: &RunResult) -> Delta {
+    result.ports.iter().filter(|p| p.node > 1).fold(Delta::ZERO, |sum, p| sum + p.paused)
+}
+
+/// `n` long flows to one receiver, which begin at line rate one after the other.
+fn long(n: u32) -> Vec<FlowSpec> {
+    (0..n).map(|i| flow(2 + i, 2 + n, Time::ZERO + Delta::from_ns(10_007 * u64::from(i)), Bytes::MAX)).collect()
+}
+
+#[test]
+fn the_queue_costs_what_it_takes_to_empty_it() {
+    for n in [2, 8, 64] {
+        // All hosts at one switch, T = 33 µs.
+        let edge = (Rate::from_gbps(GBPS as u64), us(8));
+        let (nodes, links) = star(n, edge, edge, lossless(n + 1, us(8)));
+        let mut flows = long(n);
+        flows.iter_mut().for_each(|f| (f.src, f.dst) = (f.src - 1, n + 1));
+        let network = network(nodes, links, icc(&[]), flows);
+        let (rates, result) = between(network, (0, n + 1), 4_000, 8_000);
+        let (queue, used) = (mean_queue(&result, 4_000, 8_000), rates.iter().sum::<f64>() / GBPS);
+        assert!(queue < 10_000.0 && used >= 0.99, "{n} flows: queue {queue}, used {used}");
+        // (6): what the sources leave unused is what empties the mean queue in 2 T.
+        let law = 1.0 - 8.0 * queue / (GBPS * 1e9 * 2.0 * result.flows[0].base_rtt.as_secs_f64());
+        assert!((used - law).abs() < 0.004, "{n} flows: queue {queue}, used {used}, the law says {law}");
+        let (least, most) = rates.iter().fold((f64::MAX, 0.0f64), |(a, b), r| (a.min(*r), b.max(*r)));
+        assert!(most / least < 1.05, "{n} flows: {rates:?}");
+    }
+}
+
+#[test]
+fn what_flows_leave_behind_the_others_take_in_a_few_round_trips() {
+    let mut flows = long(64);
+    for flow in &mut flows[8..] {
+        flow.stop = at(4_000);
+    }
+    let (rates, result) = between(pair(64, icc(&[]), flows), (0, 1), 4_080, 4_300);
+    let used = rates.iter().sum::<f64>() / GBPS;
+    assert!(used > 0.95, "{used}");
+    assert!(mean_queue(&result, 4_080, 4_300) < 10_000.0);
+}
+
+#[test]
+fn printed_bounds_leave_the_queue_to_pfc() {
+    let with = |bounds| pair(8, icc(&[("bounds", text(bounds))]), long(8));
+    let pauses = |bounds| {
+        let (_, result) = between(with(bounds), (0, 1), 4_000, 6_000);
+        (mean_queue(&result, 4_000, 6_000), paused(&result))
+    };
+    let (printed, balanced, drain) = (pauses("printed"), pauses("balanced"), pauses("drain"));
+    // Eight hosts wait most of the 6 ms. Their ports hold 5 MB · 8 · 0.11 / (1 + 8 · 0.11) together, and up to 125 kB each of headroom.
+    assert!(printed.1 > Delta::from_ms(30), "{printed:?}");
+    assert!((2.3e6..3.4e6).contains(&printed.0), "{printed:?}");
+    for other in [balanced, drain] {
+        assert!(other.1 < Delta::from_ms(1) && other.0 < 10_000.0, "{other:?}");
+    }
+}
+
+#[test]
+fn a_flow_follows_the_port_whose_queue_takes_longest() {
+    // Flow 0 passes both ports. Three others only the first, s0 -> s1; seven more, from s1's own hosts, only the second, s1 -> r1.
+    let mut network = pair(4, icc(&[]), vec![]);
+    let rate = Rate::from_gbps(GBPS as u64);
+    let (first, second) = (6, 7);
+    for i in 0..7u32 {
+        network.nodes.push(host(&format!("near{i}")));
+        network.links.push(link(9 + i, 1, rate, us(5)));
+    }
+    let through = (2..6).map(|s| flow(s, if s == 2 { second } else { first }, Time::ZERO, Bytes::MAX));
+    network.flows = through.chain((9..16).map(|s| flow(s, second, Time::ZERO, Bytes::MAX))).collect();
+    let (rates, _) = between(network, (0, 1), 4_000, 8_000);
+    // Its share is that of the second port, an eighth, where the first would give it a fourth.
+    assert!((rates[0] / (GBPS / 8.0) - 1.0).abs() < 0.1, "{rates:?}");
+    let at_second = rates[0] + rates[4..].iter().sum::<f64>();
+    assert!(at_second > 0.97 * GBPS, "{rates:?}");
+    // The first port counts it as one of four: what it does not take stays unused.
+    let others = rates[1..4].iter().sum::<f64>();
+    assert!(others > 0.7 * GBPS, "{rates:?}");
+}
