@@ -21,7 +21,8 @@ from farloop.units import bytes_text, count_text, rate_text, time_text
 _MORE = (
     "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
     "does a link that stays empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest "
-    "where rates are proportionally fair)."
+    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and who leaves all "
+    "to PFC looks good where there is one bottleneck and nobody to be a victim."
 )
 
 _LESS = (
