@@ -81,8 +81,9 @@ fn cuts(result: &RunResult, from: u64) -> Vec<(f64, f64, f64)> {
 #[test]
 fn windows_at_a_drop_tail_bottleneck_follow_the_response_functions() {
     // One loss event per period, as the functions have it: RFC 3649, §5; spec/scalable.md.
-    let cases: [(&str, fn(f64) -> f64); 2] = [("highspeed", |p| 0.12 / p.powf(0.835)), ("scalable", |p| 0.075 / p)];
-    for (name, law) in cases {
+    let highspeed = |p: f64| 0.12 / p.powf(0.835);
+    let scalable = |p: f64| 0.075 / p;
+    for (name, law) in [("highspeed", highspeed as fn(f64) -> f64), ("scalable", scalable)] {
         let result = drop_tail(algorithm(name, &[]), Delta::from_ms(50), 30, 90);
         let cuts = cuts(&result, 20);
         assert!(cuts.len() > 8, "{name}: {}", cuts.len());
