@@ -16,7 +16,7 @@ pub(crate) enum Discipline {
     /// [`DisciplineSpec::DeficitRoundRobin`].
     RoundRobin([RoundRobin; DATA_CLASSES]),
     /// One queue for each flow, where the port's agent wants that ([`farloop_cc::PortAgent::flow_queues`]).
-    FlowQueues([FlowQueues; DATA_CLASSES]),
+    FlowQueues(Box<[FlowQueues; DATA_CLASSES]>),
 }
 
 impl Discipline {
@@ -32,7 +32,7 @@ impl Discipline {
 
     /// Queues of flows, at most `limit` in each class.
     pub fn flow_queues(limit: u32) -> Discipline {
-        Discipline::FlowQueues(std::array::from_fn(|_| FlowQueues::new(limit as usize)))
+        Discipline::FlowQueues(Box::new(std::array::from_fn(|_| FlowQueues::new(limit as usize))))
     }
 
     /// A packet may have to wait although nothing else does.
@@ -72,7 +72,7 @@ impl Discipline {
     pub fn pass(&mut self, packets: &Packets, now: Time) -> (u8, Time) {
         let Discipline::FlowQueues(classes) = self else { return (0, Time::NEVER) };
         let (mut due, mut next) = (0, Time::NEVER);
-        for (class, queues) in (0..).zip(classes) {
+        for (class, queues) in (0..).zip(classes.iter_mut()) {
             next = next.min(queues.pass(packets, now));
             due |= u8::from(queues.is_due()) << (DATA + class);
         }
@@ -122,7 +122,7 @@ impl Discipline {
     /// Sets the rate of a flow's queues.
     pub fn pace(&mut self, flow: FlowId, rate: Rate) {
         if let Discipline::FlowQueues(classes) = self {
-            for queues in classes {
+            for queues in classes.iter_mut() {
                 queues.pace(flow, rate);
             }
         }

@@ -207,7 +207,7 @@ mod tests {
         b.now = Time::ZERO + timeout;
         assert_eq!(b.call(|port, ctx| port.on_timer(ctx, DciPort::FORGET, Bytes::ZERO)), [armed(b.now + timeout)]);
         assert_eq!(b.port.initial_rate(7), Rate::from_gbps(20));
-        b.now = b.now + timeout;
+        b.now += timeout;
         assert_eq!(b.call(|port, ctx| port.on_timer(ctx, DciPort::FORGET, Bytes::ZERO)), []);
         assert_eq!(b.port.initial_rate(7), Rate::MAX);
     }
