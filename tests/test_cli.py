@@ -127,7 +127,11 @@ def test_explain_shows_parameters(command):
     [
         ("bbr", {"delivery_rate"}, "needs: delivery rate (TCP only)"),
         ("dctcp", {"ecn", "accurate_ecn"}, "needs: ecn, accurate ECN echo (every mark as it came)"),
-        ("gemini", {"ecn", "accurate_ecn"}, "needs: ecn, accurate ECN echo (every mark as it came)"),
+        (
+            "gemini",
+            {"ecn", "accurate_ecn", "even_pacing"},
+            "needs: ecn, accurate ECN echo (every mark as it came), pacing packet by packet",
+        ),
         ("vegas", set(), "needs: nothing special"),
     ],
 )

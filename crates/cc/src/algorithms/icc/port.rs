@@ -1,6 +1,7 @@
 //! The half at switch ports: the state machine of Fig. 7, and the reports.
 
-use super::{IccParams, Verdict};
+use super::params::IccParams;
+use super::verdict::Verdict;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! The half at the source: Algorithm 1.
 
-use super::{IccBounds, IccIncrease, IccParams, Verdict};
+use super::params::{IccBounds, IccIncrease, IccParams};
+use super::verdict::Verdict;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 

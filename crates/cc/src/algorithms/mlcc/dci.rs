@@ -4,7 +4,7 @@
 //! for that. Inward, each flow has a queue of its own, whose rate is the R_credit that passing ACKs bring; the port remembers their C_R and writes it as
 //! C_D into data, with what is left in the queue.
 
-use super::MlccParams;
+use super::params::MlccParams;
 use super::wire::{AckHeader, DataHeader};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -6,7 +6,7 @@
 //! Ours, where the paper leaves it open or cannot work (`spec/mlcc.md`): the enqueue rates to come are the rates *sent* to the source, R̄, averaged over
 //! time; R_DQM is kept between zero and line rate; the window of Eq. 8 leaks with a time constant of RTT_C.
 
-use super::{MlccParams, Smoothing};
+use super::params::{MlccParams, Smoothing};
 use crate::api::FlowInfo;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 //! Both laws answer every report, but move what they answer from once per round trip, which they tell by sequence numbers: a round ends when an ACK
 //! comes for what was sent after it began. Here a round ends when the loop says so, and counts as one BDP sent and acknowledged.
 
-use super::{Law, MlccParams};
+use super::params::{Law, MlccParams};
 use crate::algorithms::hpcc::{HpccParams, HpccSender};
 use crate::algorithms::powertcp::{PowerTcp, PowerTcpParams, PowerTcpSender};
 use crate::api::*;

@@ -9,9 +9,9 @@
 //!
 //! Ours: `>=` for the printed `==`, which a lost ACK would stop for ever; the law answers each packet, not each round.
 
-use super::MlccParams;
 use super::dqm::Dqm;
 use super::law::{RateLaw, Step};
+use super::params::MlccParams;
 use super::wire::{AckHeader, DataHeader};
 use crate::api::*;
 use farloop_units::Rate;

@@ -1,0 +1,51 @@
+//! ICC's parameters.
+
+use farloop_units::{Bytes, Delta, Rate, choice, params};
+
+choice! {
+    /// What a source sends while there is a queue.
+    pub enum IccBounds {
+        /// What comes in over the horizon is what goes out, and what the queue may still take.
+        Balanced = "balanced",
+        /// The queue, as it will stand when the answer is felt, empties in a round trip.
+        Drain = "drain",
+        /// Equations 2 and 3 of the paper.
+        Printed = "printed",
+    }
+}
+
+choice! {
+    /// How the rate grows where there is no queue.
+    pub enum IccIncrease {
+        /// By an equal share of what the link has left.
+        Fair = "fair",
+        /// Towards line rate, the nearer the less the link is used: Equation 6 of the paper.
+        Printed = "printed",
+    }
+}
+
+params! {
+    /// Parameters of [`Icc`](super::Icc).
+    pub struct IccParams {
+        /// What sets the rate while there is a queue (ours; the paper's is "printed").
+        bounds: IccBounds = IccBounds::Balanced;
+        /// How the rate grows where there is none (ours; the paper's is "printed").
+        increase: IccIncrease = IccIncrease::Fair;
+        /// The queue that must not be exceeded, Q_d, safely below the threshold of PFC: half of it (ours; the default is that of a buffer of 5 MB with
+        /// xoff_alpha = 0.11).
+        q_d: Bytes = Bytes::new(275_000), in Bytes::new(1) => Bytes::new(1_000_000_000_000);
+        /// Over what time a port measures the rate of change of its queue and its utilisation (ICC: 5 µs between the two rates).
+        window: Delta = Delta::from_us(5), in Delta::from_ns(100) => Delta::from_ms(10);
+        /// With bounds = "balanced": over how many T a queue that does not grow is emptied (ours; 1 as the paper means it).
+        emptying: f64 = 2.0, in 0.1 => 100.0;
+        /// How often a port reports whatever it sees (ICC: 15 µs).
+        interval: Delta = Delta::from_us(15), in Delta::from_ns(100) => Delta::from_ms(10);
+        /// Utilisation from which a queue that does not shrink is congestion (ICC: 70 %).
+        busy: f64 = 0.7, in 0.0 => 1.0;
+        /// The round-trip time T of the bounds, and for how long a port counts a flow after a packet; "none" for the one inside a datacenter, at sources
+        /// the flow's own if that is longer.
+        rtt: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10));
+        /// The rate never falls below this (ours).
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+    }
+}
