@@ -29,7 +29,7 @@ SWINGS = 2
 """It rises and falls at least so often."""
 
 DEPTH = 0.5
-"""A fall to below this part of the peak before, and a rise back above it, is a swing."""
+"""A fall to below this part of the peak before is a swing; the next one needs a rise to as many times the lowest queue."""
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
@@ -80,11 +80,17 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 def _swings(run: Run) -> int:
     """How often the queue rises to a high level and then falls to below half of its peak."""
     _, values = queue(run, DCI)
-    found, peak = 0, 0.0
-    for value in values:
-        peak = max(peak, float(value))
-        if peak >= HIGH and value < DEPTH * peak:
-            found, peak = found + 1, 0.0
+    found, peak, trough = 0, 0.0, 0.0
+    falling = False
+    for value in map(float, values):
+        if falling:
+            trough = min(trough, value)
+            if value >= HIGH and trough <= DEPTH * value:
+                falling, peak = False, value
+        else:
+            peak = max(peak, value)
+            if peak >= HIGH and value < DEPTH * peak:
+                falling, found, trough = True, found + 1, value
     return found
 
 
