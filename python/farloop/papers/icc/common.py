@@ -1,0 +1,128 @@
+"""What ICC's figures share: names, colours, pauses, completion times. Rates in bit/s, times in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from farloop import metrics
+from farloop.judging.claims import UndecidedError
+from farloop.palette import CROSS, INTRA
+from farloop.tables import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from farloop.results import Run
+
+RIVALS = {"dcqcn-2015": "DCQCN", "timely": "TIMELY", "pcn": "PCN"}
+"""What the paper compares with, in its order, and its names of them."""
+
+NAMES = {
+    **RIVALS,
+    "dcqcn": "DCQCN as in HPCC",
+    "icc": "ICC",
+    "icc-drain": "ICC, drain",
+    "icc-printed-bounds": "ICC, printed bounds",
+    "icc-printed-increase": "ICC, printed increase",
+    "icc-printed": "ICC, printed",
+}
+
+VARIANTS = ("icc-drain", "icc-printed-bounds", "icc-printed-increase", "icc-printed")
+"""ICC with other bounds, another increase, or both."""
+
+COLOURS = {
+    "dcqcn-2015": INTRA[0],
+    "dcqcn": INTRA[3],
+    "timely": INTRA[1],
+    "pcn": INTRA[2],
+    "icc": CROSS[0],
+    "icc-drain": CROSS[1],
+    "icc-printed-bounds": CROSS[2],
+    "icc-printed-increase": CROSS[4],
+    "icc-printed": CROSS[3],
+}
+"""A colour per algorithm, the same in all figures."""
+
+OWN_MARKS = ", PCN's marks"
+"""How the names of cases end in which PCN's ports mark, and nothing else does."""
+
+
+def case_of(point: str, algorithm: str) -> str:
+    """The case in which an algorithm runs at a point."""
+    return point + OWN_MARKS if algorithm == "pcn" else point
+
+
+def named(run: Run) -> str:
+    """The paper's name of a run's algorithm."""
+    return NAMES.get(run.algorithm, run.algorithm)
+
+
+def pauses(run: Run) -> int:
+    """Pause frames, over all ports."""
+    return int(np.sum(run.ports["pauses"].to_numpy()))
+
+
+def avoided(own: float, rival: float) -> float:
+    """Which part of a rival's pauses another algorithm avoids; negative if it has more.
+
+    Raises:
+        UndecidedError: neither pauses.
+    """
+    if rival == 0:
+        if own == 0:
+            raise UndecidedError("neither of them pauses")
+        return -np.inf
+    return 1 - own / rival
+
+
+def completion(run: Run, prefixes: Sequence[str] = ("",)) -> Floats:
+    """Times from start to last byte of the flows whose names begin so; one that has not finished counts with the time that it had.
+
+    Raises:
+        UndecidedError: there is no such flow.
+    """
+    names = run.flows["name"].to_pylist()
+    start, received = (run.flows[c].to_numpy().astype(np.float64) for c in ("start_ps", "received_ps"))
+    chosen = np.array([name.startswith(tuple(prefixes)) for name in names]) & (start < 1e12 * run.duration)
+    if not chosen.any():
+        raise UndecidedError("no flow to measure")
+    time = np.where(received >= 0, received, 1e12 * run.duration) - start
+    return np.asarray(time[chosen] / 1e12)
+
+
+def unfinished(runs: Sequence[Run]) -> str:
+    """How many flows had not finished at the end, by algorithm, in words."""
+    counts: dict[str, int] = {}
+    for run in runs:
+        begun = run.flows["start_ps"].to_numpy() < 1e12 * run.duration
+        left = int(np.count_nonzero(begun & ~(run.flows["received_ps"].to_numpy() >= 0)))
+        counts[named(run)] = counts.get(named(run), 0) + left
+    told = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
+    return f"unfinished at the end, counted with their age: {told or 'none'}"
+
+
+def paused(run: Run) -> float:
+    """Seconds for which ports were paused, over all ports."""
+    return float(np.sum(run.ports["paused_ps"].to_numpy())) / 1e12
+
+
+def smooth(run: Run, flow: str, over: float) -> tuple[Floats, Floats]:
+    """Times, and a flow's throughput averaged over the last `over` seconds."""
+    times, values = run.samples.get(f"flow/{flow}", "throughput")
+    step = float(np.median(np.diff(times)))
+    return times, metrics.smoothed(values, max(1, round(over / step)))
+
+
+def bars(axis: Axes, table: Mapping[str, Mapping[str, float]], label: str) -> None:
+    """Groups of bars, one bar per algorithm."""
+    groups = list(next(iter(table.values()))) if table else []
+    width = 0.8 / max(1, len(table))
+    for i, (algorithm, row) in enumerate(table.items()):
+        at = np.arange(len(groups)) + (i - (len(table) - 1) / 2) * width
+        axis.bar(at, [row[g] for g in groups], width, color=COLOURS.get(algorithm), label=NAMES.get(algorithm, algorithm))
+    axis.set_xticks(np.arange(len(groups)), groups)
+    axis.set_ylabel(label, fontsize=8)
+    axis.tick_params(labelsize=7)

@@ -1,0 +1,195 @@
+"""ICC, Figs. 12 and 13: completion times and pauses of FB_Hadoop traffic by load, and by sender at 50 %."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from farloop import metrics
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import Need, scheduled
+from farloop.papers.icc.common import (
+    COLOURS,
+    NAMES,
+    OWN_MARKS,
+    RIVALS,
+    avoided,
+    bars,
+    completion,
+    paused,
+    pauses,
+    unfinished,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+LOADS = (20, 30, 40, 50, 60, 70)
+"""In percent of the loaded links."""
+
+JUDGED = 50
+"""Of Fig. 13."""
+
+LONG = ", long"
+"""How the names of the full scale's cases end, where the quick scale has shorter ones."""
+
+SENDERS = {"H1": ("h1-",), "H2 to Hn": ("rack-",), "Hb": ("hb-",), "all": ("",)}
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Who has the lowest average at each load; improvements and pauses avoided at 50 %."""
+    needs = planned(comparison)
+    return [
+        _lowest(Judging(comparison, claims["icc/fig12"]), needs),
+        _improved(Judging(comparison, claims["icc/fig13"]), needs),
+    ]
+
+
+def planned(comparison: Comparison) -> list[Need]:
+    """What the figure schedules for each of its points and algorithms: the long case, where the scale has it."""
+    chosen = {(n.case.removesuffix(LONG), n.algorithm): n for n in scheduled(comparison)}
+    return list(chosen.values())
+
+
+def of(needs: Sequence[Need], load: int, algorithm: str) -> list[Need]:
+    """The runs of a load under an algorithm, one per seed, in the order of the seeds."""
+    return [n for n in needs if n.case.startswith(f"{load} %") and n.algorithm == algorithm]
+
+
+def average(runs: Sequence[Run], senders: str = "all") -> float:
+    """The mean completion time of all flows of some senders: the mean over the runs."""
+    return float(np.mean([completion(run, SENDERS[senders]).mean() for run in runs]))
+
+
+def tail(runs: Sequence[Run], senders: str = "all") -> float:
+    """The same for the 99th percentile."""
+    return float(np.mean([np.percentile(completion(run, SENDERS[senders]), 99) for run in runs]))
+
+
+def _lowest(judging: Judging, needs: Sequence[Need]) -> Finding:
+    for load in LOADS:
+        for algorithm in NAMES:
+            runs = judging.have(of(needs, load, algorithm))
+            if runs:
+                judging.measure(lambda r, k: {k: 1e6 * average(r)}, runs, f"{NAMES[algorithm]}, {load} %, average (us)")
+    for load in LOADS:
+        own = of(needs, load, "icc")
+        for algorithm, name in RIVALS.items():
+
+            def lower(*runs: Run, count: int = len(own)) -> tuple[bool, str]:
+                a, b = average(runs[:count]), average(runs[count:])
+                return a < b, f"{1e6 * a:.4g} and {1e6 * b:.4g} us"
+
+            judging.order(f"{load} %: ICC's average is below {name}'s", [*own, *of(needs, load, algorithm)], lower)
+    return judging.finding(note=_note(judging, needs))
+
+
+def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
+    own, paper = of(needs, JUDGED, "icc"), judging.claim.paper
+    for algorithm in NAMES:
+        runs = judging.have(of(needs, JUDGED, algorithm))
+        if runs:
+            judging.measure(_numbers, runs, NAMES[algorithm])
+    for algorithm, name in RIVALS.items():
+        both = [*own, *of(needs, JUDGED, algorithm)]
+
+        def pairs(runs: Sequence[Run], count: int = len(own)) -> list[tuple[Run, Run]]:
+            return list(zip(runs[:count], runs[count:], strict=True))
+
+        def gain(*runs: Run) -> tuple[float, str]:
+            each = [metrics.ratio(average([b]), average([a])) for a, b in pairs(runs)]
+            return float(np.mean(each)), "by seed " + ", ".join(f"{g:.3g}" for g in each)
+
+        def faster(*runs: Run) -> tuple[bool, str]:
+            value, told = gain(*runs)
+            return value > 1, f"{value:.3g} times: {told}"
+
+        def part(*runs: Run) -> tuple[float, str]:
+            count = [(pauses(a), pauses(b)) for a, b in pairs(runs)]
+            value = avoided(sum(a for a, _ in count), sum(b for _, b in count))
+            return value, "by seed " + ", ".join(f"{a} and {b}" for a, b in count)
+
+        def fewer(*runs: Run) -> tuple[bool, str]:
+            value, told = part(*runs)
+            return value > 0, f"{100 * value:.0f} % avoided: {told}"
+
+        judging.order(f"ICC's average is below {name}'s", both, faster)
+        judging.order(f"ICC pauses less than {name}", both, fewer)
+        judging.near(f"avg_fct_{name}", f"{paper[f'avg_fct_{name}']:g} times as fast as {name}", both, gain)
+        judging.near(f"pauses_{name}", f"{100 * paper[f'pauses_{name}']:.0f} % of {name}'s pauses avoided", both, part)
+    return judging.finding(note=_note(judging, needs))
+
+
+def _numbers(runs: Sequence[Run], name: str) -> dict[str, Any]:
+    found = {
+        "average (us)": 1e6 * average(runs),
+        "p99 (us)": 1e6 * tail(runs),
+        "pauses": float(np.mean([pauses(r) for r in runs])),
+        "paused (ms)": 1e3 * float(np.mean([paused(r) for r in runs])),
+    }
+    return {f"{name}, {what}": value for what, value in found.items()}
+
+
+def _note(judging: Judging, needs: Sequence[Need]) -> str:
+    runs = judging.have(needs)
+    longest = max((r.duration for r in runs), default=0.0)
+    flows = {r.case: r.flows.num_rows for r in runs if r.case.startswith(f"{JUDGED} %")}
+    count = f"{next(iter(flows.values()))} flows a run at {JUDGED} %, " if flows else ""
+    return f"{count}simulated up to {longest:g} s; {unfinished(runs)}"
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """Average completion time by load (Fig. 12); 99th percentile and average by sender at 50 %, and pauses (Fig. 13); the same of ICC's variants."""
+    pictures = {}
+    variants = [a for a in NAMES if a.startswith("icc")]
+    for suffix, algorithms in (("", [*RIVALS, "icc"]), ("-variants", variants)):
+        table = _table(comparison, algorithms)
+        if table:
+            pictures[f"fig12{suffix}"] = _by_load(table)
+        at = {a: rows[JUDGED] for a, rows in table.items() if JUDGED in rows}
+        if at:
+            pictures[f"fig13{suffix}"] = _by_sender(at)
+    return pictures
+
+
+def _table(comparison: Comparison, algorithms: Sequence[str]) -> dict[str, dict[int, list[Run]]]:
+    """Runs by algorithm and load, the longest of each point and seed."""
+    found: dict[str, dict[int, list[Run]]] = {}
+    for algorithm in algorithms:
+        chosen: dict[str, Run] = {}
+        for run in comparison.runs:
+            point = run.case.removesuffix(LONG).removesuffix(OWN_MARKS)
+            if run.algorithm == algorithm and (point not in chosen or run.duration > chosen[point].duration):
+                chosen[point] = run
+        for point, run in chosen.items():
+            found.setdefault(algorithm, {}).setdefault(int(point.partition(" %")[0]), []).append(run)
+    return found
+
+
+def _by_load(table: Mapping[str, Mapping[int, Sequence[Run]]]) -> Figure:
+    figure, axes = grid(1, "Average completion time of FB_Hadoop flows")
+    for algorithm, rows in table.items():
+        loads = sorted(rows)
+        values = [1e6 * average(rows[load]) for load in loads]
+        axes[0].plot(loads, values, marker="o", markersize=3, linewidth=1, color=COLOURS[algorithm], label=NAMES[algorithm])
+    axes[0].set_xlabel("load of the links (%)", fontsize=8)
+    axes[0].set_ylabel("average FCT (us)", fontsize=8)
+    axes[0].set_ylim(bottom=0)
+    legend_below(figure, axes)
+    return figure
+
+
+def _by_sender(at: Mapping[str, Sequence[Run]]) -> Figure:
+    figure, axes = grid(3, f"FB_Hadoop at {JUDGED} %: completion times by sender, pauses", columns=1, shared=False)
+    figure.set_size_inches(7, 6.5)
+    for axis, label, value in ((axes[0], "p99 FCT (us)", tail), (axes[1], "average FCT (us)", average)):
+        bars(axis, {a: {s: 1e6 * value(runs, s) for s in SENDERS} for a, runs in at.items()}, label)
+    told = {"pauses": pauses, "paused (100 us)": lambda r: 1e4 * paused(r)}
+    bars(axes[2], {a: {k: float(np.mean([f(r) for r in runs])) for k, f in told.items()} for a, runs in at.items()}, "per run")
+    legend_below(figure, axes)
+    return figure
