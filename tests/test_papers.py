@@ -102,6 +102,8 @@ def test_selecting_figures():
 def test_judges_decide_from_runs(tmp_path):
     """A short look at every figure: each judge and each picture copes with what its scenario records."""
     duration = {
+        "icc/incast": "7ms",
+        "icc/loads": "7ms",
         "gear/fig02": "100ms",
         "gear/fig10": "3.2s",
         "gear/fig11": "7s",
@@ -121,6 +123,8 @@ def test_judges_decide_from_runs(tmp_path):
     slow = {"network.rate": "1Gbps", "network.bottleneck_rate": "1Gbps", "record.interval": "10ms"}
     # At 1 Gbps a second takes no time; where initial rates are above that, a tenth of a second at full rate has to do.
     slow_settings = {
+        "icc/incast": {},
+        "icc/loads": {},
         "gear/fig10": slow | {"flow.intra1.initial_rate": "500Mbps", "flow.cross.initial_rate": "500Mbps"},
         "gear/fig12": {},
         "gear/fig16": {},

@@ -122,7 +122,9 @@ def bars(axis: Axes, table: Mapping[str, Mapping[str, float]], label: str) -> No
     width = 0.8 / max(1, len(table))
     for i, (algorithm, row) in enumerate(table.items()):
         at = np.arange(len(groups)) + (i - (len(table) - 1) / 2) * width
-        axis.bar(at, [row[g] for g in groups], width, color=COLOURS.get(algorithm), label=NAMES.get(algorithm, algorithm))
+        axis.bar(
+            at, [row[g] for g in groups], width, color=COLOURS.get(algorithm), label=NAMES.get(algorithm, algorithm)
+        )
     axis.set_xticks(np.arange(len(groups)), groups)
     axis.set_ylabel(label, fontsize=8)
     axis.tick_params(labelsize=7)

@@ -107,7 +107,9 @@ def _pauses(judging: Judging) -> Finding:
         return last <= paper["icc_last_pause_ms"], f"{last:.2f} ms" if last else "it does not pause"
 
     judging.order(f"ICC stops pausing by {paper['icc_last_pause_ms']:g} ms", [icc], by, number=True)
-    return judging.finding(note="pauses: Xoff frames, over all ports and eight bursts; times: from the start of a burst")
+    return judging.finding(
+        note="pauses: Xoff frames, over all ports and eight bursts; times: from the start of a burst"
+    )
 
 
 def last_pause(run: Run) -> float:
@@ -123,7 +125,11 @@ def last_pause(run: Run) -> float:
 
 def _pause_numbers(run: Run) -> dict[str, Any]:
     label = _told(run)
-    found: dict[str, Any] = {"pauses": pauses(run), "paused (ms)": 1e3 * paused(run), "last pause (ms)": 1e3 * last_pause(run)}
+    found: dict[str, Any] = {
+        "pauses": pauses(run),
+        "paused (ms)": 1e3 * paused(run),
+        "last pause (ms)": 1e3 * last_pause(run),
+    }
     return {f"{label}: {name}": value for name, value in found.items()}
 
 
@@ -222,7 +228,9 @@ def _completion(judging: Judging) -> Finding:
             def speedup(own: Run, rival: Run, flows: Sequence[str] = flows, percent: float | None = percent) -> float:
                 return metrics.ratio(_statistic(rival, flows, percent), _statistic(own, flows, percent))
 
-            def shorter(own: Run, rival: Run, flows: Sequence[str] = flows, percent: float | None = percent) -> tuple[bool, str]:
+            def shorter(
+                own: Run, rival: Run, flows: Sequence[str] = flows, percent: float | None = percent
+            ) -> tuple[bool, str]:
                 a, b = (1e3 * _statistic(run, flows, percent) for run in (own, rival))
                 return a < b, f"{a:.3g} and {b:.3g} ms"
 
@@ -276,7 +284,9 @@ def _queue(judging: Judging) -> Finding:
         name = NAMES[algorithm]
         judging.order(f"{name}: S0's queue is not near zero soon after the burst", [need(algorithm)], not_soon)
         judging.order(f"S0's queue falls sooner under ICC than under {name}", [need("icc"), need(algorithm)], later)
-    return judging.finding(note=f"near zero: below {NEAR_ZERO / 1e3:g} kB, 1 % of the buffer; the first burst, until the next begins")
+    return judging.finding(
+        note=f"near zero: below {NEAR_ZERO / 1e3:g} kB, 1 % of the buffer; the first burst, until the next begins"
+    )
 
 
 def settled(run: Run) -> float:
@@ -299,7 +309,7 @@ def _most(run: Run, start: float, end: float) -> float:
 
 
 def _queue_numbers(run: Run) -> dict[str, float]:
-    times, values = run.samples.get("port/s0->s1", "max_queue")
+    _, values = run.samples.get("port/s0->s1", "max_queue")
     found = {"peak of S0's queue (MB)": float(values.max()) / 1e6, "near zero after (ms)": 1e3 * settled(run)}
     return {f"{_told(run)}: {name}": value for name, value in found.items()}
 
@@ -308,14 +318,19 @@ def _queue_numbers(run: Run) -> dict[str, float]:
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
-    """Pauses over time (Fig. 4) and their number (Fig. 9), F1's throughput (5), completion times (10), S0's queue (11); F1 beside the tree of pauses."""
+    """Pauses over time (Fig. 4) and their number (Fig. 9), F1's throughput (5), completion times (10), S0's queue (11).
+
+    Beside them F1's throughput next to the tree of pauses; all of it once more for ICC's variants.
+    """
     main = _chosen(comparison, ("icc", *RIVALS))
     variants = _chosen(comparison, ("icc", *VARIANTS))
     pictures = {}
     for suffix, runs in (("", main), ("-variants", variants)):
         if not runs:
             continue
-        pictures[f"fig04{suffix}"] = _lines(runs, "Part of the time for which F1's sender is paused", _paused_line, "paused (%)")
+        pictures[f"fig04{suffix}"] = _lines(
+            runs, "Part of the time for which F1's sender is paused", _paused_line, "paused (%)"
+        )
         pictures[f"fig05{suffix}"] = _lines(runs, "Throughput of F1", _throughput_line, "throughput (Gbps)")
         pictures[f"fig09{suffix}"] = _counts(runs)
         pictures[f"fig10{suffix}"] = _times(runs)
@@ -396,7 +411,9 @@ def _times(runs: Sequence[Run]) -> Figure:
 
 def _spreading(runs: Sequence[Run]) -> Figure:
     """F1's throughput, and beside it who paused whom, from the congested port on."""
-    figure, axes = grid(2 * len(runs), "The victim's throughput, and how pauses spread from the congested port", columns=2, shared=False)
+    figure, axes = grid(
+        2 * len(runs), "The victim's throughput, and how pauses spread from the congested port", columns=2, shared=False
+    )
     figure.set_size_inches(10, 1.7 * len(runs) + 0.8)
     for i, run in enumerate(runs):
         left, right = axes[2 * i], axes[2 * i + 1]
