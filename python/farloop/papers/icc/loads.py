@@ -14,7 +14,6 @@ from farloop.judging.schedule import Need, scheduled
 from farloop.papers.icc.common import (
     COLOURS,
     NAMES,
-    OWN_MARKS,
     RIVALS,
     avoided,
     bars,
@@ -51,9 +50,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 
 def planned(comparison: Comparison) -> list[Need]:
-    """What the figure schedules for each of its points and algorithms: the long case, where the scale has it."""
-    chosen = {(n.case.removesuffix(LONG), n.algorithm): n for n in scheduled(comparison)}
-    return list(chosen.values())
+    """What the figure schedules for each of its points and algorithms: of a point with long cases these alone."""
+    found = scheduled(comparison)
+    long = {n.case.removesuffix(LONG) for n in found if n.case.endswith(LONG)}
+    return [n for n in found if n.case not in long]
 
 
 def of(needs: Sequence[Need], load: int, algorithm: str) -> list[Need]:
@@ -158,16 +158,14 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _table(comparison: Comparison, algorithms: Sequence[str]) -> dict[str, dict[int, list[Run]]]:
-    """Runs by algorithm and load, the longest of each point and seed."""
+    """Runs by algorithm and load; of a point that has long runs these alone."""
+    long = {run.case.removesuffix(LONG) for run in comparison.runs if run.case.endswith(LONG)}
     found: dict[str, dict[int, list[Run]]] = {}
     for algorithm in algorithms:
-        chosen: dict[str, Run] = {}
         for run in comparison.runs:
-            point = run.case.removesuffix(LONG).removesuffix(OWN_MARKS)
-            if run.algorithm == algorithm and (point not in chosen or run.duration > chosen[point].duration):
-                chosen[point] = run
-        for point, run in chosen.items():
-            found.setdefault(algorithm, {}).setdefault(int(point.partition(" %")[0]), []).append(run)
+            if run.algorithm == algorithm and run.case not in long:
+                load = int(run.case.partition(" %")[0])
+                found.setdefault(algorithm, {}).setdefault(load, []).append(run)
     return found
 
 
