@@ -103,7 +103,7 @@ def planned(comparison: Comparison) -> list[Need]:
 
 
 @dataclass(frozen=True)
-class Completion:
+class FlowTimes:
     """Flows of one kind: payload in bytes, and the time from their start to the arrival of their last byte.
 
     A flow that has not finished counts with the time that it had: the least that it takes.
@@ -119,7 +119,7 @@ class Completion:
     unfinished: int
 
     @classmethod
-    def of(cls, run: Run, *, cross: bool | None, since: float) -> Completion:
+    def of(cls, run: Run, *, cross: bool | None, since: float) -> FlowTimes:
         """Those of a run's flows that start from `since` on: inside datacenters, across, or (`None`) all of them."""
         column = {
             n: run.flows[n].to_numpy().astype(np.float64)

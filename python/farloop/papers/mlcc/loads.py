@@ -13,7 +13,7 @@ from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.palette import CROSS
-from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, Completion, bars, planned, reductions
+from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, FlowTimes, bars, planned, reductions
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _against(judging: Judging, needs: Sequence[Need], point: str, kind: str, riv
     own, other = _of(needs, point, "mlcc"), _of(needs, point, rival)
 
     def reduction(*runs: Run) -> tuple[float, str]:
-        means = [Completion.of(run, cross=KINDS[kind], since=SINCE).mean() for run in runs]
+        means = [FlowTimes.of(run, cross=KINDS[kind], since=SINCE).mean() for run in runs]
         return reductions(means[: len(own)], means[len(own) :])
 
     def faster(*runs: Run) -> tuple[bool, str]:
@@ -164,7 +164,7 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
 
 def tail(runs: Sequence[Run], sizes: str, kind: str) -> Floats:
     """The 99.9th percentile of the completion time of all runs' flows, by size; NaN for a size that none has."""
-    found = [Completion.of(run, cross=KINDS[kind], since=SINCE) for run in runs]
+    found = [FlowTimes.of(run, cross=KINDS[kind], since=SINCE) for run in runs]
     if not found:
         return np.full(len(BINS[sizes]) - 1, np.nan)
     size, time = np.concatenate([f.size for f in found]), np.concatenate([f.time for f in found])
@@ -180,7 +180,7 @@ def _of(needs: Sequence[Need], point: str, algorithm: str) -> list[Need]:
 
 def _mean_and_range(name: str, runs: Sequence[Run], kind: str) -> dict[str, float | str]:
     """Of the averages of the runs, one per seed."""
-    means = [1e3 * Completion.of(r, cross=KINDS[kind], since=SINCE).mean() for r in runs]
+    means = [1e3 * FlowTimes.of(r, cross=KINDS[kind], since=SINCE).mean() for r in runs]
     return {name: float(np.mean(means)), f"{name}, range": f"{min(means):.3g} to {max(means):.3g}"}
 
 
@@ -194,7 +194,7 @@ def _full_size(judging: Judging, prefix: str) -> None:
                 key = f"{WIDE}, {sizes}, {kind}, below {NAMES[rival.algorithm]}"
                 judging.measure(
                     lambda k, a, b, c: {
-                        k: 1 - metrics.ratio(*(Completion.of(r, cross=c, since=SINCE).mean() for r in (a, b)))
+                        k: 1 - metrics.ratio(*(FlowTimes.of(r, cross=c, since=SINCE).mean() for r in (a, b)))
                     },
                     key, own[0], rival, cross,
                 )  # fmt: skip
@@ -207,7 +207,7 @@ def _variants(judging: Judging) -> None:
             name = f"{run.case}, {NAMES.get(run.algorithm, run.algorithm)}"
             judging.measure(
                 lambda n, r: {
-                    f"{n}, {k} (ms)": 1e3 * Completion.of(r, cross=c, since=SINCE).mean() for k, c in KINDS.items()
+                    f"{n}, {k} (ms)": 1e3 * FlowTimes.of(r, cross=c, since=SINCE).mean() for k, c in KINDS.items()
                 },
                 name, run,
             )  # fmt: skip
@@ -219,7 +219,7 @@ def _simulated(judging: Judging, needs: Sequence[Need], load: str) -> str:
     if not runs:
         return "nothing simulated"
     counts = {
-        s: [len(Completion.of(r, cross=c, since=SINCE).size) for r in runs if s in r.case for c in KINDS.values()]
+        s: [len(FlowTimes.of(r, cross=c, since=SINCE).size) for r in runs if s in r.case for c in KINDS.values()]
         for s in SIZES
     }
     told = ", ".join(f"{s} {sum(c[::2])} intra and {sum(c[1::2])} cross flows" for s, c in counts.items() if c)
@@ -230,7 +230,7 @@ def _unfinished(judging: Judging, needs: Sequence[Need], load: str) -> str:
     """Flows that have not finished, by algorithm."""
     counts: dict[str, int] = {}
     for run in judging.have([n for n in needs if n.case.startswith(load)]):
-        left = Completion.of(run, cross=None, since=SINCE).unfinished
+        left = FlowTimes.of(run, cross=None, since=SINCE).unfinished
         counts[NAMES[run.algorithm]] = counts.get(NAMES[run.algorithm], 0) + left
     told = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
     return f"unfinished at the end, counted with their age: {told or 'none'}"
@@ -269,7 +269,7 @@ def _bars(comparison: Comparison, load: str, title: str) -> Figure:
             runs = _runs(comparison, f"{load}, {sizes}", a)
             if runs:
                 table[a] = {
-                    k: [1e3 * Completion.of(r, cross=c, since=SINCE).mean() for r in runs] for k, c in KINDS.items()
+                    k: [1e3 * FlowTimes.of(r, cross=c, since=SINCE).mean() for r in runs] for k, c in KINDS.items()
                 }
         bars(axis, table, NAMES.__getitem__)
         axis.set_title(sizes, fontsize=8)

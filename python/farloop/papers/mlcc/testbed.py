@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.papers.mlcc.common import LONG, NAMES, Completion, bars, planned, reductions
+from farloop.papers.mlcc.common import LONG, NAMES, FlowTimes, bars, planned, reductions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             return value > 0, f"{100 * value:.1f} %: {said}"
 
         judging.order(f"MLCC improves {kind} traffic", [*own, *other], faster)
-    unfinished = sum(Completion.of(r, cross=None, since=SINCE).unfinished for r in judging.have([*own, *other]))
+    unfinished = sum(FlowTimes.of(r, cross=None, since=SINCE).unfinished for r in judging.have([*own, *other]))
     return [judging.finding(note=f"three seeds; {unfinished} flows unfinished at the end, counted with their age")]
 
 
@@ -65,4 +65,4 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _mean(run: Run, kind: str) -> float:
-    return Completion.of(run, cross=KINDS[kind], since=SINCE).mean()
+    return FlowTimes.of(run, cross=KINDS[kind], since=SINCE).mean()
