@@ -345,3 +345,58 @@ fn parts_and_threads_change_nothing() {
         assert_eq!((&whole.flows, &whole.ports), (&cut.flows, &cut.ports), "{parts} parts");
     }
 }
+
+/// Ports with queues of flows: that of the first flow gives out a packet every 12 ms, the others know no rate.
+#[derive(Clone, Debug)]
+struct FirstIsSlow;
+
+impl DynAlgorithm for FirstIsSlow {
+    fn about(&self) -> About {
+        About { name: "first-is-slow".to_string(), ..algorithm("fixed", &[]).about() }
+    }
+    fn specs(&self) -> Vec<ParamSpec> {
+        Vec::new()
+    }
+    fn set(&mut self, _: &str, _: &Value) -> Result<(), ParamError> {
+        Err(ParamError::UnknownName)
+    }
+    fn get(&self, _: &str) -> Option<Option<Value>> {
+        None
+    }
+    fn needs(&self) -> Needs {
+        Needs { port_agent: true, ..Needs::NONE }
+    }
+    fn sender(&self, flow: &FlowInfo) -> Box<dyn Sender> {
+        Box::new(algorithm("fixed", &[]).sender(flow))
+    }
+    fn boxed(&self) -> Box<dyn DynAlgorithm> {
+        Box::new(self.clone())
+    }
+    fn port(&self, _: &PortInfo) -> Option<Box<dyn PortAgent>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl PortAgent for FirstIsSlow {
+    fn flow_queues(&self) -> bool {
+        true
+    }
+    fn initial_rate(&mut self, flow: u32) -> Rate {
+        if flow == 0 { Rate::from_mbps(1) } else { Rate::MAX }
+    }
+}
+
+#[test]
+fn what_comes_while_the_port_is_busy_does_not_wait_for_slower_flows() {
+    // Hosts of 10 Gbps in front of 1 Gbps: the second flow's packets come faster than they leave, while the first flow's second one is held back.
+    let spec = SwitchSpec { agents: true, ..plain_switch() };
+    let (nodes, links) = star(2, (Rate::from_gbps(10), us(1)), (Rate::from_gbps(1), us(1)), spec);
+    let sized = |src, start, packets: u64| flow(src, 3, start, Bytes::new(1460 * packets));
+    let flows = vec![sized(1, Time::ZERO, 2), sized(2, Time::ZERO + us(50), 20)];
+    let result = simulate(network(nodes, links, AnyParams::Dyn(Box::new(FirstIsSlow)), flows)).expect("valid");
+    sound(&result);
+    let took = |flow: usize| result.flows[flow].finish.expect("it ends").since(Time::ZERO);
+    // 20 packets of 12.3 us each; the first flow's second packet may leave 12.3 ms after its first.
+    assert!(took(1) < us(50 + 20 * 13 + 10), "{}", took(1));
+    assert!(took(0) > Delta::from_ms(12) && took(0) < Delta::from_ms(13), "{}", took(0));
+}

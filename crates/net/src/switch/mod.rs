@@ -104,7 +104,7 @@ impl Switches {
         }
         if port.busy_until <= m.now {
             self.transmit(m, s, p);
-        } else if port.armed_at == Time::NEVER {
+        } else if port.armed_at > port.busy_until {
             let at = port.busy_until;
             m.arm(p, at);
         }
