@@ -76,6 +76,7 @@ def made(
         series=samples(series or {}, times),
         ports=table("ports", ports),
         pauses=table("pauses", []),
+        circuits=table("circuits", []),
         info={"totals": {"end_s": duration, **TOTALS, **(totals or {})}, "invariants": [], "deadlocks": [], "version": "0", "wall_s": 1.0},
         scenario=resolved,
         file=scenario.file,

@@ -23,6 +23,7 @@ def test_run_writes_everything(command, small):
         "series.parquet",
         "ports.parquet",
         "pauses.parquet",
+        "circuits.parquet",
         "summary.json",
         "report.html",
     } <= names

@@ -97,7 +97,7 @@ SERIES = (
 PORTS = (
     Field("node", "text", "Node that the port belongs to."),
     Field("peer", "text", "Node at the other end of its link."),
-    Field("kind", "text", "What the node is: `host`, `switch` or `router` (of the wide-area network)."),
+    Field("kind", "text", "What the node is: `host`, `switch`, `router` (of the wide-area network) or `circuit` (switch)."),
     Field("datacenter", "number", "Datacenter of the node, from 0; null where it is in none.", optional=True),
     Field("rate_bps", "bit/s", "Rate of the link."),
     Field("delay_ps", "ps", "One-way propagation delay of the link."),
@@ -115,6 +115,7 @@ PORTS = (
     Field("dropped_agent", "packets", "Data packets dropped by an agent at this port."),
     Field("shared_queue", "packets", "Data packets that found no queue of their flow free, and shared one."),
     Field("lost", "packets", "Packets lost on the link."),
+    Field("lost_circuit", "packets", "Packets that found no circuit at the other end of the link, or were cut by the end of a day."),
     Field("corrupted", "packets", "Packets damaged on the link."),
     Field("marked", "packets", "Packets that got an ECN mark here."),
     Field("pauses", "frames", "PFC pause (Xoff) frames that reached this port: how often it was told to stop."),
@@ -147,7 +148,24 @@ PAUSES = (
     Field("paused_ps", "ps", "How long they paused the port, each data class counted for itself."),
 )
 
-TABLES: dict[str, tuple[Field, ...]] = {"flows": FLOWS, "series": SERIES, "ports": PORTS, "pauses": PAUSES}
+CIRCUITS = (
+    Field("circuit", "text", "Circuit switch."),
+    Field("source", "text", "Its neighbour that the circuit comes from."),
+    Field("destination", "text", "Its neighbour that the circuit leads to."),
+    Field("slot", "number", "Slot of the run, from 0: a day and the night after it."),
+    Field("start_ps", "ps", "When the day began, as the circuit switch sees it."),
+    Field("day_ps", "ps", "How long the day lasted."),
+    Field("tx_bytes", "B", "Bytes that passed, framing included."),
+    Field("occupancy", "1", "What that is of all that the link could have carried in the day."),
+)
+
+TABLES: dict[str, tuple[Field, ...]] = {
+    "flows": FLOWS,
+    "series": SERIES,
+    "ports": PORTS,
+    "pauses": PAUSES,
+    "circuits": CIRCUITS,
+}
 """The tables of a run with their columns, as this version of farloop writes and reads them: one Parquet file each."""
 
 FLOW_METRICS = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import completion, seeds
+from farloop import completion, fields, seeds
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
@@ -35,6 +35,7 @@ class Run:
         series: Sampled series in long form: time in ps, object, metric, value.
         ports: One row per egress port; times in ps, sizes in bytes.
         pauses: Who paused whom (PFC): one row per paused port, cause and root; times in ps.
+        circuits: What passed each circuit in each day that was over by the end; empty without circuit switches.
         info: Totals, invariants, deadlocks, wall time, version.
         scenario: The scenario with all defaults resolved.
         file: The scenario file's name.
@@ -50,6 +51,7 @@ class Run:
     series: pa.Table = field(repr=False)
     ports: pa.Table = field(repr=False)
     pauses: pa.Table = field(repr=False)
+    circuits: pa.Table = field(repr=False)
     info: dict[str, Any] = field(repr=False)
     scenario: dict[str, Any] = field(repr=False)
     file: str
@@ -60,7 +62,7 @@ class Run:
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables, by name."""
-        return {"flows": self.flows, "series": self.series, "ports": self.ports, "pauses": self.pauses}
+        return {name: getattr(self, name) for name in fields.TABLES}
 
     @property
     def metrics(self) -> dict[str, list[str]]:

@@ -1,14 +1,16 @@
 //! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
 
 use crate::check::{BuildError, Sizes, port_infos, sizes};
+use crate::circuit::CircuitSwitch;
 use crate::cut::{Cores, Cut};
 use crate::events::Events;
 use crate::host::{Agenda, Hosts};
-use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
+use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
 use crate::ledger::Ledger;
 use crate::medium::Medium;
 use crate::network::flows::Flows;
 use crate::network::routing::Routes;
+use crate::network::schedule::{Circuits, Schedule};
 use crate::network::{Format, LinkEnd, Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::packet::arena::Packets;
@@ -80,6 +82,7 @@ struct Plan {
     routes: Option<Routes<SwitchNumber, PortNumber>>,
     symmetric: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
+    circuits: Table<CircuitNumber, Circuits>,
     largest: Bytes,
     pauses: bool,
 }
@@ -101,10 +104,11 @@ impl Plan {
         let formats = formats(spec)?;
         let tcp_configs = tcp_configs(spec, &formats);
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
-        let (mut hosts, mut switches) = (0, 0);
+        let (mut hosts, mut switches, mut circuits) = (0, 0, 0);
         let number = |node: &crate::spec::NodeSpec| match node.kind {
             NodeKind::Host => NodeRef::Host(HostNumber(count(&mut hosts))),
             NodeKind::Switch(_) => NodeRef::Switch(SwitchNumber(count(&mut switches))),
+            NodeKind::Circuit(_) => NodeRef::Circuit(CircuitNumber(count(&mut circuits))),
         };
         let nodes: Vec<NodeRef> = spec.nodes.iter().map(number).collect();
         let (ends, mut ports) = ends(spec, &nodes);
@@ -115,6 +119,7 @@ impl Plan {
         let buffers = buffers(spec, &mut ports, largest);
         let host_ports = host_ports(&nodes, &ends, hosts as usize);
         let detours = detours(&spec.detours, &nodes, &ends)?;
+        let circuits = circuit_switches(spec, &ends, &host_ports);
         let pauses = ports.rows().any(|port| port.ingress.pfc);
         let routes = Some(routes);
         let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
@@ -129,6 +134,7 @@ impl Plan {
             routes,
             symmetric,
             detours,
+            circuits,
             largest,
             pauses,
         })
@@ -146,6 +152,7 @@ impl Plan {
             routes: self.routes.take().expect("taken once"),
             symmetric: std::mem::replace(&mut self.symmetric, Table::new()),
             detours: std::mem::take(&mut self.detours),
+            circuits: std::mem::replace(&mut self.circuits, Table::new()),
             noisy: spec.transport.noisy(),
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
@@ -172,11 +179,12 @@ impl Plan {
         recorded: &Recorded,
     ) -> Result<Part, BuildError> {
         let here = |node: u32| cut.part_of[node as usize] == part;
-        let (mut own_hosts, mut own_switches) = (Vec::new(), Vec::new());
+        let (mut own_hosts, mut own_switches, mut own_circuits) = (Vec::new(), Vec::new(), Vec::new());
         for (node, number) in (0..).zip(&network.nodes).filter(|(node, _)| here(*node)) {
             match number {
                 NodeRef::Host(h) => own_hosts.push((node, *h)),
                 NodeRef::Switch(s) => own_switches.push((node, *s)),
+                NodeRef::Circuit(c) => own_circuits.push(*c),
             }
         }
         let touches = |end: &LinkEnd| here(end.node) || here(end.peer_node);
@@ -193,6 +201,9 @@ impl Plan {
             NodeRef::Host(h) => place(&hosts_by_number, h.0).map_or(Owner::Elsewhere, |i| Owner::Host(Key::new(i))),
             NodeRef::Switch(s) => {
                 place(&switches_by_number, s.0).map_or(Owner::Elsewhere, |i| Owner::Switch(Key::new(i)))
+            }
+            NodeRef::Circuit(c) => {
+                own_circuits.binary_search(&c).map_or(Owner::Elsewhere, |i| Owner::Circuit(Key::new(i)))
             }
         };
         let mut packets = Packets::new(network.transport.int_carriage);
@@ -248,6 +259,12 @@ impl Plan {
         };
         let switches = own_switches.iter().map(switch).collect();
         let own: Vec<SwitchNumber> = own_switches.iter().map(|(_, s)| *s).collect();
+        let circuit = |number: &CircuitNumber| {
+            let circuits = network.circuits[*number].clone();
+            let ports = circuits.ports.iter().map(|p| ids[p.index()]).collect();
+            CircuitSwitch::new(circuits, ports)
+        };
+        let circuits = own_circuits.iter().map(circuit).collect();
         let routes = if cut.parts == 1 { network.routes.of_whole() } else { network.routes.of_part(&own, &ids) };
         let medium = Medium {
             now: Time::ZERO,
@@ -270,6 +287,7 @@ impl Plan {
             medium,
             hosts,
             switches: Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders() },
+            circuits,
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
             outboxes: outboxes.into_iter().collect(),
@@ -289,7 +307,7 @@ fn count(n: &mut u32) -> u32 {
 fn switch_of(node: &crate::spec::NodeSpec) -> Option<&SwitchSpec> {
     match &node.kind {
         NodeKind::Switch(switch) => Some(switch),
-        NodeKind::Host => None,
+        NodeKind::Host | NodeKind::Circuit(_) => None,
     }
 }
 
@@ -390,6 +408,27 @@ fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize
         }
     }
     ports
+}
+
+/// The circuit switches, whose specifications are sound.
+fn circuit_switches(
+    spec: &NetworkSpec,
+    ends: &Table<PortNumber, LinkEnd>,
+    host_ports: &Table<HostNumber, PortNumber>,
+) -> Table<CircuitNumber, Circuits> {
+    let circuit = |(node, of): (u32, &crate::spec::NodeSpec)| {
+        let NodeKind::Circuit(circuit) = &of.kind else { return None };
+        let ports: Vec<PortNumber> = ends.iter().filter(|(_, end)| end.node == node).map(|(p, _)| p).collect();
+        let index: BTreeMap<u32, u32> = ports.iter().map(|p| ends[*p].peer_node).zip(0..).collect();
+        let slots = circuit.slots.iter().map(|slot| {
+            let matching = slot.matching.iter().map(|(from, to)| (index[from], index[to])).collect();
+            (slot.day, slot.night, matching)
+        });
+        let behind = |port: &PortNumber| index.get(&ends[*port].peer_node).copied().unwrap_or(Circuits::NONE);
+        let reaches = host_ports.rows().map(behind).collect();
+        Some(Circuits { schedule: Schedule::new(slots, ports.len()), ports, reaches })
+    };
+    (0..).zip(&spec.nodes).filter_map(circuit).collect()
 }
 
 /// The detours by switch and host.

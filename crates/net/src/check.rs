@@ -106,6 +106,15 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// A circuit switch is inconsistent.
+    Circuit {
+        /// Its name.
+        circuit: String,
+        /// What of it.
+        part: CircuitPart,
+        /// What is wrong.
+        problem: String,
+    },
     /// Two algorithms want an agent at the same port.
     TwoAgents {
         /// Name of the switch.
@@ -168,6 +177,7 @@ impl fmt::Display for BuildError {
                 f,
                 "switch {switch}: the algorithm keeps each flow in a queue of its own at its ports; leave the discipline at \"fifo\""
             ),
+            BuildError::Circuit { circuit, problem, .. } => write!(f, "circuit switch {circuit}: {problem}"),
             BuildError::Cancelled => write!(f, "cancelled"),
             BuildError::TooLarge { events } => {
                 write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
@@ -211,15 +221,27 @@ pub fn check_links(nodes: &[NodeSpec], links: &[LinkSpec]) -> Result<(), BuildEr
     }
 }
 
+/// What of a circuit switch is at fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CircuitPart {
+    /// A link, by its index.
+    Link(usize),
+    /// A slot of its cycle, by its index.
+    Slot(usize),
+    /// All slots together.
+    Cycle,
+}
+
 impl NetworkSpec {
     /// Refuses all that [`Simulation::build`](crate::Simulation::build) refuses but flows and series: it begins with this. Linear in nodes,
     /// links and flows; routes are not looked for.
     ///
     /// # Errors
     /// Those of [`check_links`], [`BuildError::NoPayload`], [`BuildError::PacketTooLong`], [`BuildError::Tcp`],
-    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::TooLarge`].
+    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::Circuit`], [`BuildError::TooLarge`].
     pub fn check(&self) -> Result<(), BuildError> {
         check_links(&self.nodes, &self.links)?;
+        crate::circuit::check(self)?;
         let largest = self.check_formats()?;
         self.check_buffers(largest)?;
         let agents = self.check_agents()?;

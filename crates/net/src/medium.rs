@@ -88,6 +88,13 @@ impl Medium {
         self.ports[p].launch(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
     }
 
+    /// Lets a packet go on by port `p` of a circuit switch, as it comes.
+    pub fn pass_through(&mut self, p: PortId, slot: Slot) {
+        let arrival = self.events.arrival(p);
+        self.trace_departure(p, slot);
+        self.ports[p].pass_through(&mut self.packets, &mut self.calendar, arrival, slot, self.now);
+    }
+
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
     #[inline]
     pub fn enqueue(&mut self, p: PortId, slot: Slot) {

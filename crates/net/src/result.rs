@@ -18,6 +18,8 @@ pub struct RunResult {
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
     pub port_series: Vec<PortSample>,
+    /// Use of circuits: one row per circuit switch, day that is over and connected port, in this order.
+    pub days: Vec<DayRow>,
     /// Totals.
     pub totals: Totals,
     /// Every check of the run's own consistency; a run with a failed one is no result.
@@ -117,6 +119,8 @@ pub struct PortRow {
     pub shared_queue: u64,
     /// Packets lost on this port's link.
     pub lost: u64,
+    /// Packets that found no circuit at the other end of this port's link, or were cut by the end of its day.
+    pub lost_circuit: u64,
     /// Packets damaged on this port's link.
     pub corrupted: u64,
     /// Packets that got an ECN mark here.
@@ -133,6 +137,25 @@ pub struct PortRow {
     pub headroom: Bytes,
     /// Most headroom ever used.
     pub max_headroom: Bytes,
+}
+
+/// What passed a circuit in a day.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DayRow {
+    /// The circuit switch, the node that the circuit comes from, and the one that it leads to.
+    pub circuit: u32,
+    /// See above.
+    pub from: u32,
+    /// See above.
+    pub to: u32,
+    /// The slots of the run are counted from zero.
+    pub slot: u64,
+    /// When the day began, as the circuit switch sees it.
+    pub start: Time,
+    /// How long it lasted.
+    pub day: Delta,
+    /// Bytes that left the circuit switch towards `to`.
+    pub tx: Bytes,
 }
 
 /// A flow at a sampling instant.
@@ -192,6 +215,8 @@ pub struct Totals {
     pub dropped_agent: u64,
     /// Lost on links.
     pub lost: u64,
+    /// Lost at circuit switches, at night or without a circuit.
+    pub lost_circuit: u64,
     /// Damaged on links.
     pub corrupted: u64,
     /// Still in queues or on links at the end.
@@ -223,6 +248,7 @@ impl Totals {
             dropped_limit,
             dropped_agent,
             lost,
+            lost_circuit,
             corrupted,
             finished,
             gave_up,
@@ -240,6 +266,7 @@ impl Totals {
         self.dropped_limit += dropped_limit;
         self.dropped_agent += dropped_agent;
         self.lost += lost;
+        self.lost_circuit += lost_circuit;
         self.corrupted += corrupted;
         self.finished += finished;
         self.gave_up += gave_up;

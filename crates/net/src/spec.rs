@@ -65,6 +65,7 @@ impl NodeSpec {
         match &self.kind {
             NodeKind::Host => true,
             NodeKind::Switch(switch) => switch.pfc.is_some(),
+            NodeKind::Circuit(_) => false,
         }
     }
 }
@@ -76,6 +77,43 @@ pub enum NodeKind {
     Host,
     /// An output-queued switch or router.
     Switch(SwitchSpec),
+    /// A circuit switch: no buffer, no look at packets. Its links lead to switches, and have one rate.
+    Circuit(CircuitSpec),
+}
+
+/// What a circuit switch connects when: its slots, over and over again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CircuitSpec {
+    /// One after the other; the first begins at time zero.
+    pub slots: Vec<SlotSpec>,
+}
+
+/// A day, in which light passes, and the night after it, in which the circuit switch is reconfigured and nothing does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlotSpec {
+    /// Longer than nothing.
+    pub day: Delta,
+    /// Perhaps nothing.
+    pub night: Delta,
+    /// What comes from the first node goes to the second; a node is at most once a first one and once a second one.
+    pub matching: Vec<(NodeId, NodeId)>,
+}
+
+impl CircuitSpec {
+    /// Every node in turn with every other one: in slot `d` of `n - 1` the node `i` reaches the node `(i + d + 1) mod n` (RotorNet, SIGCOMM 2017).
+    pub fn round_robin(nodes: &[NodeId], day: Delta, night: Delta) -> CircuitSpec {
+        let n = nodes.len();
+        let matching = |d: usize| (0..n).map(|i| (nodes[i], nodes[(i + d + 1) % n])).collect();
+        CircuitSpec {
+            slots: (0..n.saturating_sub(1)).map(|d| SlotSpec { day, night, matching: matching(d) }).collect(),
+        }
+    }
+
+    /// How long a cycle takes, which has less than [`Delta::MAX`].
+    pub fn cycle(&self) -> Option<Delta> {
+        let sum = |sum: u64, slot: &SlotSpec| sum.checked_add(slot.day.as_ps())?.checked_add(slot.night.as_ps());
+        self.slots.iter().try_fold(0, sum).map(Delta::from_ps)
+    }
 }
 
 /// A switch's buffer and what it does to packets.

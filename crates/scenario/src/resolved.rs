@@ -55,6 +55,12 @@ fn resolved(scenario: &Scenario) -> Json {
     let (near, far) = (&scenario.switch, &scenario.wan_switch);
     put("switch", section(&Switch { quantum: quantum(near.quantum, near.discipline), ..near.clone() }).into());
     put("wan_switch", section(&WanSwitch { quantum: quantum(far.quantum, far.discipline), ..far.clone() }).into());
+    if let Some(circuits) = &scenario.circuits {
+        put("circuits", section(&circuits.keys).into());
+        if !circuits.slots.is_empty() {
+            put("circuit_slot", list(&circuits.slots, section));
+        }
+    }
     if !scenario.detours.is_empty() {
         put("detour", list(&scenario.detours, |(_, detour)| section(detour)));
     }

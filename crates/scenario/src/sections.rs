@@ -1,10 +1,12 @@
 //! The keys of every section of a scenario, with defaults, ranges and documentation: the one place from which reading,
 //! `resolved()` and the editor schema come.
 
+mod circuits;
 mod network;
 mod transport;
 mod workload;
 
+pub use circuits::*;
 pub use network::*;
 pub use transport::*;
 pub use workload::*;

@@ -229,6 +229,8 @@ pub enum Cause {
     Loss,
     /// The link damaged it.
     Corruption,
+    /// A circuit switch had no circuit for it, or not long enough.
+    Circuit,
 }
 
 impl fmt::Display for Cause {
@@ -238,6 +240,7 @@ impl fmt::Display for Cause {
             Cause::QueueLimit => "queue limit",
             Cause::Agent => "port agent",
             Cause::Loss => "lost on the link",
+            Cause::Circuit => "no circuit",
             Cause::Corruption => "damaged on the link",
         })
     }

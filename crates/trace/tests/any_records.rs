@@ -48,7 +48,8 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Cause::QueueLimit),
         Just(Cause::Agent),
         Just(Cause::Loss),
-        Just(Cause::Corruption)
+        Just(Cause::Corruption),
+        Just(Cause::Circuit)
     ];
     let bytes = || number().prop_map(Bytes::new);
     prop_oneof![

@@ -80,7 +80,7 @@ impl Graph {
             match *ends {
                 (NodeRef::Switch(s), NodeRef::Switch(t)) => graph.neighbours[s.index()].push((p, t.0)),
                 (NodeRef::Switch(s), NodeRef::Host(h)) => graph.access[h.index()].push((p, s.0)),
-                (NodeRef::Host(_), _) => {}
+                (NodeRef::Host(_) | NodeRef::Circuit(_), _) | (_, NodeRef::Circuit(_)) => {}
             }
         }
         graph

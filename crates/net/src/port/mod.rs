@@ -9,7 +9,7 @@ pub(crate) mod flow_queues;
 pub(crate) mod round_robin;
 pub(crate) mod stats;
 
-use crate::ids::{AgentId, DisciplineId, HostId, LinkId, Slot, SwitchId};
+use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchId};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
 use crate::packet::{CLASSES, DATA, PacketKind};
@@ -25,6 +25,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 pub(crate) enum Owner {
     Host(HostId),
     Switch(SwitchId),
+    Circuit(CircuitId),
     /// A node of another part.
     Elsewhere,
 }
@@ -229,6 +230,35 @@ impl Port {
         self.tx_bytes += u64::from(wire);
         self.tx_packets += 1;
         let arrival = end + self.delay + late;
+        self.put(packets, calendar, arrival_event, slot, arrival);
+    }
+
+    /// A packet that a circuit switch lets pass at `now`, its last bit at that moment.
+    pub fn pass_through(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: EventId,
+        slot: Slot,
+        now: Time,
+    ) {
+        self.busy_until = now;
+        self.tx_bytes += u64::from(packets[slot].wire);
+        self.tx_packets += 1;
+        let arrival = now + self.delay;
+        self.put(packets, calendar, arrival_event, slot, arrival);
+    }
+
+    /// Puts a packet on the link, behind the others there.
+    #[inline(always)]
+    fn put(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: EventId,
+        slot: Slot,
+        arrival: Time,
+    ) {
         if self.packed.exists() {
             return self.put_packed(packets, calendar, arrival_event, slot, arrival);
         }

@@ -69,6 +69,7 @@ impl PortStats {
             dropped_agent: 0,
             shared_queue: 0,
             lost: 0,
+            lost_circuit: 0,
             corrupted: 0,
             marked: 0,
             pauses: 0,

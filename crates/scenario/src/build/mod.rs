@@ -1,11 +1,12 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 //!
-//! In this order: nodes and links of the topology, settings of single switches (`switches`), where agents live (`agents`), what flows need
+//! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
 //! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random`), what
 //! algorithms need (`needs`), what is recorded (`record`), what goes another way (`detours`). The rules of the network model are the model's;
 //! `refusal` finds the keys that break them.
 
 mod agents;
+mod circuits;
 mod detours;
 mod flow_list;
 mod flow_table;
@@ -71,6 +72,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let mut go_on = || if go_on() { Ok(()) } else { Err(RunError::Cancelled) };
     let mut layout = layout(scenario)?;
     go_on()?;
+    circuits::apply(scenario, &mut layout)?;
     switches::apply(scenario, &mut layout)?;
     agents::place(scenario, &mut layout)?;
     go_on()?;
@@ -134,10 +136,10 @@ fn check_switches(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic
         linked[end as usize] = true;
     }
     for ((id, node), linked) in (0..).zip(&layout.nodes).zip(linked) {
-        let NodeKind::Switch(switch) = &node.kind else { continue };
-        if !linked {
+        if !linked && !matches!(node.kind, NodeKind::Host) {
             return Err(scenario.at(&["node", &node.name], "the switch has no link", "expected at least one [[link]]"));
         }
+        let NodeKind::Switch(switch) = &node.kind else { continue };
         if let SwitchSpec { pfc: Some(PfcSpec { xoff: XoffSpec::Static(xoff), .. }), buffer, .. } = switch
             && xoff > buffer
         {

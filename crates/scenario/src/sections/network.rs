@@ -198,6 +198,8 @@ choice! {
         Switch = "switch",
         /// A router of the wide-area network, with the settings of `[wan_switch]`.
         Router = "router",
+        /// A circuit switch, with the slots of `[circuits]`.
+        Circuit = "circuit",
     }
 }
 
@@ -206,7 +208,7 @@ params! {
     pub struct NodeKeys {
         /// Unique name.
         name: Option<String> = None;
-        /// Host, switch (settings of [switch]) or router (settings of [wan_switch]).
+        /// Host, switch (settings of [switch]), router (settings of [wan_switch]) or circuit switch (slots of [circuits]).
         kind: NodeRole = NodeRole::Host;
         /// Number of the datacenter that it stands in; "none" for a router of the wide-area network.
         datacenter: Option<u16> = None;

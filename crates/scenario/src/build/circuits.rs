@@ -1,0 +1,126 @@
+//! Gives circuit switches their slots: round robin, those of `[[circuit_slot]]`, or those of a file.
+
+use crate::circuits::{CircuitSettings, from_csv};
+use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::scenario::Scenario;
+use crate::sections::SlotKeys;
+use crate::topology::Layout;
+use farloop_net::spec::{CircuitSpec, NodeId, NodeKind, SlotSpec};
+use std::collections::HashMap;
+
+/// Where a slot was written: `Ok` with its number among the tables, from 1, or `Err` with file and line.
+type Place = Result<usize, (String, u32)>;
+
+/// Gives the circuit switches of `layout` their slots.
+pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diagnostic> {
+    let Some(settings) = &scenario.circuits else { return Ok(()) };
+    let slots = slots(scenario, settings)?;
+    let circuits = layout.circuits();
+    let name = |id: &NodeId| layout.nodes[*id as usize].name.as_str();
+    for (place, slot) in &slots {
+        let Some(circuit) = &slot.circuit else { continue };
+        if !circuits.iter().any(|id| name(id) == circuit) {
+            let known = || circuits.iter().map(name);
+            let diagnostic = at(scenario, place, "circuit", format!("no circuit switch is called \"{circuit}\""));
+            let expected = format!("circuit switches: {}", listing(known()));
+            return Err(Diagnostic { expected, suggestion: nearest(circuit, known()), ..diagnostic });
+        }
+    }
+    for id in circuits {
+        let own = slots_of(layout, id, &slots);
+        let neighbours = neighbours(layout, id);
+        let spec = match &slots[..] {
+            [] => {
+                let nodes: Vec<NodeId> = neighbours.iter().map(|(_, id)| *id).collect();
+                CircuitSpec::round_robin(&nodes, settings.keys.day, settings.keys.night)
+            }
+            _ => listed(scenario, settings, &neighbours, &own)?,
+        };
+        layout.nodes[id as usize].kind = NodeKind::Circuit(spec);
+    }
+    Ok(())
+}
+
+/// A diagnostic about a key of the slot that has the index `slot` at a circuit switch.
+pub(crate) fn at_slot(
+    scenario: &Scenario,
+    layout: &Layout,
+    circuit: NodeId,
+    slot: usize,
+    problem: String,
+) -> Diagnostic {
+    let all = scenario.circuits.as_ref().map(|settings| slots(scenario, settings)).transpose();
+    let all = all.ok().flatten().unwrap_or_default();
+    match slots_of(layout, circuit, &all).get(slot) {
+        Some((place, _)) => {
+            let expected =
+                "expected circuits between neighbours of the circuit switch, each node at most once on each side";
+            Diagnostic { expected: expected.into(), ..at(scenario, place, "connect", problem) }
+        }
+        None => scenario.at(&["circuits"], problem, ""),
+    }
+}
+
+/// The slots that are listed somewhere.
+fn slots(scenario: &Scenario, settings: &CircuitSettings) -> Result<Vec<(Place, SlotKeys)>, Diagnostic> {
+    let Some(name) = &settings.keys.slots else {
+        return Ok((1..).map(Ok).zip(settings.slots.iter().cloned()).collect());
+    };
+    let (file, text) =
+        scenario.read_neighbour(&["circuits", "slots"], name, "expected a CSV file: day, night, connect")?;
+    let listed = from_csv(&file, &text)?;
+    Ok(listed.into_iter().map(|(line, slot)| (Err((file.clone(), line)), slot)).collect())
+}
+
+/// Those of one circuit switch.
+fn slots_of(layout: &Layout, circuit: NodeId, slots: &[(Place, SlotKeys)]) -> Vec<(Place, SlotKeys)> {
+    let name = &layout.nodes[circuit as usize].name;
+    slots.iter().filter(|(_, slot)| slot.circuit.as_ref().is_none_or(|circuit| circuit == name)).cloned().collect()
+}
+
+/// The nodes that a circuit switch has links to, in their order.
+fn neighbours(layout: &Layout, circuit: NodeId) -> Vec<(String, NodeId)> {
+    let peer = |(a, b): (NodeId, NodeId)| if a == circuit { Some(b) } else { Some(a).filter(|_| b == circuit) };
+    let peers = layout.links.iter().filter_map(|link| peer((link.spec.a, link.spec.b)));
+    peers.map(|id| (layout.nodes[id as usize].name.clone(), id)).collect()
+}
+
+fn listed(
+    scenario: &Scenario,
+    settings: &CircuitSettings,
+    neighbours: &[(String, NodeId)],
+    slots: &[(Place, SlotKeys)],
+) -> Result<CircuitSpec, Diagnostic> {
+    let ids: HashMap<&str, NodeId> = neighbours.iter().map(|(name, id)| (name.as_str(), *id)).collect();
+    let names = || neighbours.iter().map(|(name, _)| name.as_str());
+    let slot = |(place, slot): &(Place, SlotKeys)| {
+        let find = |name: &str| {
+            ids.get(name).copied().ok_or_else(|| {
+                let problem = format!("the circuit switch has no neighbour \"{name}\"");
+                let expected = format!("neighbours: {}", listing(names()));
+                Diagnostic { expected, suggestion: nearest(name, names()), ..at(scenario, place, "connect", problem) }
+            })
+        };
+        let circuit = |text: &String| match text.split_once("->") {
+            Some((from, to)) => Ok((find(from.trim())?, find(to.trim())?)),
+            None => {
+                let expected = "expected neighbours of the circuit switch, such as \"tor1->tor2\"".to_string();
+                Err(Diagnostic { expected, ..at(scenario, place, "connect", format!("\"{text}\" is no circuit")) })
+            }
+        };
+        let matching = slot.connect.iter().flatten().map(circuit).collect::<Result<_, Diagnostic>>()?;
+        let (day, night) = (slot.day.unwrap_or(settings.keys.day), slot.night.unwrap_or(settings.keys.night));
+        Ok(SlotSpec { day, night, matching })
+    };
+    slots.iter().map(slot).collect::<Result<_, Diagnostic>>().map(|slots| CircuitSpec { slots })
+}
+
+/// A diagnostic about a key of a slot.
+fn at(scenario: &Scenario, place: &Place, key: &str, problem: String) -> Diagnostic {
+    match place {
+        Ok(number) => scenario.at(&["circuit_slot", &number.to_string(), key], problem, ""),
+        Err((file, line)) => {
+            Diagnostic { line: *line, key: key.to_string(), ..Diagnostic::of_file(file, problem, String::new()) }
+        }
+    }
+}
