@@ -24,6 +24,7 @@ def test_run_writes_everything(command, small):
         "ports.parquet",
         "pauses.parquet",
         "circuits.parquet",
+        "queues.parquet",
         "summary.json",
         "report.html",
     } <= names

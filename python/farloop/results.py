@@ -36,6 +36,7 @@ class Run:
         ports: One row per egress port; times in ps, sizes in bytes.
         pauses: Who paused whom (PFC): one row per paused port, cause and root; times in ps.
         circuits: What passed each circuit in each day that was over by the end; empty without circuit switches.
+        queues: The queues of switches that schedule circuits; empty without such switches.
         info: Totals, invariants, deadlocks, wall time, version.
         scenario: The scenario with all defaults resolved.
         file: The scenario file's name.
@@ -52,6 +53,7 @@ class Run:
     ports: pa.Table = field(repr=False)
     pauses: pa.Table = field(repr=False)
     circuits: pa.Table = field(repr=False)
+    queues: pa.Table = field(repr=False)
     info: dict[str, Any] = field(repr=False)
     scenario: dict[str, Any] = field(repr=False)
     file: str
@@ -181,6 +183,11 @@ class Comparison:
     def deadlocks(self) -> list[str]:
         """The PFC deadlocks of all runs, in words."""
         return [f"{run_.label}: {deadlock}" for run_ in self.runs for deadlock in run_.info["deadlocks"]]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What was simulated and is most likely not meant, in words; each once."""
+        return list(dict.fromkeys(note for run_ in self.runs for note in run_.info.get("notes", [])))
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -10,20 +10,24 @@ use crate::ledger::Ledger;
 use crate::medium::Medium;
 use crate::network::flows::Flows;
 use crate::network::routing::Routes;
-use crate::network::schedule::{Circuits, Schedule};
+use crate::network::schedule::{Circuits, Optics, Schedule};
 use crate::network::{Format, LinkEnd, Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
+use crate::port::circuit_queues::CircuitQueues;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::{RecordedFlow, RecordedPort, Recorder, Samples};
-use crate::spec::{DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::{
+    DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SchedulingSpec, SwitchSpec, TransportKind,
+};
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
+use crate::switch::scheduling::Scheduling;
 use crate::switch::{Switch, Switches};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortAgent};
@@ -82,7 +86,7 @@ struct Plan {
     routes: Option<Routes<SwitchNumber, PortNumber>>,
     symmetric: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
-    circuits: Table<CircuitNumber, Circuits>,
+    circuits: Table<CircuitNumber, Arc<Circuits>>,
     largest: Bytes,
     pauses: bool,
 }
@@ -118,7 +122,8 @@ impl Plan {
         let routes = Routes::new(hosts as usize, &ecmp, &both, salt, go_on).ok_or(BuildError::Cancelled)?;
         let buffers = buffers(spec, &mut ports, largest);
         let host_ports = host_ports(&nodes, &ends, hosts as usize);
-        let detours = detours(&spec.detours, &nodes, &ends)?;
+        let schedules = |node: u32| switch_of(&spec.nodes[node as usize]).is_some_and(|s| s.scheduling.is_some());
+        let detours = detours(&spec.detours, schedules, &nodes, &ends)?;
         let circuits = circuit_switches(spec, &ends, &host_ports);
         let pauses = ports.rows().any(|port| port.ingress.pfc);
         let routes = Some(routes);
@@ -153,6 +158,7 @@ impl Plan {
             symmetric: std::mem::replace(&mut self.symmetric, Table::new()),
             detours: std::mem::take(&mut self.detours),
             circuits: std::mem::replace(&mut self.circuits, Table::new()),
+            scheduling: BTreeMap::new(),
             noisy: spec.transport.noisy(),
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
@@ -163,6 +169,7 @@ impl Plan {
             flows,
             end: spec.end,
         };
+        network.scheduling = scheduling(&network, &mut self.ports);
         check_flows(&network, go_on)?;
         network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
         agents(&network, &mut self.ports);
@@ -255,6 +262,7 @@ impl Plan {
                 detours_of(network, *number, &ids),
                 Some(*number).filter(|n| network.symmetric[*n]),
             ),
+            scheduling: scheduling_of(network, *number, &ids),
             random: RandomStream::new(seed, "switch", u64::from(number.0)),
         };
         let switches = own_switches.iter().map(switch).collect();
@@ -399,6 +407,45 @@ fn agents(network: &Network, ports: &mut Table<PortNumber, PortPlan>) {
     }
 }
 
+/// The switches that schedule; gives their ports to switches the queues for that.
+fn scheduling(
+    network: &Network,
+    ports: &mut Table<PortNumber, PortPlan>,
+) -> BTreeMap<SwitchNumber, (CircuitNumber, PortNumber)> {
+    let mut all = BTreeMap::new();
+    for (p, end) in network.ends.iter() {
+        let scheduling = switch_of(&network.node_specs[end.node as usize]).and_then(|switch| switch.scheduling);
+        let (Some(spec), NodeRef::Switch(switch)) = (scheduling, end.owner) else { continue };
+        ports[p].discipline = match end.peer {
+            NodeRef::Circuit(circuit) => {
+                all.insert(switch, (circuit, p));
+                let circuits = &network.circuits[circuit];
+                let own = circuits.ports.iter().position(|port| *port == p.other_end()).expect("both ends are there");
+                let days = match spec {
+                    SchedulingSpec::Blocking { .. } => None,
+                    SchedulingSpec::Unblocking { .. } => Some(1),
+                    SchedulingSpec::AccelToR { days, .. } => Some(days.max(1) as usize),
+                };
+                let optics = Optics::new(circuits.clone(), own as u32, end.delay);
+                Some(Discipline::Circuits(Box::new(CircuitQueues::new(optics, days))))
+            }
+            NodeRef::Switch(_) => Some(Discipline::Priority(Box::default())),
+            NodeRef::Host(_) => None,
+        };
+    }
+    all
+}
+
+/// The scheduling of a switch, by the ports of its part.
+fn scheduling_of(network: &Network, switch: SwitchNumber, ids: &[PortId]) -> Option<Box<Scheduling>> {
+    let (_, circuits) = network.scheduling.get(&switch)?;
+    let spec = switch_of(&network.node_specs[network.ends[*circuits].node as usize])?.scheduling?;
+    let own = network.ends.iter().filter(|(_, end)| end.owner == NodeRef::Switch(switch));
+    let to_switches = own.filter(|(_, end)| !matches!(end.peer, NodeRef::Host(_)));
+    let uplinks = to_switches.map(|(p, _)| ids[p.index()]).collect();
+    Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks }))
+}
+
 /// The one port of each host.
 fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
     let mut ports: Table<HostNumber, PortNumber> = vec![PortNumber::NONE; hosts].into();
@@ -415,7 +462,7 @@ fn circuit_switches(
     spec: &NetworkSpec,
     ends: &Table<PortNumber, LinkEnd>,
     host_ports: &Table<HostNumber, PortNumber>,
-) -> Table<CircuitNumber, Circuits> {
+) -> Table<CircuitNumber, Arc<Circuits>> {
     let circuit = |(node, of): (u32, &crate::spec::NodeSpec)| {
         let NodeKind::Circuit(circuit) = &of.kind else { return None };
         let ports: Vec<PortNumber> = ends.iter().filter(|(_, end)| end.node == node).map(|(p, _)| p).collect();
@@ -426,7 +473,7 @@ fn circuit_switches(
         });
         let behind = |port: &PortNumber| index.get(&ends[*port].peer_node).copied().unwrap_or(Circuits::NONE);
         let reaches = host_ports.rows().map(behind).collect();
-        Some(Circuits { schedule: Schedule::new(slots, ports.len()), ports, reaches })
+        Some(Arc::new(Circuits { schedule: Schedule::new(slots, ports.len()), ports, reaches }))
     };
     (0..).zip(&spec.nodes).filter_map(circuit).collect()
 }
@@ -434,6 +481,7 @@ fn circuit_switches(
 /// The detours by switch and host.
 fn detours(
     specs: &[DetourSpec],
+    schedules: impl Fn(u32) -> bool,
     nodes: &[NodeRef],
     ends: &Table<PortNumber, LinkEnd>,
 ) -> Result<BTreeMap<(SwitchNumber, HostNumber), PortNumber>, BuildError> {
@@ -448,6 +496,9 @@ fn detours(
         };
         let towards = ends.iter().find(|(_, end)| (end.node, end.peer_node) == (spec.switch, spec.next));
         let Some((port, _)) = towards else { return fail("leads to a node that no link joins to its switch") };
+        if matches!(ends[port].peer, NodeRef::Circuit(_)) && schedules(spec.switch) {
+            return fail("leads over circuits that its switch schedules");
+        }
         if detours.insert((*switch, *host), port).is_some() {
             return fail("is the second one of its switch to its host");
         }
@@ -489,6 +540,9 @@ fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(),
         }
         if spec.algorithm as usize >= network.algorithms.len() {
             return fail("names an algorithm that is not there");
+        }
+        if spec.elephant && network.persistent {
+            return fail("takes circuits, but shares its connection with others");
         }
         if spec.class >= FlowSpec::CLASSES {
             return fail("has a class that does not exist");

@@ -12,6 +12,7 @@ use crate::trace::Traced;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Most rows of [`crate::result::DayRow`]: one for each day and port.
 const MOST_DAYS: u64 = 50_000_000;
@@ -21,7 +22,7 @@ pub(crate) type CircuitSwitches = Table<CircuitId, CircuitSwitch>;
 
 /// A circuit switch.
 pub(crate) struct CircuitSwitch {
-    pub circuits: Circuits,
+    pub circuits: Arc<Circuits>,
     /// Its egress ports in the part, in ascending order, which is that of its links.
     ports: Vec<PortId>,
     /// By egress port: what left in which slot, in their order, for slots in which something did.
@@ -32,7 +33,7 @@ pub(crate) struct CircuitSwitch {
 
 impl CircuitSwitch {
     /// With its egress ports in the order of its links.
-    pub fn new(circuits: Circuits, ports: Vec<PortId>) -> CircuitSwitch {
+    pub fn new(circuits: Arc<Circuits>, ports: Vec<PortId>) -> CircuitSwitch {
         debug_assert!(ports.is_sorted());
         let used = vec![Vec::new(); ports.len()];
         CircuitSwitch { circuits, ports, used, astray: 0 }

@@ -21,6 +21,7 @@
 //! Calls run down this list, never up. What never changes is in `network`; what is counted, in `ledger`, each part for itself, and joined at the end.
 //! Where somebody wants to see all this happen, `trace` is told.
 
+pub mod acceltor;
 mod build;
 mod check;
 mod circuit;

@@ -129,6 +129,15 @@ impl Medium {
         port.dequeue(&self.packets, class)
     }
 
+    /// Takes out of port `p` a packet that waits for a day of circuits that is over.
+    pub fn expired(&mut self, p: PortId) -> Option<Slot> {
+        let port = &mut self.ports[p];
+        let before = port.data_queue;
+        let slot = port.expired(&mut self.disciplines[port.discipline], &self.packets, self.now)?;
+        self.stats[p].integrate(self.now, before);
+        Some(slot)
+    }
+
     /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without one.
     #[cold]
     pub fn pass(&mut self, p: PortId) -> Time {

@@ -11,7 +11,9 @@ use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
 use crate::part::{Gauge, Part};
 use crate::port::Owner;
-use crate::result::{DayRow, FlowRow, Invariant, PortRow, RunResult, Totals};
+use crate::port::circuit_queues::{Queue, QueuesBy};
+use crate::port::discipline::Discipline;
+use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
 use farloop_engine::{LogicalProcess, run_conservatively};
@@ -214,6 +216,7 @@ impl Simulation {
         let ports = self.port_rows(end);
         let totals = self.totals(end);
         let days = self.day_rows(end);
+        let queues = self.queue_rows();
         let mut invariants = self.invariants(&totals, &ports);
         invariants.extend(self.circuits(&days));
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
@@ -225,7 +228,7 @@ impl Simulation {
         let (flow_series, port_series) = join(samples, last_sample);
         let deadlocks = self.watch.deadlocks;
         let ports = ports.into_rows();
-        RunResult { flows, ports, pauses, days, deadlocks, flow_series, port_series, totals, invariants }
+        RunResult { flows, ports, pauses, days, queues, deadlocks, flow_series, port_series, totals, invariants }
     }
 
     /// One row per flow, whether it has begun or not.
@@ -305,11 +308,52 @@ impl Simulation {
         rows
     }
 
+    /// The queues of switches that schedule.
+    fn queue_rows(&mut self) -> Vec<QueueRow> {
+        let mut rows = Vec::new();
+        for m in self.parts.iter_mut().map(|part| &mut part.medium) {
+            for (p, port) in m.ports.iter().filter(|(_, port)| port.discipline.exists()) {
+                let number = m.numbers[p];
+                let circuit = match self.network.ends[number].peer {
+                    NodeRef::Circuit(circuit) => Some(&self.network.circuits[circuit]),
+                    _ => None,
+                };
+                let row = |queue, of: &Queue| {
+                    let (max_bytes, full, expired) = (Bytes::new(of.max_bytes), of.dropped, of.expired);
+                    QueueRow { port: number.0, queue, max_bytes, full, expired }
+                };
+                match (&m.disciplines[port.discipline], circuit) {
+                    (Discipline::Priority(queues), _) => {
+                        rows.extend(
+                            [QueueName::High, QueueName::Low].into_iter().zip(&queues.queues).map(|(n, q)| row(n, q)),
+                        );
+                    }
+                    (Discipline::Circuits(queues), Some(circuit)) => {
+                        let (by, all) = queues.all();
+                        let name = |i: u32| match by {
+                            QueuesBy::Neighbour => {
+                                QueueName::Neighbour(self.network.ends[circuit.ports[i as usize]].peer_node)
+                            }
+                            QueuesBy::Day => QueueName::Day(i),
+                        };
+                        let others = |(i, _): &(u32, &Queue)| {
+                            by == QueuesBy::Day || circuit.ports[*i as usize] != number.other_end()
+                        };
+                        rows.extend((0..).zip(all).filter(others).map(|(i, q)| row(name(i), q)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        rows.sort_by_key(|row| (row.port, row.queue));
+        rows
+    }
+
     /// What passed the circuits until `end`.
     fn day_rows(&self, end: Time) -> Vec<DayRow> {
         let mut rows = Vec::new();
         for switch in self.parts.iter().flat_map(|part| part.circuits.rows()) {
-            let Circuits { schedule, ports, .. } = &switch.circuits;
+            let Circuits { schedule, ports, .. } = &*switch.circuits;
             let own = |port: u32| &self.network.ends[ports[port as usize]];
             rows.extend(switch.days(end).map(|(slot, from, to, tx)| {
                 let (start, over) = schedule.day(slot);
@@ -359,6 +403,8 @@ impl Simulation {
         let dropped = totals.dropped_buffer
             + totals.dropped_limit
             + totals.dropped_agent
+            + totals.dropped_blocked
+            + totals.dropped_expired
             + totals.lost
             + totals.lost_circuit
             + totals.corrupted;

@@ -21,13 +21,14 @@ pub(crate) fn read(root: &Section<'_>, network: &NetworkKeys) -> Result<Option<C
     let slots = root.sections("circuit_slot")?;
     let has_circuits = match network {
         NetworkKeys::Links { nodes, .. } => nodes.iter().any(|node| node.kind == NodeRole::Circuit),
+        NetworkKeys::Hybrid(_) => true,
         _ => false,
     };
     if !has_circuits {
         let written = [("circuits", section.written()), ("circuit_slot", !slots.is_empty())];
         return match written.into_iter().find(|(_, written)| *written) {
             Some((key, _)) => {
-                let expected = "expected a [[node]] with kind = \"circuit\"";
+                let expected = "expected network.topology = \"hybrid\", or a [[node]] with kind = \"circuit\"";
                 Err(root.diagnostic(key, "the network has no circuit switch", expected))
             }
             None => Ok(None),

@@ -118,6 +118,7 @@ fn network(network: &NetworkKeys) -> (&'static str, Map<String, Json>) {
         NetworkKeys::ThreeRacks(keys) => {
             ("three-racks", section(&ThreeRacks { core_rate: keys.core_rate.or(Some(keys.rate)), ..keys.clone() }))
         }
+        NetworkKeys::Hybrid(keys) => ("hybrid", section(keys)),
         NetworkKeys::Links { .. } => ("links", Map::new()),
     }
 }

@@ -176,6 +176,7 @@ macro_rules! switch_section {
                         EcmpChoice::Symmetric => Ecmp::Symmetric,
                     },
                     flow_queues: self.flow_queues,
+                    scheduling: None,
                     int: self.int,
                     agents: self.agents,
                 }
@@ -274,6 +275,8 @@ params! {
         algorithm: Option<String> = None;
         /// Data class: 0 goes before 1; each has its own queues and PFC.
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
+        /// An elephant: its data takes circuits, where switches schedule them ([circuits].scheduling).
+        elephant: bool = false;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
     }

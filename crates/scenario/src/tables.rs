@@ -4,7 +4,7 @@
 
 use crate::build::Built;
 use farloop_net::RunResult;
-use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow};
+use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow, QueueName, QueueRow};
 use farloop_net::spec::{LinkSpec, NodeKind};
 use farloop_units::{Bytes, Time};
 use std::collections::BTreeMap;
@@ -47,6 +47,8 @@ pub struct Tables {
     pub pauses: Table,
     /// One row per circuit and day.
     pub circuits: Table,
+    /// One row per queue of switches that schedule circuits.
+    pub queues: Table,
 }
 
 /// What tables need of the scenario, kept while the simulation consumes the specification.
@@ -102,6 +104,7 @@ impl Names {
             ports: self.ports(result),
             pauses: self.pauses(result),
             circuits: self.circuits(result),
+            queues: self.queues(result),
         }
     }
 
@@ -230,6 +233,8 @@ impl Names {
             ("dropped_buffer", ints(&|r| r.dropped_buffer)),
             ("dropped_limit", ints(&|r| r.dropped_limit)),
             ("dropped_agent", ints(&|r| r.dropped_agent)),
+            ("dropped_blocked", ints(&|r| r.dropped_blocked)),
+            ("dropped_expired", ints(&|r| r.dropped_expired)),
             ("shared_queue", ints(&|r| r.shared_queue)),
             ("lost", ints(&|r| r.lost)),
             ("lost_circuit", ints(&|r| r.lost_circuit)),
@@ -241,6 +246,35 @@ impl Names {
             ("mean_queue_bytes", Column::F64(rows.iter().map(mean).collect())),
             ("headroom_bytes", ints(&|r| r.headroom.get())),
             ("max_headroom_bytes", ints(&|r| r.max_headroom.get())),
+        ]
+    }
+
+    fn queues(&self, result: &RunResult) -> Table {
+        let rows = &result.queues;
+        let port = |r: &QueueRow| &result.ports[r.port as usize];
+        let ints = |f: &dyn Fn(&QueueRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
+        let words = |f: &dyn Fn(&QueueRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
+        let mut names: Vec<String> = Vec::new();
+        let mut known: BTreeMap<QueueName, u32> = BTreeMap::new();
+        let mut name = |queue: QueueName| {
+            *known.entry(queue).or_insert_with(|| {
+                names.push(match queue {
+                    QueueName::High => "high".to_string(),
+                    QueueName::Low => "low".to_string(),
+                    QueueName::Neighbour(node) => format!("to {}", self.nodes[node as usize]),
+                    QueueName::Day(i) => format!("day {i}"),
+                });
+                names.len() as u32 - 1
+            })
+        };
+        let queues = rows.iter().map(|r| name(r.queue)).collect();
+        vec![
+            ("node", words(&|r| port(r).node)),
+            ("peer", words(&|r| port(r).peer)),
+            ("queue", Column::Dictionary(queues, names)),
+            ("max_bytes", ints(&|r| r.max_bytes.get())),
+            ("full", ints(&|r| r.full)),
+            ("expired", ints(&|r| r.expired)),
         ]
     }
 

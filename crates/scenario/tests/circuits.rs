@@ -2,7 +2,7 @@
 
 use farloop_engine::RandomStream;
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
+use farloop_scenario::{Cores, Outcome, RunError, Settings, parse, run_with};
 
 /// Racks t1, t2, … of one host each (h1, h2, …), joined by a packet switch and a circuit switch "ocs", over which all data goes; links of 10 Gbps, 1 us.
 fn racks(racks: u32, rest: &str) -> String {
@@ -143,6 +143,114 @@ fn random_schedules() {
     }
 }
 
+/// Four racks of four hosts between packet switch and circuit switch; a flow from each host to the same one of the next rack and one to the rack after that.
+fn hybrid(circuits: &str, algorithm: &str, flows: &str) -> String {
+    let mut text = format!(
+        "run.duration = \"6ms\"\n\
+         network = {{ topology = \"hybrid\", racks = 4, hosts_per_rack = 4 }}\n\
+         switch = {{ pfc = false, kmin = \"100kB\", kmax = \"100kB\" }}\n{algorithm}\n[circuits]\n{circuits}\n"
+    );
+    for (rack, host) in (0..4).flat_map(|rack| (0..4).map(move |host| (rack, host))) {
+        for next in [1, 2] {
+            let (from, to, host) = (rack + 1, (rack + next) % 4 + 1, host + 1);
+            text += &format!(
+                "[[flow]]\nname = \"f{from}-{to}-{host}\"\nfrom = \"r{from}-h{host}\"\nto = \"r{to}-h{host}\"\n{flows}\n"
+            );
+        }
+    }
+    text
+}
+
+const NEW_RENO: &str =
+    "transport = { kind = \"tcp\", min_rto = \"1ms\", initial_rto = \"1ms\" }\nalgorithm.name = \"reno\"";
+
+fn mean_occupancy(outcome: &Outcome, from: i64) -> f64 {
+    let days = &outcome.tables.circuits;
+    let Some((_, Column::F64(all))) = days.iter().find(|(n, _)| *n == "occupancy") else { panic!("no occupancy") };
+    let late: Vec<f64> =
+        all.iter().zip(ints(days, "start_ps")).filter(|(_, at)| *at >= from).map(|(o, _)| *o).collect();
+    late.iter().sum::<f64>() / late.len() as f64
+}
+
+#[test]
+fn what_waits_for_its_circuit_is_never_cut() {
+    let ample = "scheduling = \"blocking\"\ncircuit_buffer = \"20MB\"";
+    let outcome = run(&hybrid(ample, NEW_RENO, "elephant = true"));
+    assert_eq!((outcome.totals.lost_circuit, outcome.totals.dropped_limit), (0, 0));
+    // Two of three destinations have traffic.
+    assert!(mean_occupancy(&outcome, 2_000_000_000) > 0.2, "{}", mean_occupancy(&outcome, 0));
+    let tight = run(&hybrid("scheduling = \"blocking\"\ncircuit_buffer = \"60kB\"", NEW_RENO, "elephant = true"));
+    assert!(tight.totals.lost_circuit == 0 && tight.totals.dropped_limit > 0, "{:?}", tight.totals);
+    let largest = ints(&tight.tables.queues, "max_bytes");
+    assert!(largest.iter().max() <= Some(&20_000), "a third of 60 kB for each of three racks: {largest:?}");
+    let full: i64 = ints(&tight.tables.queues, "full").iter().sum();
+    assert_eq!(full as u64, tight.totals.dropped_limit);
+    assert!(mean_occupancy(&tight, 0) < mean_occupancy(&outcome, 0));
+}
+
+#[test]
+fn mice_stay_in_the_packet_network() {
+    let outcome = run(&hybrid("scheduling = \"blocking\"", NEW_RENO, ""));
+    assert_eq!(ints(&outcome.tables.circuits, "tx_bytes").iter().sum::<i64>(), 0);
+    assert!(outcome.totals.delivered > 10_000);
+    // The closed forms are those of the way that the data takes.
+    let one = |keys: &str| {
+        let text = format!(
+            "{}",
+            hybrid("scheduling = \"unblocking\"", NEW_RENO, "").split("[[flow]]").next().expect("before flows")
+        );
+        let outcome = run(&format!("{text}[[flow]]\nfrom = \"r1-h1\"\nto = \"r2-h1\"\nsize = \"1000B\"\n{keys}"));
+        (
+            ints(&outcome.tables.flows, "base_rtt_ps")[0],
+            ints(&outcome.tables.flows, "received_ps")[0],
+            ints(&outcome.tables.flows, "ideal_fct_ps")[0],
+        )
+    };
+    let (mouse, received, ideal) = one("");
+    assert_eq!(received, ideal);
+    let (elephant, received, ideal) = one("elephant = true");
+    assert_eq!(received, ideal, "it starts in the day of its circuit");
+    // 60 us and 55 us to a nanosecond, since the delays of links are whole.
+    assert!(
+        (59_999_000..=60_000_000).contains(&mouse) && (54_999_000..=55_000_000).contains(&elephant),
+        "{mouse} {elephant}"
+    );
+}
+
+#[test]
+fn unblocked_elephants_take_both_ways() {
+    let outcome = run(&hybrid("scheduling = \"unblocking\"", NEW_RENO, "elephant = true"));
+    assert_eq!(outcome.totals.lost_circuit, 0);
+    let ports = &outcome.tables.ports;
+    let sum = |values: Vec<i64>| values.into_iter().sum::<i64>();
+    let circuits = sum(ints(&outcome.tables.circuits, "tx_bytes"));
+    assert!(circuits > 0 && sum(ints(ports, "tx_bytes")) > 4 * circuits, "each packet passes several ports");
+    let delivered = sum(ints(&outcome.tables.flows, "delivered_bytes"));
+    assert!(delivered > circuits, "{delivered} bytes, of which {circuits} by circuits");
+    // Less than a third of the time each flow has a circuit: blocked, it has no more than that.
+    let tight = run(&hybrid("scheduling = \"unblocking\"\nshared_queue = \"30kB\"", NEW_RENO, "elephant = true"));
+    assert!(tight.totals.dropped_limit > 0);
+}
+
+#[test]
+fn a_rotor_network_is_one_scenario() {
+    for algorithm in ["algorithm.name = \"hpcc\"", "transport.kind = \"tcp\"\nalgorithm.name = \"dctcp\""] {
+        let text = hybrid("scheduling = \"blocking\"\ncircuit_buffer = \"20MB\"", algorithm, "elephant = true");
+        let outcome = run(&text);
+        assert_eq!(outcome.totals.lost_circuit, 0, "{algorithm}");
+        assert!(
+            ints(&outcome.tables.flows, "delivered_bytes").iter().all(|b| *b > 100_000),
+            "{algorithm}: every flow gets on"
+        );
+        for cores in [Cores::exactly(2, 1), Cores::exactly(5, 1)] {
+            let mut cut = run_on(&text, cores);
+            assert!(cut.parts > 1, "{algorithm}");
+            (cut.parts, cut.totals.packet_memory) = (outcome.parts, outcome.totals.packet_memory);
+            assert!(cut == outcome, "{algorithm}, {cores:?}");
+        }
+    }
+}
+
 #[test]
 fn round_robin_is_the_default_and_files_list_slots() {
     let spec =
@@ -218,6 +326,73 @@ fn what_is_refused_says_where() {
         let message = refused(text);
         assert!(expected.iter().all(|part| message.contains(part)), "{message}\nexpected {expected:?}");
         assert!(message.starts_with("bad.toml:"), "{message}");
+    }
+}
+
+#[test]
+fn scheduling_that_cannot_be_is_refused() {
+    let refused = |text: &str| match parse(text, "bad.toml", &[]).and_then(|s| s.build().map(drop)) {
+        Err(diagnostic) => diagnostic.to_string(),
+        Ok(()) => panic!("accepted:\n{text}"),
+    };
+    let blocking = "scheduling = \"blocking\"";
+    let with = |from: &str, to: &str| hybrid(blocking, NEW_RENO, "elephant = true").replace(from, to);
+    let cases: &[(String, &str)] = &[
+        (
+            with("pfc = false, ", ""),
+            "bad.toml:3: switch.pfc: switch \"tor1\" drops what its queues for circuits have no place for; expected pfc = false",
+        ),
+        (
+            with("pfc = false", "pfc = false, ecmp = \"symmetric\""),
+            "switch.ecmp: switch \"tor1\" sends ACKs by the packet network",
+        ),
+        (
+            with("pfc = false", "pfc = false, ecn_at = \"departure\""),
+            "switch.ecn_at: switch \"tor1\" has queues for circuits, which mark on arrival",
+        ),
+        (
+            with("pfc = false", "pfc = false, discipline = \"drr\""),
+            "switch.discipline: switch \"tor1\" has its own queues for circuits",
+        ),
+        (
+            with(blocking, ""),
+            "flow.f1-2-1.elephant: no switch schedules circuits; expected circuits.scheduling, or elephant = false",
+        ),
+        (
+            with(blocking, "scheduling = \"blockin\""),
+            "circuits.scheduling: \"blockin\" is not accepted; did you mean \"blocking\"?",
+        ),
+        (with("racks = 4", "racks = 1"), "network.racks: 1 is outside the accepted range"),
+        (
+            with("racks = 4", "racks = 4, packet_rtt = \"3us\""),
+            "network.packet_rtt: leaves no time for the links to the packet switch",
+        ),
+        (
+            with("racks = 4", "racks = 4, circuit_rtt = \"30us\""),
+            "network.circuit_rtt: leaves no time for the links to the circuit switch",
+        ),
+        (with("racks = 4", "racks = 4, pods = 4"), "network.pods: is no key of topology \"hybrid\""),
+        (
+            with("[circuits]", "[[detour]]\nswitch = \"tor1\"\ndestination = \"r2-h1\"\nnext = \"ocs\"\n[circuits]"),
+            "leads over circuits that its switch schedules",
+        ),
+        (
+            racks(2, &flow(1, 2, "")).replace("[[detour]]", "[circuits]\nscheduling = \"blocking\"\n[[detour]]"),
+            "leads over circuits that its switch schedules",
+        ),
+    ];
+    for (text, expected) in cases {
+        let settings = Settings::default();
+        let message = match parse(text, "bad.toml", &[]).and_then(|s| s.build().map(drop)) {
+            Err(_) => refused(text),
+            // What only the finished network tells.
+            Ok(()) => match run_with(text, "bad.toml", &[], &settings, &mut |_| true) {
+                Err(RunError::Scenario(diagnostic)) => diagnostic.to_string(),
+                Err(error) => panic!("{error:?}"),
+                Ok(_) => panic!("accepted:\n{text}"),
+            },
+        };
+        assert!(message.contains(expected), "{message}\nexpected {expected}");
     }
 }
 

@@ -33,6 +33,7 @@ fn every_key_is_in_its_table() {
     check("spine-leaf", SpineLeaf::specs(), &[]);
     check("datacenters", Datacenters::specs(), &[]);
     check("three-racks", ThreeRacks::specs(), &[]);
+    check("hybrid", Hybrid::specs(), &[]);
     check("[[node]]", NodeKeys::specs(), &["name"]);
     check("[[link]]", LinkKeys::specs(), &["a", "b"]);
     check("[switch]", Switch::specs(), &[]);

@@ -231,6 +231,10 @@ pub enum Cause {
     Corruption,
     /// A circuit switch had no circuit for it, or not long enough.
     Circuit,
+    /// The day of its circuit was too far off for any queue.
+    Blocked,
+    /// The day of its circuit was over before it left.
+    Expired,
 }
 
 impl fmt::Display for Cause {
@@ -241,6 +245,8 @@ impl fmt::Display for Cause {
             Cause::Agent => "port agent",
             Cause::Loss => "lost on the link",
             Cause::Circuit => "no circuit",
+            Cause::Blocked => "circuit too far off",
+            Cause::Expired => "day of its circuit over",
             Cause::Corruption => "damaged on the link",
         })
     }

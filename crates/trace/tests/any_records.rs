@@ -49,7 +49,9 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Cause::Agent),
         Just(Cause::Loss),
         Just(Cause::Corruption),
-        Just(Cause::Circuit)
+        Just(Cause::Circuit),
+        Just(Cause::Blocked),
+        Just(Cause::Expired)
     ];
     let bytes = || number().prop_map(Bytes::new);
     prop_oneof![

@@ -58,7 +58,7 @@ class Simulated:
     """What the simulator gave.
 
     Attributes:
-        tables: Flows, series, ports, pauses, circuits.
+        tables: Flows, series, ports, pauses, circuits, queues.
         info: Totals, invariants, deadlocks, wall time, version.
         trace: What was traced; nothing of a run that was kept.
     """

@@ -56,7 +56,9 @@ pub(crate) struct Network {
     /// Where a switch sends what is bound for a host, whatever the routes say.
     pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     /// The circuit switches.
-    pub circuits: Table<CircuitNumber, Circuits>,
+    pub circuits: Table<CircuitNumber, Arc<Circuits>>,
+    /// The switches that schedule, with the circuit switch and the port that leads there.
+    pub scheduling: BTreeMap<SwitchNumber, (CircuitNumber, PortNumber)>,
     pub transport: TransportSpec,
     /// Hosts have delay noise.
     pub noisy: bool,
@@ -82,9 +84,9 @@ impl Network {
         datacenter(src).is_none() || datacenter(src) != datacenter(dst)
     }
 
-    /// Some switch is asked before the routes are.
+    /// Something is asked before the routes are at some switch.
     pub fn has_forwarders(&self) -> bool {
-        !self.detours.is_empty() || self.symmetric.rows().any(|s| *s)
+        !self.detours.is_empty() || !self.scheduling.is_empty() || self.symmetric.rows().any(|s| *s)
     }
 
     /// The host at `node`.
@@ -114,7 +116,17 @@ impl Network {
 
     /// The egress port of `switch` by which packets of `flow` to host `dst` leave; `None` without a path.
     pub fn next(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
-        self.detours.get(&(switch, dst)).copied().or_else(|| self.routes.next(switch, dst, flow))
+        let circuit = self.by_circuit(switch, dst, flow);
+        circuit.or_else(|| self.detours.get(&(switch, dst)).copied()).or_else(|| self.routes.next(switch, dst, flow))
+    }
+
+    /// The egress port of `switch` to the circuits that data of `flow` to host `dst` is meant for; `None` for the packet network.
+    pub fn by_circuit(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
+        let (circuit, port) = self.scheduling.get(&switch).filter(|_| self.flows.is_elephant(flow))?;
+        let circuits = &self.circuits[*circuit];
+        let own = circuits.ports.iter().position(|p| *p == port.other_end())? as u32;
+        let rack = circuits.rack(dst).filter(|rack| *rack != own)?;
+        circuits.schedule.ever_connects(own, rack).then_some(*port)
     }
 
     /// The egress port of `switch` by which ACKs of `flow` leave where this sends them back by their data's links: the other end of the link by

@@ -75,7 +75,8 @@ impl Network {
             }
             NodeRef::Host(_) => return,
         };
-        let detour = self.detours.get(&(s, dst)).copied();
+        let circuit = || self.by_circuit(s, dst, flow).filter(|_| !acks);
+        let detour = circuit().or_else(|| self.detours.get(&(s, dst)).copied());
         if let Some(only) = detour.or_else(|| acks.then(|| self.data_came_by(s, flow)).flatten()) {
             return self.offer(only, dst, (flow, acks), amount, unlimited, offers);
         }

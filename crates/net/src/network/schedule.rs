@@ -7,6 +7,7 @@
 
 use crate::ids::{HostNumber, PortNumber, Table};
 use farloop_units::{Delta, Time};
+use std::sync::Arc;
 
 /// No port.
 const NOWHERE: u32 = u32::MAX;
@@ -78,6 +79,11 @@ impl Schedule {
         Some(self.slot(number).from[port as usize]).filter(|from| *from != NOWHERE)
     }
 
+    /// Whether some slot has a circuit from one port to the other.
+    pub fn ever_connects(&self, from: u32, to: u32) -> bool {
+        self.slots.iter().any(|slot| slot.to[from as usize] == to)
+    }
+
     /// Slot and outgoing port of light that came in by `port` from `first` to `last`, if all of that was in one day with a circuit there. A day
     /// includes its beginning and its end: what ends with it has passed.
     pub fn passes(&self, port: u32, first: Time, last: Time) -> Option<(u64, u32)> {
@@ -122,6 +128,73 @@ impl Circuits {
     }
 }
 
+/// A circuit switch as one of its neighbours sees it: all it sends now arrives there later by the link's delay, so days are earlier by that.
+#[derive(Clone, Debug)]
+pub(crate) struct Optics {
+    circuits: Arc<Circuits>,
+    /// The index of the neighbour's port.
+    own: u32,
+    ahead: Delta,
+    /// By index of a port: the slots of the cycle with a circuit to there, in their order.
+    slots_to: Vec<Vec<u64>>,
+}
+
+impl Optics {
+    /// Of the neighbour at the port with the index `own`, at the end of a link of this delay.
+    pub fn new(circuits: Arc<Circuits>, own: u32, delay: Delta) -> Optics {
+        let mut slots_to = vec![Vec::new(); circuits.ports.len()];
+        for slot in 0..circuits.schedule.len() {
+            if let Some(to) = circuits.schedule.to(slot, own) {
+                slots_to[to as usize].push(slot);
+            }
+        }
+        Optics { circuits, own, ahead: delay, slots_to }
+    }
+
+    /// Whether a host is behind the neighbour itself.
+    pub fn is_own(&self, host: HostNumber) -> bool {
+        self.circuits.rack(host) == Some(self.own)
+    }
+
+    /// How many neighbours the circuit switch has.
+    pub fn neighbours(&self) -> usize {
+        self.circuits.ports.len()
+    }
+
+    /// When what is sent must begin and have ended in the day of slot `number`.
+    pub fn day(&self, number: u64) -> (Time, Time) {
+        let (begin, end) = self.circuits.schedule.day(number);
+        let seen = |at: Time| Time::from_ps(at.as_ps().saturating_sub(self.ahead.as_ps()));
+        (seen(begin), seen(end))
+    }
+
+    /// The first slot whose day is not over.
+    pub fn slot(&self, now: Time) -> u64 {
+        let number = self.circuits.schedule.slot_at(now + self.ahead);
+        number + u64::from(self.day(number).1 <= now)
+    }
+
+    /// The neighbour that slot `number` gives a circuit to.
+    pub fn to(&self, number: u64) -> Option<u32> {
+        self.circuits.schedule.to(number, self.own)
+    }
+
+    /// The neighbour that a host is behind, if it is another one to which there ever is a circuit.
+    pub fn rack(&self, host: HostNumber) -> Option<u32> {
+        self.circuits.rack(host).filter(|rack| *rack != self.own && !self.slots_to[*rack as usize].is_empty())
+    }
+
+    /// The first slot from `number` on with a circuit to a neighbour, to which there is one.
+    pub fn next_to(&self, number: u64, neighbour: u32) -> u64 {
+        let (slots, len) = (&self.slots_to[neighbour as usize], self.circuits.schedule.len());
+        let (cycle, rest) = (number / len, number % len);
+        match slots.get(slots.partition_point(|slot| *slot < rest)) {
+            Some(slot) => cycle * len + slot,
+            None => (cycle + 1) * len + slots[0],
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +229,23 @@ mod tests {
         assert_eq!(schedule.passes(0, us(44), us(45)), Some((1, 2)));
         assert_eq!(schedule.passes(0, us(44), us(46)), None, "another matching");
         assert_eq!(schedule.passes(0, us(45), us(46)), Some((2, 1)));
+    }
+
+    #[test]
+    fn a_neighbour_sees_days_earlier_by_its_link() {
+        let circuits = Circuits {
+            schedule: uneven(),
+            ports: vec![PortNumber(0); 3],
+            reaches: vec![0, 1, 2, Circuits::NONE].into(),
+        };
+        let optics = Optics::new(Arc::new(circuits), 0, Delta::from_us(2));
+        assert_eq!((optics.day(0), optics.day(1)), ((us(0), us(8)), (us(13), us(43))));
+        assert_eq!((optics.slot(us(7)), optics.slot(us(8)), optics.slot(us(43))), (0, 1, 2));
+        assert_eq!([0, 1, 2, 3].map(|h| optics.rack(HostNumber(h))), [None, Some(1), Some(2), None]);
+        assert_eq!(
+            (optics.next_to(0, 2), optics.next_to(2, 2), optics.next_to(1, 1), optics.next_to(2, 1)),
+            (1, 3, 2, 2)
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
-use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
+use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, hybrid, links, spine_leaf, three_racks};
 use crate::transport;
 use farloop_net::check_links;
 use farloop_net::spec::{LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
@@ -48,6 +48,8 @@ pub struct Built {
     pub algorithm_names: Vec<String>,
     /// Those of [`NetworkSpec::nodes`] that are routers of the wide-area network.
     pub routers: BTreeSet<NodeId>,
+    /// What can be simulated and is most likely not meant, in words.
+    pub notes: Vec<String>,
 }
 
 impl Scenario {
@@ -75,6 +77,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     circuits::apply(scenario, &mut layout)?;
     switches::apply(scenario, &mut layout)?;
     agents::place(scenario, &mut layout)?;
+    circuits::schedule(scenario, &mut layout)?;
     go_on()?;
     let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
     check_links(&layout.nodes, &links).map_err(|e| refusal::of_network(scenario, &layout, &[], &e))?;
@@ -82,6 +85,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let traffic = traffic::traffic(scenario, &Hosts::of(&layout), generate, &mut || go_on().is_ok())?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
     let record = record::record(scenario, &layout, &traffic)?;
+    let notes = circuits::notes(scenario, &layout, &traffic.flows)?;
     let spec = NetworkSpec {
         links,
         detours: detours::detours(scenario, &layout)?,
@@ -107,6 +111,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         node_names,
         algorithm_names: traffic.algorithm_names,
         routers: layout.routers,
+        notes,
     })
 }
 
@@ -120,6 +125,11 @@ fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
         NetworkKeys::SpineLeaf(keys) => Ok(spine_leaf::layout(keys, &switches)),
         NetworkKeys::Datacenters { keys, fabric } => Ok(datacenters::layout(keys, fabric, &switches)),
         NetworkKeys::ThreeRacks(keys) => Ok(three_racks::layout(keys, &switches)),
+        NetworkKeys::Hybrid(keys) => {
+            let ack = scenario.transport.ack + scenario.transport.framing;
+            let layout = hybrid::layout(keys, hybrid::Sizes { packet: scenario.packet(), ack }, &switches);
+            layout.map_err(|(key, problem, expected)| scenario.at(&["network", key], problem, expected))
+        }
         NetworkKeys::Links { nodes, links } => {
             links::layout(nodes, links, &switches).map_err(|(path, problem, expected, suggestion)| {
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();

@@ -84,6 +84,26 @@ pub(crate) fn of_network(
                 CircuitPart::Cycle => scenario.at(&["circuits"], whole, "expected slots, fewer or longer ones"),
             }
         }
+        BuildError::Scheduling { switch, setting, problem } => {
+            let whole = format!("switch \"{switch}\" {problem}");
+            match setting {
+                Some(setting) => {
+                    let path = setting_path(scenario, layout, named(layout, switch), setting);
+                    let expected = match *setting {
+                        "pfc" => "expected pfc = false there",
+                        "ecn_at" => "expected ecn_at = \"arrival\" there",
+                        "discipline" => "expected discipline = \"fifo\" there",
+                        _ => "expected ecmp = \"flow\" or \"packet\" there",
+                    };
+                    scenario.at(&path, whole, expected)
+                }
+                None => scenario.at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch"),
+            }
+        }
+        BuildError::Detour { detour, problem } if *detour < scenario.detours.len() => {
+            let path = ["detour", scenario.detours[*detour].0.as_str(), "next"];
+            scenario.at(&path, format!("it {problem}"), "expected another neighbour, or circuits.scheduling = \"none\"")
+        }
         // What no topology makes, and what is known of a scenario before.
         BuildError::BadLink { .. }
         | BuildError::ZeroRate { .. }

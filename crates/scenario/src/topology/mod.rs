@@ -3,6 +3,7 @@
 pub(crate) mod datacenters;
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
+pub(crate) mod hybrid;
 pub(crate) mod links;
 pub(crate) mod spine_leaf;
 pub(crate) mod three_racks;
