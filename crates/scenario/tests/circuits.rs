@@ -161,8 +161,7 @@ fn hybrid(circuits: &str, algorithm: &str, flows: &str) -> String {
     text
 }
 
-const NEW_RENO: &str =
-    "transport = { kind = \"tcp\", min_rto = \"1ms\", initial_rto = \"1ms\" }\nalgorithm.name = \"reno\"";
+const NEW_RENO: &str = "transport = { kind = \"tcp\", min_rto = \"1ms\", initial_rto = \"1ms\", receive_window = \"200kB\" }\nalgorithm.name = \"reno\"";
 
 fn mean_occupancy(outcome: &Outcome, from: i64) -> f64 {
     let days = &outcome.tables.circuits;
@@ -195,10 +194,12 @@ fn mice_stay_in_the_packet_network() {
     assert!(outcome.totals.delivered > 10_000);
     // The closed forms are those of the way that the data takes.
     let one = |keys: &str| {
-        let text = format!(
-            "{}",
-            hybrid("scheduling = \"unblocking\"", NEW_RENO, "").split("[[flow]]").next().expect("before flows")
-        );
+        let before = hybrid("scheduling = \"unblocking\"", NEW_RENO, "")
+            .split("[[flow]]")
+            .next()
+            .expect("before flows")
+            .to_string();
+        let text = before;
         let outcome = run(&format!("{text}[[flow]]\nfrom = \"r1-h1\"\nto = \"r2-h1\"\nsize = \"1000B\"\n{keys}"));
         (
             ints(&outcome.tables.flows, "base_rtt_ps")[0],

@@ -421,6 +421,7 @@ mod tests {
         let index = |node: NodeRef| match node {
             Host(h) => h.index(),
             Switch(s) => hosts + s.index(),
+            NodeRef::Circuit(_) => unreachable!("there is none here"),
         };
         let of_host = |host: usize| {
             let mut distance = vec![u32::MAX; hosts + switches];

@@ -131,6 +131,8 @@ impl Discipline {
         match self {
             Discipline::RoundRobin(classes) => classes[data_class].waiting(packets).count() as u32,
             Discipline::FlowQueues(classes) => classes[data_class].due_packets(),
+            // Switches that schedule circuits are not paused.
+            Discipline::Circuits(_) | Discipline::Priority(_) => 0,
         }
     }
 
