@@ -76,6 +76,8 @@ def made(
         series=samples(series or {}, times),
         ports=table("ports", ports),
         pauses=table("pauses", []),
+        circuits=table("circuits", []),
+        queues=table("queues", []),
         info={"totals": {"end_s": duration, **TOTALS, **(totals or {})}, "invariants": [], "deadlocks": [], "version": "0", "wall_s": 1.0},
         scenario=resolved,
         file=scenario.file,
@@ -115,7 +117,7 @@ def undecided(claim):
 
 
 TOTALS = {
-    "packet_hops": 1, "dropped_buffer": 0, "dropped_limit": 0, "dropped_agent": 0, "lost": 0, "corrupted": 0, "gave_up": 0,
+    "packet_hops": 1, "dropped_buffer": 0, "dropped_limit": 0, "dropped_agent": 0, "dropped_blocked": 0, "dropped_expired": 0, "lost": 0, "lost_circuit": 0, "corrupted": 0, "gave_up": 0,
 }  # fmt: skip
 
 

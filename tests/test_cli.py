@@ -23,6 +23,8 @@ def test_run_writes_everything(command, small):
         "series.parquet",
         "ports.parquet",
         "pauses.parquet",
+        "circuits.parquet",
+        "queues.parquet",
         "summary.json",
         "report.html",
     } <= names

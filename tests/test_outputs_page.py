@@ -25,7 +25,7 @@ def test_every_column_of_a_file_says_unit_and_meaning(name, result, tmp_path):
             assert declared.meaning.endswith(".")
 
 
-@pytest.mark.parametrize("name", ["flows", "ports", "pauses"])
+@pytest.mark.parametrize("name", ["flows", "ports", "pauses", "circuits", "queues"])
 def test_only_columns_that_say_so_have_nulls(name, result):
     table = getattr(result, name)
     for declared in fields.TABLES[name]:

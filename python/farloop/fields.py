@@ -97,7 +97,7 @@ SERIES = (
 PORTS = (
     Field("node", "text", "Node that the port belongs to."),
     Field("peer", "text", "Node at the other end of its link."),
-    Field("kind", "text", "What the node is: `host`, `switch` or `router` (of the wide-area network)."),
+    Field("kind", "text", "What the node is: `host`, `switch`, `router` (of the wide-area network) or `circuit` (switch)."),
     Field("datacenter", "number", "Datacenter of the node, from 0; null where it is in none.", optional=True),
     Field("rate_bps", "bit/s", "Rate of the link."),
     Field("delay_ps", "ps", "One-way propagation delay of the link."),
@@ -113,8 +113,11 @@ PORTS = (
     Field("dropped_buffer", "packets", "Data packets dropped for lack of buffer on their way to this port."),
     Field("dropped_limit", "packets", "Data packets dropped because this port's queue had reached its limit."),
     Field("dropped_agent", "packets", "Data packets dropped by an agent at this port."),
+    Field("dropped_blocked", "packets", "Data packets dropped because the day of their circuit was too far off."),
+    Field("dropped_expired", "packets", "Data packets dropped because they had not left when the day of their circuit was over."),
     Field("shared_queue", "packets", "Data packets that found no queue of their flow free, and shared one."),
     Field("lost", "packets", "Packets lost on the link."),
+    Field("lost_circuit", "packets", "Packets that found no circuit at the other end of the link, or were cut by the end of a day."),
     Field("corrupted", "packets", "Packets damaged on the link."),
     Field("marked", "packets", "Packets that got an ECN mark here."),
     Field("pauses", "frames", "PFC pause (Xoff) frames that reached this port: how often it was told to stop."),
@@ -147,7 +150,39 @@ PAUSES = (
     Field("paused_ps", "ps", "How long they paused the port, each data class counted for itself."),
 )
 
-TABLES: dict[str, tuple[Field, ...]] = {"flows": FLOWS, "series": SERIES, "ports": PORTS, "pauses": PAUSES}
+CIRCUITS = (
+    Field("circuit", "text", "Circuit switch."),
+    Field("source", "text", "Its neighbour that the circuit comes from."),
+    Field("destination", "text", "Its neighbour that the circuit leads to."),
+    Field("slot", "number", "Slot of the run, from 0: a day and the night after it."),
+    Field("start_ps", "ps", "When the day began, as the circuit switch sees it."),
+    Field("day_ps", "ps", "How long the day lasted."),
+    Field("tx_bytes", "B", "Bytes that passed, framing included."),
+    Field("occupancy", "1", "What that is of all that the link could have carried in the day."),
+)
+
+QUEUES = (
+    Field("node", "text", "Switch that schedules circuits."),
+    Field("peer", "text", "Switch or circuit switch at the other end of the port's link."),
+    Field(
+        "queue",
+        "text",
+        "Which queue of the port: `high` or `low` priority of the packet network; `to NODE` for circuits to that rack; `day 0`, `day 1`, ... of a "
+        "calendar of days.",
+    ),
+    Field("max_bytes", "B", "Most bytes that it held."),
+    Field("full", "packets", "Packets that found it full."),
+    Field("expired", "packets", "Packets that were left in it when its day was over."),
+)
+
+TABLES: dict[str, tuple[Field, ...]] = {
+    "flows": FLOWS,
+    "series": SERIES,
+    "ports": PORTS,
+    "pauses": PAUSES,
+    "circuits": CIRCUITS,
+    "queues": QUEUES,
+}
 """The tables of a run with their columns, as this version of farloop writes and reads them: one Parquet file each."""
 
 FLOW_METRICS = (
@@ -177,7 +212,7 @@ PORT_METRICS = (
     Field(
         "dropped",
         "packets",
-        "Data packets dropped on their way to this port since the sample before: for lack of buffer, at its limit, or by its agent.",
+        "Data packets dropped on their way to this port since the sample before: for lack of buffer, at its limit, by its agent, or for want of a circuit.",
     ),
 )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import completion, seeds
+from farloop import completion, fields, seeds
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
@@ -35,6 +35,8 @@ class Run:
         series: Sampled series in long form: time in ps, object, metric, value.
         ports: One row per egress port; times in ps, sizes in bytes.
         pauses: Who paused whom (PFC): one row per paused port, cause and root; times in ps.
+        circuits: What passed each circuit in each day that was over by the end; empty without circuit switches.
+        queues: The queues of switches that schedule circuits; empty without such switches.
         info: Totals, invariants, deadlocks, wall time, version.
         scenario: The scenario with all defaults resolved.
         file: The scenario file's name.
@@ -50,6 +52,8 @@ class Run:
     series: pa.Table = field(repr=False)
     ports: pa.Table = field(repr=False)
     pauses: pa.Table = field(repr=False)
+    circuits: pa.Table = field(repr=False)
+    queues: pa.Table = field(repr=False)
     info: dict[str, Any] = field(repr=False)
     scenario: dict[str, Any] = field(repr=False)
     file: str
@@ -60,7 +64,7 @@ class Run:
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All tables, by name."""
-        return {"flows": self.flows, "series": self.series, "ports": self.ports, "pauses": self.pauses}
+        return {name: getattr(self, name) for name in fields.TABLES}
 
     @property
     def metrics(self) -> dict[str, list[str]]:
@@ -179,6 +183,11 @@ class Comparison:
     def deadlocks(self) -> list[str]:
         """The PFC deadlocks of all runs, in words."""
         return [f"{run_.label}: {deadlock}" for run_ in self.runs for deadlock in run_.info["deadlocks"]]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What was simulated and is most likely not meant, in words; each once."""
+        return list(dict.fromkeys(note for run_ in self.runs for note in run_.info.get("notes", [])))
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def comparison(result: Comparison) -> None:
     for header, rows in (worst_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
-    deadlocks(result.deadlocks)
+    deadlocks([*result.deadlocks, *result.cautions])
     if result.claims:
         claims(result.claims)
 
@@ -60,7 +60,7 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
 
 
 def deadlocks(found: Sequence[str], name: str = "") -> None:
-    """A line for each PFC deadlock: a finding about the simulated network, not an error."""
+    """A line for each PFC deadlock, and whatever else is a finding about the simulated network, not an error."""
     for deadlock in found:
         told = f"{name} {deadlock}".lstrip()
         _console().print(told, markup=False, highlight=False, soft_wrap=True, style="bold red")

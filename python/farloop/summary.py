@@ -41,8 +41,8 @@ def summarise(
         "bottleneck": worst["mean_queue"],
         "worst": worst,
         "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
-        "dropped": sum(int(totals[f"dropped_{cause}"]) for cause in ("buffer", "limit", "agent")),
-        "lost": int(totals["lost"]) + int(totals["corrupted"]),
+        "dropped": sum(int(totals[cause]) for cause in DROPS),
+        "lost": sum(int(totals[cause]) for cause in ("lost", "lost_circuit", "corrupted")),
         "packet_hops": totals["packet_hops"],
         "slowdown": slowdown,
         "unfinished": unfinished,
@@ -104,6 +104,9 @@ def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
     return flows.take(np.sort(order[:most]))
 
 
+DROPS = ("dropped_buffer", "dropped_limit", "dropped_agent", "dropped_blocked", "dropped_expired")
+"""Why switches drop packets: columns of the table of ports, and totals."""
+
 WORST = ("mean_queue", "max_queue", "drops", "paused")
 """What a port can be the worst of all by."""
 
@@ -143,7 +146,7 @@ def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:
         "mean_queue": row["mean_queue_bytes"],
         "p99_queue": float(np.percentile(queue, 99)) if queue.size else None,
         "max_queue": row["max_queue_bytes"],
-        "drops": row["dropped_buffer"] + row["dropped_limit"] + row["dropped_agent"],
+        "drops": sum(row[cause] for cause in DROPS),
         "paused": row["paused_ps"] / 1e12,
         "utilisation": row["tx_bytes"] * 8 / (row["rate_bps"] * end) if end else None,
         "marked": row["marked"],

@@ -18,6 +18,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         ecmp: Ecmp::Flow,
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
+        scheduling: None,
         int: true,
         agents: false,
     };
@@ -31,6 +32,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         size: Bytes::MAX,
         algorithm: 0,
         class: 0,
+        elephant: false,
         initial_rate: None,
         initial_cwnd: None,
     };

@@ -1,27 +1,33 @@
 //! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
 
 use crate::check::{BuildError, Sizes, port_infos, sizes};
+use crate::circuit::CircuitSwitch;
 use crate::cut::{Cores, Cut};
 use crate::events::Events;
 use crate::host::{Agenda, Hosts};
-use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
+use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
 use crate::ledger::Ledger;
 use crate::medium::Medium;
 use crate::network::flows::Flows;
 use crate::network::routing::Routes;
+use crate::network::schedule::{Circuits, Optics, Schedule};
 use crate::network::{Format, LinkEnd, Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
+use crate::port::circuit_queues::CircuitQueues;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::{RecordedFlow, RecordedPort, Recorder, Samples};
-use crate::spec::{DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::{
+    DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SchedulingSpec, SwitchSpec, TransportKind,
+};
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
+use crate::switch::scheduling::Scheduling;
 use crate::switch::{Switch, Switches};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortAgent};
@@ -80,6 +86,7 @@ struct Plan {
     routes: Option<Routes<SwitchNumber, PortNumber>>,
     symmetric: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
+    circuits: Table<CircuitNumber, Arc<Circuits>>,
     largest: Bytes,
     pauses: bool,
 }
@@ -101,10 +108,11 @@ impl Plan {
         let formats = formats(spec)?;
         let tcp_configs = tcp_configs(spec, &formats);
         let largest = Bytes::new(formats.iter().map(|f| u64::from(f.packet.max(f.ack_wire))).max().unwrap_or(0));
-        let (mut hosts, mut switches) = (0, 0);
+        let (mut hosts, mut switches, mut circuits) = (0, 0, 0);
         let number = |node: &crate::spec::NodeSpec| match node.kind {
             NodeKind::Host => NodeRef::Host(HostNumber(count(&mut hosts))),
             NodeKind::Switch(_) => NodeRef::Switch(SwitchNumber(count(&mut switches))),
+            NodeKind::Circuit(_) => NodeRef::Circuit(CircuitNumber(count(&mut circuits))),
         };
         let nodes: Vec<NodeRef> = spec.nodes.iter().map(number).collect();
         let (ends, mut ports) = ends(spec, &nodes);
@@ -114,7 +122,9 @@ impl Plan {
         let routes = Routes::new(hosts as usize, &ecmp, &both, salt, go_on).ok_or(BuildError::Cancelled)?;
         let buffers = buffers(spec, &mut ports, largest);
         let host_ports = host_ports(&nodes, &ends, hosts as usize);
-        let detours = detours(&spec.detours, &nodes, &ends)?;
+        let schedules = |node: u32| switch_of(&spec.nodes[node as usize]).is_some_and(|s| s.scheduling.is_some());
+        let detours = detours(&spec.detours, schedules, &nodes, &ends)?;
+        let circuits = circuit_switches(spec, &ends, &host_ports);
         let pauses = ports.rows().any(|port| port.ingress.pfc);
         let routes = Some(routes);
         let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
@@ -129,6 +139,7 @@ impl Plan {
             routes,
             symmetric,
             detours,
+            circuits,
             largest,
             pauses,
         })
@@ -146,6 +157,8 @@ impl Plan {
             routes: self.routes.take().expect("taken once"),
             symmetric: std::mem::replace(&mut self.symmetric, Table::new()),
             detours: std::mem::take(&mut self.detours),
+            circuits: std::mem::replace(&mut self.circuits, Table::new()),
+            scheduling: BTreeMap::new(),
             noisy: spec.transport.noisy(),
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
@@ -156,6 +169,7 @@ impl Plan {
             flows,
             end: spec.end,
         };
+        network.scheduling = scheduling(&network, &mut self.ports);
         check_flows(&network, go_on)?;
         network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
         agents(&network, &mut self.ports);
@@ -172,11 +186,12 @@ impl Plan {
         recorded: &Recorded,
     ) -> Result<Part, BuildError> {
         let here = |node: u32| cut.part_of[node as usize] == part;
-        let (mut own_hosts, mut own_switches) = (Vec::new(), Vec::new());
+        let (mut own_hosts, mut own_switches, mut own_circuits) = (Vec::new(), Vec::new(), Vec::new());
         for (node, number) in (0..).zip(&network.nodes).filter(|(node, _)| here(*node)) {
             match number {
                 NodeRef::Host(h) => own_hosts.push((node, *h)),
                 NodeRef::Switch(s) => own_switches.push((node, *s)),
+                NodeRef::Circuit(c) => own_circuits.push(*c),
             }
         }
         let touches = |end: &LinkEnd| here(end.node) || here(end.peer_node);
@@ -193,6 +208,9 @@ impl Plan {
             NodeRef::Host(h) => place(&hosts_by_number, h.0).map_or(Owner::Elsewhere, |i| Owner::Host(Key::new(i))),
             NodeRef::Switch(s) => {
                 place(&switches_by_number, s.0).map_or(Owner::Elsewhere, |i| Owner::Switch(Key::new(i)))
+            }
+            NodeRef::Circuit(c) => {
+                own_circuits.binary_search(&c).map_or(Owner::Elsewhere, |i| Owner::Circuit(Key::new(i)))
             }
         };
         let mut packets = Packets::new(network.transport.int_carriage);
@@ -244,10 +262,17 @@ impl Plan {
                 detours_of(network, *number, &ids),
                 Some(*number).filter(|n| network.symmetric[*n]),
             ),
+            scheduling: scheduling_of(network, *number, &ids),
             random: RandomStream::new(seed, "switch", u64::from(number.0)),
         };
         let switches = own_switches.iter().map(switch).collect();
         let own: Vec<SwitchNumber> = own_switches.iter().map(|(_, s)| *s).collect();
+        let circuit = |number: &CircuitNumber| {
+            let circuits = network.circuits[*number].clone();
+            let ports = circuits.ports.iter().map(|p| ids[p.index()]).collect();
+            CircuitSwitch::new(circuits, ports)
+        };
+        let circuits = own_circuits.iter().map(circuit).collect();
         let routes = if cut.parts == 1 { network.routes.of_whole() } else { network.routes.of_part(&own, &ids) };
         let medium = Medium {
             now: Time::ZERO,
@@ -270,6 +295,7 @@ impl Plan {
             medium,
             hosts,
             switches: Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders() },
+            circuits,
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
             outboxes: outboxes.into_iter().collect(),
@@ -289,7 +315,7 @@ fn count(n: &mut u32) -> u32 {
 fn switch_of(node: &crate::spec::NodeSpec) -> Option<&SwitchSpec> {
     match &node.kind {
         NodeKind::Switch(switch) => Some(switch),
-        NodeKind::Host => None,
+        NodeKind::Host | NodeKind::Circuit(_) => None,
     }
 }
 
@@ -381,6 +407,45 @@ fn agents(network: &Network, ports: &mut Table<PortNumber, PortPlan>) {
     }
 }
 
+/// The switches that schedule; gives their ports to switches the queues for that.
+fn scheduling(
+    network: &Network,
+    ports: &mut Table<PortNumber, PortPlan>,
+) -> BTreeMap<SwitchNumber, (CircuitNumber, PortNumber)> {
+    let mut all = BTreeMap::new();
+    for (p, end) in network.ends.iter() {
+        let scheduling = switch_of(&network.node_specs[end.node as usize]).and_then(|switch| switch.scheduling);
+        let (Some(spec), NodeRef::Switch(switch)) = (scheduling, end.owner) else { continue };
+        ports[p].discipline = match end.peer {
+            NodeRef::Circuit(circuit) => {
+                all.insert(switch, (circuit, p));
+                let circuits = &network.circuits[circuit];
+                let own = circuits.ports.iter().position(|port| *port == p.other_end()).expect("both ends are there");
+                let days = match spec {
+                    SchedulingSpec::Blocking { .. } => None,
+                    SchedulingSpec::Unblocking { .. } => Some(1),
+                    SchedulingSpec::AccelToR { days, .. } => Some(days.max(1) as usize),
+                };
+                let optics = Optics::new(circuits.clone(), own as u32, end.delay);
+                Some(Discipline::Circuits(Box::new(CircuitQueues::new(optics, days))))
+            }
+            NodeRef::Switch(_) => Some(Discipline::Priority(Box::default())),
+            NodeRef::Host(_) => None,
+        };
+    }
+    all
+}
+
+/// The scheduling of a switch, by the ports of its part.
+fn scheduling_of(network: &Network, switch: SwitchNumber, ids: &[PortId]) -> Option<Box<Scheduling>> {
+    let (_, circuits) = network.scheduling.get(&switch)?;
+    let spec = switch_of(&network.node_specs[network.ends[*circuits].node as usize])?.scheduling?;
+    let own = network.ends.iter().filter(|(_, end)| end.owner == NodeRef::Switch(switch));
+    let to_switches = own.filter(|(_, end)| !matches!(end.peer, NodeRef::Host(_)));
+    let uplinks = to_switches.map(|(p, _)| ids[p.index()]).collect();
+    Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks }))
+}
+
 /// The one port of each host.
 fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
     let mut ports: Table<HostNumber, PortNumber> = vec![PortNumber::NONE; hosts].into();
@@ -392,9 +457,31 @@ fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize
     ports
 }
 
+/// The circuit switches, whose specifications are sound.
+fn circuit_switches(
+    spec: &NetworkSpec,
+    ends: &Table<PortNumber, LinkEnd>,
+    host_ports: &Table<HostNumber, PortNumber>,
+) -> Table<CircuitNumber, Arc<Circuits>> {
+    let circuit = |(node, of): (u32, &crate::spec::NodeSpec)| {
+        let NodeKind::Circuit(circuit) = &of.kind else { return None };
+        let ports: Vec<PortNumber> = ends.iter().filter(|(_, end)| end.node == node).map(|(p, _)| p).collect();
+        let index: BTreeMap<u32, u32> = ports.iter().map(|p| ends[*p].peer_node).zip(0..).collect();
+        let slots = circuit.slots.iter().map(|slot| {
+            let matching = slot.matching.iter().map(|(from, to)| (index[from], index[to])).collect();
+            (slot.day, slot.night, matching)
+        });
+        let behind = |port: &PortNumber| index.get(&ends[*port].peer_node).copied().unwrap_or(Circuits::NONE);
+        let reaches = host_ports.rows().map(behind).collect();
+        Some(Arc::new(Circuits { schedule: Schedule::new(slots, ports.len()), ports, reaches }))
+    };
+    (0..).zip(&spec.nodes).filter_map(circuit).collect()
+}
+
 /// The detours by switch and host.
 fn detours(
     specs: &[DetourSpec],
+    schedules: impl Fn(u32) -> bool,
     nodes: &[NodeRef],
     ends: &Table<PortNumber, LinkEnd>,
 ) -> Result<BTreeMap<(SwitchNumber, HostNumber), PortNumber>, BuildError> {
@@ -409,6 +496,9 @@ fn detours(
         };
         let towards = ends.iter().find(|(_, end)| (end.node, end.peer_node) == (spec.switch, spec.next));
         let Some((port, _)) = towards else { return fail("leads to a node that no link joins to its switch") };
+        if matches!(ends[port].peer, NodeRef::Circuit(_)) && schedules(spec.switch) {
+            return fail("leads over circuits that its switch schedules");
+        }
         if detours.insert((*switch, *host), port).is_some() {
             return fail("is the second one of its switch to its host");
         }
@@ -450,6 +540,9 @@ fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(),
         }
         if spec.algorithm as usize >= network.algorithms.len() {
             return fail("names an algorithm that is not there");
+        }
+        if spec.elephant && network.persistent {
+            return fail("takes circuits, but shares its connection with others");
         }
         if spec.class >= FlowSpec::CLASSES {
             return fail("has a class that does not exist");

@@ -3,8 +3,8 @@
 
 use crate::events::Events;
 use crate::spec::{
-    DisciplineSpec, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec, TransportKind,
-    TransportSpec,
+    DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
+    TransportKind, TransportSpec,
 };
 use crate::switch::buffer::required_headroom;
 use farloop_cc::int::RateCode;
@@ -106,6 +106,24 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// A circuit switch is inconsistent.
+    Circuit {
+        /// Its name.
+        circuit: String,
+        /// What of it.
+        part: CircuitPart,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A switch cannot schedule circuits.
+    Scheduling {
+        /// Its name.
+        switch: String,
+        /// The setting at fault, as scenarios call it; `None` for its links.
+        setting: Option<&'static str>,
+        /// What is wrong.
+        problem: String,
+    },
     /// Two algorithms want an agent at the same port.
     TwoAgents {
         /// Name of the switch.
@@ -168,6 +186,8 @@ impl fmt::Display for BuildError {
                 f,
                 "switch {switch}: the algorithm keeps each flow in a queue of its own at its ports; leave the discipline at \"fifo\""
             ),
+            BuildError::Circuit { circuit, problem, .. } => write!(f, "circuit switch {circuit}: {problem}"),
+            BuildError::Scheduling { switch, problem, .. } => write!(f, "switch {switch}: {problem}"),
             BuildError::Cancelled => write!(f, "cancelled"),
             BuildError::TooLarge { events } => {
                 write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
@@ -211,15 +231,28 @@ pub fn check_links(nodes: &[NodeSpec], links: &[LinkSpec]) -> Result<(), BuildEr
     }
 }
 
+/// What of a circuit switch is at fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CircuitPart {
+    /// A link, by its index.
+    Link(usize),
+    /// A slot of its cycle, by its index.
+    Slot(usize),
+    /// All slots together.
+    Cycle,
+}
+
 impl NetworkSpec {
     /// Refuses all that [`Simulation::build`](crate::Simulation::build) refuses but flows and series: it begins with this. Linear in nodes,
     /// links and flows; routes are not looked for.
     ///
     /// # Errors
     /// Those of [`check_links`], [`BuildError::NoPayload`], [`BuildError::PacketTooLong`], [`BuildError::Tcp`],
-    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::TooLarge`].
+    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::Circuit`], [`BuildError::Scheduling`], [`BuildError::TooLarge`].
     pub fn check(&self) -> Result<(), BuildError> {
         check_links(&self.nodes, &self.links)?;
+        crate::circuit::check(self)?;
+        self.check_scheduling()?;
         let largest = self.check_formats()?;
         self.check_buffers(largest)?;
         let agents = self.check_agents()?;
@@ -227,6 +260,36 @@ impl NetworkSpec {
         let events = event_ids(hosts, self.links.len() as u64, agents);
         if events > Calendar::MAX_IDS as u64 {
             return Err(BuildError::TooLarge { events });
+        }
+        Ok(())
+    }
+
+    /// Switches that schedule have one link to a circuit switch, and nothing that contradicts the queues for that.
+    fn check_scheduling(&self) -> Result<(), BuildError> {
+        for (id, node) in (0..).zip(&self.nodes) {
+            let NodeKind::Switch(switch @ SwitchSpec { scheduling: Some(_), .. }) = &node.kind else { continue };
+            let peers = self.links.iter().filter_map(|l| [(l.a, l.b), (l.b, l.a)].into_iter().find(|(a, _)| *a == id));
+            let circuits =
+                peers.filter(|(_, peer)| matches!(self.nodes[*peer as usize].kind, NodeKind::Circuit(_))).count();
+            let late = switch.ecn.is_some_and(|ecn| ecn.at == EcnAt::Departure);
+            let problems = [
+                (circuits != 1, None, format!("schedules circuits, but has links to {circuits} circuit switches")),
+                (switch.pfc.is_some(), Some("pfc"), "drops what its queues for circuits have no place for".into()),
+                (late, Some("ecn_at"), "has queues for circuits, which mark on arrival".into()),
+                (
+                    switch.discipline != DisciplineSpec::Fifo,
+                    Some("discipline"),
+                    "has its own queues for circuits".into(),
+                ),
+                (
+                    switch.ecmp == Ecmp::Symmetric,
+                    Some("ecmp"),
+                    "sends ACKs by the packet network, whatever their data took".into(),
+                ),
+            ];
+            if let Some((_, setting, problem)) = problems.into_iter().find(|(wrong, ..)| *wrong) {
+                return Err(BuildError::Scheduling { switch: node.name.clone(), setting, problem });
+            }
         }
         Ok(())
     }
@@ -297,7 +360,8 @@ impl NetworkSpec {
                     return Err(BuildError::TwoAgents { switch: name.clone(), algorithms: [one, other] });
                 }
                 (Some((algorithm, agent)), None) => {
-                    if agent.flow_queues() && switch.discipline != DisciplineSpec::Fifo {
+                    if agent.flow_queues() && (switch.discipline != DisciplineSpec::Fifo || switch.scheduling.is_some())
+                    {
                         return Err(BuildError::TwoDisciplines { switch: name.clone(), algorithm });
                     }
                     agents += 1;

@@ -53,12 +53,16 @@ keys! {
     HostNumber
     /// A switch of the network.
     SwitchNumber
+    /// A circuit switch of the network.
+    CircuitNumber
     /// An egress port of a part. As in the network, the two ends of a link are neighbours.
     PortId
     /// A host of a part.
     HostId
     /// A switch of a part.
     SwitchId
+    /// A circuit switch of a part.
+    CircuitId
     /// A port agent of a part.
     AgentId
     /// A queueing discipline of a part.

@@ -16,11 +16,15 @@
 //! 6. At its destination the receiver (`receiver.rs`) turns it into the ACK, which goes the same way back.
 //! 7. The sender tells the algorithm, takes over window and rate, and the NIC puts the flow where it belongs.
 //!
+//! Circuit switches (`circuit`) stand between 3 and 4: they let a packet pass at once, or lose it.
+//!
 //! Calls run down this list, never up. What never changes is in `network`; what is counted, in `ledger`, each part for itself, and joined at the end.
 //! Where somebody wants to see all this happen, `trace` is told.
 
+pub mod acceltor;
 mod build;
 mod check;
+mod circuit;
 mod cut;
 mod deadlock;
 mod events;
@@ -41,7 +45,7 @@ pub mod spec;
 mod switch;
 mod trace;
 
-pub use check::{BuildError, border_switches, check_links, event_ids};
+pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
 pub use cut::Cores;
 pub use memory::OutOfMemory;
 pub use result::RunResult;

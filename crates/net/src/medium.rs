@@ -88,6 +88,13 @@ impl Medium {
         self.ports[p].launch(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
     }
 
+    /// Lets a packet go on by port `p` of a circuit switch, as it comes.
+    pub fn pass_through(&mut self, p: PortId, slot: Slot) {
+        let arrival = self.events.arrival(p);
+        self.trace_departure(p, slot);
+        self.ports[p].pass_through(&mut self.packets, &mut self.calendar, arrival, slot, self.now);
+    }
+
     /// Puts a packet into its queue at port `p`, and keeps account of the data queue.
     #[inline]
     pub fn enqueue(&mut self, p: PortId, slot: Slot) {
@@ -120,6 +127,15 @@ impl Medium {
             return port.dequeue_by(&mut self.disciplines[port.discipline], &self.packets, class, self.now);
         }
         port.dequeue(&self.packets, class)
+    }
+
+    /// Takes out of port `p` a packet that waits for a day of circuits that is over.
+    pub fn expired(&mut self, p: PortId) -> Option<Slot> {
+        let port = &mut self.ports[p];
+        let before = port.data_queue;
+        let slot = port.expired(&mut self.disciplines[port.discipline], &self.packets, self.now)?;
+        self.stats[p].integrate(self.now, before);
+        Some(slot)
     }
 
     /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without one.

@@ -5,6 +5,7 @@
 //! place in the pair of the link's ports, with the packets that are on their way. What the one part launches goes into an outbox, is posted when
 //! the window is over, and joins the stand-in's packets before the next one.
 
+use crate::circuit::CircuitSwitches;
 use crate::events::Event;
 use crate::host::Hosts;
 use crate::ids::PortId;
@@ -25,6 +26,7 @@ pub(crate) struct Part {
     pub medium: Medium,
     pub hosts: Hosts,
     pub switches: Switches,
+    pub circuits: CircuitSwitches,
     pub recorder: Recorder,
     pub samples: Samples,
     /// The ports that lead into other parts, by part.
@@ -103,6 +105,7 @@ impl Part {
                 match m.ports[p].owner {
                     Owner::Switch(s) => self.switches.transmit(m, s, p),
                     Owner::Host(h) => self.hosts.transmit(m, h),
+                    Owner::Circuit(_) => unreachable!("nothing waits at a circuit switch"),
                     Owner::Elsewhere => unreachable!("another part's port transmits there"),
                 }
                 if m.ports[p].armed_at == Time::NEVER {
@@ -146,6 +149,7 @@ impl Part {
             match peer {
                 Owner::Switch(s) => self.switches.paused(m, s, own, &change),
                 Owner::Host(h) => self.hosts.paused(m, h, &change),
+                Owner::Circuit(_) => unreachable!("nobody pauses a circuit switch"),
                 Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
             }
             return;
@@ -153,6 +157,7 @@ impl Part {
         match peer {
             Owner::Switch(s) => self.switches.receive(m, s, own, slot),
             Owner::Host(h) => self.hosts.receive(m, h, slot),
+            Owner::Circuit(c) => self.circuits[c].receive(m, own, slot),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }
     }

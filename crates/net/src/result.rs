@@ -18,6 +18,10 @@ pub struct RunResult {
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
     pub port_series: Vec<PortSample>,
+    /// Use of circuits: one row per circuit switch, day that is over and connected port, in this order.
+    pub days: Vec<DayRow>,
+    /// The queues of switches that schedule circuits, by port.
+    pub queues: Vec<QueueRow>,
     /// Totals.
     pub totals: Totals,
     /// Every check of the run's own consistency; a run with a failed one is no result.
@@ -113,10 +117,16 @@ pub struct PortRow {
     pub dropped_limit: u64,
     /// Data packets dropped by a port agent.
     pub dropped_agent: u64,
+    /// Data packets dropped because the day of their circuit was too far off.
+    pub dropped_blocked: u64,
+    /// Data packets dropped because they had not left when the day of their circuit was over.
+    pub dropped_expired: u64,
     /// Data packets that found no queue of their flow free, and shared one.
     pub shared_queue: u64,
     /// Packets lost on this port's link.
     pub lost: u64,
+    /// Packets that found no circuit at the other end of this port's link, or were cut by the end of its day.
+    pub lost_circuit: u64,
     /// Packets damaged on this port's link.
     pub corrupted: u64,
     /// Packets that got an ECN mark here.
@@ -133,6 +143,53 @@ pub struct PortRow {
     pub headroom: Bytes,
     /// Most headroom ever used.
     pub max_headroom: Bytes,
+}
+
+/// A queue at a port of a switch that schedules circuits, to a switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueRow {
+    /// The port (index in [`RunResult::ports`]).
+    pub port: u32,
+    /// Which of its queues.
+    pub queue: QueueName,
+    /// Most bytes that it held.
+    pub max_bytes: Bytes,
+    /// Packets that found it full.
+    pub full: u64,
+    /// Packets that were left in it when its day was over.
+    pub expired: u64,
+}
+
+/// What a queue is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum QueueName {
+    /// The packet network, of the higher priority.
+    High,
+    /// The same, of the lower one.
+    Low,
+    /// Circuits to this node.
+    Neighbour(u32),
+    /// Circuits of the days that follow each other at this distance, by its number.
+    Day(u32),
+}
+
+/// What passed a circuit in a day.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DayRow {
+    /// The circuit switch, the node that the circuit comes from, and the one that it leads to.
+    pub circuit: u32,
+    /// See above.
+    pub from: u32,
+    /// See above.
+    pub to: u32,
+    /// The slots of the run are counted from zero.
+    pub slot: u64,
+    /// When the day began, as the circuit switch sees it.
+    pub start: Time,
+    /// How long it lasted.
+    pub day: Delta,
+    /// Bytes that left the circuit switch towards `to`.
+    pub tx: Bytes,
 }
 
 /// A flow at a sampling instant.
@@ -167,7 +224,7 @@ pub struct PortSample {
     pub tx: Bytes,
     /// How long its data classes were paused since the last sample.
     pub paused: Delta,
-    /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, or by its agent.
+    /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, by its agent, or for want of a circuit.
     pub dropped: u64,
 }
 
@@ -190,8 +247,14 @@ pub struct Totals {
     pub dropped_limit: u64,
     /// Dropped by port agents.
     pub dropped_agent: u64,
+    /// Dropped because the day of their circuit was too far off.
+    pub dropped_blocked: u64,
+    /// Dropped because the day of their circuit was over.
+    pub dropped_expired: u64,
     /// Lost on links.
     pub lost: u64,
+    /// Lost at circuit switches, at night or without a circuit.
+    pub lost_circuit: u64,
     /// Damaged on links.
     pub corrupted: u64,
     /// Still in queues or on links at the end.
@@ -222,7 +285,10 @@ impl Totals {
             dropped_buffer,
             dropped_limit,
             dropped_agent,
+            dropped_blocked,
+            dropped_expired,
             lost,
+            lost_circuit,
             corrupted,
             finished,
             gave_up,
@@ -239,7 +305,10 @@ impl Totals {
         self.dropped_buffer += dropped_buffer;
         self.dropped_limit += dropped_limit;
         self.dropped_agent += dropped_agent;
+        self.dropped_blocked += dropped_blocked;
+        self.dropped_expired += dropped_expired;
         self.lost += lost;
+        self.lost_circuit += lost_circuit;
         self.corrupted += corrupted;
         self.finished += finished;
         self.gave_up += gave_up;

@@ -7,15 +7,18 @@ use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
 use crate::ledger::{Census, SenderCounts};
 use crate::memory::{Memory, OutOfMemory};
+use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
 use crate::part::{Gauge, Part};
 use crate::port::Owner;
-use crate::result::{FlowRow, Invariant, PortRow, RunResult, Totals};
+use crate::port::circuit_queues::{Queue, QueuesBy};
+use crate::port::discipline::Discipline;
+use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
 use farloop_engine::{LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
-use farloop_units::{Bytes, Delta, Time};
+use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -212,7 +215,10 @@ impl Simulation {
         let flows = self.flow_rows();
         let ports = self.port_rows(end);
         let totals = self.totals(end);
-        let invariants = self.invariants(&totals, &ports);
+        let days = self.day_rows(end);
+        let queues = self.queue_rows();
+        let mut invariants = self.invariants(&totals, &ports);
+        invariants.extend(self.circuits(&days));
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
         for part in self.parts {
             pauses.extend(part.medium.pauses.into_rows(&part.medium.numbers, end));
@@ -221,7 +227,8 @@ impl Simulation {
         pauses.sort_unstable_by_key(|row| (row.port, row.cause, row.root));
         let (flow_series, port_series) = join(samples, last_sample);
         let deadlocks = self.watch.deadlocks;
-        RunResult { flows, ports: ports.into_rows(), pauses, deadlocks, flow_series, port_series, totals, invariants }
+        let ports = ports.into_rows();
+        RunResult { flows, ports, pauses, days, queues, deadlocks, flow_series, port_series, totals, invariants }
     }
 
     /// One row per flow, whether it has begun or not.
@@ -279,7 +286,7 @@ impl Simulation {
             for (p, port) in m.ports.iter() {
                 let stats = &mut m.stats[p];
                 if port.owner == Owner::Elsewhere {
-                    elsewhere.push((m.numbers[p], stats.row.lost, stats.row.corrupted));
+                    elsewhere.push((m.numbers[p], stats.row.lost, stats.row.corrupted, stats.row.lost_circuit));
                     continue;
                 }
                 stats.integrate(end, port.data_queue);
@@ -293,11 +300,84 @@ impl Simulation {
         }
         let mut rows: Table<PortNumber, PortRow> =
             rows.into_rows().into_iter().map(|row| row.expect("each port is in one part")).collect();
-        for (port, lost, corrupted) in elsewhere {
+        for (port, lost, corrupted, lost_circuit) in elsewhere {
             rows[port].lost += lost;
             rows[port].corrupted += corrupted;
+            rows[port].lost_circuit += lost_circuit;
         }
         rows
+    }
+
+    /// The queues of switches that schedule.
+    fn queue_rows(&mut self) -> Vec<QueueRow> {
+        let mut rows = Vec::new();
+        for m in self.parts.iter_mut().map(|part| &mut part.medium) {
+            for (p, port) in m.ports.iter().filter(|(_, port)| port.discipline.exists()) {
+                let number = m.numbers[p];
+                let circuit = match self.network.ends[number].peer {
+                    NodeRef::Circuit(circuit) => Some(&self.network.circuits[circuit]),
+                    _ => None,
+                };
+                let row = |queue, of: &Queue| {
+                    let (max_bytes, full, expired) = (Bytes::new(of.max_bytes), of.dropped, of.expired);
+                    QueueRow { port: number.0, queue, max_bytes, full, expired }
+                };
+                match (&m.disciplines[port.discipline], circuit) {
+                    (Discipline::Priority(queues), _) => {
+                        rows.extend(
+                            [QueueName::High, QueueName::Low].into_iter().zip(&queues.queues).map(|(n, q)| row(n, q)),
+                        );
+                    }
+                    (Discipline::Circuits(queues), Some(circuit)) => {
+                        let (by, all) = queues.all();
+                        let name = |i: u32| match by {
+                            QueuesBy::Neighbour => {
+                                QueueName::Neighbour(self.network.ends[circuit.ports[i as usize]].peer_node)
+                            }
+                            QueuesBy::Day => QueueName::Day(i),
+                        };
+                        let others = |(i, _): &(u32, &Queue)| {
+                            by == QueuesBy::Day || circuit.ports[*i as usize] != number.other_end()
+                        };
+                        rows.extend((0..).zip(all).filter(others).map(|(i, q)| row(name(i), q)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        rows.sort_by_key(|row| (row.port, row.queue));
+        rows
+    }
+
+    /// What passed the circuits until `end`.
+    fn day_rows(&self, end: Time) -> Vec<DayRow> {
+        let mut rows = Vec::new();
+        for switch in self.parts.iter().flat_map(|part| part.circuits.rows()) {
+            let Circuits { schedule, ports, .. } = &*switch.circuits;
+            let own = |port: u32| &self.network.ends[ports[port as usize]];
+            rows.extend(switch.days(end).map(|(slot, from, to, tx)| {
+                let (start, over) = schedule.day(slot);
+                let (circuit, from, to) = (own(to).node, own(from).peer_node, own(to).peer_node);
+                DayRow { circuit, from, to, slot, start, day: over - start, tx }
+            }));
+        }
+        rows.sort_by_key(|row| row.circuit);
+        rows
+    }
+
+    /// Nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; nothing to say without such switches.
+    fn circuits(&self, days: &[DayRow]) -> Option<Invariant> {
+        let switches = || self.parts.iter().flat_map(|part| part.circuits.rows());
+        switches().next()?;
+        let astray: u64 = switches().map(|switch| switch.astray).sum();
+        let mut rates: BTreeMap<NodeId, Rate> = BTreeMap::new();
+        rates.extend(self.network.ends.rows().map(|end| (end.node, end.rate)));
+        let over = days.iter().filter(|row| row.tx > rates[&row.circuit].bytes_in(row.day)).count();
+        Some(Invariant {
+            name: "circuits",
+            ok: astray == 0 && over == 0,
+            detail: format!("{astray} packets passed without a circuit, {over} days carried more than the link's rate"),
+        })
     }
 
     fn totals(&self, end: Time) -> Totals {
@@ -320,8 +400,14 @@ impl Simulation {
     }
 
     fn invariants(&self, totals: &Totals, ports: &Table<PortNumber, PortRow>) -> Vec<Invariant> {
-        let dropped =
-            totals.dropped_buffer + totals.dropped_limit + totals.dropped_agent + totals.lost + totals.corrupted;
+        let dropped = totals.dropped_buffer
+            + totals.dropped_limit
+            + totals.dropped_agent
+            + totals.dropped_blocked
+            + totals.dropped_expired
+            + totals.lost
+            + totals.lost_circuit
+            + totals.corrupted;
         let accounted = totals.delivered + dropped + totals.in_flight;
         let conservation = Invariant {
             name: "conservation",

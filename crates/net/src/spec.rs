@@ -65,6 +65,7 @@ impl NodeSpec {
         match &self.kind {
             NodeKind::Host => true,
             NodeKind::Switch(switch) => switch.pfc.is_some(),
+            NodeKind::Circuit(_) => false,
         }
     }
 }
@@ -76,6 +77,43 @@ pub enum NodeKind {
     Host,
     /// An output-queued switch or router.
     Switch(SwitchSpec),
+    /// A circuit switch: no buffer, no look at packets. Its links lead to switches, and have one rate.
+    Circuit(CircuitSpec),
+}
+
+/// What a circuit switch connects when: its slots, over and over again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CircuitSpec {
+    /// One after the other; the first begins at time zero.
+    pub slots: Vec<SlotSpec>,
+}
+
+/// A day, in which light passes, and the night after it, in which the circuit switch is reconfigured and nothing does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SlotSpec {
+    /// Longer than nothing.
+    pub day: Delta,
+    /// Perhaps nothing.
+    pub night: Delta,
+    /// What comes from the first node goes to the second; a node is at most once a first one and once a second one.
+    pub matching: Vec<(NodeId, NodeId)>,
+}
+
+impl CircuitSpec {
+    /// Every node in turn with every other one: in slot `d` of `n - 1` the node `i` reaches the node `(i + d + 1) mod n` (RotorNet, SIGCOMM 2017).
+    pub fn round_robin(nodes: &[NodeId], day: Delta, night: Delta) -> CircuitSpec {
+        let n = nodes.len();
+        let matching = |d: usize| (0..n).map(|i| (nodes[i], nodes[(i + d + 1) % n])).collect();
+        CircuitSpec {
+            slots: (0..n.saturating_sub(1)).map(|d| SlotSpec { day, night, matching: matching(d) }).collect(),
+        }
+    }
+
+    /// How long a cycle takes, which has less than [`Delta::MAX`].
+    pub fn cycle(&self) -> Option<Delta> {
+        let sum = |sum: u64, slot: &SlotSpec| sum.checked_add(slot.day.as_ps())?.checked_add(slot.night.as_ps());
+        self.slots.iter().try_fold(0, sum).map(Delta::from_ps)
+    }
 }
 
 /// A switch's buffer and what it does to packets.
@@ -98,6 +136,8 @@ pub struct SwitchSpec {
     /// How many queues of flows a port can have, for each class, where its agent keeps the flows apart
     /// ([`farloop_cc::PortAgent::flow_queues`]).
     pub flow_queues: u32,
+    /// Which packets take circuits: of a switch with hosts, and a link to a circuit switch.
+    pub scheduling: Option<SchedulingSpec>,
     /// Stamp in-band telemetry on data packets.
     pub int: bool,
     /// Give the ports the algorithms' port agents.
@@ -130,6 +170,52 @@ pub enum DisciplineSpec {
         /// Bytes on the wire that a flow may send in a turn; at least 1.
         quantum: Bytes,
     },
+}
+
+/// How a top-of-rack switch between a packet network and a circuit switch treats the data of its hosts for other racks. Elephants
+/// ([`FlowSpec::elephant`]) are meant for circuits; all else, and elephants to where there never is a circuit, goes by the packet network. What
+/// waits at ports that lead to switches has its own limits here, in bytes on the wire, and is no part of the switch's buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SchedulingSpec {
+    /// Elephants wait for their circuit, in a queue for each rack.
+    Blocking {
+        /// Of all these queues together.
+        buffer: Bytes,
+        /// Of each; `None` for equal shares of `buffer`.
+        queue: Option<Bytes>,
+        /// Of each port to the packet network.
+        packets: Bytes,
+    },
+    /// Elephants take their circuit while there is one, and the packet network otherwise.
+    Unblocking {
+        /// Of all ports to switches together.
+        buffer: Bytes,
+    },
+    /// Elephants are accelerated: shortly before the day of their circuit they are let into the packet network, in its queues of low priority, and then wait in a calendar of
+    /// the next days. What comes earlier is dropped, and so is what is left of a day (AccelToR, Algorithm 1).
+    AccelToR {
+        /// Of the queue of high priority at each port to the packet network.
+        high: Bytes,
+        /// Of the one of low priority.
+        low: Bytes,
+        /// Of the queue of each day.
+        queue: Bytes,
+        /// How many days have a queue, the one at hand included; at least 1.
+        days: u32,
+        /// Elephants wait from this time before their day on.
+        wait: Delta,
+        /// What becomes of an elephant's packet whose queue is full.
+        overflow: Overflow,
+    },
+}
+
+/// Where a packet goes that finds the queue of its day full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overflow {
+    /// It is dropped.
+    Drop,
+    /// Into the packet network, in the queue of low priority.
+    Low,
 }
 
 /// A switch sends all packets that are bound for a host to one of its neighbours, whatever the shortest paths are.
@@ -440,6 +526,8 @@ pub struct FlowSpec {
     pub algorithm: u16,
     /// Data class, from 0 (first) to [`FlowSpec::CLASSES`] - 1: each has its own queues and PFC.
     pub class: u8,
+    /// Its data takes circuits where switches schedule them ([`SchedulingSpec`]).
+    pub elephant: bool,
     /// Rate to start at; `None` for the NIC's rate.
     pub initial_rate: Option<Rate>,
     /// Window to start with; `None` for the algorithm's own.

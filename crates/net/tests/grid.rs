@@ -57,6 +57,7 @@ fn cell(name: &str, column: &Column) -> String {
         ecmp: Ecmp::Flow,
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
+        scheduling: None,
         int: true,
         agents: true,
     };

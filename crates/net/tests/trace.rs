@@ -21,6 +21,7 @@ fn line(kind: TransportKind) -> NetworkSpec {
         ecmp: Ecmp::Flow,
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
+        scheduling: None,
         int: true,
         agents: true,
     };

@@ -179,6 +179,8 @@ impl RunOutput {
         tables.set_item("series", table(py, &self.outcome.tables.series)?)?;
         tables.set_item("ports", table(py, &self.outcome.tables.ports)?)?;
         tables.set_item("pauses", table(py, &self.outcome.tables.pauses)?)?;
+        tables.set_item("queues", table(py, &self.outcome.tables.queues)?)?;
+        tables.set_item("circuits", table(py, &self.outcome.tables.circuits)?)?;
         Ok(tables)
     }
 
@@ -202,12 +204,13 @@ impl RunOutput {
             "totals": {
                 "packet_hops": t.packet_hops, "events": t.events, "end_s": t.end.as_secs_f64(), "injected": t.injected,
                 "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_limit": t.dropped_limit,
-                "dropped_agent": t.dropped_agent,
-                "lost": t.lost, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
+                "dropped_agent": t.dropped_agent, "dropped_blocked": t.dropped_blocked, "dropped_expired": t.dropped_expired,
+                "lost": t.lost, "lost_circuit": t.lost_circuit, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
                 "finished": t.finished, "gave_up": t.gave_up,
             },
             "invariants": invariants,
             "deadlocks": self.outcome.deadlocks,
+            "notes": self.outcome.notes,
         })
         .to_string()
     }

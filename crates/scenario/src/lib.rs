@@ -48,6 +48,7 @@ pub mod tables;
 
 mod algorithms;
 mod build;
+mod circuits;
 mod document;
 mod error;
 mod files;

@@ -5,7 +5,7 @@ use crate::names::check_name;
 use crate::reader::{Section, names, read_one, word};
 use crate::sections::*;
 use crate::topology::datacenters::{self, FabricKeys};
-use crate::topology::{Misfit, fat_tree, spine_leaf};
+use crate::topology::{Misfit, fat_tree, hybrid, spine_leaf};
 use farloop_units::Params;
 use std::collections::HashSet;
 
@@ -27,6 +27,8 @@ pub enum NetworkKeys {
     },
     /// `topology = "three-racks"`.
     ThreeRacks(ThreeRacks),
+    /// `topology = "hybrid"`.
+    Hybrid(Hybrid),
     /// `topology = "links"`.
     Links {
         /// The `[[node]]` tables.
@@ -86,6 +88,11 @@ pub(crate) fn read(root: &Section<'_>) -> Result<NetworkKeys, Diagnostic> {
             NetworkKeys::Datacenters { keys, fabric }
         }
         Topology::ThreeRacks => NetworkKeys::ThreeRacks(section.read(&[], elsewhere)?),
+        Topology::Hybrid => {
+            let keys = section.read(&[], elsewhere)?;
+            fits(hybrid::check(&keys))?;
+            NetworkKeys::Hybrid(keys)
+        }
         Topology::Links => {
             section.read::<Links>(&[], elsewhere)?;
             NetworkKeys::Links { nodes: read_nodes(root)?, links: read_links(root)? }

@@ -55,6 +55,12 @@ fn resolved(scenario: &Scenario) -> Json {
     let (near, far) = (&scenario.switch, &scenario.wan_switch);
     put("switch", section(&Switch { quantum: quantum(near.quantum, near.discipline), ..near.clone() }).into());
     put("wan_switch", section(&WanSwitch { quantum: quantum(far.quantum, far.discipline), ..far.clone() }).into());
+    if let Some(circuits) = &scenario.circuits {
+        put("circuits", section(&circuits.keys).into());
+        if !circuits.slots.is_empty() {
+            put("circuit_slot", list(&circuits.slots, section));
+        }
+    }
     if !scenario.detours.is_empty() {
         put("detour", list(&scenario.detours, |(_, detour)| section(detour)));
     }
@@ -112,6 +118,7 @@ fn network(network: &NetworkKeys) -> (&'static str, Map<String, Json>) {
         NetworkKeys::ThreeRacks(keys) => {
             ("three-racks", section(&ThreeRacks { core_rate: keys.core_rate.or(Some(keys.rate)), ..keys.clone() }))
         }
+        NetworkKeys::Hybrid(keys) => ("hybrid", section(keys)),
         NetworkKeys::Links { .. } => ("links", Map::new()),
     }
 }

@@ -25,6 +25,8 @@ pub struct Outcome {
     pub invariants: Vec<Invariant>,
     /// PFC deadlocks of the simulated network, in words.
     pub deadlocks: Vec<String>,
+    /// What was simulated and is most likely not meant, in words.
+    pub notes: Vec<String>,
     /// What was traced, where that was asked for.
     pub trace: Option<Traced>,
     /// How many parts the network was simulated in. This and [`Totals::packet_memory`] are all that depends on [`Settings::cores`].
@@ -131,6 +133,7 @@ fn nothing_yet() -> Progress {
 
 /// A simulation that is to run, and what things are called in its tables and its trace.
 struct Ready {
+    notes: Vec<String>,
     names: Names,
     trace_names: Option<TraceNames>,
     simulation: Simulation,
@@ -138,7 +141,8 @@ struct Ready {
 
 /// The simulation of a scenario.
 fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
-    let built = scenario.build_while(go_on)?;
+    let mut built = scenario.build_while(go_on)?;
+    let notes = std::mem::take(&mut built.notes);
     let names = Names::of(&built);
     let traced = match &settings.trace {
         Some(spec) => {
@@ -154,12 +158,12 @@ fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bo
         simulation.trace(&filter);
         names
     });
-    Ok(Ready { names, trace_names, simulation })
+    Ok(Ready { notes, names, trace_names, simulation })
 }
 
 fn simulate(
     file: &str,
-    Ready { names, trace_names, simulation }: Ready,
+    Ready { notes, names, trace_names, simulation }: Ready,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let parts = simulation.parts();
@@ -169,6 +173,7 @@ fn simulate(
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
+        notes,
         trace: trace_names.map(|names| Traced::new(trace, names)),
         parts,
     })

@@ -1,6 +1,7 @@
 //! A scenario: all its sections, read and checked one by one.
 
 use crate::algorithms::{self, AlgorithmSettings};
+use crate::circuits::{self, CircuitSettings};
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::error::RunError;
@@ -33,6 +34,8 @@ pub struct Scenario {
     pub wan_switch: WanSwitch,
     /// Every `[[switch_override]]`, in the order in which they apply.
     pub switch_overrides: Vec<SwitchOverride>,
+    /// `[circuits]` and every `[[circuit_slot]]`; `None` without circuit switches.
+    pub circuits: Option<CircuitSettings>,
     /// Every `[[detour]]`, with the name by which messages and overrides call it: "switch->destination".
     pub detours: Vec<(String, DetourKeys)>,
     /// `[transport]`.
@@ -153,6 +156,7 @@ impl Scenario {
         let switch = switch::read::<Switch>(&root, "switch")?;
         let wan_switch = switch::read::<WanSwitch>(&root, "wan_switch")?;
         let switch_overrides = switch::read_overrides(&root)?;
+        let circuits = circuits::read(&root, &network)?;
         let detours = network::read_detours(&root)?;
         let (transport, endpoint) = transport::read(&root)?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root, host_presets::name(endpoint.preset()))?;
@@ -186,6 +190,7 @@ impl Scenario {
             switch,
             wan_switch,
             switch_overrides,
+            circuits,
             detours,
             transport,
             endpoint,
@@ -212,6 +217,8 @@ const SECTIONS: &[&str] = &[
     "switch",
     "wan_switch",
     "switch_override",
+    "circuits",
+    "circuit_slot",
     "detour",
     "transport",
     "algorithm",

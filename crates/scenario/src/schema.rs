@@ -27,6 +27,11 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     put("link", list("One link of a network with topology = \"links\".", table(&LinkKeys::specs(), &["a", "b"])));
     put("switch", section::<Switch>("The switches of datacenters.", &[]));
     put("wan_switch", section::<WanSwitch>("The routers of the wide-area network.", &[]));
+    put("circuits", section::<CircuitKeys>("What circuit switches connect when.", &[]));
+    put(
+        "circuit_slot",
+        list("A day of circuit switches, and the night after it.", table(&SlotKeys::specs(), &["connect"])),
+    );
     let overrides = table(&switch_override_specs(), &["match"]);
     put("switch_override", list("Other settings for some of the switches.", overrides));
     let detours = table(&DetourKeys::specs(), &["switch", "destination", "next"]);

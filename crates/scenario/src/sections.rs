@@ -1,10 +1,12 @@
 //! The keys of every section of a scenario, with defaults, ranges and documentation: the one place from which reading,
 //! `resolved()` and the editor schema come.
 
+mod circuits;
 mod network;
 mod transport;
 mod workload;
 
+pub use circuits::*;
 pub use network::*;
 pub use transport::*;
 pub use workload::*;
@@ -174,6 +176,7 @@ macro_rules! switch_section {
                         EcmpChoice::Symmetric => Ecmp::Symmetric,
                     },
                     flow_queues: self.flow_queues,
+                    scheduling: None,
                     int: self.int,
                     agents: self.agents,
                 }
@@ -272,6 +275,8 @@ params! {
         algorithm: Option<String> = None;
         /// Data class: 0 goes before 1; each has its own queues and PFC.
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
+        /// An elephant: its data takes circuits, where switches schedule them ([circuits].scheduling).
+        elephant: bool = false;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
     }

@@ -4,7 +4,7 @@
 
 use crate::build::Built;
 use farloop_net::RunResult;
-use farloop_net::result::{Deadlock, FlowRow, PauseRow, PortRow};
+use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow, QueueName, QueueRow};
 use farloop_net::spec::{LinkSpec, NodeKind};
 use farloop_units::{Bytes, Time};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const OUTCOMES: [&str; 4] = ["finished", "stopped", "unfinished", "gave-up"];
 
 /// What a node is.
-const KINDS: [&str; 3] = ["host", "switch", "router"];
+const KINDS: [&str; 4] = ["host", "switch", "router", "circuit"];
 
 /// A column of values.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,6 +45,10 @@ pub struct Tables {
     pub ports: Table,
     /// One row per paused port, cause and root.
     pub pauses: Table,
+    /// One row per circuit and day.
+    pub circuits: Table,
+    /// One row per queue of switches that schedule circuits.
+    pub queues: Table,
 }
 
 /// What tables need of the scenario, kept while the simulation consumes the specification.
@@ -99,6 +103,8 @@ impl Names {
             series: self.series(result),
             ports: self.ports(result),
             pauses: self.pauses(result),
+            circuits: self.circuits(result),
+            queues: self.queues(result),
         }
     }
 
@@ -227,8 +233,11 @@ impl Names {
             ("dropped_buffer", ints(&|r| r.dropped_buffer)),
             ("dropped_limit", ints(&|r| r.dropped_limit)),
             ("dropped_agent", ints(&|r| r.dropped_agent)),
+            ("dropped_blocked", ints(&|r| r.dropped_blocked)),
+            ("dropped_expired", ints(&|r| r.dropped_expired)),
             ("shared_queue", ints(&|r| r.shared_queue)),
             ("lost", ints(&|r| r.lost)),
+            ("lost_circuit", ints(&|r| r.lost_circuit)),
             ("corrupted", ints(&|r| r.corrupted)),
             ("marked", ints(&|r| r.marked)),
             ("pauses", ints(&|r| r.pauses)),
@@ -237,6 +246,55 @@ impl Names {
             ("mean_queue_bytes", Column::F64(rows.iter().map(mean).collect())),
             ("headroom_bytes", ints(&|r| r.headroom.get())),
             ("max_headroom_bytes", ints(&|r| r.max_headroom.get())),
+        ]
+    }
+
+    fn queues(&self, result: &RunResult) -> Table {
+        let rows = &result.queues;
+        let port = |r: &QueueRow| &result.ports[r.port as usize];
+        let ints = |f: &dyn Fn(&QueueRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
+        let words = |f: &dyn Fn(&QueueRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
+        let mut names: Vec<String> = Vec::new();
+        let mut known: BTreeMap<QueueName, u32> = BTreeMap::new();
+        let mut name = |queue: QueueName| {
+            *known.entry(queue).or_insert_with(|| {
+                names.push(match queue {
+                    QueueName::High => "high".to_string(),
+                    QueueName::Low => "low".to_string(),
+                    QueueName::Neighbour(node) => format!("to {}", self.nodes[node as usize]),
+                    QueueName::Day(i) => format!("day {i}"),
+                });
+                names.len() as u32 - 1
+            })
+        };
+        let queues = rows.iter().map(|r| name(r.queue)).collect();
+        vec![
+            ("node", words(&|r| port(r).node)),
+            ("peer", words(&|r| port(r).peer)),
+            ("queue", Column::Dictionary(queues, names)),
+            ("max_bytes", ints(&|r| r.max_bytes.get())),
+            ("full", ints(&|r| r.full)),
+            ("expired", ints(&|r| r.expired)),
+        ]
+    }
+
+    fn circuits(&self, result: &RunResult) -> Table {
+        let rows = &result.days;
+        let ints = |f: &dyn Fn(&DayRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
+        let words = |f: &dyn Fn(&DayRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
+        let occupancy = |r: &DayRow| {
+            let rate = self.links[&(r.circuit, r.to)].rate.as_f64();
+            r.tx.as_f64() * 8.0 / (rate * r.day.as_secs_f64())
+        };
+        vec![
+            ("circuit", words(&|r| r.circuit)),
+            ("source", words(&|r| r.from)),
+            ("destination", words(&|r| r.to)),
+            ("slot", ints(&|r| r.slot)),
+            ("start_ps", ints(&|r| r.start.as_ps())),
+            ("day_ps", ints(&|r| r.day.as_ps())),
+            ("tx_bytes", ints(&|r| r.tx.get())),
+            ("occupancy", Column::F64(rows.iter().map(occupancy).collect())),
         ]
     }
 
@@ -266,5 +324,6 @@ fn kind(built: &Built, id: u32, kind: &NodeKind) -> u32 {
         NodeKind::Host => 0,
         NodeKind::Switch(_) if built.routers.contains(&id) => 2,
         NodeKind::Switch(_) => 1,
+        NodeKind::Circuit(_) => 3,
     }
 }

@@ -38,7 +38,7 @@ fn node(built: &Built, name: &str) -> NodeId {
 fn switch(built: &Built, name: &str) -> SwitchSpec {
     match &built.spec.nodes[node(built, name) as usize].kind {
         NodeKind::Switch(switch) => switch.clone(),
-        NodeKind::Host => panic!("{name} is a host"),
+        _ => panic!("{name} is no switch"),
     }
 }
 fn count(built: &Built, part: &str) -> usize {

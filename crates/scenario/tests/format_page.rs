@@ -33,10 +33,13 @@ fn every_key_is_in_its_table() {
     check("spine-leaf", SpineLeaf::specs(), &[]);
     check("datacenters", Datacenters::specs(), &[]);
     check("three-racks", ThreeRacks::specs(), &[]);
+    check("hybrid", Hybrid::specs(), &[]);
     check("[[node]]", NodeKeys::specs(), &["name"]);
     check("[[link]]", LinkKeys::specs(), &["a", "b"]);
     check("[switch]", Switch::specs(), &[]);
     check("[[switch_override]]", switch_override_specs().into_iter().take(1).collect(), &["match"]);
+    check("[circuits]", CircuitKeys::specs(), &[]);
+    check("[[circuit_slot]]", SlotKeys::specs(), &["connect"]);
     check("[[detour]]", DetourKeys::specs(), &["switch", "destination", "next"]);
     check("[transport]", TransportKey::specs(), &[]);
     check("[transport]", Transport::specs(), &[]);

@@ -76,7 +76,7 @@ fn ports_have_limits_in_packets_and_bytes() {
     let built = build(MINIMAL, &overrides);
     let limit = |name: &str| match &built.spec.nodes.iter().find(|n| n.name == name).expect("a node").kind {
         NodeKind::Switch(switch) => switch.queue_limit,
-        NodeKind::Host => panic!("{name} is a host"),
+        _ => panic!("{name} is no switch"),
     };
     assert_eq!(limit("left"), QueueLimit { bytes: Some(Bytes::new(500_000)), packets: None });
     assert_eq!(limit("wan1"), QueueLimit { bytes: None, packets: Some(10_000) });
@@ -106,7 +106,7 @@ fn a_dumbbell_has_its_hosts_switches_and_long_haul() {
     assert_eq!(built.spec.record.ports, [(2, 3)]);
     let switch = |name: &str| match &built.spec.nodes.iter().find(|n| n.name == name).expect("a node").kind {
         NodeKind::Switch(switch) => switch.clone(),
-        NodeKind::Host => panic!("{name} is a host"),
+        _ => panic!("{name} is no switch"),
     };
     let (left, wan1) = (switch("left"), switch("wan1"));
     assert!(left.int && left.agents && left.pfc.is_some() && left.ecn.is_some());
@@ -268,7 +268,7 @@ fn marking_is_as_written() {
         .kind
     {
         NodeKind::Switch(switch) => switch.ecn.expect("marks"),
-        NodeKind::Host => panic!("a host"),
+        _ => panic!("no switch"),
     };
     assert_eq!((ecn(&[]).at, ecn(&[]).rate), (EcnAt::Arrival, None));
     let set = ecn(&[("switch.ecn_at", "departure"), ("switch.ecn_rate", "25Gbps"), ("switch.kmin", "100kB")]);
@@ -282,7 +282,7 @@ fn disciplines_and_detours_are_as_written() {
         let built = build(&format!("{MINIMAL}{more}"), overrides);
         match &built.spec.nodes.iter().find(|n| n.name == name).expect("a switch").kind {
             NodeKind::Switch(switch) => switch.discipline,
-            NodeKind::Host => panic!("a host"),
+            _ => panic!("no switch"),
         }
     };
     let drr = |quantum| DisciplineSpec::DeficitRoundRobin { quantum: Bytes::new(quantum) };

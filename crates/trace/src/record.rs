@@ -229,6 +229,12 @@ pub enum Cause {
     Loss,
     /// The link damaged it.
     Corruption,
+    /// A circuit switch had no circuit for it, or not long enough.
+    Circuit,
+    /// The day of its circuit was too far off for any queue.
+    Blocked,
+    /// The day of its circuit was over before it left.
+    Expired,
 }
 
 impl fmt::Display for Cause {
@@ -238,6 +244,9 @@ impl fmt::Display for Cause {
             Cause::QueueLimit => "queue limit",
             Cause::Agent => "port agent",
             Cause::Loss => "lost on the link",
+            Cause::Circuit => "no circuit",
+            Cause::Blocked => "circuit too far off",
+            Cause::Expired => "day of its circuit over",
             Cause::Corruption => "damaged on the link",
         })
     }

@@ -48,7 +48,10 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Cause::QueueLimit),
         Just(Cause::Agent),
         Just(Cause::Loss),
-        Just(Cause::Corruption)
+        Just(Cause::Corruption),
+        Just(Cause::Circuit),
+        Just(Cause::Blocked),
+        Just(Cause::Expired)
     ];
     let bytes = || number().prop_map(Bytes::new);
     prop_oneof![

@@ -58,7 +58,7 @@ class Simulated:
     """What the simulator gave.
 
     Attributes:
-        tables: Flows, series, ports, pauses.
+        tables: Flows, series, ports, pauses, circuits, queues.
         info: Totals, invariants, deadlocks, wall time, version.
         trace: What was traced; nothing of a run that was kept.
     """
@@ -79,7 +79,7 @@ def address(scenario: Scenario) -> str:
         "farloop": _native.version(),
         "simulator": simulator(),
         "scenario": resolved,
-        "files": dict(_files(resolved.get("workload"), Path(scenario.file).parent)),
+        "files": dict(_files([resolved.get("workload"), resolved.get("circuits")], Path(scenario.file).parent)),
     }
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
 

@@ -36,7 +36,7 @@ def page(comparison: Comparison) -> str:
     parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
-    content = [header, alert(comparison.deadlocks), noted(comparison.notes), *(content for _, _, content in parts)]
+    content = [header, alert([*comparison.deadlocks, *comparison.cautions]), noted(comparison.notes), *(content for _, _, content in parts)]
     return document(title, "\n".join(content), script=plots.script())
 
 
@@ -65,7 +65,7 @@ def document(title: str, content: str, *, script: str = "") -> str:
 def fragment(comparison: Comparison) -> str:
     """Tables for a notebook's output cell; the charts are in the saved report."""
     claims = claim_cards(comparison) if comparison.claims else ""
-    return f"<h3>{escape(comparison.title)}</h3>{alert(comparison.deadlocks)}{_overview(comparison)}{claims}"
+    return f"<h3>{escape(comparison.title)}</h3>{alert([*comparison.deadlocks, *comparison.cautions])}{_overview(comparison)}{claims}"
 
 
 def _subtitle(comparison: Comparison) -> str:

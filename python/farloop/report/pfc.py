@@ -89,7 +89,7 @@ def section(comparison: Comparison, table: Any) -> str:
 
 
 def alert(deadlocks: Sequence[str]) -> str:
-    """The deadlocks, where nobody can overlook them; nothing if there are none."""
+    """Deadlocks and other findings, where nobody can overlook them; nothing if there are none."""
     return "".join(f'<p class="card alert">{escape(text)}</p>' for text in deadlocks)
 
 

@@ -128,6 +128,7 @@ mod tests {
             size: Bytes::new(1),
             algorithm: 0,
             class: 0,
+            elephant: false,
             initial_rate: None,
             initial_cwnd: None,
         };

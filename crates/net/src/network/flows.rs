@@ -16,6 +16,7 @@ struct Flow {
     options: u32,
     algorithm: u16,
     class: u8,
+    elephant: bool,
 }
 
 /// What few flows set, and most in the same way.
@@ -39,8 +40,8 @@ impl Flows {
                 options.push(own);
                 options.len() as u32 - 1
             });
-            let &FlowSpec { start, size, src, dst, algorithm, class, .. } = spec;
-            Flow { start, size, src, dst, options: index, algorithm, class }
+            let &FlowSpec { start, size, src, dst, algorithm, class, elephant, .. } = spec;
+            Flow { start, size, src, dst, options: index, algorithm, class, elephant }
         };
         Flows { flows: specs.iter().map(pack).collect(), options }
     }
@@ -52,9 +53,9 @@ impl Flows {
 
     /// A flow as it was specified.
     pub fn get(&self, flow: FlowId) -> FlowSpec {
-        let &Flow { start, size, src, dst, options, algorithm, class } = &self.flows[flow.index()];
+        let &Flow { start, size, src, dst, options, algorithm, class, elephant } = &self.flows[flow.index()];
         let (stop, initial_rate, initial_cwnd) = self.options[options as usize];
-        FlowSpec { src, dst, start, stop, size, algorithm, class, initial_rate, initial_cwnd }
+        FlowSpec { src, dst, start, stop, size, algorithm, class, elephant, initial_rate, initial_cwnd }
     }
 
     /// All of them, in order.
@@ -78,6 +79,12 @@ impl Flows {
     #[inline]
     pub fn destination(&self, flow: FlowId) -> u32 {
         self.flows[flow.index()].dst
+    }
+
+    /// Whether its data takes circuits.
+    #[inline]
+    pub fn is_elephant(&self, flow: FlowId) -> bool {
+        self.flows[flow.index()].elephant
     }
 
     /// Its data class.
@@ -113,6 +120,7 @@ mod tests {
             size: Bytes::new(4),
             algorithm: 5,
             class: 1,
+            elephant: true,
             initial_rate: None,
             initial_cwnd: None,
         };

@@ -1,6 +1,6 @@
 //! What is at the ends of links.
 
-use crate::ids::{HostNumber, SwitchNumber};
+use crate::ids::{CircuitNumber, HostNumber, SwitchNumber};
 use crate::spec::NodeId;
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -9,6 +9,7 @@ use farloop_units::{Bytes, Delta, Rate};
 pub(crate) enum NodeRef {
     Host(HostNumber),
     Switch(SwitchNumber),
+    Circuit(CircuitNumber),
 }
 
 /// One direction of a link.
@@ -27,8 +28,11 @@ pub(crate) struct LinkEnd {
 }
 
 impl LinkEnd {
-    /// Time to put `wire` bytes on the link.
+    /// Time to put `wire` bytes on the link; none behind a circuit switch, which lets the bits pass as they come.
     pub fn transmission_time(&self, wire: u16) -> Delta {
+        if matches!(self.owner, NodeRef::Circuit(_)) {
+            return Delta::ZERO;
+        }
         self.rate.time_to_send(Bytes::new(u64::from(wire)))
     }
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | here | nodes, packet formats, flows and what algorithms are told of them |
 //! | [`link`] | what is at the ends of links |
+//! | [`schedule`] | which circuits there are when |
 //! | [`routing`] | which way packets go |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
 //! | [`flows`] | the flows, kept small |
@@ -14,8 +15,9 @@ pub(crate) mod link;
 pub(crate) mod offered;
 pub(crate) mod path;
 pub(crate) mod routing;
+pub(crate) mod schedule;
 
-use crate::ids::{FlowId, HostNumber, PortNumber, SwitchNumber, Table};
+use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::{NodeId, NodeSpec, TransportKind, TransportSpec};
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
@@ -23,6 +25,7 @@ use farloop_units::{Bytes, Delta, Time};
 use flows::Flows;
 pub(crate) use link::{LinkEnd, NodeRef};
 use routing::Routes;
+use schedule::Circuits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -52,6 +55,10 @@ pub(crate) struct Network {
     pub symmetric: Table<SwitchNumber, bool>,
     /// Where a switch sends what is bound for a host, whatever the routes say.
     pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
+    /// The circuit switches.
+    pub circuits: Table<CircuitNumber, Arc<Circuits>>,
+    /// The switches that schedule, with the circuit switch and the port that leads there.
+    pub scheduling: BTreeMap<SwitchNumber, (CircuitNumber, PortNumber)>,
     pub transport: TransportSpec,
     /// Hosts have delay noise.
     pub noisy: bool,
@@ -77,16 +84,18 @@ impl Network {
         datacenter(src).is_none() || datacenter(src) != datacenter(dst)
     }
 
-    /// Some switch is asked before the routes are.
+    /// Something is asked before the routes are at some switch.
     pub fn has_forwarders(&self) -> bool {
-        !self.detours.is_empty() || self.symmetric.rows().any(|s| *s)
+        !self.detours.is_empty() || !self.scheduling.is_empty() || self.symmetric.rows().any(|s| *s)
     }
 
     /// The host at `node`.
     pub fn host_of(&self, node: NodeId) -> HostNumber {
         match self.nodes[node as usize] {
             NodeRef::Host(h) => h,
-            NodeRef::Switch(_) => unreachable!("flows end at hosts; checked when the network is built"),
+            NodeRef::Switch(_) | NodeRef::Circuit(_) => {
+                unreachable!("flows end at hosts; checked when the network is built")
+            }
         }
     }
 
@@ -107,7 +116,17 @@ impl Network {
 
     /// The egress port of `switch` by which packets of `flow` to host `dst` leave; `None` without a path.
     pub fn next(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
-        self.detours.get(&(switch, dst)).copied().or_else(|| self.routes.next(switch, dst, flow))
+        let circuit = self.by_circuit(switch, dst, flow);
+        circuit.or_else(|| self.detours.get(&(switch, dst)).copied()).or_else(|| self.routes.next(switch, dst, flow))
+    }
+
+    /// The egress port of `switch` to the circuits that data of `flow` to host `dst` is meant for; `None` for the packet network.
+    pub fn by_circuit(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
+        let (circuit, port) = self.scheduling.get(&switch).filter(|_| self.flows.is_elephant(flow))?;
+        let circuits = &self.circuits[*circuit];
+        let own = circuits.ports.iter().position(|p| *p == port.other_end())? as u32;
+        let rack = circuits.rack(dst).filter(|rack| *rack != own)?;
+        circuits.schedule.ever_connects(own, rack).then_some(*port)
     }
 
     /// The egress port of `switch` by which ACKs of `flow` leave where this sends them back by their data's links: the other end of the link by
@@ -123,6 +142,7 @@ impl Network {
             match self.ends[port].peer {
                 NodeRef::Switch(s) if s == switch => return Some(port.other_end()),
                 NodeRef::Switch(s) => port = self.next(s, dst, flow)?,
+                NodeRef::Circuit(c) => port = self.circuits[c].towards(dst)?,
                 NodeRef::Host(_) => return None,
             }
         }
@@ -158,6 +178,7 @@ impl Network {
             match self.ends[port].peer {
                 NodeRef::Host(host) => return (host == dst).then_some(path),
                 NodeRef::Switch(s) => port = next(s)?,
+                NodeRef::Circuit(c) => port = self.circuits[c].towards(dst)?,
             }
             if path.len() > self.nodes.len() {
                 return None;
@@ -175,6 +196,10 @@ impl Network {
             }
             match self.ends[at].peer {
                 NodeRef::Switch(s) => match self.next(s, dst, flow) {
+                    Some(next) => at = next,
+                    None => return false,
+                },
+                NodeRef::Circuit(c) => match self.circuits[c].towards(dst) {
                     Some(next) => at = next,
                     None => return false,
                 },

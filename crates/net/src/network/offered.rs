@@ -67,8 +67,16 @@ impl Network {
     ) {
         offers.bytes[port] += amount;
         offers.unlimited[port] |= unlimited;
-        let NodeRef::Switch(s) = self.ends[port].peer else { return };
-        let detour = self.detours.get(&(s, dst)).copied();
+        let s = match self.ends[port].peer {
+            NodeRef::Switch(s) => s,
+            NodeRef::Circuit(c) => {
+                let Some(next) = self.circuits[c].towards(dst) else { return };
+                return self.offer(next, dst, (flow, acks), amount, unlimited, offers);
+            }
+            NodeRef::Host(_) => return,
+        };
+        let circuit = || self.by_circuit(s, dst, flow).filter(|_| !acks);
+        let detour = circuit().or_else(|| self.detours.get(&(s, dst)).copied());
         if let Some(only) = detour.or_else(|| acks.then(|| self.data_came_by(s, flow)).flatten()) {
             return self.offer(only, dst, (flow, acks), amount, unlimited, offers);
         }

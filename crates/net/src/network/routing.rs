@@ -80,7 +80,7 @@ impl Graph {
             match *ends {
                 (NodeRef::Switch(s), NodeRef::Switch(t)) => graph.neighbours[s.index()].push((p, t.0)),
                 (NodeRef::Switch(s), NodeRef::Host(h)) => graph.access[h.index()].push((p, s.0)),
-                (NodeRef::Host(_), _) => {}
+                (NodeRef::Host(_) | NodeRef::Circuit(_), _) | (_, NodeRef::Circuit(_)) => {}
             }
         }
         graph
@@ -421,6 +421,7 @@ mod tests {
         let index = |node: NodeRef| match node {
             Host(h) => h.index(),
             Switch(s) => hosts + s.index(),
+            NodeRef::Circuit(_) => unreachable!("there is none here"),
         };
         let of_host = |host: usize| {
             let mut distance = vec![u32::MAX; hosts + switches];

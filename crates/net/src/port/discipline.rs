@@ -3,7 +3,9 @@
 //! Classes stay apart: lower ones go first, and PFC pauses each on its own. Within a class a discipline chooses. A port without one pays
 //! nothing for this.
 
+use super::circuit_queues::CircuitQueues;
 use super::flow_queues::FlowQueues;
+use super::priority_queues::PriorityQueues;
 use super::round_robin::RoundRobin;
 use crate::ids::{FlowId, Slot};
 use crate::packet::DATA;
@@ -17,6 +19,10 @@ pub(crate) enum Discipline {
     RoundRobin([RoundRobin; DATA_CLASSES]),
     /// One queue for each flow, where the port's agent wants that ([`farloop_cc::PortAgent::flow_queues`]).
     FlowQueues(Box<[FlowQueues; DATA_CLASSES]>),
+    /// At a port that leads to a circuit switch, of a switch that schedules ([`crate::spec::SchedulingSpec`]).
+    Circuits(Box<CircuitQueues>),
+    /// At the other ports of such a switch that lead to switches.
+    Priority(Box<PriorityQueues>),
 }
 
 impl Discipline {
@@ -37,7 +43,12 @@ impl Discipline {
 
     /// A packet may have to wait although nothing else does.
     pub fn holds(&self) -> bool {
-        matches!(self, Discipline::FlowQueues(_))
+        matches!(self, Discipline::FlowQueues(_) | Discipline::Circuits(_))
+    }
+
+    /// Each class has its own queues; otherwise all are announced as the first one.
+    pub fn keeps_classes(&self) -> bool {
+        !matches!(self, Discipline::Circuits(_) | Discipline::Priority(_))
     }
 
     /// Takes in a data packet; says whether a packet of its class may leave now.
@@ -52,6 +63,15 @@ impl Discipline {
                 classes[class].enqueue(packets, slot, now);
                 classes[class].is_due()
             }
+            // Whether it may leave, the port says.
+            Discipline::Circuits(queues) => {
+                queues.enqueue(packets, slot);
+                false
+            }
+            Discipline::Priority(queues) => {
+                queues.enqueue(packets, slot);
+                true
+            }
         }
     }
 
@@ -65,6 +85,24 @@ impl Discipline {
                 let slot = classes[class].dequeue(packets, now);
                 (slot, !classes[class].is_due())
             }
+            Discipline::Circuits(queues) => (queues.dequeue_next(packets), true),
+            Discipline::Priority(queues) => queues.dequeue(packets),
+        }
+    }
+
+    /// The queues for circuits.
+    pub fn circuits(&mut self) -> Option<&mut CircuitQueues> {
+        match self {
+            Discipline::Circuits(queues) => Some(queues),
+            _ => None,
+        }
+    }
+
+    /// The queues of two priorities.
+    pub fn priority(&mut self) -> Option<&mut PriorityQueues> {
+        match self {
+            Discipline::Priority(queues) => Some(queues),
+            _ => None,
         }
     }
 
@@ -82,8 +120,9 @@ impl Discipline {
     /// Bytes that may leave now, as far as rates go: of each queue one packet.
     pub fn due_bytes(&self) -> u64 {
         match self {
-            Discipline::RoundRobin(_) => 0,
+            Discipline::RoundRobin(_) | Discipline::Priority(_) => 0,
             Discipline::FlowQueues(classes) => classes.iter().map(FlowQueues::due_bytes).sum(),
+            Discipline::Circuits(queues) => queues.due_bytes(),
         }
     }
 
@@ -92,6 +131,8 @@ impl Discipline {
         match self {
             Discipline::RoundRobin(classes) => classes[data_class].waiting(packets).count() as u32,
             Discipline::FlowQueues(classes) => classes[data_class].due_packets(),
+            // Switches that schedule circuits are not paused.
+            Discipline::Circuits(_) | Discipline::Priority(_) => 0,
         }
     }
 
@@ -100,13 +141,15 @@ impl Discipline {
         match self {
             Discipline::RoundRobin(classes) => Box::new(classes[data_class].waiting(packets)),
             Discipline::FlowQueues(classes) => Box::new(classes[data_class].waiting(packets)),
+            Discipline::Circuits(queues) => Box::new(queues.waiting(packets)),
+            Discipline::Priority(queues) => Box::new(queues.queues.iter().flat_map(|queue| queue.iter(packets))),
         }
     }
 
     /// What waits of a flow in its own queue.
     pub fn flow_queue(&self, data_class: usize, flow: FlowId) -> Bytes {
         match self {
-            Discipline::RoundRobin(_) => Bytes::ZERO,
+            Discipline::RoundRobin(_) | Discipline::Circuits(_) | Discipline::Priority(_) => Bytes::ZERO,
             Discipline::FlowQueues(classes) => Bytes::new(classes[data_class].bytes_of(flow)),
         }
     }
@@ -114,7 +157,7 @@ impl Discipline {
     /// Gives a flow without a queue one that begins at the rate that `initial` says; `false` where it must share.
     pub fn assign(&mut self, data_class: usize, flow: FlowId, now: Time, initial: impl FnOnce() -> Rate) -> bool {
         match self {
-            Discipline::RoundRobin(_) => true,
+            Discipline::RoundRobin(_) | Discipline::Circuits(_) | Discipline::Priority(_) => true,
             Discipline::FlowQueues(classes) => classes[data_class].assign(flow, now, initial),
         }
     }

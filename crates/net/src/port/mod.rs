@@ -4,12 +4,14 @@
 //! free leaves at once. A link is a pipe: packets arrive in the order in which they left, so only the first one is in the
 //! calendar.
 
+pub(crate) mod circuit_queues;
 pub(crate) mod discipline;
 pub(crate) mod flow_queues;
+pub(crate) mod priority_queues;
 pub(crate) mod round_robin;
 pub(crate) mod stats;
 
-use crate::ids::{AgentId, DisciplineId, HostId, LinkId, Slot, SwitchId};
+use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchId};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
 use crate::packet::{CLASSES, DATA, PacketKind};
@@ -25,6 +27,7 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 pub(crate) enum Owner {
     Host(HostId),
     Switch(SwitchId),
+    Circuit(CircuitId),
     /// A node of another part.
     Elsewhere,
 }
@@ -74,6 +77,18 @@ pub(crate) struct Port {
     random: RandomStream,
 }
 
+/// The data classes, as bits.
+const DATA_BITS: u8 = u8::MAX << DATA;
+
+/// Time to put `wire` bytes on a link: by picoseconds per byte where that is a whole number, else by the rate.
+#[inline(always)]
+fn transmission_time(ps_per_byte: u64, rate: Rate, wire: u16) -> Delta {
+    match ps_per_byte {
+        0 => rate.time_to_send(Bytes::new(u64::from(wire))),
+        ps => Delta::from_ps(ps * u64::from(wire)),
+    }
+}
+
 impl Port {
     /// A port of `owner` towards `peer`; `random` draws between telemetry records.
     pub fn new(owner: Owner, peer: Owner, rate: Rate, delay: Delta, random: RandomStream) -> Port {
@@ -109,10 +124,7 @@ impl Port {
     /// Time to put `wire` bytes on the link.
     #[inline]
     pub fn transmission_time(&self, wire: u16) -> Delta {
-        match self.ps_per_byte {
-            0 => self.rate.time_to_send(Bytes::new(u64::from(wire))),
-            ps => Delta::from_ps(ps * u64::from(wire)),
-        }
+        transmission_time(self.ps_per_byte, self.rate, wire)
     }
 
     /// Classes that could send now, as bits.
@@ -143,6 +155,9 @@ impl Port {
     pub fn enqueue_by(&mut self, discipline: &mut Discipline, packets: &mut Packets, slot: Slot, now: Time) {
         let due = discipline.enqueue(packets, slot, now);
         self.note_enqueued(packets, slot);
+        if !discipline.keeps_classes() {
+            self.waiting = self.waiting & !DATA_BITS | u8::from(due) << DATA;
+        }
         if discipline.holds() {
             if !due {
                 self.waiting &= !(1 << packets[slot].class);
@@ -151,8 +166,24 @@ impl Port {
         }
     }
 
+    /// Takes out a packet that waits for a day of circuits that is over.
+    pub fn expired(&mut self, discipline: &mut Discipline, packets: &Packets, now: Time) -> Option<Slot> {
+        let slot = discipline.circuits()?.expired(packets, now)?;
+        self.note_dequeued(packets, slot, false);
+        self.waiting &= !DATA_BITS;
+        Some(slot)
+    }
+
     /// Lets time pass for the port's discipline, and says when more packets may leave.
     pub fn pass(&mut self, discipline: &mut Discipline, packets: &Packets, now: Time) -> Time {
+        if let Some(queues) = discipline.circuits() {
+            let (ps_per_byte, rate) = (self.ps_per_byte, self.rate);
+            let time = |wire| transmission_time(ps_per_byte, rate, wire);
+            let (next, due) = queues.pass(packets, now.max(self.busy_until), time);
+            self.waiting = self.waiting & !DATA_BITS | u8::from(due) << DATA;
+            self.held = self.data_queue - queues.due_bytes();
+            return next;
+        }
         let (due, next) = discipline.pass(packets, now);
         self.waiting |= due;
         self.held = if discipline.holds() { self.data_queue - discipline.due_bytes() } else { 0 };
@@ -163,6 +194,9 @@ impl Port {
     pub fn dequeue_by(&mut self, discipline: &mut Discipline, packets: &Packets, class: u8, now: Time) -> Slot {
         let (slot, empty) = discipline.dequeue(packets, class, now);
         self.note_dequeued(packets, slot, empty);
+        if !discipline.keeps_classes() {
+            self.waiting = self.waiting & !DATA_BITS | u8::from(!empty) << DATA;
+        }
         if discipline.holds() {
             self.held = self.data_queue - discipline.due_bytes();
         }
@@ -229,6 +263,35 @@ impl Port {
         self.tx_bytes += u64::from(wire);
         self.tx_packets += 1;
         let arrival = end + self.delay + late;
+        self.put(packets, calendar, arrival_event, slot, arrival);
+    }
+
+    /// A packet that a circuit switch lets pass at `now`, its last bit at that moment.
+    pub fn pass_through(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: EventId,
+        slot: Slot,
+        now: Time,
+    ) {
+        self.busy_until = now;
+        self.tx_bytes += u64::from(packets[slot].wire);
+        self.tx_packets += 1;
+        let arrival = now + self.delay;
+        self.put(packets, calendar, arrival_event, slot, arrival);
+    }
+
+    /// Puts a packet on the link, behind the others there.
+    #[inline(always)]
+    fn put(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: EventId,
+        slot: Slot,
+        arrival: Time,
+    ) {
         if self.packed.exists() {
             return self.put_packed(packets, calendar, arrival_event, slot, arrival);
         }

@@ -67,8 +67,11 @@ impl PortStats {
             dropped_buffer: 0,
             dropped_limit: 0,
             dropped_agent: 0,
+            dropped_blocked: 0,
+            dropped_expired: 0,
             shared_queue: 0,
             lost: 0,
+            lost_circuit: 0,
             corrupted: 0,
             marked: 0,
             pauses: 0,
@@ -111,7 +114,8 @@ impl PortStats {
 
     /// Data packets dropped on their way to the port so far.
     pub fn dropped(&self) -> u64 {
-        self.row.dropped_buffer + self.row.dropped_limit + self.row.dropped_agent
+        let PortRow { dropped_buffer, dropped_limit, dropped_agent, dropped_blocked, dropped_expired, .. } = self.row;
+        dropped_buffer + dropped_limit + dropped_agent + dropped_blocked + dropped_expired
     }
 
     /// Total pause time up to `now`.

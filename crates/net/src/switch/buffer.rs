@@ -222,6 +222,7 @@ mod tests {
             ecmp: Ecmp::Flow,
             flow_queues: 64,
             discipline: DisciplineSpec::Fifo,
+            scheduling: None,
             int: false,
             agents: false,
         }

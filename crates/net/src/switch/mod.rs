@@ -5,6 +5,7 @@
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
 //! | [`forward`] | what decides before the routes |
+//! | [`scheduling`] | switches between a packet network and circuits |
 //! | [`agent`] | the switch halves of algorithms |
 //!
 //! A packet that finds its egress port free and unpaused passes straight through and never touches the buffer (memory is
@@ -15,6 +16,7 @@
 pub(crate) mod agent;
 pub(crate) mod buffer;
 pub(crate) mod forward;
+pub(crate) mod scheduling;
 
 use crate::ids::Slot;
 use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};
@@ -30,11 +32,13 @@ use farloop_engine::RandomStream;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
 use forward::Forwarder;
+use scheduling::Scheduling;
 
 /// A switch.
 pub(crate) struct Switch {
     pub buffer: Buffer,
     pub forwarder: Option<Box<Forwarder>>,
+    pub scheduling: Option<Box<Scheduling>>,
     pub random: RandomStream,
 }
 
@@ -45,7 +49,7 @@ pub(crate) struct Switches {
     pub ingress: Table<PortId, Ingress>,
     pub agents: Table<AgentId, Agent>,
     pub routes: Routes<SwitchId, PortId>,
-    /// Some switch has a forwarder.
+    /// Some switch has a forwarder, or schedules.
     pub forwarders: bool,
 }
 
@@ -56,6 +60,9 @@ impl Switches {
         let packet = &m.packets[slot];
         let (class, forward) = (packet.class, packet.is_forward());
         debug_assert!(class != LINK, "PFC frames end at their link");
+        if self.forwarders && class >= DATA && self.receive_scheduled(m, s, slot) {
+            return;
+        }
         let out = self.egress(m, s, slot);
         let agents = self.agents.len() > 0;
         if agents && !forward && m.ports[ingress].agent.exists() {
@@ -78,7 +85,7 @@ impl Switches {
             }
             return;
         }
-        self.mark(m, s, out, slot, EcnAt::Arrival);
+        self.mark(m, s, out, slot, EcnAt::Arrival, queue_of(m, out));
         match self.admit(m, s, ingress, out, slot) {
             Ok(()) => {
                 m.packets[slot].set_ingress(ingress);
@@ -114,6 +121,7 @@ impl Switches {
     pub fn transmit(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         let mut ready = m.ports[p].ready();
         if ready == 0 {
+            self.rotate(m, s, p);
             let next = m.pass(p);
             ready = m.ports[p].ready();
             if ready == 0 {
@@ -124,7 +132,7 @@ impl Switches {
         let slot = m.dequeue(p, class);
         let ingress = m.packets[slot].ingress();
         if class >= DATA {
-            self.mark(m, s, p, slot, EcnAt::Departure);
+            self.mark(m, s, p, slot, EcnAt::Departure, queue_of(m, p));
         }
         m.launch(p, slot);
         let port = &m.ports[p];
@@ -141,6 +149,7 @@ impl Switches {
     /// Nothing may leave port `p` of switch `s` now, but its discipline may hold something back for a while.
     #[cold]
     fn wait(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        self.rotate(m, s, p);
         let next = m.pass(p).max(m.ports[p].busy_until);
         if m.ports[p].ready() != 0 {
             return self.kick(m, s, p);
@@ -224,9 +233,9 @@ impl Switches {
 
     /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
     #[inline]
-    fn mark(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot, at: EcnAt) {
+    fn mark(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot, at: EcnAt, queue: Bytes) {
         let Some(marking) = m.stats[out].marking.filter(|m| m.at == at) else { return };
-        let marked = marking.decides(queue_of(m, out), &mut self.switches[s].random);
+        let marked = marking.decides(queue, &mut self.switches[s].random);
         let packet = &mut m.packets[slot];
         if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
             packet.flags |= MARKED;

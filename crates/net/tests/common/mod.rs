@@ -43,6 +43,7 @@ pub fn plain_switch() -> SwitchSpec {
         ecmp: Ecmp::Flow,
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
+        scheduling: None,
         int: false,
         agents: false,
     }
@@ -82,6 +83,7 @@ pub fn flow(src: u32, dst: u32, start: Time, size: Bytes) -> FlowSpec {
         size,
         algorithm: 0,
         class: 0,
+        elephant: false,
         initial_rate: None,
         initial_cwnd: None,
     }

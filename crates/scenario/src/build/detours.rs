@@ -19,7 +19,8 @@ pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<Detour
         neighbours.entry(link.spec.a).or_default().insert(link.spec.b);
         neighbours.entry(link.spec.b).or_default().insert(link.spec.a);
     }
-    let all = |hosts: bool| (0..layout.nodes.len() as NodeId).filter(move |id| is_host(*id) == hosts);
+    let is_switch = |id: NodeId| matches!(layout.nodes[id as usize].kind, NodeKind::Switch(_));
+    let all = || 0..layout.nodes.len() as NodeId;
     let mut specs = Vec::with_capacity(scenario.detours.len());
     for (name, keys) in &scenario.detours {
         // Of the nodes `among`, which `are` what they are called.
@@ -38,8 +39,9 @@ pub(crate) fn detours(scenario: &Scenario, layout: &Layout) -> Result<Vec<Detour
             let suggestion = nearest(value, known());
             Err(Diagnostic { suggestion, ..scenario.at(&["detour", name, key], problem, expected) })
         };
-        let switch = find("switch", &keys.switch, &|| all(false).collect(), "switches")?;
-        let destination = find("destination", &keys.destination, &|| all(true).collect(), "hosts")?;
+        let switch = find("switch", &keys.switch, &|| all().filter(|id| is_switch(*id)).collect(), "switches")?;
+        let destination =
+            find("destination", &keys.destination, &|| all().filter(|id| is_host(*id)).collect(), "hosts")?;
         // Hosts pass nothing on.
         let leads_on = |id: &NodeId| *id == destination || !is_host(*id);
         let around = || neighbours.get(&switch).into_iter().flatten().copied().filter(leads_on).collect();

@@ -1,11 +1,12 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 //!
-//! In this order: nodes and links of the topology, settings of single switches (`switches`), where agents live (`agents`), what flows need
+//! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
 //! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random`), what
 //! algorithms need (`needs`), what is recorded (`record`), what goes another way (`detours`). The rules of the network model are the model's;
 //! `refusal` finds the keys that break them.
 
 mod agents;
+mod circuits;
 mod detours;
 mod flow_list;
 mod flow_table;
@@ -23,7 +24,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
-use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, links, spine_leaf, three_racks};
+use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, hybrid, links, spine_leaf, three_racks};
 use crate::transport;
 use farloop_net::check_links;
 use farloop_net::spec::{LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
@@ -47,6 +48,8 @@ pub struct Built {
     pub algorithm_names: Vec<String>,
     /// Those of [`NetworkSpec::nodes`] that are routers of the wide-area network.
     pub routers: BTreeSet<NodeId>,
+    /// What can be simulated and is most likely not meant, in words.
+    pub notes: Vec<String>,
 }
 
 impl Scenario {
@@ -71,8 +74,10 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let mut go_on = || if go_on() { Ok(()) } else { Err(RunError::Cancelled) };
     let mut layout = layout(scenario)?;
     go_on()?;
+    circuits::apply(scenario, &mut layout)?;
     switches::apply(scenario, &mut layout)?;
     agents::place(scenario, &mut layout)?;
+    circuits::schedule(scenario, &mut layout)?;
     go_on()?;
     let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
     check_links(&layout.nodes, &links).map_err(|e| refusal::of_network(scenario, &layout, &[], &e))?;
@@ -80,6 +85,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let traffic = traffic::traffic(scenario, &Hosts::of(&layout), generate, &mut || go_on().is_ok())?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
     let record = record::record(scenario, &layout, &traffic)?;
+    let notes = circuits::notes(scenario, &layout, &traffic.flows)?;
     let spec = NetworkSpec {
         links,
         detours: detours::detours(scenario, &layout)?,
@@ -105,6 +111,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         node_names,
         algorithm_names: traffic.algorithm_names,
         routers: layout.routers,
+        notes,
     })
 }
 
@@ -118,6 +125,11 @@ fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
         NetworkKeys::SpineLeaf(keys) => Ok(spine_leaf::layout(keys, &switches)),
         NetworkKeys::Datacenters { keys, fabric } => Ok(datacenters::layout(keys, fabric, &switches)),
         NetworkKeys::ThreeRacks(keys) => Ok(three_racks::layout(keys, &switches)),
+        NetworkKeys::Hybrid(keys) => {
+            let ack = scenario.transport.ack + scenario.transport.framing;
+            let layout = hybrid::layout(keys, hybrid::Sizes { packet: scenario.packet(), ack }, &switches);
+            layout.map_err(|(key, problem, expected)| scenario.at(&["network", key], problem, expected))
+        }
         NetworkKeys::Links { nodes, links } => {
             links::layout(nodes, links, &switches).map_err(|(path, problem, expected, suggestion)| {
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -134,10 +146,10 @@ fn check_switches(scenario: &Scenario, layout: &Layout) -> Result<(), Diagnostic
         linked[end as usize] = true;
     }
     for ((id, node), linked) in (0..).zip(&layout.nodes).zip(linked) {
-        let NodeKind::Switch(switch) = &node.kind else { continue };
-        if !linked {
+        if !linked && !matches!(node.kind, NodeKind::Host) {
             return Err(scenario.at(&["node", &node.name], "the switch has no link", "expected at least one [[link]]"));
         }
+        let NodeKind::Switch(switch) = &node.kind else { continue };
         if let SwitchSpec { pfc: Some(PfcSpec { xoff: XoffSpec::Static(xoff), .. }), buffer, .. } = switch
             && xoff > buffer
         {

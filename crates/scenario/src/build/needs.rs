@@ -14,7 +14,8 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
     let offers = |wanted: fn(&SwitchSpec) -> bool| {
         layout.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if wanted(s)))
     };
-    let switch = (0..).zip(&layout.nodes).find(|(_, n)| n.kind != NodeKind::Host).map(|(id, _): (NodeId, _)| id);
+    let switch =
+        (0..).zip(&layout.nodes).find(|(_, n)| matches!(n.kind, NodeKind::Switch(_))).map(|(id, _): (NodeId, _)| id);
     names
         .iter()
         .map(|name| {
@@ -99,7 +100,7 @@ fn check_symmetry(scenario: &Scenario, layout: &Layout, name: &str) -> Result<()
     }
     let other = (0..).zip(&layout.nodes).find(|(_, node)| match &node.kind {
         NodeKind::Switch(switch) => switch.ecmp != Ecmp::Symmetric,
-        NodeKind::Host => false,
+        NodeKind::Host | NodeKind::Circuit(_) => false,
     });
     let Some((switch, node)) = other else { return Ok(()) };
     let problem = format!(

@@ -2,6 +2,7 @@
 
 use super::flow_table::{FlowTable, POLL};
 use super::hosts::{HostFacts, Hosts};
+use super::traffic::elephant_problem;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::error::RunError;
 use crate::glob;
@@ -58,6 +59,9 @@ pub(crate) fn add(
     };
     let refused = |key: &'static str| move |error: WorkloadError| at(key, error.to_string(), "");
     population.check(between).map_err(refused("between"))?;
+    if let Some((problem, expected)) = elephant_problem(scenario, flows.elephant) {
+        return Err(at("elephant", problem.into(), expected).into());
+    }
     let sizes = sizes(scenario, workload, &flows.sizes)?;
     let (start, stop) = window(scenario, workload, flows)?;
 
@@ -144,6 +148,7 @@ pub(crate) fn add(
             size: arrival.size,
             algorithm,
             class: flows.class,
+            elephant: flows.elephant,
             initial_rate: None,
             initial_cwnd: None,
         });

@@ -1,14 +1,15 @@
 //! What the network model refuses, as messages about the keys that decide about it. Each rule stands in `farloop_net`; here is where a
 //! scenario breaks it.
 
+use super::circuits;
 use super::switches::setting_path;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::scenario::Scenario;
 use crate::topology::Layout;
 use crate::transport::EndpointKeys;
-use farloop_net::BuildError;
 use farloop_net::spec::NodeId;
+use farloop_net::{BuildError, CircuitPart};
 
 /// What [`farloop_net::spec::NetworkSpec::check`] refuses of `layout` with the algorithms of these names.
 pub(crate) fn of_network(
@@ -69,6 +70,39 @@ pub(crate) fn of_network(
             );
             let path = setting_path(scenario, layout, named(layout, switch), "discipline");
             scenario.at(&path, problem, "expected discipline = \"fifo\" there")
+        }
+        BuildError::Circuit { circuit, part, problem } => {
+            let id = named(layout, circuit);
+            let whole = format!("circuit switch \"{circuit}\": {problem}");
+            match part {
+                CircuitPart::Slot(slot) => circuits::at_slot(scenario, layout, id, *slot, whole),
+                CircuitPart::Link(link) => {
+                    let path = layout.links[*link].rate_key.path();
+                    let path = if path[0] == "link" { &path[..2] } else { &path[..] };
+                    scenario.at(path, whole, "expected one link to each of several packet switches, all of one rate")
+                }
+                CircuitPart::Cycle => scenario.at(&["circuits"], whole, "expected slots, fewer or longer ones"),
+            }
+        }
+        BuildError::Scheduling { switch, setting, problem } => {
+            let whole = format!("switch \"{switch}\" {problem}");
+            match setting {
+                Some(setting) => {
+                    let path = setting_path(scenario, layout, named(layout, switch), setting);
+                    let expected = match *setting {
+                        "pfc" => "expected pfc = false there",
+                        "ecn_at" => "expected ecn_at = \"arrival\" there",
+                        "discipline" => "expected discipline = \"fifo\" there",
+                        _ => "expected ecmp = \"flow\" or \"packet\" there",
+                    };
+                    scenario.at(&path, whole, expected)
+                }
+                None => scenario.at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch"),
+            }
+        }
+        BuildError::Detour { detour, problem } if *detour < scenario.detours.len() => {
+            let path = ["detour", scenario.detours[*detour].0.as_str(), "next"];
+            scenario.at(&path, format!("it {problem}"), "expected another neighbour, or circuits.scheduling = \"none\"")
         }
         // What no topology makes, and what is known of a scenario before.
         BuildError::BadLink { .. }

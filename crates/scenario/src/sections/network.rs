@@ -16,6 +16,8 @@ choice! {
         Datacenters = "datacenters",
         /// Two racks in one datacenter and one in another.
         ThreeRacks = "three-racks",
+        /// Racks between a packet switch and a circuit switch.
+        Hybrid = "hybrid",
         /// Nodes and links listed one by one.
         Links = "links",
     }
@@ -185,6 +187,30 @@ params! {
 }
 
 params! {
+    /// `[network]` with `topology = "hybrid"`. The defaults are AccelToR's (§IV-B), with as many links to the packet network as its published simulation has.
+    pub struct Hybrid {
+        /// Racks, each with a top-of-rack switch.
+        racks: u32 = 8, in 2 => 128;
+        /// Hosts in each rack.
+        hosts_per_rack: u32 = 16, in 1 => 1024;
+        /// Rate of the hosts' links, which the paper does not name. At 10 Gbps windows wait in the hosts, too.
+        rate: Rate = Rate::from_gbps(40), in SLOWEST => FASTEST;
+        /// Links from each top-of-rack switch to the packet switch.
+        eps_uplinks: u32 = 5, in 1 => 64;
+        /// Rate of each of these links.
+        eps_rate: Rate = Rate::from_gbps(10), in SLOWEST => FASTEST;
+        /// Rate of the link from each top-of-rack switch to the circuit switch.
+        circuit_rate: Rate = Rate::from_gbps(80), in SLOWEST => FASTEST;
+        /// One-way propagation delay of the hosts' links.
+        link_delay: Delta = Delta::from_us(1), in Delta::ZERO => LONGEST_DELAY;
+        /// Round-trip time of a full packet and its ACK between hosts of two racks in the empty network, through the packet switch: it decides the delay of the links to that.
+        packet_rtt: Delta = Delta::from_us(60), in Delta::ZERO => LONGEST_DELAY;
+        /// The same where the packet goes through the circuit switch and the ACK through the packet switch: it decides the delay of the links to the circuit switch.
+        circuit_rtt: Delta = Delta::from_us(55), in Delta::ZERO => LONGEST_DELAY;
+    }
+}
+
+params! {
     /// `[network]` with `topology = "links"`: everything is in `[[node]]` and `[[link]]`.
     pub struct Links {}
 }
@@ -198,6 +224,8 @@ choice! {
         Switch = "switch",
         /// A router of the wide-area network, with the settings of `[wan_switch]`.
         Router = "router",
+        /// A circuit switch, with the slots of `[circuits]`.
+        Circuit = "circuit",
     }
 }
 
@@ -206,7 +234,7 @@ params! {
     pub struct NodeKeys {
         /// Unique name.
         name: Option<String> = None;
-        /// Host, switch (settings of [switch]) or router (settings of [wan_switch]).
+        /// Host, switch (settings of [switch]), router (settings of [wan_switch]) or circuit switch (slots of [circuits]).
         kind: NodeRole = NodeRole::Host;
         /// Number of the datacenter that it stands in; "none" for a router of the wide-area network.
         datacenter: Option<u16> = None;
@@ -268,6 +296,7 @@ pub fn network_alternatives() -> Vec<NetworkAlternative> {
         joined("fat-tree", FatTree::specs()),
         joined("spine-leaf", SpineLeaf::specs()),
         plain("three-racks", ThreeRacks::specs()),
+        plain("hybrid", Hybrid::specs()),
         plain("links", Links::specs()),
     ]
 }

@@ -60,6 +60,8 @@ params! {
         algorithm: Option<String> = None;
         /// Data class: 0 goes before 1; each has its own queues and PFC.
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
+        /// Elephants: their data takes circuits, where switches schedule them ([circuits].scheduling).
+        elephant: bool = false;
     }
 }
 

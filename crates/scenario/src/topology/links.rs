@@ -26,6 +26,7 @@ pub(crate) fn layout(
         let id = match (node.kind, node.datacenter) {
             (NodeRole::Router, datacenter) => layout.router(name, datacenter, switches),
             (NodeRole::Host, datacenter) => layout.host(name, datacenter.unwrap_or_default()),
+            (NodeRole::Circuit, datacenter) => layout.circuit(name, datacenter.unwrap_or_default()),
             (NodeRole::Switch, datacenter) => layout.switch(name, datacenter.unwrap_or_default(), switches),
         };
         ids.insert(name, id);
@@ -56,7 +57,7 @@ pub(crate) fn layout(
         }
         let spec = LinkSpec { a, b, rate: link.rate, delay: link.delay, loss: link.loss, corruption: link.corruption };
         layout.lossy_link(spec, RateKey::Link(name.clone()));
-        let switch = |n: NodeId| layout.nodes[n as usize].kind != NodeKind::Host;
+        let switch = |n: NodeId| matches!(layout.nodes[n as usize].kind, NodeKind::Switch(_));
         if switch(a) && switch(b) {
             layout.bottlenecks.extend([(a, b), (b, a)]);
         }

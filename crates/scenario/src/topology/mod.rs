@@ -3,6 +3,7 @@
 pub(crate) mod datacenters;
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
+pub(crate) mod hybrid;
 pub(crate) mod links;
 pub(crate) mod spine_leaf;
 pub(crate) mod three_racks;
@@ -10,7 +11,7 @@ pub(crate) mod three_racks;
 use crate::sections::{Switch, SwitchKeys, WanSwitch};
 use farloop_engine::Calendar;
 use farloop_net::event_ids;
-use farloop_net::spec::{LinkSpec, NodeId, NodeKind, NodeSpec};
+use farloop_net::spec::{CircuitSpec, LinkSpec, NodeId, NodeKind, NodeSpec};
 use farloop_units::{Bytes, Delta, Rate};
 use std::collections::BTreeSet;
 
@@ -92,6 +93,17 @@ impl Layout {
         let id = self.add(name.into(), datacenter, NodeKind::Switch(switches.wide_area.spec(switches.packet)));
         self.routers.insert(id);
         id
+    }
+
+    /// A circuit switch of `datacenter`, whose slots are still to come.
+    pub fn circuit(&mut self, name: impl Into<String>, datacenter: u16) -> NodeId {
+        self.add(name.into(), Some(datacenter), NodeKind::Circuit(CircuitSpec { slots: Vec::new() }))
+    }
+
+    /// The circuit switches.
+    pub fn circuits(&self) -> Vec<NodeId> {
+        let is_circuit = |id: &NodeId| matches!(self.nodes[*id as usize].kind, NodeKind::Circuit(_));
+        (0..self.nodes.len() as NodeId).filter(is_circuit).collect()
     }
 
     /// A link without losses.

@@ -1,0 +1,166 @@
+//! AccelToR in a hybrid network (Chen, Tian and Zhang): what it fills of the circuits, beside switches that block and that do not.
+
+use farloop_net::spec::{NodeKind, NodeSpec, SchedulingSpec};
+use farloop_scenario::tables::{Column, Table};
+use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
+
+const RACKS: usize = 8;
+
+/// Eight racks of 16 hosts; 80 elephants from each rack to each other one, which begin with the first day of their circuit. NewReno that begins with one packet.
+fn scenario(circuits: &str, uplinks: u32, min_rto: &str, duration: &str) -> String {
+    let mut text = format!(
+        r#"
+        run.duration = "{duration}"
+        network = {{ topology = "hybrid", racks = {RACKS}, eps_uplinks = {uplinks} }}
+        switch = {{ pfc = false, ecn = false, ecmp = "packet" }}
+        circuits = {{ {circuits} }}
+        algorithm.name = "reno"
+        record.interval = "none"
+        [transport]
+        kind = "tcp"
+        recovery = "newreno"
+        frto = false
+        initial_cwnd = 1
+        receive_window = "200kB"
+        min_rto = "{min_rto}"
+        initial_rto = "{min_rto}"
+        "#
+    );
+    for (from, to) in (0..RACKS).flat_map(|from| (0..RACKS).map(move |to| (from, to))).filter(|(a, b)| a != b) {
+        let start = (to + RACKS - from - 1) % RACKS * 260;
+        for host in 1..=16 {
+            text += &format!(
+                "[[flow]]\nname = \"f{from}-{to}-{host}\"\nfrom = \"r{}-h{host}\"\nto = \"r{}-h{host}\"\nstart = \"{start}us\"\ncount = 5\nelephant = true\n",
+                from + 1,
+                to + 1
+            );
+        }
+    }
+    text
+}
+
+fn run(text: &str, cores: Cores) -> Outcome {
+    let settings = Settings { cores, ..Settings::default() };
+    let outcome = run_with(text, "case.toml", &[], &settings, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}"));
+    assert!(outcome.invariants.iter().all(|i| i.ok), "{:?}", outcome.invariants);
+    assert_eq!(outcome.totals.lost_circuit, 0, "only what finishes in its day is sent");
+    outcome
+}
+
+fn ints(table: &Table, name: &str) -> Vec<i64> {
+    match table.iter().find(|(n, _)| *n == name) {
+        Some((_, Column::I64(values))) => values.clone(),
+        _ => panic!("no integers {name}"),
+    }
+}
+
+/// Mean over all circuits and the days of a week, by week.
+fn by_week(outcome: &Outcome) -> Vec<f64> {
+    let days = &outcome.tables.circuits;
+    let Some((_, Column::F64(all))) = days.iter().find(|(n, _)| *n == "occupancy") else { panic!("no occupancy") };
+    let slots = ints(days, "slot");
+    let weeks = slots.last().map_or(0, |slot| (slot + 1) / (RACKS as i64 - 1));
+    let mean = |week| {
+        let own = all.iter().zip(&slots).filter(|(_, slot)| **slot / (RACKS as i64 - 1) == week).map(|(o, _)| *o);
+        let own: Vec<f64> = own.collect();
+        own.iter().sum::<f64>() / own.len() as f64
+    };
+    (0..weeks).map(mean).collect()
+}
+
+/// From the fourth week on: windows and thresholds have settled.
+fn settled(outcome: &Outcome) -> f64 {
+    let weeks = by_week(outcome);
+    weeks[3..].iter().sum::<f64>() / (weeks.len() - 3) as f64
+}
+
+#[test]
+fn acceleration_fills_the_circuits() {
+    let accelerated = run(&scenario("scheduling = \"acceltor\"", 5, "1.4ms", "16ms"), Cores::ONE);
+    println!("AccelToR {:.3?} {:?}", by_week(&accelerated), accelerated.totals);
+    let filled = settled(&accelerated);
+    assert!(filled > 0.9, "{filled}");
+    // Flows that lost the end of their day come back a week later: dropped at the edges of days, and only there.
+    assert!(accelerated.totals.dropped_blocked > 0 && accelerated.totals.dropped_expired > 0);
+    // What a switch holds for its circuits does not depend on the number of racks: three days, of 500 kB each.
+    let queues = &accelerated.tables.queues;
+    let Some((_, Column::Dictionary(at, names))) = queues.iter().find(|(n, _)| *n == "queue") else {
+        panic!("no names")
+    };
+    let days: Vec<i64> = at
+        .iter()
+        .zip(ints(queues, "max_bytes"))
+        .filter(|(i, _)| names[**i as usize].starts_with("day"))
+        .map(|(_, b)| b)
+        .collect();
+    assert_eq!(days.len(), 3 * RACKS);
+    assert!(days.iter().all(|bytes| (100_000..=500_000).contains(bytes)), "{days:?}");
+    // Equal shares of as much buffer hold less back, and the flows of most racks find theirs full.
+    let blocked = run(&scenario("scheduling = \"blocking\"", 5, "1.58ms", "12ms"), Cores::ONE);
+    println!("blocking {:.3?} {:?}", by_week(&blocked), blocked.totals);
+    assert!(settled(&blocked) < filled - 0.1, "{}", settled(&blocked));
+}
+
+/// The text's single uplink of 10 Gbps carries less than acceleration asks for: that is said before anything runs.
+#[test]
+fn too_little_of_a_packet_network_is_said() {
+    let notes = |uplinks: u32, more: &str| {
+        let text = scenario(&format!("scheduling = \"acceltor\"{more}"), uplinks, "1.4ms", "1ms");
+        parse(&text, "case.toml", &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}")).notes
+    };
+    assert_eq!(notes(5, ""), Vec::<String>::new());
+    // 80 flows, three packets of 1538 B each in 260 us.
+    let expected = "AccelToR: 80 elephants from tor1 to tor2 ask for 11.4 Gbps of the packet network, which has 10.0 Gbps there: 0.88 times that, and 1.8 are needed";
+    assert_eq!(notes(1, ""), [expected]);
+    assert_eq!(notes(2, "").len(), 1, "1.76 times");
+    assert!(notes(3, "").is_empty());
+}
+
+#[test]
+fn its_numbers_come_from_the_network() {
+    let days = |circuits: &str| {
+        let built = parse(&scenario(circuits, 5, "1.4ms", "1ms"), "case.toml", &[]).and_then(|s| s.build());
+        let built = built.unwrap_or_else(|d| panic!("{d}"));
+        let find = |node: &NodeSpec| match &node.kind {
+            NodeKind::Switch(switch) => switch.scheduling,
+            _ => None,
+        };
+        match built.spec.nodes.iter().find_map(find) {
+            Some(SchedulingSpec::AccelToR { days, wait, .. }) => (days, wait.as_ps() / 1_000_000),
+            other => panic!("{other:?}"),
+        }
+    };
+    let accelerate = "scheduling = \"acceltor\"";
+    assert_eq!(days(accelerate), (3, 60));
+    assert_eq!(days(&format!("{accelerate}, safe_margin = false")), (2, 60));
+    assert_eq!(days(&format!("{accelerate}, days = 5, packet_rtt = \"80us\"")), (5, 80));
+    // Eight round-trip times in a day: m = 3, and 4 RTTs of 100 us are two days.
+    assert_eq!(days(&format!("{accelerate}, packet_rtt = \"100us\", circuit_rtt = \"30us\"")), (4, 100));
+    let refused =
+        |text: &str| parse(text, "bad.toml", &[]).and_then(|s| s.build()).map(|_| ()).expect_err("refused").to_string();
+    let short = refused(&scenario("scheduling = \"acceltor\", day = \"50us\"", 5, "1.4ms", "1ms"));
+    assert!(
+        short.contains("circuits.day: a day of 50us has no round-trip time of 55us through the circuit"),
+        "{short}"
+    );
+    let listed = "run.duration = \"1ms\"\nnetwork.topology = \"links\"\nswitch.pfc = false\nalgorithm.name = \"fixed\"\ncircuits.scheduling = \"acceltor\"\n\
+        [[node]]\nname = \"o\"\nkind = \"circuit\"\ndatacenter = 0\n[[node]]\nname = \"t\"\nkind = \"switch\"\ndatacenter = 0\n[[node]]\nname = \"h\"\ndatacenter = 0\n\
+        [[link]]\na = \"h\"\nb = \"t\"\n[[link]]\na = \"t\"\nb = \"o\"\n";
+    assert!(refused(listed).contains("circuits.packet_rtt: missing"), "{}", refused(listed));
+}
+
+/// Overflow into the packet network, and nothing of the cut can be seen.
+#[test]
+fn full_queues_may_overflow_into_the_packet_network() {
+    let short = |overflow: &str| {
+        let circuits = format!("scheduling = \"acceltor\", day_queue = \"100kB\", overflow = \"{overflow}\"");
+        scenario(&circuits, 5, "1.4ms", "4ms")
+    };
+    let dropped = run(&short("drop"), Cores::ONE);
+    let low = run(&short("low"), Cores::ONE);
+    assert!(dropped.totals.dropped_limit > 0 && low.totals.dropped_limit < dropped.totals.dropped_limit / 2);
+    let mut cut = run(&short("low"), Cores::exactly(3, 1));
+    assert!(cut.parts > 1);
+    (cut.parts, cut.totals.packet_memory) = (low.parts, low.totals.packet_memory);
+    assert!(cut == low);
+}
