@@ -151,8 +151,8 @@ fn shares_are_fair_within_three_round_trips_wherever_the_bottleneck_is() {
 #[derive(Clone, Debug)]
 struct Disturbed {
     inner: AnyParams,
-    /// DCI switches forget all they know.
-    restart: Option<Time>,
+    /// DCI switches forget all they know, again and again.
+    restart: Option<Delta>,
     /// Senders have nothing to send for a second.
     pause: Option<Time>,
 }
@@ -194,7 +194,8 @@ impl DynAlgorithm for Disturbed {
     }
     fn port(&self, port: &PortInfo) -> Option<Box<dyn PortAgent>> {
         let agent = self.inner.port(port)?;
-        Some(Box::new(Restarting { agent, port: *port, params: self.inner.clone(), restart: self.restart }))
+        let next = self.restart.map_or(Time::NEVER, |every| Time::ZERO + every);
+        Some(Box::new(Restarting { agent, port: *port, params: self.inner.clone(), restart: self.restart, next }))
     }
 }
 
@@ -241,13 +242,14 @@ struct Restarting {
     agent: AnyPort,
     port: PortInfo,
     params: AnyParams,
-    restart: Option<Time>,
+    restart: Option<Delta>,
+    next: Time,
 }
 
 impl Restarting {
     fn agent(&mut self, now: Time) -> &mut AnyPort {
-        if self.restart.is_some_and(|at| now >= at) {
-            self.restart = None;
+        if let Some(every) = self.restart.filter(|_| now >= self.next) {
+            self.next = now + every;
             self.agent = self.params.port(&self.port).expect("as before");
         }
         &mut self.agent
@@ -318,7 +320,7 @@ fn lost_acks_and_lost_data_stall_nothing() {
 #[test]
 fn a_switch_that_forgets_everything_is_told_again() {
     let undisturbed = all_end(finite(Disturbed::new().params(), |_| {}));
-    let restart = Some(ms(20));
+    let restart = Some(us(333));
     let restarted = all_end(finite(Disturbed { restart, ..Disturbed::new() }.params(), |_| {}));
     assert_ne!(restarted.flows, undisturbed.flows);
     assert!(last_finish(&restarted) < last_finish(&undisturbed) + Delta::from_ms(10));

@@ -1,14 +1,15 @@
 //! Queues of flows with rates of their own, as a DCI switch keeps them (MLCC, ICPP 2025, §3.2.2).
 //!
 //! ```text
-//!                 a flow without a queue comes            its packet leaves: next = now + size / rate
+//!                 a flow without a queue comes            its packet leaves: next = since when it could have + size / rate
 //!   free queues ------------------------------> queue --------------------------------------------> held until `next`
 //!        ^                                        ^                                                   |        |
 //!        |                                        '---------- due, and a packet waits ----------------'        |
 //!        '------------------------------------- due, and none waits -------------------------------------------'
 //! ```
 //!
-//! Queues that are due take turns, one packet each. A flow that finds no queue free shares one that has no rate with all others as unlucky, and
+//! Queues that are due take turns, one packet each. What a packet waits for its turn is not lost to the flow, up to the time of one packet: else a queue
+//! would be slower than its rate wherever several share a transmitter. A flow that finds no queue free shares one that has no rate with all others as unlucky, and
 //! stays there as long as it has a packet in it: its packets keep their order.
 
 use crate::ids::{FlowId, Slot};
@@ -42,8 +43,10 @@ struct FlowQueue {
     packets: Fifo,
     bytes: u64,
     rate: Rate,
-    /// When the last packet left, and its size.
+    /// Since when the last packet could have left, or a packet's time before it did; and its size.
     last: (Time, u16),
+    /// Since when the first packet may leave.
+    since: Time,
     /// Before this no packet leaves.
     next: Time,
     /// Among those that are due.
@@ -81,7 +84,8 @@ impl FlowQueues {
             None => return false,
         };
         let (rate, last) = (initial(), (now, 0));
-        let queue = FlowQueue { flow, packets: Fifo::default(), bytes: 0, rate, last, next: now, due: false };
+        let queue =
+            FlowQueue { flow, packets: Fifo::default(), bytes: 0, rate, last, since: now, next: now, due: false };
         match self.queues.get_mut(id as usize) {
             Some(place) => *place = queue,
             None => self.queues.push(queue),
@@ -109,6 +113,7 @@ impl FlowQueues {
         // Before `next` the queue is among the held ones already.
         if first && queue.next <= now && !queue.due {
             queue.due = true;
+            queue.since = now;
             self.due_bytes += wire;
             self.due.push_back(id);
         }
@@ -139,7 +144,9 @@ impl FlowQueues {
         queue.bytes -= u64::from(wire);
         queue.due = false;
         self.due_bytes -= u64::from(wire);
-        queue.last = (now, wire);
+        let packet = after((Time::ZERO, wire), queue.rate) - Time::ZERO;
+        let earliest = Time::ZERO + (now - Time::ZERO).saturating_sub(packet);
+        queue.last = (queue.since.max(earliest), wire);
         queue.next = after(queue.last, queue.rate);
         if queue.next > now {
             self.held.push(Reverse((queue.next, id)));
@@ -217,6 +224,7 @@ impl FlowQueues {
             return;
         }
         queue.due = true;
+        queue.since = queue.next;
         self.due_bytes += u64::from(packets[queue.packets.head()].wire);
         self.due.push_back(id);
     }
@@ -311,6 +319,18 @@ mod tests {
         assert_eq!([q.take(8), q.take(8), q.take(8)], [Some(2), Some(2), None]);
         assert!(q.put(2, 9, 1));
         assert!(!Queues::new(0).put(1, 0, 1), "no queues at all");
+    }
+
+    /// 8 us at 1 Gbps: a packet that leaves 3 us late is followed after 5 us, one that leaves 26 us late by another one at once, and no more.
+    #[test]
+    fn what_a_packet_waits_for_its_turn_is_made_up_for_by_one_packet_at_most() {
+        let mut q = Queues::new(1);
+        for _ in 0..6 {
+            q.put(1, 0, 1);
+        }
+        assert_eq!((q.take(0), q.take(11)), (Some(1), Some(1)));
+        assert_eq!((q.take(15), q.take(16)), (None, Some(1)));
+        assert_eq!((q.take(50), q.take(50), q.take(57), q.take(58)), (Some(1), Some(1), None, Some(1)));
     }
 
     /// 8 us at 1 Gbps; at 4 Gbps 2 us.
