@@ -25,7 +25,14 @@ def digests(directory):
 def test_two_runs_give_the_same_bytes(small, tmp_path):
     first = digests(farloop.run(small).save(tmp_path / "a"))
     second = digests(farloop.run(small).save(tmp_path / "b"))
-    assert set(first) == {"flows.parquet", "series.parquet", "ports.parquet", "pauses.parquet", "circuits.parquet", "queues.parquet"}
+    assert set(first) == {
+        "flows.parquet",
+        "series.parquet",
+        "ports.parquet",
+        "pauses.parquet",
+        "circuits.parquet",
+        "queues.parquet",
+    }
     assert first == second
 
 

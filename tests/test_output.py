@@ -310,7 +310,8 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
     with directories.directory(tmp_path / "r") as out:
         reproduce.reproduce(["gear/fig09"], out.path, full=False, store=out.store, report=False)
     assert {Path(name).name for name in manifest.files(tmp_path / "r")} == {
-        "claims.json", "manifest.json", "summary.json", "flows.parquet", "pauses.parquet", "circuits.parquet", "queues.parquet", "ports.parquet", "series.parquet",
+        "claims.json", "manifest.json", "summary.json", "flows.parquet", "pauses.parquet",
+        "circuits.parquet", "queues.parquet", "ports.parquet", "series.parquet",
     }  # fmt: skip
     reproduce.rewrite(tmp_path / "r")
     assert {"report.html", "gear/fig09/report.html", "gear/fig09/figures/fig09.png"} <= set(

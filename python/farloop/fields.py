@@ -97,7 +97,9 @@ SERIES = (
 PORTS = (
     Field("node", "text", "Node that the port belongs to."),
     Field("peer", "text", "Node at the other end of its link."),
-    Field("kind", "text", "What the node is: `host`, `switch`, `router` (of the wide-area network) or `circuit` (switch)."),
+    Field(
+        "kind", "text", "What the node is: `host`, `switch`, `router` (of the wide-area network) or `circuit` (switch)."
+    ),
     Field("datacenter", "number", "Datacenter of the node, from 0; null where it is in none.", optional=True),
     Field("rate_bps", "bit/s", "Rate of the link."),
     Field("delay_ps", "ps", "One-way propagation delay of the link."),
@@ -114,10 +116,18 @@ PORTS = (
     Field("dropped_limit", "packets", "Data packets dropped because this port's queue had reached its limit."),
     Field("dropped_agent", "packets", "Data packets dropped by an agent at this port."),
     Field("dropped_blocked", "packets", "Data packets dropped because the day of their circuit was too far off."),
-    Field("dropped_expired", "packets", "Data packets dropped because they had not left when the day of their circuit was over."),
+    Field(
+        "dropped_expired",
+        "packets",
+        "Data packets dropped because they had not left when the day of their circuit was over.",
+    ),
     Field("shared_queue", "packets", "Data packets that found no queue of their flow free, and shared one."),
     Field("lost", "packets", "Packets lost on the link."),
-    Field("lost_circuit", "packets", "Packets that found no circuit at the other end of the link, or were cut by the end of a day."),
+    Field(
+        "lost_circuit",
+        "packets",
+        "Packets that found no circuit at the other end of the link, or were cut by the end of a day.",
+    ),
     Field("corrupted", "packets", "Packets damaged on the link."),
     Field("marked", "packets", "Packets that got an ECN mark here."),
     Field("pauses", "frames", "PFC pause (Xoff) frames that reached this port: how often it was told to stop."),
@@ -167,8 +177,8 @@ QUEUES = (
     Field(
         "queue",
         "text",
-        "Which queue of the port: `high` or `low` priority of the packet network; `to NODE` for circuits to that rack; `day 0`, `day 1`, ... of a "
-        "calendar of days.",
+        "Which queue of the port: `high` or `low` priority of the packet network; `to NODE` for circuits to that rack; `day 0`, `day 1`, "
+        "... of a calendar of days.",
     ),
     Field("max_bytes", "B", "Most bytes that it held."),
     Field("full", "packets", "Packets that found it full."),
@@ -212,7 +222,8 @@ PORT_METRICS = (
     Field(
         "dropped",
         "packets",
-        "Data packets dropped on their way to this port since the sample before: for lack of buffer, at its limit, by its agent, or for want of a circuit.",
+        "Data packets dropped on their way to this port since the sample before: for lack of buffer, at its limit, by its "
+        "agent, or for want of a circuit.",
     ),
 )
 

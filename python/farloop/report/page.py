@@ -36,7 +36,12 @@ def page(comparison: Comparison) -> str:
     parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
-    content = [header, alert([*comparison.deadlocks, *comparison.cautions]), noted(comparison.notes), *(content for _, _, content in parts)]
+    content = [
+        header,
+        alert([*comparison.deadlocks, *comparison.cautions]),
+        noted(comparison.notes),
+        *(content for _, _, content in parts),
+    ]
     return document(title, "\n".join(content), script=plots.script())
 
 
