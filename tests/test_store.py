@@ -51,7 +51,7 @@ def test_a_killed_comparison_goes_on_where_it_was(command, small):
     assert command(*arguments, "--out", "undisturbed", "--quiet").returncode == 0
     found, wanted = results(command.directory / "r"), results(command.directory / "undisturbed")
     assert found == wanted
-    assert len(found) == 3 * 5 + 1
+    assert len(found) == 3 * 7 + 1
     assert {p.name for p in command.directory.iterdir()} == {"small.toml", "r", "undisturbed"}
     complete = command(*arguments, "--out", "r")
     assert started(complete) == [], "a complete output's runs are used again"

@@ -3,19 +3,13 @@
 //! There is no buffer and no second transmission: a packet whose last bit arrives at `t` is complete at the far end of the next link at `t` plus that
 //! link's delay. Its first bit came a transmission time before `t`; what was not in one day with a circuit for its port is lost (`lost_circuit`).
 
-use crate::check::{BuildError, CircuitPart};
 use crate::ids::{CircuitId, PortId, Slot, Table};
 use crate::medium::Medium;
 use crate::network::schedule::Circuits;
-use crate::spec::{CircuitSpec, NetworkSpec, NodeId, NodeKind};
 use crate::trace::Traced;
 use farloop_trace::Cause;
-use farloop_units::{Bytes, Delta, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use farloop_units::{Bytes, Time};
 use std::sync::Arc;
-
-/// Most rows of [`crate::result::DayRow`]: one for each day and port.
-const MOST_DAYS: u64 = 50_000_000;
 
 /// The circuit switches of a part.
 pub(crate) type CircuitSwitches = Table<CircuitId, CircuitSwitch>;
@@ -79,96 +73,4 @@ impl CircuitSwitch {
             rows
         })
     }
-}
-
-/// Refuses circuit switches whose links or slots do not fit together.
-///
-/// # Errors
-/// [`BuildError::Circuit`].
-pub(crate) fn check(spec: &NetworkSpec) -> Result<(), BuildError> {
-    for (node, of) in (0..).zip(&spec.nodes) {
-        let NodeKind::Circuit(circuit) = &of.kind else { continue };
-        let refused = |part, problem| BuildError::Circuit { circuit: of.name.clone(), part, problem };
-        let ports = check_links(spec, node).map_err(|(link, problem)| refused(CircuitPart::Link(link), problem))?;
-        check_slots(spec, circuit, &ports).map_err(|(part, problem)| refused(part, problem))?;
-    }
-    Ok(())
-}
-
-/// The nodes at the ends of its links, which must be switches, each once, at one rate.
-fn check_links(spec: &NetworkSpec, circuit: NodeId) -> Result<BTreeSet<NodeId>, (usize, String)> {
-    let mut peers = BTreeSet::new();
-    let mut rate = None;
-    for (i, link) in spec.links.iter().enumerate().filter(|(_, link)| link.a == circuit || link.b == circuit) {
-        let peer = if link.a == circuit { link.b } else { link.a };
-        let of = &spec.nodes[peer as usize];
-        if !matches!(of.kind, NodeKind::Switch(_)) {
-            return Err((i, format!("its link to \"{}\" leads to no packet switch", of.name)));
-        }
-        if !peers.insert(peer) {
-            return Err((i, format!("has two links to \"{}\"", of.name)));
-        }
-        let first = *rate.get_or_insert(link.rate);
-        if first != link.rate {
-            return Err((
-                i,
-                format!("has links of {first} and of {}, but light passes at the rate at which it was sent", link.rate),
-            ));
-        }
-    }
-    Ok(peers)
-}
-
-fn check_slots(
-    spec: &NetworkSpec,
-    circuit: &CircuitSpec,
-    ports: &BTreeSet<NodeId>,
-) -> Result<(), (CircuitPart, String)> {
-    let cycle = circuit.cycle().filter(|cycle| *cycle < Delta::MAX && !circuit.slots.is_empty());
-    let Some(cycle) = cycle else {
-        let problem = if circuit.slots.is_empty() { "has no slots" } else { "has slots longer than time goes on" };
-        return Err((CircuitPart::Cycle, problem.into()));
-    };
-    let name = |node: &NodeId| spec.nodes.get(*node as usize).map_or("", |of| of.name.as_str());
-    for (i, slot) in circuit.slots.iter().enumerate() {
-        let refused = |problem: String| (CircuitPart::Slot(i), problem);
-        if slot.day == Delta::ZERO {
-            return Err(refused("a slot without a day".into()));
-        }
-        let mut seen: [BTreeMap<NodeId, NodeId>; 2] = Default::default();
-        for (from, to) in &slot.matching {
-            if let Some(other) = [from, to].into_iter().find(|node| !ports.contains(node)) {
-                return Err(refused(format!("no link leads to \"{}\"", name(other))));
-            }
-            if from == to {
-                return Err(refused(format!("\"{}\" is connected to itself", name(from))));
-            }
-            let [sends, receives] = &mut seen;
-            if let Some(other) = sends.insert(*from, *to) {
-                return Err(refused(format!(
-                    "\"{}\" is connected to both \"{}\" and \"{}\"",
-                    name(from),
-                    name(&other),
-                    name(to)
-                )));
-            }
-            if let Some(other) = receives.insert(*to, *from) {
-                return Err(refused(format!(
-                    "both \"{}\" and \"{}\" are connected to \"{}\"",
-                    name(&other),
-                    name(from),
-                    name(to)
-                )));
-            }
-        }
-    }
-    let days = match spec.end {
-        Time::NEVER => 0,
-        end => u128::from(end.as_ps()) * circuit.slots.len() as u128 / u128::from(cycle.as_ps()),
-    };
-    if days * ports.len() as u128 > u128::from(MOST_DAYS) {
-        let problem = format!("has {days} days in the run, at {} ports: more than {MOST_DAYS} in all", ports.len());
-        return Err((CircuitPart::Cycle, problem));
-    }
-    Ok(())
 }

@@ -2,12 +2,11 @@
 
 use super::flow_table::{FlowTable, POLL};
 use super::hosts::{HostFacts, Hosts};
-use super::traffic::elephant_problem;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::error::RunError;
 use crate::glob;
 use crate::scenario::Scenario;
-use crate::sections::{LARGEST, Pairs, RandomFlows, RoundKeys};
+use crate::sections::{LARGEST, Pairs, RandomFlows, RoundKeys, SchedulingChoice};
 use crate::workload::{Workload, WorkloadKeys};
 use farloop_engine::RandomStream;
 use farloop_net::spec::{FlowSpec, NodeId};
@@ -209,4 +208,12 @@ fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Result<SizeDis
         return Err(Diagnostic::of_file(&file, problem, format!("expected at most {LARGEST}")));
     }
     Ok(sizes)
+}
+
+/// What is wrong with an elephant, and what would be right.
+pub(crate) fn elephant_problem(scenario: &Scenario, elephant: bool) -> Option<(&'static str, &'static str)> {
+    let schedules =
+        || scenario.circuits.as_ref().is_some_and(|settings| settings.keys.scheduling != SchedulingChoice::None);
+    (elephant && !schedules())
+        .then_some(("no switch schedules circuits", "expected circuits.scheduling, or elephant = false"))
 }

@@ -7,7 +7,7 @@ use super::random;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::scenario::Scenario;
-use crate::sections::{Flow, SchedulingChoice};
+use crate::sections::Flow;
 use crate::workload::WorkloadKeys;
 use farloop_net::spec::FlowSpec;
 use farloop_units::{Bytes, Time};
@@ -92,7 +92,7 @@ fn listed(
         let problem = format!("the initial rate is above the rate of the host's link, {}", source.rate);
         return Err(at("initial_rate", problem, "expected at most the link's rate"));
     }
-    if let Some((problem, expected)) = elephant_problem(scenario, flow.elephant) {
+    if let Some((problem, expected)) = random::elephant_problem(scenario, flow.elephant) {
         return Err(at("elephant", problem.into(), expected));
     }
     if traffic.listed + flow.count as usize > MAX_LISTED {
@@ -116,14 +116,6 @@ fn listed(
         });
     }
     Ok(())
-}
-
-/// What is wrong with an elephant, and what would be right.
-pub(crate) fn elephant_problem(scenario: &Scenario, elephant: bool) -> Option<(&'static str, &'static str)> {
-    let schedules =
-        || scenario.circuits.as_ref().is_some_and(|settings| settings.keys.scheduling != SchedulingChoice::None);
-    (elephant && !schedules())
-        .then_some(("no switch schedules circuits", "expected circuits.scheduling, or elephant = false"))
 }
 
 fn check_unique(scenario: &Scenario, traffic: &FlowTable, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {

@@ -1,9 +1,12 @@
 //! The keys of `[circuits]` and `[[circuit_slot]]`.
 
-use super::{LARGEST, LONGEST};
 use farloop_net::acceltor;
 use farloop_net::spec::{Overflow, SchedulingSpec};
 use farloop_units::{Bytes, Delta, choice, params};
+
+/// As in the other sections.
+const LONGEST: Delta = Delta::from_secs(3600);
+const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
 
 choice! {
     /// Which packets of their racks top-of-rack switches send by circuits.
