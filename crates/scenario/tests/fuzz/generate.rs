@@ -214,15 +214,19 @@ impl Draw {
         let (network, hosts) = self.network();
         text += &network;
         // What an algorithm needs stays on: those without are refused, and nothing is learnt.
-        let needed = ["ecn", "int", "agents", "kmin", "kmax", "buffer", "headroom", "xoff"];
+        let needs_symmetry = |name: &str| infos.iter().any(|i| i.name == name && i.needs.symmetric);
+        let symmetric = needs_symmetry(algorithm) || self.chance(0.2);
+        let mut needed = vec!["ecn", "int", "agents", "kmin", "kmax", "buffer", "headroom", "xoff"];
+        needed.extend(symmetric.then_some("ecmp"));
+        let ecmp = if symmetric { "ecmp = \"symmetric\"\n" } else { "" };
         let switch = self.keys(Switch::spec_table(), 0.15, &needed);
-        let _ = write!(text, "[switch]\n{switch}");
+        let _ = write!(text, "[switch]\n{switch}{ecmp}");
         let buffer = if self.chance(0.3) { self.between(1, 9) } else { 500 };
         let kmin = self.between(0, 400);
         let kmax = kmin + self.between(0, 800);
         let _ = writeln!(text, "buffer = \"{buffer}MB\"\nkmin = \"{kmin}kB\"\nkmax = \"{kmax}kB\"");
         let routers = self.keys(WanSwitch::spec_table(), 0.1, &needed);
-        let _ = write!(text, "[wan_switch]\n{routers}");
+        let _ = write!(text, "[wan_switch]\n{routers}{ecmp}");
         if self.chance(0.2) {
             let keys = self.keys(Switch::spec_table(), 0.1, &needed);
             let _ = write!(text, "[[switch_override]]\nmatch = \"*\"\n{keys}");
@@ -240,7 +244,8 @@ impl Draw {
             let keys = self.keys(&info.params, 0.3, &[]);
             let _ = write!(text, "[algorithm.{algorithm}]\n{keys}");
         }
-        text += &self.traffic(&hosts, &names);
+        let others: Vec<&str> = names.iter().copied().filter(|name| symmetric || !needs_symmetry(name)).collect();
+        text += &self.traffic(&hosts, &others);
         let _ = writeln!(text, "[record]\ninterval = \"{}us\"", self.between(1, 100));
         if self.chance(0.3) {
             text += "flows = \"all\"\nports = \"all\"\n";
