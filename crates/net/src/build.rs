@@ -1,5 +1,8 @@
 //! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
 
+mod circuits;
+mod recorded;
+
 use crate::check::{BuildError, Sizes, port_infos, sizes};
 use crate::circuit::CircuitSwitch;
 use crate::cut::{Cores, Cut};
@@ -10,30 +13,28 @@ use crate::ledger::Ledger;
 use crate::medium::Medium;
 use crate::network::flows::Flows;
 use crate::network::routing::Routes;
-use crate::network::schedule::{Circuits, Optics, Schedule};
+use crate::network::schedule::Circuits;
 use crate::network::{Format, LinkEnd, Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
-use crate::port::circuit_queues::CircuitQueues;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
-use crate::sample::{RecordedFlow, RecordedPort, Recorder, Samples};
-use crate::spec::{
-    DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SchedulingSpec, SwitchSpec, TransportKind,
-};
+use crate::sample::Samples;
+use crate::spec::{DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
-use crate::switch::scheduling::Scheduling;
 use crate::switch::{Switch, Switches};
+use circuits::{circuit_switches, schedulers, scheduling_of};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortAgent};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Time};
+use recorded::Recorded;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -169,7 +170,11 @@ impl Plan {
             flows,
             end: spec.end,
         };
-        network.scheduling = scheduling(&network, &mut self.ports);
+        let (schedulers, disciplines) = schedulers(&network);
+        network.scheduling = schedulers;
+        for (port, discipline) in disciplines {
+            self.ports[port].discipline = Some(discipline);
+        }
         check_flows(&network, go_on)?;
         network.intra_rtt = spec.intra_rtt.unwrap_or_else(|| largest_intra_rtt(&network));
         agents(&network, &mut self.ports);
@@ -407,45 +412,6 @@ fn agents(network: &Network, ports: &mut Table<PortNumber, PortPlan>) {
     }
 }
 
-/// The switches that schedule; gives their ports to switches the queues for that.
-fn scheduling(
-    network: &Network,
-    ports: &mut Table<PortNumber, PortPlan>,
-) -> BTreeMap<SwitchNumber, (CircuitNumber, PortNumber)> {
-    let mut all = BTreeMap::new();
-    for (p, end) in network.ends.iter() {
-        let scheduling = switch_of(&network.node_specs[end.node as usize]).and_then(|switch| switch.scheduling);
-        let (Some(spec), NodeRef::Switch(switch)) = (scheduling, end.owner) else { continue };
-        ports[p].discipline = match end.peer {
-            NodeRef::Circuit(circuit) => {
-                all.insert(switch, (circuit, p));
-                let circuits = &network.circuits[circuit];
-                let own = circuits.ports.iter().position(|port| *port == p.other_end()).expect("both ends are there");
-                let days = match spec {
-                    SchedulingSpec::Blocking { .. } => None,
-                    SchedulingSpec::Unblocking { .. } => Some(1),
-                    SchedulingSpec::AccelToR { days, .. } => Some(days.max(1) as usize),
-                };
-                let optics = Optics::new(circuits.clone(), own as u32, end.delay);
-                Some(Discipline::Circuits(Box::new(CircuitQueues::new(optics, days))))
-            }
-            NodeRef::Switch(_) => Some(Discipline::Priority(Box::default())),
-            NodeRef::Host(_) => None,
-        };
-    }
-    all
-}
-
-/// The scheduling of a switch, by the ports of its part.
-fn scheduling_of(network: &Network, switch: SwitchNumber, ids: &[PortId]) -> Option<Box<Scheduling>> {
-    let (_, circuits) = network.scheduling.get(&switch)?;
-    let spec = switch_of(&network.node_specs[network.ends[*circuits].node as usize])?.scheduling?;
-    let own = network.ends.iter().filter(|(_, end)| end.owner == NodeRef::Switch(switch));
-    let to_switches = own.filter(|(_, end)| !matches!(end.peer, NodeRef::Host(_)));
-    let uplinks = to_switches.map(|(p, _)| ids[p.index()]).collect();
-    Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks }))
-}
-
 /// The one port of each host.
 fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize) -> Table<HostNumber, PortNumber> {
     let mut ports: Table<HostNumber, PortNumber> = vec![PortNumber::NONE; hosts].into();
@@ -455,27 +421,6 @@ fn host_ports(nodes: &[NodeRef], ends: &Table<PortNumber, LinkEnd>, hosts: usize
         }
     }
     ports
-}
-
-/// The circuit switches, whose specifications are sound.
-fn circuit_switches(
-    spec: &NetworkSpec,
-    ends: &Table<PortNumber, LinkEnd>,
-    host_ports: &Table<HostNumber, PortNumber>,
-) -> Table<CircuitNumber, Arc<Circuits>> {
-    let circuit = |(node, of): (u32, &crate::spec::NodeSpec)| {
-        let NodeKind::Circuit(circuit) = &of.kind else { return None };
-        let ports: Vec<PortNumber> = ends.iter().filter(|(_, end)| end.node == node).map(|(p, _)| p).collect();
-        let index: BTreeMap<u32, u32> = ports.iter().map(|p| ends[*p].peer_node).zip(0..).collect();
-        let slots = circuit.slots.iter().map(|slot| {
-            let matching = slot.matching.iter().map(|(from, to)| (index[from], index[to])).collect();
-            (slot.day, slot.night, matching)
-        });
-        let behind = |port: &PortNumber| index.get(&ends[*port].peer_node).copied().unwrap_or(Circuits::NONE);
-        let reaches = host_ports.rows().map(behind).collect();
-        Some(Arc::new(Circuits { schedule: Schedule::new(slots, ports.len()), ports, reaches }))
-    };
-    (0..).zip(&spec.nodes).filter_map(circuit).collect()
 }
 
 /// The detours by switch and host.
@@ -607,60 +552,5 @@ fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
         let Part { medium, hosts, .. } = &mut parts[part];
         hosts.set_agenda(medium, Key::new(next[part]), agenda);
         next[part] += 1;
-    }
-}
-
-/// What to record, checked.
-struct Recorded {
-    interval: Delta,
-    flows: Vec<FlowId>,
-    ports: Vec<PortNumber>,
-}
-
-impl Recorded {
-    fn new(spec: &NetworkSpec) -> Result<Recorded, BuildError> {
-        let count = spec.flows.len();
-        let check = |flow: &u32| match (*flow as usize) < count {
-            true => Ok(FlowId(*flow)),
-            false => {
-                let problem = format!("flow {} cannot be recorded: there are {count} flows", u64::from(*flow) + 1);
-                Err(BuildError::Record { problem })
-            }
-        };
-        // Of parallel links the first.
-        let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-        for (port, ends) in (0..).zip(spec.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)])) {
-            known.entry(ends).or_insert(port);
-        }
-        let find = |(node, peer): &(u32, u32)| {
-            known.get(&(*node, *peer)).copied().map(PortNumber).ok_or_else(|| {
-                let problem =
-                    format!("the port of node {node} towards node {peer} cannot be recorded: no link joins them");
-                BuildError::Record { problem }
-            })
-        };
-        Ok(Recorded {
-            interval: spec.record.interval.unwrap_or(Delta::ZERO),
-            flows: spec.record.flows.iter().map(check).collect::<Result<_, _>>()?,
-            ports: spec.record.ports.iter().map(find).collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// What a part sees of it.
-    fn of_part(&self, network: &Network, cut: &Cut, part: usize, ids: &[PortId]) -> Recorder {
-        let here = |node: u32| cut.part_of[node as usize] == part;
-        let flows = self.flows.iter().enumerate().map(|(place, flow)| RecordedFlow {
-            place,
-            flow: *flow,
-            has_source: here(network.flows.source(*flow)),
-            has_destination: here(network.flows.destination(*flow)),
-            delivered: 0,
-        });
-        let ports = self.ports.iter().enumerate().filter(|(_, port)| here(network.ends[**port].node));
-        Recorder::new(
-            self.interval,
-            flows.filter(|flow| flow.has_source || flow.has_destination).collect(),
-            ports.map(|(place, port)| RecordedPort { place, port: ids[port.index()] }).collect(),
-        )
     }
 }

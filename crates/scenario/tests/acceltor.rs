@@ -77,7 +77,6 @@ fn settled(outcome: &Outcome) -> f64 {
 #[test]
 fn acceleration_fills_the_circuits() {
     let accelerated = run(&scenario("scheduling = \"acceltor\"", 5, "1.4ms", "16ms"), Cores::ONE);
-    println!("AccelToR {:.3?} {:?}", by_week(&accelerated), accelerated.totals);
     let filled = settled(&accelerated);
     assert!(filled > 0.9, "{filled}");
     // Flows that lost the end of their day come back a week later: dropped at the edges of days, and only there.
@@ -97,7 +96,6 @@ fn acceleration_fills_the_circuits() {
     assert!(days.iter().all(|bytes| (100_000..=500_000).contains(bytes)), "{days:?}");
     // Equal shares of as much buffer hold less back, and the flows of most racks find theirs full.
     let blocked = run(&scenario("scheduling = \"blocking\"", 5, "1.58ms", "12ms"), Cores::ONE);
-    println!("blocking {:.3?} {:?}", by_week(&blocked), blocked.totals);
     assert!(settled(&blocked) < filled - 0.1, "{}", settled(&blocked));
 }
 

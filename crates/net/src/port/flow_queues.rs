@@ -15,7 +15,7 @@
 use crate::ids::{FlowId, Slot};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
-use farloop_units::{Bytes, Rate, Time};
+use farloop_units::{Bytes, Delta, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -144,10 +144,10 @@ impl FlowQueues {
         queue.bytes -= u64::from(wire);
         queue.due = false;
         self.due_bytes -= u64::from(wire);
-        let packet = after((Time::ZERO, wire), queue.rate) - Time::ZERO;
-        let earliest = Time::ZERO + (now - Time::ZERO).saturating_sub(packet);
+        let gap = gap(wire, queue.rate);
+        let earliest = Time::from_ps(now.as_ps().saturating_sub(gap.as_ps()));
         queue.last = (queue.since.max(earliest), wire);
-        queue.next = after(queue.last, queue.rate);
+        queue.next = queue.last.0.saturating_add(gap);
         if queue.next > now {
             self.held.push(Reverse((queue.next, id)));
         } else {
@@ -206,7 +206,8 @@ impl FlowQueues {
             return;
         }
         queue.rate = rate;
-        let next = after(queue.last, rate);
+        let (since, wire) = queue.last;
+        let next = since.saturating_add(gap(wire, rate));
         if !queue.due && next != queue.next {
             queue.next = next;
             self.held.push(Reverse((next, id)));
@@ -230,12 +231,9 @@ impl FlowQueues {
     }
 }
 
-/// When the packet behind one that left at `last` may leave at a rate.
-fn after((left, wire): (Time, u16), rate: Rate) -> Time {
-    match rate {
-        Rate::MAX => left,
-        rate => left.saturating_add(rate.time_to_send(Bytes::new(u64::from(wire)))),
-    }
+/// The time of a packet of `wire` bytes at a rate: that to the next one.
+fn gap(wire: u16, rate: Rate) -> Delta {
+    if rate == Rate::MAX { Delta::ZERO } else { rate.time_to_send(Bytes::new(u64::from(wire))) }
 }
 
 #[cfg(test)]
@@ -243,7 +241,6 @@ mod tests {
     use super::*;
     use crate::ids::HostNumber;
     use crate::packet::{DATA, Packet, PacketKind};
-    use farloop_units::Delta;
 
     struct Queues {
         queues: FlowQueues,
