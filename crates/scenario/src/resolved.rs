@@ -5,8 +5,8 @@ use crate::json::json;
 use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
 use crate::sections::{
-    Arrivals, ArrivalsKey, DisciplineChoice, Dumbbell, FatTree, RandomFlows, SpineLeaf, Switch, ThreeRacks,
-    TransportChoice, TransportKey, WanSwitch,
+    Arrivals, ArrivalsKey, DisciplineChoice, Dumbbell, ElephantKeys, FatTree, RandomFlows, SpineLeaf, Switch,
+    ThreeRacks, TransportChoice, TransportKey, WanSwitch,
 };
 use crate::switch::SwitchOverride;
 use crate::topology::datacenters::{self, FabricKeys};
@@ -141,6 +141,9 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {
             (Arrivals::Incast, section(rounds).into_iter().chain(section(keys)).collect())
         }
         WorkloadKeys::AllToAll(_, keys) => (Arrivals::AllToAll, section(keys)),
+        WorkloadKeys::Elephants(keys) => {
+            (Arrivals::Elephants, section(&ElephantKeys { drawn: keys.drawn.or(Some(keys.per_pair)), ..keys.clone() }))
+        }
         WorkloadKeys::List(keys) => (Arrivals::List, section(keys)),
     };
     let mut table = section(&ArrivalsKey { pattern });

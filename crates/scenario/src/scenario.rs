@@ -83,7 +83,7 @@ impl Scenario {
         let all = (self.algorithm_settings.names())
             .chain([self.algorithm.name.as_str()])
             .chain(self.flows.iter().filter_map(|f| f.algorithm.as_deref()))
-            .chain(self.workloads.iter().filter_map(|w| w.random()?.algorithm.as_deref()))
+            .chain(self.workloads.iter().filter_map(Workload::algorithm))
             .chain(self.figure.iter().flat_map(|f| &f.algorithms).map(String::as_str))
             .chain(self.cases.iter().flat_map(|c| &c.algorithms).map(String::as_str));
         for name in all {

@@ -26,6 +26,8 @@ pub enum WorkloadKeys {
     Incast(RandomFlows, RoundKeys, IncastKeys),
     /// `pattern = "all-to-all"`.
     AllToAll(RandomFlows, RoundKeys),
+    /// `pattern = "elephants"`.
+    Elephants(ElephantKeys),
     /// `pattern = "list"`.
     List(ListKeys),
 }
@@ -36,14 +38,22 @@ impl Workload {
         ["workload"].into_iter().chain(self.element.as_deref()).chain([key]).collect()
     }
 
-    /// What all patterns have but "list".
+    /// What all patterns have but "elephants" and "list".
     pub fn random(&self) -> Option<&RandomFlows> {
         match &self.keys {
             WorkloadKeys::Poisson(flows, _)
             | WorkloadKeys::Permutation(flows, _)
             | WorkloadKeys::Incast(flows, ..)
             | WorkloadKeys::AllToAll(flows, _) => Some(flows),
-            WorkloadKeys::List(_) => None,
+            WorkloadKeys::Elephants(_) | WorkloadKeys::List(_) => None,
+        }
+    }
+
+    /// The congestion control of its flows, where it names one.
+    pub fn algorithm(&self) -> Option<&str> {
+        match &self.keys {
+            WorkloadKeys::Elephants(keys) => keys.algorithm.as_deref(),
+            _ => self.random()?.algorithm.as_deref(),
         }
     }
 }
@@ -75,14 +85,17 @@ fn read_keys(section: &Section<'_>) -> Result<WorkloadKeys, Diagnostic> {
     // Every part of the table is read on its own, the others' keys being known.
     let others = [vec!["pattern"], specs.unwrap_or_default()].concat();
     section.check_keys(others.iter().copied())?;
+    if pattern == Arrivals::Elephants {
+        let keys: ElephantKeys = section.read(&[], &others)?;
+        check_names(section, keys.name.as_deref(), keys.algorithm.as_deref())?;
+        if keys.drawn.is_some_and(|drawn| drawn < keys.per_pair) {
+            let problem = format!("{} flows for each pair are more than that", keys.per_pair);
+            return Err(section.diagnostic("drawn", problem, "expected at least per_pair, or \"none\""));
+        }
+        return Ok(WorkloadKeys::Elephants(keys));
+    }
     let flows: RandomFlows = section.read(&[], &others)?;
-    if let Some(name) = &flows.name {
-        check_name(section, "name", name)?;
-    }
-    if let Some(algorithm) = &flows.algorithm {
-        let place = section.table.and_then(|t| t.get("algorithm")).map_or(section.place, |e| e.item.place);
-        algorithms::check_name(section, place, "algorithm", algorithm)?;
-    }
+    check_names(section, flows.name.as_deref(), flows.algorithm.as_deref())?;
     Ok(match pattern {
         Arrivals::Poisson => {
             let keys: PoissonKeys = section.read(&[], &others)?;
@@ -94,6 +107,20 @@ fn read_keys(section: &Section<'_>) -> Result<WorkloadKeys, Diagnostic> {
         }
         Arrivals::Permutation => WorkloadKeys::Permutation(flows, section.read(&[], &others)?),
         Arrivals::Incast => WorkloadKeys::Incast(flows, section.read(&[], &others)?, section.read(&[], &others)?),
-        Arrivals::AllToAll | Arrivals::List => WorkloadKeys::AllToAll(flows, section.read(&[], &others)?),
+        Arrivals::AllToAll | Arrivals::Elephants | Arrivals::List => {
+            WorkloadKeys::AllToAll(flows, section.read(&[], &others)?)
+        }
     })
+}
+
+/// Checks the name of a workload, and that of the algorithm of its flows.
+fn check_names(section: &Section<'_>, name: Option<&str>, algorithm: Option<&str>) -> Result<(), Diagnostic> {
+    if let Some(name) = name {
+        check_name(section, "name", name)?;
+    }
+    if let Some(algorithm) = algorithm {
+        let place = section.table.and_then(|t| t.get("algorithm")).map_or(section.place, |e| e.item.place);
+        algorithms::check_name(section, place, "algorithm", algorithm)?;
+    }
+    Ok(())
 }

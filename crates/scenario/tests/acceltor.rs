@@ -8,13 +8,14 @@ const RACKS: usize = 8;
 
 /// Eight racks of 16 hosts; 80 elephants from each rack to each other one, which begin with the first day of their circuit. NewReno that begins with one packet.
 fn scenario(circuits: &str, uplinks: u32, min_rto: &str, duration: &str) -> String {
-    let mut text = format!(
+    format!(
         r#"
         run.duration = "{duration}"
         network = {{ topology = "hybrid", racks = {RACKS}, eps_uplinks = {uplinks} }}
         switch = {{ pfc = false, ecn = false, ecmp = "packet" }}
         circuits = {{ {circuits} }}
         algorithm.name = "reno"
+        workload = {{ name = "e", pattern = "elephants" }}
         record.interval = "none"
         [transport]
         kind = "tcp"
@@ -25,18 +26,7 @@ fn scenario(circuits: &str, uplinks: u32, min_rto: &str, duration: &str) -> Stri
         min_rto = "{min_rto}"
         initial_rto = "{min_rto}"
         "#
-    );
-    for (from, to) in (0..RACKS).flat_map(|from| (0..RACKS).map(move |to| (from, to))).filter(|(a, b)| a != b) {
-        let start = (to + RACKS - from - 1) % RACKS * 260;
-        for host in 1..=16 {
-            text += &format!(
-                "[[flow]]\nname = \"f{from}-{to}-{host}\"\nfrom = \"r{}-h{host}\"\nto = \"r{}-h{host}\"\nstart = \"{start}us\"\ncount = 5\nelephant = true\n",
-                from + 1,
-                to + 1
-            );
-        }
-    }
-    text
+    )
 }
 
 fn run(text: &str, cores: Cores) -> Outcome {

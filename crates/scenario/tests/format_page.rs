@@ -52,6 +52,7 @@ fn every_key_is_in_its_table() {
     check("poisson", PoissonKeys::specs(), &[]);
     check("rounds", RoundKeys::specs(), &[]);
     check("incast", IncastKeys::specs(), &[]);
+    check("elephants", ElephantKeys::specs(), &[]);
     check("list", ListKeys::specs(), &["flows"]);
     check("[record]", Record::specs(), &[]);
     check("[figure]", Figure::specs(), &["id"]);

@@ -39,6 +39,24 @@ impl<'a> Hosts<'a> {
         Hosts { layout, facts, ids }
     }
 
+    /// For each of these hosts a number that it shares with those at its switch. Of `u16`, as a population has its groups: more switches than that share
+    /// the last one.
+    pub fn racks(&self, ids: &[NodeId]) -> Vec<u16> {
+        let switches = self.switches();
+        let mut numbers: HashMap<NodeId, u16> = HashMap::new();
+        let mut number = |id: &NodeId| {
+            let next = u16::try_from(numbers.len()).unwrap_or(u16::MAX);
+            *numbers.entry(switches[id]).or_insert(next)
+        };
+        ids.iter().map(&mut number).collect()
+    }
+
+    /// The node at the other end of each host's link.
+    pub fn switches(&self) -> HashMap<NodeId, NodeId> {
+        let ends = self.layout.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]);
+        ends.filter(|(end, _)| self.facts[*end as usize].is_some()).collect()
+    }
+
     /// The host called `name`; otherwise problem, expectation and suggestion.
     pub fn find(&self, name: &str) -> Result<(NodeId, HostFacts), (String, String, Option<String>)> {
         let hosts = || (0..).zip(&self.layout.nodes).filter(|(id, _)| self.facts[*id as usize].is_some());

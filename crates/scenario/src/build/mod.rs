@@ -1,13 +1,14 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 //!
 //! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
-//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random`), what
+//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`), what
 //! algorithms need (`needs`), what is recorded (`record`), what goes another way (`detours`). The rules of the network model are the model's;
 //! `refusal` finds the keys that break them.
 
 mod agents;
 mod circuits;
 mod detours;
+mod elephants;
 mod flow_list;
 mod flow_table;
 mod hosts;

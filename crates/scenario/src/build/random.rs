@@ -14,7 +14,7 @@ use farloop_units::{Bytes, Time};
 use farloop_workload::{Between, Pattern, Poisson, Population, Rounds, SizeDistribution, WorkloadError};
 
 /// Most flows that a workload may be expected to have: each takes a few hundred bytes before the run begins.
-const MAX_RANDOM: f64 = 5e6;
+pub(super) const MAX_RANDOM: f64 = 5e6;
 
 /// Adds the flows of `workload`, which draws from the stream `number`. Without `generate` they are checked but not drawn; it stops the
 /// drawing where it answers `false`.
@@ -50,13 +50,21 @@ pub(crate) fn add(
         let known = format!("hosts of this workload: {}", listing(ids.iter().map(|id| name(*id))));
         return Err(at("from", format!("no host of this workload is called \"{from}\""), &known).into());
     }
-    let population = Population::with_senders(&ids.iter().map(datacenter).collect::<Vec<_>>(), sends);
+    let groups: Vec<u16> = match flows.between {
+        Pairs::Racks => hosts.racks(&ids),
+        _ => ids.iter().map(datacenter).collect(),
+    };
+    let population = Population::with_senders(&groups, sends);
     let between = match flows.between {
         Pairs::All => Between::All,
         Pairs::Intra => Between::Intra,
-        Pairs::Cross => Between::Cross,
+        Pairs::Cross | Pairs::Racks => Between::Cross,
     };
     let refused = |key: &'static str| move |error: WorkloadError| at(key, error.to_string(), "");
+    if flows.between == Pairs::Racks && groups.iter().all(|group| *group == groups[0]) {
+        let problem = "all hosts are linked to one switch".to_string();
+        return Err(at("between", problem, "expected hosts at two at least, or other pairs").into());
+    }
     population.check(between).map_err(refused("between"))?;
     if let Some((problem, expected)) = elephant_problem(scenario, flows.elephant) {
         return Err(at("elephant", problem.into(), expected).into());
@@ -93,7 +101,7 @@ pub(crate) fn add(
             let receiver = receiver.map(position).transpose()?;
             Draw::Rounds(Pattern::Incast { senders: incast.senders, receiver }, rounds(keys), "senders")
         }
-        WorkloadKeys::List(_) => return Ok(()),
+        WorkloadKeys::Elephants(_) | WorkloadKeys::List(_) => return Ok(()),
     };
     let (expected_flows, key) = match &draw {
         Draw::Poisson(spec) => (spec.expected_flows(&population, &sizes), "load"),
@@ -177,7 +185,7 @@ fn window(scenario: &Scenario, workload: &Workload, flows: &RandomFlows) -> Resu
 }
 
 /// A built-in distribution, one size for all, or the user's table.
-fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Result<SizeDistribution, Diagnostic> {
+pub(super) fn sizes(scenario: &Scenario, workload: &Workload, name: &str) -> Result<SizeDistribution, Diagnostic> {
     if let Some(sizes) = SizeDistribution::named(name) {
         return Ok(sizes);
     }

@@ -1,5 +1,6 @@
 //! The flows of a scenario: the listed ones, then those of the workloads.
 
+use super::elephants;
 use super::flow_list::FlowList;
 use super::flow_table::{FlowTable, POLL};
 use super::hosts::Hosts;
@@ -23,7 +24,7 @@ pub(crate) fn traffic(
     generate: bool,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<FlowTable, RunError> {
-    let drawn = scenario.workloads.iter().any(|w| w.random().is_some());
+    let drawn = scenario.workloads.iter().any(|w| !matches!(w.keys, WorkloadKeys::List(_)));
     let mut traffic = FlowTable { complete: generate || !drawn, ..FlowTable::default() };
     if scenario.flows.is_empty() && scenario.workloads.is_empty() {
         let expected = "expected at least one [[flow]], or a [workload]";
@@ -57,6 +58,9 @@ pub(crate) fn traffic(
                         traffic.group(name, first, &path);
                     }
                 }
+            }
+            WorkloadKeys::Elephants(keys) => {
+                elephants::add(scenario, hosts, workload, keys, number, generate.then_some(&mut *go_on), &mut traffic)?
             }
             _ => random::add(scenario, hosts, workload, number, generate.then_some(&mut *go_on), &mut traffic)?,
         }

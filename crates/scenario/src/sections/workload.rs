@@ -15,6 +15,8 @@ choice! {
         Incast = "incast",
         /// Every host sends a flow to every other one.
         AllToAll = "all-to-all",
+        /// From every rack to every other one that it has circuits to.
+        Elephants = "elephants",
         /// As a file lists them.
         List = "list",
     }
@@ -23,8 +25,9 @@ choice! {
 params! {
     /// The key of `[workload]` that decides about the others.
     pub struct ArrivalsKey {
-        /// How flows arrive: "poisson": one by one, at random; "permutation", "incast" and "all-to-all": together, in rounds; "list":
-        /// as a file lists them (the default where there is the key flows). It decides which other keys there are.
+        /// How flows arrive: "poisson": one by one, at random; "permutation", "incast" and "all-to-all": together, in rounds; "elephants":
+        /// the same number from every rack to every other one that it has circuits to; "list": as a file lists them (the default where there is the key flows).
+        /// It decides which other keys there are.
         pattern: Arrivals = Arrivals::Poisson;
     }
 }
@@ -38,17 +41,20 @@ choice! {
         Intra = "intra",
         /// Those across datacenters.
         Cross = "cross",
+        /// Those at different switches.
+        Racks = "racks",
     }
 }
 
 params! {
-    /// `[workload]` with any pattern but "list".
+    /// `[workload]` with any pattern but "elephants" and "list".
     pub struct RandomFlows {
         /// Its flows are called NAME-1, NAME-2, …; "none" for f1, f2, … by their position among all flows.
         name: Option<String> = None;
         /// Flow sizes: a built-in distribution, a size for all, or a CSV file (bytes, cumulative probability), relative to the scenario.
         sizes: String = "websearch".to_string();
-        /// Which pairs of hosts exchange flows: "all" of them, those inside a datacenter ("intra"), or those across ("cross").
+        /// Which pairs of hosts exchange flows: "all" of them, those inside a datacenter ("intra"), those across ("cross"), or those at
+        /// different switches ("racks").
         between: Pairs = Pairs::All;
         /// The hosts that take part, by name: "*" stands for any characters, "?" for any one.
         hosts: String = "*".to_string();
@@ -98,6 +104,42 @@ params! {
     }
 }
 
+choice! {
+    /// When elephants start.
+    pub enum Phase {
+        /// With the first day of their circuit.
+        Day = "day",
+        /// At random in a week.
+        Week = "week",
+        /// Together.
+        None = "none",
+    }
+}
+
+params! {
+    /// `[workload]` with `pattern = "elephants"`.
+    pub struct ElephantKeys {
+        /// Its flows are called NAME-FROM-TO-1, NAME-FROM-TO-2, … by the switches of their racks; "none" for f1, f2, … by their position among all flows.
+        name: Option<String> = None;
+        /// Flows from each rack to each other one that it has circuits to. They take the racks' hosts in turn. The default: AccelToR, §IV-B.
+        per_pair: u32 = 80, in 1 => 100_000;
+        /// Flow sizes: "unbounded", or as in other patterns.
+        sizes: String = "unbounded".to_string();
+        /// Of so many sizes that are drawn for each pair the flows have the largest; "none" for as many as there are flows.
+        drawn: Option<u32> = None, in Some(1) => Some(10_000_000);
+        /// The hosts that take part, by name: "*" stands for any characters, "?" for any one.
+        hosts: String = "*".to_string();
+        /// Flows start from then on.
+        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        /// When each of them does: with the first "day" of its circuit, at random within a "week", which is a cycle of the circuits, or at once ("none").
+        phase: Phase = Phase::Day;
+        /// The congestion control of its flows; "none" for [algorithm].name.
+        algorithm: Option<String> = None;
+        /// Data class: 0 goes before 1; each has its own queues and PFC.
+        class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
+    }
+}
+
 params! {
     /// `[workload]` with `pattern = "list"`.
     pub struct ListKeys {
@@ -115,6 +157,7 @@ pub fn workload_alternatives() -> Vec<(&'static str, Vec<ParamSpec>)> {
         ("permutation", random(RoundKeys::specs())),
         ("incast", random(incast())),
         ("all-to-all", random(RoundKeys::specs())),
+        ("elephants", ElephantKeys::specs()),
         ("list", ListKeys::specs()),
     ]
 }
