@@ -38,7 +38,7 @@ NAMES = {
 }  # fmt: skip
 """The paper's names, in its order."""
 
-RFC = "CUBIC, RFC 9438"
+RFC = "CUBIC,\nRFC 9438"
 """What stands beside ns-3's."""
 
 LOWER = {"cubic": "CUBIC", "bbr": "BBR"}
@@ -96,7 +96,7 @@ def _told(run: Run) -> str:
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's two panels, one above the other."""
     figure, axes = grid(2, "Sixteen TCPs under three schedules", columns=1, shared=False)
-    figure.set_size_inches(9, 6)
+    figure.set_size_inches(10.5, 6)
     runs = alone(comparison.runs)
     groups = [name for name in (*NAMES.values(), RFC) if any(_told(run) == name for run in runs)]
     throughput: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
