@@ -37,7 +37,7 @@ FLOWS = (
         "0 or 1",
         "1 where source and destination are in different datacenters, or the source is in none.",
     ),
-    Field("start_ps", "ps", "When it starts."),
+    Field("start_ps", "ps", "When it starts; null where what it waits for was not over at the end.", optional=True),
     Field("stop_ps", "ps", "When its application stops sending; null where it does not stop by itself.", optional=True),
     Field(
         "finish_ps",

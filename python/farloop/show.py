@@ -41,10 +41,10 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
-    from farloop.report.tables import run_rows, slowdown_rows, worst_rows
+    from farloop.report.tables import job_rows, run_rows, slowdown_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
-    for header, rows in (worst_rows(result), slowdown_rows(result)):
+    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
     deadlocks([*result.deadlocks, *result.cautions])

@@ -33,7 +33,7 @@ pub struct RunResult {
 pub struct FlowRow {
     /// Index in the specification.
     pub flow: u32,
-    /// When it started.
+    /// When it started; [`Time::NEVER`] where it waits for others to the end.
     pub start: Time,
     /// When its last byte was acknowledged; `None` if it was still going on at the end (or was stopped).
     pub finish: Option<Time>,

@@ -259,7 +259,7 @@ impl Simulation {
         let sum = |f: &dyn Fn(&Part) -> u64| self.parts.iter().map(f).sum();
         FlowRow {
             flow: flow.0,
-            start: network.flows.get(flow).start,
+            start: self.start(flow),
             finish: (counts.finish != Time::NEVER).then_some(counts.finish),
             delivered: Bytes::new(there.hosts.delivered(network, flow)),
             ideal: network.ideal_completion(flow, number),
@@ -274,6 +274,16 @@ impl Simulation {
             spurious: u64::from(counts.spurious),
             gave_up: counts.gave_up,
         }
+    }
+
+    /// When a flow began, or was to; [`Time::NEVER`] where what it waits for has not come.
+    fn start(&self, flow: FlowId) -> Time {
+        let network = &self.network;
+        if network.succession.waits_for(flow) == 0 {
+            return network.flows.get(flow).start;
+        }
+        let here = &self.parts[self.part_of_host[network.source(flow)]];
+        here.hosts.followers.begin(flow).unwrap_or(Time::NEVER)
     }
 
     /// One row per port: what the part of its owner counted, and what the part of its neighbour saw arrive.

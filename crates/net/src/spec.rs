@@ -27,6 +27,8 @@ pub struct NetworkSpec {
     pub algorithms: Vec<AnyParams>,
     /// The traffic, in any order.
     pub flows: Vec<FlowSpec>,
+    /// Flows that begin when others are over, in any order.
+    pub follows: Vec<FollowSpec>,
     /// Round-trip time inside a datacenter as algorithms see it ([`farloop_cc::FlowInfo::intra_rtt`]); `None` for the
     /// largest base round-trip time between the first host of a datacenter and its other hosts (without such a pair, the
     /// smallest one of any flow).
@@ -537,6 +539,18 @@ pub struct FlowSpec {
 impl FlowSpec {
     /// Number of data classes.
     pub const CLASSES: u8 = DATA_CLASSES as u8;
+}
+
+/// A flow begins some time after another one is over at its source: after the last byte has arrived there, or the last acknowledgement of what it has sent itself. With
+/// several of these it begins when the last of them lets it, and never before [`FlowSpec::start`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FollowSpec {
+    /// The other flow: it comes from or goes to the source of `flow`. Index into [`NetworkSpec::flows`].
+    pub after: u32,
+    /// The flow that follows, which has no `stop`.
+    pub flow: u32,
+    /// How long after the end of the other one.
+    pub delay: Delta,
 }
 
 /// What to record. Series are sampled, so their size is bounded by `(end / interval) × recorded objects`.

@@ -277,6 +277,9 @@ params! {
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
         /// An elephant: its data takes circuits, where switches schedule them ([circuits].scheduling).
         elephant: bool = false;
+        /// Begins when these are over, and never before start: flows, or what stands for several of them (a name with count, a workload's), each perhaps with a delay, such as ["request",
+        /// "other+10us"]. One that comes here is over when its last byte has arrived, one that goes from here when that is acknowledged.
+        after: Option<Vec<String>> = None;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
     }

@@ -138,7 +138,7 @@ impl Names {
             ("destination", words(&|r| end(r).1, &self.nodes)),
             ("algorithm", words(&|r| u32::from(end(r).2), &self.algorithms)),
             ("cross_datacenter", Column::U32(rows.iter().map(|r| u32::from(end(r).4)).collect())),
-            ("start_ps", ints(&|r| r.start.as_ps() as i64)),
+            ("start_ps", maybe(&|r| moment(Some(r.start).filter(|t| *t != Time::NEVER)))),
             ("stop_ps", maybe(&|r| moment(Some(self.stops[r.flow as usize]).filter(|t| *t != Time::NEVER)))),
             ("finish_ps", maybe(&|r| moment(r.finish))),
             ("received_ps", maybe(&|r| moment(r.received))),

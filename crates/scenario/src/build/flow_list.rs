@@ -36,6 +36,11 @@ impl FlowList {
         parse(file, &text, scenario.catalog(), go_on)
     }
 
+    /// The file.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
     /// A diagnostic about the column `key` of the flow in `line`.
     pub fn diagnostic(
         &self,
@@ -177,6 +182,7 @@ fn flow(
             ));
         }
         let value = match (&spec.kind, cell.parse::<i64>()) {
+            (Kind::TextList(_), _) => Value::List(cell.split_whitespace().map(str::to_string).collect()),
             (Kind::Integer, Ok(number)) => Value::Int(number),
             _ => Value::Text(cell.to_string()),
         };

@@ -1,16 +1,18 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 //!
 //! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
-//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`), what
+//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`), what
 //! algorithms need (`needs`), what is recorded (`record`), what goes another way (`detours`). The rules of the network model are the model's;
 //! `refusal` finds the keys that break them.
 
 mod agents;
 mod circuits;
+mod collectives;
 mod detours;
 mod elephants;
 mod flow_list;
 mod flow_table;
+mod follows;
 mod hosts;
 mod needs;
 mod random;
@@ -93,6 +95,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         transport: transport::spec(&scenario.transport, &scenario.endpoint),
         algorithms,
         flows: traffic.flows,
+        follows: traffic.follows,
         intra_rtt: scenario.transport.intra_rtt,
         record,
         end: scenario.end(),
