@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn, ParamSpec, TypeVar
 import typer
 
 from farloop import _native
+from farloop.algorithm import unused
 from farloop.errors import FarloopError, InvariantError
 from farloop.messages import notes, say
 from farloop.scenario import Scenario, arena_names, figure_names
@@ -126,6 +127,14 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+AlgorithmFileOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE.py",
+        help="Algorithms in Python, which may then be named wherever an algorithm is; may be repeated.",
+        show_default=False,
+    ),
+]
 TraceOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -205,6 +214,13 @@ def _tell(found: Iterable[str]) -> None:
         say(f"farloop: note: {note}")
 
 
+def _with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
+    """A scenario that may name the algorithms of files of Python."""
+    from farloop import algorithm
+
+    return scenario.with_classes([one for file in files or [] for one in algorithm.load(file)])
+
+
 @app.command("run")
 @guarded
 def run_(
@@ -212,6 +228,7 @@ def run_(
     algorithm: Annotated[
         str | None, typer.Option(help="Algorithm of all flows that name none of their own.", autocompletion=_algorithms)
     ] = None,
+    algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
@@ -233,8 +250,9 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
-    wanted = Scenario.load(scenario).override(set_, algorithm=algorithm, seed=seed)
+    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
+    notes = unused(wanted.classes, wanted.resolved)
     with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if seeds is None:
@@ -256,7 +274,7 @@ def run_(
             if seeds is None
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
-    _tell(found)
+    _tell([*notes, *found])
     if not quiet:
         from farloop import show
 
@@ -273,6 +291,7 @@ def compare(
     algorithms: Annotated[
         str, typer.Option(metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=_algorithms)
     ],
+    algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
@@ -289,7 +308,7 @@ def compare(
     from farloop.output.manifest import slug
     from farloop.progress import reporter
 
-    wanted = Scenario.load(scenario)
+    wanted = _with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
     with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:

@@ -1,5 +1,11 @@
-//! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out.
+//! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out; and the other way where algorithms are classes of Python.
 
+mod algorithm;
+mod parameters;
+mod signals;
+
+use algorithm::{Failure, catalog, of_classes};
+use farloop_cc::AlgorithmInfo;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
@@ -25,32 +31,46 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// All algorithms and presets, as JSON.
+/// All algorithms and presets, as JSON; those of `classes` last.
 #[pyfunction]
-fn algorithms() -> String {
-    let all: Vec<Json> = farloop_scenario::algorithm_list()
-        .map(|info| {
-            json!({
-                "name": info.name,
-                "preset_of": info.preset_of,
-                "summary": info.summary,
-                "source": info.source,
-                "needs": {
-                    "ecn": info.needs.ecn,
-                    "int": info.needs.int,
-                    "header_bytes": info.needs.header_bytes,
-                    "port_agent": info.needs.port_agent,
-                    "border_agent": info.needs.border_agent,
-                    "symmetric": info.needs.symmetric,
-                    "accurate_ecn": info.needs.accurate_ecn,
-                    "delivery_rate": info.needs.delivery_rate,
-                    "even_pacing": info.needs.even_pacing,
-                },
-                "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    Json::from(all).to_string()
+#[pyo3(signature = (classes=Vec::new()))]
+fn algorithms(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<String> {
+    let made = catalog(py, &classes, &Failure::default())?;
+    Ok(Json::from(made.infos().map(told).collect::<Vec<_>>()).to_string())
+}
+
+/// Names of the classes, which must make algorithms.
+#[pyfunction]
+fn class_names(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<Vec<String>> {
+    let made = catalog(py, &classes, &Failure::default())?;
+    Ok(of_classes(&made).map(|info| info.name.clone()).collect())
+}
+
+/// Feeds random sequences of signals to objects of a class; its first error is raised.
+#[pyfunction]
+fn torture(py: Python<'_>, described: Py<PyAny>, sequences: u64) -> PyResult<()> {
+    algorithm::torture(py, &described, sequences)
+}
+
+fn told(info: &AlgorithmInfo) -> Json {
+    json!({
+        "name": info.name,
+        "preset_of": info.preset_of,
+        "summary": info.summary,
+        "source": info.source,
+        "needs": {
+            "ecn": info.needs.ecn,
+            "int": info.needs.int,
+            "header_bytes": info.needs.header_bytes,
+            "port_agent": info.needs.port_agent,
+            "border_agent": info.needs.border_agent,
+            "symmetric": info.needs.symmetric,
+            "accurate_ecn": info.needs.accurate_ecn,
+            "delivery_rate": info.needs.delivery_rate,
+            "even_pacing": info.needs.even_pacing,
+        },
+        "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
+    })
 }
 
 fn parameter(spec: &ParamSpec) -> Json {
@@ -92,14 +112,30 @@ fn schema() -> String {
 
 /// A scenario with all its defaults, as JSON; checks all that `run` checks before it simulates. An interrupt ends it.
 #[pyfunction]
-fn resolve(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<String> {
-    interruptible(py, |go_on| farloop_scenario::resolve(&text, &file, &overrides, go_on))
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn resolve(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<String> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    interruptible(py, |go_on| farloop_scenario::resolve(&text, &file, &overrides, &known, go_on))
 }
 
 /// Checks all that `run` refuses, also what only the built network tells. An interrupt ends it.
 #[pyfunction]
-fn check(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<()> {
-    interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, go_on))
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn check(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<()> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, &known, go_on))
 }
 
 /// Calls `f` without the interpreter's lock; an interrupt ends it.
@@ -270,9 +306,10 @@ fn with_progress<T: Send>(
 }
 
 /// Runs a scenario on up to `threads` threads, with a trace where `trace` has items that say of what. `progress(simulated_s, end_s, packet_hops)`
-/// returns False to cancel.
+/// returns False to cancel. An error of one of `classes` ends the run, and is raised.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new()))]
+#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new(), classes=Vec::new()))]
+#[allow(clippy::too_many_arguments)] // those of Python, by name
 fn run(
     py: Python<'_>,
     text: String,
@@ -281,15 +318,22 @@ fn run(
     progress: Option<Py<PyAny>>,
     threads: usize,
     trace: Vec<String>,
+    classes: Vec<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let start = std::time::Instant::now();
-    let mut outcome = with_progress(py, progress, |call| {
+    let failure = Failure::default();
+    let known = catalog(py, &classes, &failure)?;
+    let outcome = with_progress(py, progress, |call| {
         let spec = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
         let settings = Settings { cores: Cores::up_to(threads), trace: spec };
-        farloop_scenario::run_with(&text, &file, &overrides, &settings, &mut |p| {
-            call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+        farloop_scenario::run_with_algorithms(&text, &file, &overrides, &known, &settings, &mut |p| {
+            !failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
         })
-    })?;
+    });
+    if let Some(error) = failure.take() {
+        return Err(error);
+    }
+    let mut outcome = outcome?;
     let trace = outcome.trace.take().map(Arc::new);
     Ok(RunOutput { outcome, trace, wall_s: start.elapsed().as_secs_f64() })
 }
@@ -331,8 +375,16 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Cancelled", py.get_type::<Cancelled>())?;
     module.add_class::<RunOutput>()?;
     module.add_class::<TraceOutput>()?;
+    module.add_class::<signals::PyContext>()?;
+    module.add_class::<signals::PyFlow>()?;
+    module.add_class::<signals::PyAck>()?;
+    module.add_class::<signals::PyHop>()?;
+    module.add_class::<signals::PySent>()?;
+    module.add_class::<signals::PyLoss>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(class_names, module)?)?;
+    module.add_function(wrap_pyfunction!(torture, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;

@@ -79,7 +79,7 @@ pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with};
-pub use run::{Outcome, Settings, check, resolve, run, run_with};
+pub use run::{Outcome, Settings, check, resolve, run, run_with, run_with_algorithms};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;

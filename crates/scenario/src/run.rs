@@ -48,16 +48,17 @@ fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> bool {
     }
 }
 
-/// Checks all that [`run`] checks before it simulates, and gives the scenario with all its defaults as JSON. `go_on` is called now and
+/// Checks all that [`run`] checks before it simulates, with the algorithms of `catalog`, and gives the scenario with all its defaults as JSON. `go_on` is called now and
 /// then and returns `false` to stop.
 pub fn resolve(
     text: &str,
     file: &str,
     overrides: &[(String, String)],
+    catalog: &Catalog,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<String, RunError> {
     let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut go_on)?;
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
     scenario.build_while(&mut go_on)?;
     Ok(scenario.resolved().to_string())
 }
@@ -68,10 +69,11 @@ pub fn check(
     text: &str,
     file: &str,
     overrides: &[(String, String)],
+    catalog: &Catalog,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), RunError> {
     let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut go_on)?;
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
     ready(&scenario, &Settings::default(), &mut go_on).map(drop)
 }
 
@@ -110,10 +112,22 @@ pub fn run_with(
     settings: &Settings,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
+    run_with_algorithms(text, file, overrides, &Catalog::builtin(), settings, progress)
+}
+
+/// As [`run_with`], with the algorithms of `catalog`.
+pub fn run_with_algorithms(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    settings: &Settings,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, RunError> {
     // The scenario itself is gone when the simulation begins, which needs the memory more.
     let ready = {
         let mut building = now_and_then(|| progress(nothing_yet()));
-        let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut building)?;
+        let scenario = parse_while(text, file, overrides, catalog, &mut building)?;
         ready(&scenario, settings, &mut building)?
     };
     simulate(file, ready, progress)
