@@ -2,7 +2,7 @@
 
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
+use farloop_scenario::{CircuitFacts, Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
@@ -100,6 +100,12 @@ fn resolve(py: Python<'_>, text: String, file: String, overrides: Vec<(String, S
 #[pyfunction]
 fn check(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<()> {
     interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, go_on))
+}
+
+/// What a scenario comes to, as JSON; checks as `resolve`. An interrupt ends it.
+#[pyfunction]
+fn explain(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<String> {
+    interruptible(py, |go_on| farloop_scenario::explain(&text, &file, &overrides, go_on))
 }
 
 /// Calls `f` without the interpreter's lock; an interrupt ends it.
@@ -210,6 +216,7 @@ impl RunOutput {
             },
             "invariants": invariants,
             "deadlocks": self.outcome.deadlocks,
+            "circuits": self.outcome.circuits.as_ref().map(CircuitFacts::json),
             "notes": self.outcome.notes,
         })
         .to_string()
@@ -337,6 +344,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;
