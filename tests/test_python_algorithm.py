@@ -257,6 +257,20 @@ def test_timers_randomness_and_losses_reach_the_class():
         algorithm.torture(Bad, sequences=20)
 
 
+def test_explain_says_what_a_file_defines(halver, capfd):
+    assert farloop_command(["explain", str(halver)]) == 0
+    shown = capfd.readouterr().out
+    for told in (
+        "halver",
+        "Half the window for each round trip with a mark.",
+        "keep",
+        "What a mark leaves of the window.",
+        "0.0 to 1.0",
+    ):
+        assert told in shown
+    assert farloop_command(["explain", str(halver), "--page"]) == 2
+
+
 def test_the_page_shows_what_there_is():
     page = (Path(__file__).parent.parent / "docs" / "python-algorithms.md").read_text()
     for handler in ("start", "on_ack", *algorithm.HANDLERS):

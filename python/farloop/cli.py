@@ -47,6 +47,11 @@ def _figures(incomplete: str) -> list[str]:
     return [name for name in figure_names() if name.startswith(incomplete)]
 
 
+def _explained(incomplete: str) -> list[str]:
+    """What can be explained, for shells."""
+    return [*_algorithms(incomplete), *_figures(incomplete)]
+
+
 def _arena_scenarios(incomplete: str) -> list[str]:
     """The arena's scenarios, for shells."""
     return [name for name in arena_names() if name.startswith(incomplete)]
@@ -494,14 +499,41 @@ def import_flows(
 @guarded
 def explain(
     algorithm: Annotated[
-        str, typer.Argument(metavar="ALGORITHM", help="An algorithm or a preset.", autocompletion=_algorithms)
+        str,
+        typer.Argument(
+            metavar="ALGORITHM|SCENARIO|FILE.py",
+            help="An algorithm or a preset; a scenario file, or a paper's figure; algorithms in Python.",
+            autocompletion=_explained,
+        ),
     ],
-    page: Annotated[bool, typer.Option("--page", help="Print the page that specifies it.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="Print the page that specifies the algorithm.")] = False,
+    set_: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an algorithm is, where it is specified, what it needs, and which parameters it has."""
+    """Say what an algorithm is, needs, and has for parameters; or what a scenario comes to, and what its circuits need."""
     from farloop import catalogue, show
 
+    if catalogue.is_scenario(algorithm):
+        if page:
+            raise FarloopError("--page: expected an algorithm; a scenario has no page")
+        told = catalogue.scenario(algorithm, set_)
+        if as_json:
+            _print_json(told)
+        else:
+            show.scenario(told)
+        return
+    if set_:
+        raise FarloopError("--set: expected a scenario; an algorithm has no settings by itself")
+    if algorithm.endswith(".py"):
+        if page:
+            raise FarloopError("--page: expected an algorithm of farloop's; a file of Python has no page")
+        made = catalogue.of_file(Path(algorithm))
+        if as_json:
+            _print_json(made)
+        else:
+            for one in made:
+                show.algorithm(one, None)
+        return
     entry = catalogue.algorithm(algorithm)
     found = catalogue.specification(algorithm)
     if page:

@@ -137,6 +137,19 @@ class Scenario:
         )
         return resolved
 
+    @cached_property
+    def explained(self) -> dict[str, Any]:
+        """What the scenario comes to: how many hosts, switches, links and flows, what its circuits need, what is most likely not meant.
+
+        Raises:
+            ScenarioError: the scenario is not valid.
+        """
+        _encodable(self.file, self.file, self.text)
+        explained: dict[str, Any] = json.loads(
+            _native.explain(self.text, self.file, list(self.overrides), self.described_classes)
+        )
+        return explained
+
 
 def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
     """Settings as pairs of dotted key and text.

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.trace import PCAPNG, PERFETTO
-from farloop.units import number
+from farloop.units import count_text, number, time_text
 
 if TYPE_CHECKING:
     from farloop.arena.table import Result
@@ -130,6 +131,30 @@ def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
     ]
     if parameters:
         _print_table(["parameter", "default", "accepted", "meaning"], parameters)
+
+
+def scenario(entry: dict[str, Any]) -> None:
+    """What a scenario comes to, what its circuits need in each of its cases, and what is most likely not meant."""
+    console = _console()
+    what = ", ".join(count_text(entry[key], what) for key, what in _COUNTED.items() if entry[key])
+    title = f"{entry['title']}: " if entry["title"] else ""
+    console.print(f"{title}{what}, {time_text(entry['end_s'])}", markup=False, highlight=False)
+    found = [(entry["file"], entry), *((case["case"], case) for case in entry["cases"])]
+    rows = [fact_row(name, one["circuits"]) for name, one in found if one["circuits"]]
+    if rows:
+        _print_table(["case" if entry["cases"] else "scenario", *HEADER[1:]], rows)
+        console.print(EXPLANATION, markup=False, highlight=False, style="dim")
+    for name, one in found:
+        deadlocks(one["notes"], f"{name}:")
+
+
+_COUNTED = {
+    "hosts": "host",
+    "switches": "packet switch",
+    "circuit_switches": "circuit switch",
+    "links": "link",
+    "flows": "flow",
+}
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:

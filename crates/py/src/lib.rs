@@ -8,7 +8,7 @@ use algorithm::{Failure, catalog, of_classes};
 use farloop_cc::AlgorithmInfo;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
+use farloop_scenario::{CircuitFacts, Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
@@ -138,6 +138,20 @@ fn check(
     interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, &known, go_on))
 }
 
+/// What a scenario comes to, as JSON; checks as `resolve`. An interrupt ends it.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn explain(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<String> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    interruptible(py, |go_on| farloop_scenario::explain(&text, &file, &overrides, &known, go_on))
+}
+
 /// Calls `f` without the interpreter's lock; an interrupt ends it.
 fn interruptible<T: Send>(
     py: Python<'_>,
@@ -246,6 +260,7 @@ impl RunOutput {
             },
             "invariants": invariants,
             "deadlocks": self.outcome.deadlocks,
+            "circuits": self.outcome.circuits.as_ref().map(CircuitFacts::json),
             "notes": self.outcome.notes,
         })
         .to_string()
@@ -389,6 +404,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;

@@ -70,7 +70,7 @@ mod trace;
 mod transport;
 mod workload;
 
-pub use build::Built;
+pub use build::{Built, CircuitFacts, Demand};
 pub use diagnostic::Diagnostic;
 pub use error::RunError;
 pub use farloop_net::Cores;
@@ -79,7 +79,7 @@ pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with};
-pub use run::{Outcome, Settings, check, resolve, run, run_with, run_with_algorithms};
+pub use run::{Outcome, Settings, check, explain, resolve, run, run_with, run_with_algorithms};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;

@@ -3,6 +3,7 @@
 use farloop_net::spec::{NodeKind, NodeSpec, SchedulingSpec};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
+use farloop_units::Delta;
 
 const RACKS: usize = 8;
 
@@ -102,6 +103,34 @@ fn too_little_of_a_packet_network_is_said() {
     assert_eq!(notes(1, ""), [expected]);
     assert_eq!(notes(2, "").len(), 1, "1.76 times");
     assert!(notes(3, "").is_empty());
+}
+
+/// Eq. 6 and Eq. 7 with the network's own week, beside what hosts have.
+#[test]
+fn timeouts_that_hosts_should_have_are_said() {
+    let built = |text: &str| parse(text, "case.toml", &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}"));
+    let accelerate = "scheduling = \"acceltor\"";
+    let other = built(&scenario(accelerate, 5, "1.46ms", "1ms"));
+    let facts = other.circuits.expect("it has circuits");
+    let numbers = facts.acceltor.expect("it accelerates");
+    assert_eq!((numbers.rtts_per_day, numbers.acceleration, numbers.days_ahead, facts.days), (4, 2, 1, Some(3)));
+    assert_eq!((facts.racks, facts.slots, facts.week), (8, 7, Delta::from_us(1820)));
+    assert_eq!(facts.min_rto, Some(Delta::from_us(1400)));
+    let demand = facts.demand.expect("elephants");
+    assert_eq!((demand.asked.as_bps() / 1_000_000, demand.offered.as_bps()), (11_357, 50_000_000_000));
+    let expected = "AccelToR: transport.min_rto is 1.46ms, and Eq. 6 of AccelToR gives 1.4ms: flows that lost packets in their day come back at another time than that of their next one";
+    assert_eq!(other.notes, [expected]);
+    // Those that wait should come back with their day, whose week is the cycle that is listed.
+    let blocking = |rto: &str| built(&scenario("scheduling = \"blocking\"", 5, rto, "1ms"));
+    assert!(blocking("1.58ms").notes.is_empty());
+    assert!(blocking("1.4ms").notes[0].contains("Eq. 7 of AccelToR gives 1.58ms"), "{:?}", blocking("1.4ms").notes);
+    let slots = "[[circuit_slot]]\nday = \"100us\"\nconnect = [\"tor1->tor2\", \"tor2->tor1\"]\n[[circuit_slot]]\nconnect = []\n";
+    let listed = built(&format!("{}{slots}", scenario(accelerate, 5, "1.4ms", "1ms"))).circuits.expect("circuits");
+    assert_eq!((listed.slots, listed.week, listed.min_rto), (2, Delta::from_us(380), Some(Delta::ZERO)));
+    // What is bounded is not the whole timeout, or nobody waits for circuits: nothing to say.
+    let variance = scenario(accelerate, 5, "1ms", "1ms").replace("frto", "rto_floor = \"variance\"\n        frto");
+    assert!(built(&variance).notes.is_empty());
+    assert!(built(&scenario(accelerate, 5, "1ms", "1ms").replace("elephant = true", "")).notes.is_empty());
 }
 
 #[test]

@@ -119,28 +119,33 @@ params! {
 pub struct AccelToRNumbers {
     /// Round-trip time through the packet network.
     pub packet_rtt: Delta,
+    /// Round-trip time through the circuit.
+    pub circuit_rtt: Delta,
     /// Round-trip times through the circuit in a day, n.
     pub rtts_per_day: u64,
-    /// Round-trip times of acceleration, m.
+    /// Round-trip times of acceleration, m (Theorem 1).
     pub acceleration: u32,
-    /// Days with a queue, K.
+    /// Days before that of their circuit from which on packets are let in, K1 (Eq. 1).
+    pub days_ahead: u64,
+    /// Days with a queue, K, by Eq. 1.
     pub days: u32,
-    /// Timeouts of hosts (Eq. 6), in a week of round robin.
+    /// Timeouts of hosts (Eq. 6).
     pub min_rto: Delta,
 }
 
 impl CircuitKeys {
-    /// AccelToR's numbers with these round-trip times, for so many racks.
-    pub(crate) fn numbers(&self, packet_rtt: Delta, circuit_rtt: Delta, racks: u32) -> AccelToRNumbers {
+    /// AccelToR's numbers with these round-trip times and this cycle of days.
+    pub(crate) fn numbers(&self, packet_rtt: Delta, circuit_rtt: Delta, week: Delta) -> AccelToRNumbers {
         let rtts_per_day = acceltor::rtts_per_day(self.day, circuit_rtt);
         let acceleration = acceltor::acceleration(rtts_per_day);
-        let ahead = acceltor::days_ahead(acceleration, packet_rtt, self.day, self.night);
-        let days = acceltor::calendar_queues(ahead, self.safe_margin);
-        let week = Delta::from_ps((self.day + self.night).as_ps().saturating_mul(u64::from(racks.saturating_sub(1))));
+        let days_ahead = acceltor::days_ahead(acceleration, packet_rtt, self.day, self.night);
+        let days = acceltor::calendar_queues(days_ahead, self.safe_margin);
         AccelToRNumbers {
             packet_rtt,
+            circuit_rtt,
             rtts_per_day,
             acceleration,
+            days_ahead,
             days: u32::try_from(days).unwrap_or(u32::MAX),
             min_rto: acceltor::min_rto(week, self.day, acceleration, packet_rtt),
         }
