@@ -513,6 +513,18 @@ def explain(
     """Say what an algorithm is, needs, and has for parameters; or what a scenario comes to, and what its circuits need."""
     from farloop import catalogue, show
 
+    if algorithm.endswith(".py"):
+        if page or set_:
+            raise FarloopError(
+                "--page and --set: expected neither for a file of Python, which has no page and no settings by itself"
+            )
+        made = catalogue.of_file(Path(algorithm))
+        if as_json:
+            _print_json(made)
+        else:
+            for one in made:
+                show.algorithm(one, None)
+        return
     if catalogue.is_scenario(algorithm):
         if page:
             raise FarloopError("--page: expected an algorithm; a scenario has no page")
@@ -524,16 +536,6 @@ def explain(
         return
     if set_:
         raise FarloopError("--set: expected a scenario; an algorithm has no settings by itself")
-    if algorithm.endswith(".py"):
-        if page:
-            raise FarloopError("--page: expected an algorithm of farloop's; a file of Python has no page")
-        made = catalogue.of_file(Path(algorithm))
-        if as_json:
-            _print_json(made)
-        else:
-            for one in made:
-                show.algorithm(one, None)
-        return
     entry = catalogue.algorithm(algorithm)
     found = catalogue.specification(algorithm)
     if page:
