@@ -12,9 +12,12 @@ from farloop.tables import Column, to_arrow
 from farloop.units import seconds
 
 NAMES = {"name", "source", "destination", "algorithm", "outcome", "node", "peer", "kind", "object", "metric"} | {
-    "cause_node", "cause_peer", "root_node", "root_peer",
+    "cause_node", "cause_peer", "root_node", "root_peer", "circuit", "queue",
 }  # fmt: skip
 """Columns that hold texts."""
+
+FLOATS = {"mean_queue_bytes", "occupancy"}
+"""Columns whose numbers are no whole ones."""
 
 ABSENT = {"stop_ps", "finish_ps", "received_ps", "offered_bytes"}
 """Columns that have no number unless a test gives one."""
@@ -28,6 +31,8 @@ def made(
     series=None,
     flows=None,
     ports=(),
+    circuits=(),
+    queues=(),
     change=None,
     seed=None,
     interval=None,
@@ -44,6 +49,8 @@ def made(
             the sampling times.
         flows: One dict per flow, with the columns that matter; by default the scenario's flows without any numbers.
         ports: One dict per egress port.
+        circuits: One dict per circuit and day.
+        queues: One dict per queue of switches that schedule circuits.
         change: Settings that depart from the figure's.
         seed: The seed, if it is not the scenario's.
         interval: Seconds between samples, if not the scenario's (which stays in the scenario: fewer samples make a test quicker).
@@ -76,8 +83,8 @@ def made(
         series=samples(series or {}, times),
         ports=table("ports", ports),
         pauses=table("pauses", []),
-        circuits=table("circuits", []),
-        queues=table("queues", []),
+        circuits=table("circuits", circuits),
+        queues=table("queues", queues),
         info={"totals": {"end_s": duration, **TOTALS, **(totals or {})}, "invariants": [], "deadlocks": [], "version": "0", "wall_s": 1.0},
         scenario=resolved,
         file=scenario.file,
@@ -132,7 +139,7 @@ def table(name, rows):
             columns[column] = pa.array(texts, pa.string()).dictionary_encode()
         elif column in ABSENT:
             columns[column] = pa.array([None if v is None else round(v) for v in values], pa.int64())
-        elif column == "mean_queue_bytes":
+        elif column in FLOATS:
             columns[column] = pa.array([float(v or 0) for v in values], pa.float64())
         else:
             columns[column] = pa.array([round(v or 0) for v in values], pa.int64())

@@ -327,7 +327,7 @@ params! {
     pub struct Record {
         /// Sampling interval; "none" for no series.
         interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
-        /// Flows with series, by name. "auto": all flows where there are at most 64, otherwise none.
+        /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64, otherwise none.
         flows: Selection = Selection::Auto;
         /// Egress ports with series, written "left->right". "auto": the ports where the topology can be congested, at most 64.
         ports: Selection = Selection::Auto;

@@ -123,3 +123,39 @@ fn pairs_of_racks_leave_no_flow_inside_one() {
         "{found}"
     );
 }
+
+/// Series of the flows of one pair of racks, by a pattern.
+#[test]
+fn recorded_flows_may_be_a_pattern() {
+    let text = |flows: &str| {
+        let recorded = HYBRID.replace(
+            "record.interval = \"none\"",
+            &format!("record = {{ interval = \"1ms\", flows = {flows}, ports = [] }}"),
+        );
+        format!("{recorded}[[workload]]\nname = \"e\"\npattern = \"elephants\"\nper_pair = 4\n")
+    };
+    assert_eq!(built(&text("[\"e-tor1-tor4-*\"]")).spec.record.flows, [8, 9, 10, 11]);
+    // What a name or another pattern has chosen comes once.
+    assert_eq!(built(&text("[\"e-tor1-tor2-3\", \"e-tor1-tor2-?\"]")).spec.record.flows, [2, 0, 1, 3]);
+    let nothing = refused(&text("[\"mice-*\"]"));
+    assert!(nothing.contains("record.flows: there is no flow \"mice-*\"; flows: \"e\""), "{nothing}");
+}
+
+/// Links that lose packets are those of one rack's hosts, or of all.
+#[test]
+fn a_rack_may_lose_packets() {
+    let lossy = |keys: &str| {
+        let text = HYBRID.replace("hosts_per_rack = 3", &format!("hosts_per_rack = 3, {keys}"));
+        let made = built(&format!("{text}[[workload]]\npattern = \"elephants\"\n"));
+        let ends = made.spec.links.iter().filter(|link| link.loss == 0.01).map(|link| (link.a, link.b));
+        ends.map(|(a, b)| (made.node_names[a as usize].clone(), made.node_names[b as usize].clone()))
+            .collect::<Vec<_>>()
+    };
+    let host = |rack: u32, i: u32| (format!("r{rack}-h{i}"), format!("tor{rack}"));
+    assert_eq!(lossy("rack_loss = 0.01, lossy_rack = 2"), [host(2, 1), host(2, 2), host(2, 3)]);
+    assert_eq!(lossy("rack_loss = 0.01").len(), 4 * 3);
+    assert!(lossy("lossy_rack = 2").is_empty());
+    let text = HYBRID.replace("hosts_per_rack = 3", "hosts_per_rack = 3, rack_loss = 0.01, lossy_rack = 5");
+    let none = refused(&format!("{text}[[workload]]\npattern = \"elephants\"\n"));
+    assert!(none.contains("network.lossy_rack: there is no such rack; expected 1 to 4, or \"none\""), "{none}");
+}

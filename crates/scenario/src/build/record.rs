@@ -2,6 +2,7 @@
 
 use super::flow_table::FlowTable;
 use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::glob;
 use crate::scenario::Scenario;
 use crate::sections::Selection;
 use crate::topology::Layout;
@@ -46,7 +47,12 @@ fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Di
     }
     let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
     for name in names {
-        let Some(range) = known.get(name.as_str()) else {
+        let range = known.get(name.as_str()).cloned().map(Iterator::collect);
+        let pattern = || {
+            let matching = (0..).zip(&traffic.flow_names).filter(|(_, flow)| glob::matches(name, flow));
+            Some(matching.map(|(i, _)| i).collect::<Vec<u32>>()).filter(|flows| !flows.is_empty())
+        };
+        let Some(found) = range.or_else(pattern) else {
             // A random workload that is not drawn yet may hold the name.
             if traffic.complete {
                 let known = || traffic.groups.iter().map(|g| g.name.as_str());
@@ -58,7 +64,7 @@ fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Di
             }
             continue;
         };
-        chosen.extend(range.clone().filter(|f| seen.insert(*f)));
+        chosen.extend(found.into_iter().filter(|f| seen.insert(*f)));
     }
     Ok(chosen)
 }

@@ -5,8 +5,9 @@
 //!                      └──────────────────── ocs      and so for every rack
 //! ```
 
-use super::{Layout, Misfit, Switches, too_large};
+use super::{Layout, Misfit, RateKey, Switches, too_large};
 use crate::sections::Hybrid;
+use farloop_net::spec::LinkSpec;
 use farloop_units::{Bytes, Delta, Rate};
 
 /// What packets take on the wire: a full one, and an ACK.
@@ -41,6 +42,10 @@ fn delays(keys: &Hybrid, sizes: Sizes) -> Result<(Delta, Delta), Misfit> {
 pub(crate) fn check(keys: &Hybrid) -> Result<(), Misfit> {
     let hosts = u64::from(keys.racks) * u64::from(keys.hosts_per_rack);
     let links = hosts + u64::from(keys.racks) * (u64::from(keys.eps_uplinks) + 1);
+    if keys.lossy_rack.is_some_and(|rack| rack > keys.racks) {
+        let expected = format!("expected 1 to {}, or \"none\"", keys.racks);
+        return Err(("lossy_rack", "there is no such rack".to_string(), expected));
+    }
     too_large(hosts, links).map_or(Ok(()), |(problem, expected)| Err(("racks", problem, expected)))
 }
 
@@ -54,7 +59,9 @@ pub(crate) fn layout(keys: &Hybrid, sizes: Sizes, switches: &Switches<'_>) -> Re
         let tor = layout.switch(format!("tor{rack}"), 0, switches);
         for i in 1..=keys.hosts_per_rack {
             let host = layout.host(format!("r{rack}-h{i}"), 0);
-            layout.link(host, tor, keys.rate, "rate", keys.link_delay);
+            let loss = if keys.lossy_rack.is_none_or(|lossy| lossy == rack) { keys.rack_loss } else { 0.0 };
+            let spec = LinkSpec { a: host, b: tor, rate: keys.rate, delay: keys.link_delay, loss, corruption: 0.0 };
+            layout.lossy_link(spec, RateKey::Network("rate"));
         }
         for _ in 0..keys.eps_uplinks {
             layout.link(tor, eps, keys.eps_rate, "eps_rate", eps_delay);

@@ -1,0 +1,1 @@
+"""AccelToR: each figure's scenario (TOML) with its judge and picture beside it."""

@@ -1,0 +1,138 @@
+"""AccelToR, Fig. 8: throughput of elephants, occupancy of circuits and completion times of mice in networks of 8 to 72 racks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from farloop import metrics
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.schedule import Need
+from farloop.papers.acceltor.common import (
+    ACCELTOR,
+    BLOCKING,
+    HELD,
+    SCHEDULES,
+    UNBLOCKING,
+    WRITTEN,
+    Point,
+    alone,
+    daily,
+    drawn,
+    grouped,
+    logarithmic,
+    mean_fct,
+    measured_part,
+    numbers,
+    occupancy,
+    planned,
+    racks,
+    single,
+    spread,
+    weekly,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+COMPARED = 50
+"""Racks of the network in which the paper compares numbers; without it the largest network that runs stands for it."""
+
+WITHIN = 0.02
+"""Mice may take so much longer than under Blocking, in the mean: twice what the paper has."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Occupancy by size and by schedule, and the paper's factors between them at 50 racks; mice beside."""
+    judging = Judging(comparison, claims["acceltor/fig08"])
+    at = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
+    for run in alone(comparison.runs):
+        judging.measure(numbers, run)
+    sizes = list(at[ACCELTOR])
+    for count, need in at[ACCELTOR].items():
+
+        def filled(run: Run) -> tuple[bool, str]:
+            return occupancy(run) >= HELD, f"{occupancy(run):.3f}"
+
+        judging.order(
+            f"{count} racks: AccelToR uses {100 * HELD:.0f} % of the optical bandwidth", [need], filled, number=True
+        )
+    for fewer, more in itertools.pairwise(sizes):
+
+        def falls(small: Run, large: Run) -> tuple[bool, str]:
+            a, b = occupancy(small), occupancy(large)
+            return b < a, f"{a:.3f} and {b:.3f}"
+
+        judging.order(f"Blocking falls from {fewer} to {more} racks", [at[BLOCKING][n] for n in (fewer, more)], falls)
+    for count in sizes:
+
+        def ordered(*runs: Run) -> tuple[bool, str]:
+            a, b, u = (occupancy(run) for run in runs)
+            return u < b < a, f"{a:.3f}, {b:.3f}, {u:.3f}"
+
+        needs = [at[name][count] for name in (ACCELTOR, BLOCKING, UNBLOCKING)]
+        judging.order(f"{count} racks: AccelToR above Blocking above Unblocking", needs, ordered)
+    _factors(judging, {name: row[COMPARED if COMPARED in row else max(row)] for name, row in at.items() if row})
+    return [judging.finding(note=measured_part(alone(comparison.runs)))]
+
+
+def _by_racks(needs: list[Need]) -> dict[int, Need]:
+    """Runs by the number of racks in the names of their cases."""
+    found = {int(n.case.split(", ")[1].split()[0]): n for n in needs if n.case.split(", ")[1].endswith("racks")}
+    return dict(sorted(found.items()))
+
+
+def _factors(judging: Judging, at: Mapping[str, Need]) -> None:
+    """What the paper gives as numbers, of the three runs in one network."""
+    paper = judging.claim.paper
+    if not at:
+        return
+    count = at[ACCELTOR].case.split(", ")[1]
+    for name, key in ((BLOCKING, "vs_blocking"), (UNBLOCKING, "vs_unblocking")):
+
+        def factor(own: Run, rival: Run) -> float:
+            return metrics.ratio(occupancy(own), occupancy(rival))
+
+        judging.near(key, f"{count}: {paper[key]:g} times {name}'s occupancy", [at[ACCELTOR], at[name]], factor)
+
+    def over(own: Run, rival: Run) -> tuple[bool, str]:
+        more = judging.measured["mice_fct_over_blocking"] = metrics.ratio(mean_fct(own), mean_fct(rival)) - 1
+        return more <= WITHIN, f"{100 * more:.2f} %"
+
+    def below(own: Run, rival: Run) -> float:
+        return 1 - metrics.ratio(mean_fct(own), mean_fct(rival))
+
+    both = [at[ACCELTOR], at[BLOCKING]]
+    judging.order(f"{count}: mice take at most {100 * WITHIN:g} % longer than under Blocking", both, over, number=True)
+    text = f"{count}: mice take {100 * paper['mice_fct_below_unblocking']:.1f} % less than under Unblocking"
+    judging.near("mice_fct_below_unblocking", text, [at[ACCELTOR], at[UNBLOCKING]], below)
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """The paper's four panels; AccelToR with one uplink beside it."""
+    runs = alone(comparison.runs)
+    sizes = sorted({racks(run) for run in runs})
+    groups = [str(n) for n in sizes]
+    figure, axes = grid(4, "Circuits in networks of several sizes", columns=2, shared=False)
+
+    def table(value: Callable[[Run], Point]) -> dict[str, dict[str, Point]]:
+        found: dict[str, dict[str, Point]] = {}
+        for run in runs:
+            name = WRITTEN if run.case.startswith(WRITTEN) else run.case.partition(", ")[0]
+            found.setdefault(name, {})[str(racks(run))] = drawn(value, run)
+        return {name: found[name] for name in (*SCHEDULES, WRITTEN) if name in found}
+
+    grouped(axes[0], groups, table(lambda run: spread(daily(run) / 1e6)), "daily throughput (Mbps)")
+    grouped(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")
+    grouped(axes[2], groups, table(lambda run: single(100 * occupancy(run))), "occupancy (%)")
+    grouped(axes[3], groups, table(lambda run: single(mean_fct(run))), "mice, normalised FCT")
+    axes[2].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
+    logarithmic(axes[3])
+    for axis in axes[2:]:
+        axis.set_xlabel("racks", fontsize=8)
+    legend_below(figure, axes, "lines: 10th and 90th percentile over elephants and weeks")
+    return {"fig08": figure}

@@ -1,0 +1,103 @@
+"""AccelToR, Fig. 17: sixteen algorithms of congestion control under the three schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from farloop.figures.panels import grid, legend_below
+from farloop.judging.claims import Claim, Finding, Judging
+from farloop.papers.acceltor.common import (
+    ACCELTOR,
+    BLOCKING,
+    HELD,
+    SCHEDULES,
+    UNBLOCKING,
+    Point,
+    alone,
+    drawn,
+    grouped,
+    measured_part,
+    numbers,
+    occupancy,
+    planned,
+    single,
+    spread,
+    weekly,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from farloop.results import Comparison, Run
+
+NAMES = {
+    "newreno": "NewReno", "bic": "BIC", "cubic": "CUBIC", "highspeed": "HighSpeed", "htcp": "H-TCP", "hybla": "Hybla",
+    "reno-linux": "Reno", "scalable": "Scalable", "veno": "Veno", "westwood": "Westwood+", "ledbat": "LEDBAT", "vegas": "Vegas",
+    "illinois": "Illinois", "bbr": "BBR", "yeah": "YeAH", "dctcp": "DCTCP",
+}  # fmt: skip
+"""The paper's names, in its order."""
+
+LOWER = {"cubic": "CUBIC", "bbr": "BBR"}
+"""Those that reach less, and the names of their numbers."""
+
+
+def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+    """Weekly throughput against both rivals under each algorithm; how many of them fill the circuits; the two that do not."""
+    judging = Judging(comparison, claims["acceltor/fig17"])
+    at = {name: {n.algorithm: n for n in planned(comparison, name)} for name in SCHEDULES}
+    own = at[ACCELTOR]
+    for algorithm, need in own.items():
+        for rival in (BLOCKING, UNBLOCKING):
+
+            def more(a: Run, b: Run) -> tuple[bool, str]:
+                means = [float(weekly(run).mean()) / 1e6 for run in (a, b)]
+                return means[0] > means[1], f"{means[0]:.3g} and {means[1]:.3g} Mbps"
+
+            judging.order(
+                f"{NAMES[algorithm]}: AccelToR's elephants get more than {rival}'s", [need, at[rival][algorithm]], more
+            )
+
+    def most(*runs: Run) -> tuple[bool, str]:
+        held = [NAMES[run.algorithm] for run in runs if occupancy(run) >= HELD]
+        return 2 * len(held) > len(runs), f"{len(held)} of {len(runs)}: {', '.join(held) or 'none'}"
+
+    judging.order(f"most use {100 * HELD:.0f} % of the optical bandwidth", list(own.values()), most, number=True)
+    for algorithm, key in LOWER.items():
+
+        def lower(*runs: Run) -> tuple[bool, str]:
+            value, middle = occupancy(runs[0]), _median(runs[1:])
+            return value < middle, f"{value:.3f}, the median of the others {middle:.3f}"
+
+        others = [n for a, n in own.items() if a not in LOWER]
+        judging.order(f"{NAMES[algorithm]} uses less than most others", [own[algorithm], *others], lower)
+        paper = judging.claim.paper[key]
+        judging.near(key, f"{NAMES[algorithm]} uses {100 * paper:.1f} %", [own[algorithm]], occupancy)
+    runs = alone(comparison.runs)
+    for run in runs:
+        judging.measure(numbers, run)
+    return [judging.finding(note=measured_part(runs))]
+
+
+def _median(runs: Sequence[Run]) -> float:
+    found = sorted(occupancy(run) for run in runs)
+    return found[len(found) // 2]
+
+
+def draw(comparison: Comparison) -> dict[str, Figure]:
+    """The paper's two panels, one above the other."""
+    figure, axes = grid(2, "Sixteen TCPs under three schedules", columns=1, shared=False)
+    figure.set_size_inches(9, 6)
+    runs = alone(comparison.runs)
+    groups = [name for a, name in NAMES.items() if any(run.algorithm == a for run in runs)]
+    throughput: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
+    used: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
+    for run in runs:
+        name = run.case.partition(",")[0]
+        throughput[name][NAMES[run.algorithm]] = drawn(lambda r: spread(weekly(r) / 1e6), run)
+        used[name][NAMES[run.algorithm]] = drawn(lambda r: single(100 * occupancy(r)), run)
+    grouped(axes[0], groups, throughput, "weekly throughput (Mbps)")
+    grouped(axes[1], groups, used, "occupancy (%)")
+    axes[1].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
+    legend_below(figure, axes, "lines: 10th and 90th percentile over elephants and weeks")
+    return {"fig17": figure}

@@ -1,0 +1,361 @@
+"""The judges of AccelToR's figures, each on runs made up for it: runs that pass, runs that fail, runs that are incomplete."""
+
+import numpy as np
+import pytest
+from papers_fixtures import failed, judge, made, planned, undecided
+
+from farloop.judging.claims import UndecidedError
+from farloop.papers.acceltor import common, fig05, fig09
+
+SLOT, DAY = 260e-6, 240e-6
+
+
+def racks_of(figure, case, algorithm):
+    """Racks of a case's network."""
+    return made(figure, case, algorithm).scenario["network"]["racks"]
+
+
+def schedule_of(case):
+    """The schedule that a case's name begins with; AccelToR where it names none."""
+    return next((name for name in (common.UNBLOCKING, common.BLOCKING) if case.startswith(name)), common.ACCELTOR)
+
+
+def days(racks, duration, share):
+    """The circuits from tor1 in all days of so many seconds: `share` of each, a number or a function of the week."""
+    rows = []
+    for slot in range(int(duration / SLOT)):
+        week = slot // (racks - 1)
+        used = share(week) if callable(share) else share
+        rows.append({"source": "tor1", "destination": f"tor{slot % (racks - 1) + 2}", "slot": slot, "occupancy": used})
+    return rows
+
+
+def elephants(rates, window=4.0):
+    """Series of elephants that get so many Mbps at all times, with a window in packets that grows by one in a day."""
+    series = {}
+    for i, rate in enumerate(rates, 1):
+        series[f"flow/elephant-tor1-tor2-{i}", "throughput"] = 1e6 * rate
+        series[f"flow/elephant-tor1-tor2-{i}", "cwnd"] = lambda t: 1460 * (window + (t + 1e-10) % SLOT / DAY)
+    return series
+
+
+def mice(slowdown, count=20, start=60e-3):
+    """Mice that take so many times as long as alone; the last one has not finished where that is infinite."""
+    rows = []
+    for i in range(count):
+        time = 100e-6 * slowdown * (1 + i / count)
+        rows.append(
+            {
+                "name": f"mice-{i + 1}",
+                "start_ps": start * 1e12,
+                "received_ps": (start + time) * 1e12 if np.isfinite(time) else None,
+                "ideal_fct_ps": 100e6,
+            }
+        )
+    return rows
+
+
+def only(figure, runs, **how):
+    """The figure's one claim."""
+    (claim,) = judge(figure, runs, **how).values()
+    return claim
+
+
+def incomplete(figure, make, without):
+    """With one run left out what needs it is not decided, and there is no verdict."""
+    claims = judge(figure, planned(figure, make, scale="quick", without=[without]), scale="quick")
+    assert any(undecided(claim) for claim in claims.values())
+    for claim in claims.values():
+        decided = len(claim["statements"]) - len(undecided(claim))
+        assert not undecided(claim) or claim["told"] == f"partial: {decided} of {len(claim['statements'])} statements"
+
+
+def quick(figure, make):
+    """What complete runs of the quick scale say."""
+    return judge(figure, planned(figure, make, scale="quick"), scale="quick")
+
+
+# ---------------------------------------------------------------- Fig. 5
+
+
+def growing(fast=16.2, slow=10.1, sent=(92, 42), queues=3):
+    """Flows whose windows end the day so, and that send so many packets in it."""
+
+    def make(case, algorithm):
+        accelerated = case.startswith("accelerated")
+        end, count = (fast, sent[0]) if accelerated else (slow, sent[1])
+
+        def throughput(t):
+            # All of it in the interval that ends 100 us after the beginning of the day.
+            return np.where(np.isclose(t % (7 * SLOT), 100e-6, atol=1e-9), count * 1460 * 8 / 10e-6, 0)
+
+        series = {(fig05.FLOW, "throughput"): throughput, (fig05.FLOW, "cwnd"): 1460 * end}
+        rows = [{"node": "tor1", "peer": "ocs", "queue": f"day {i}"} for i in range(queues if accelerated else 1)]
+        return made("acceltor/fig05", case, algorithm, series=series, queues=rows)
+
+    return make
+
+
+def test_fig05():
+    found = only("acceltor/fig05", planned("acceltor/fig05", growing()))
+    assert found["verdict"] == "reproduced"
+    assert found["measured"]["packets_ratio"] == pytest.approx(92 / 42)
+    assert only("acceltor/fig05", planned("acceltor/fig05", growing(fast=17.0)))["verdict"] == "differs"
+    few = only("acceltor/fig05", planned("acceltor/fig05", growing(sent=(92, 41))))
+    assert failed(few) == ["plain, in time: the simulated window at the end of the day, packets in it"]
+    assert failed(only("acceltor/fig05", planned("acceltor/fig05", growing(queues=2)))) == [
+        "the calendar has the queues of Eq. 1 and the safe margin"
+    ]
+    incomplete("acceltor/fig05", growing(), ("plain, in time", "newreno"))
+
+
+def test_the_worked_example():
+    fast, slow = fig05.accelerated(8), fig05.plain(8)
+    assert (fast.before, fast.end, sum(fast.windows)) == (3, 16, 92)
+    assert (slow.windows, slow.end, sum(slow.windows)) == ((1, 2, 4, 5, 6, 7, 8, 9), 10, 42)
+    assert [fig05.accelerated(n).before for n in (1, 2, 3, 4, 5, 8, 9)] == [0, 1, 2, 2, 3, 3, 4]
+    with pytest.raises(UndecidedError):
+        fig05.plain(1)
+
+
+# ---------------------------------------------------------------- Fig. 8
+
+FACTORS = {common.ACCELTOR: 0.92, common.BLOCKING: 0.92 / 8.24, common.UNBLOCKING: 0.92 / 12.92}
+MICE = {common.ACCELTOR: 1.0097, common.BLOCKING: 1.0, common.UNBLOCKING: 1.0097 / (1 - 0.9882)}
+
+
+def by_schedule(figure, shares=None, fct=None, rates=None):
+    """Runs whose occupancy and mice are the paper's at 50 racks, with more occupancy for Blocking in smaller networks.
+
+    Nothing passes in weeks that are not measured.
+    """
+    shares, fct = FACTORS | (shares or {}), MICE | (fct or {})
+
+    def make(case, algorithm):
+        name, racks = schedule_of(case), racks_of(figure, case, algorithm)
+        share = shares[name](racks) if callable(shares[name]) else shares[name]
+        if name == common.BLOCKING and not callable(shares[name]):
+            share *= (50 / racks) ** 0.5
+        scenario = made(figure, case, algorithm).scenario
+        duration = common.seconds(scenario["run"]["duration"])
+        return made(
+            figure, case, algorithm,
+            series=elephants((rates or {}).get(name, (20, 22))),
+            circuits=days(racks, duration, lambda week: share if week >= common.SETTLED else 0.0),
+            flows=mice(fct[name], start=duration - 15e-3),
+        )  # fmt: skip
+
+    return make
+
+
+def test_fig08():
+    figure = "acceltor/fig08"
+    good = quick(figure, by_schedule(figure))[figure]
+    assert good["verdict"] == "reproduced"
+    assert good["measured"]["vs_blocking"] == pytest.approx(8.24)
+    assert good["measured"]["mice_fct_below_unblocking"] == pytest.approx(0.9882, abs=0.001)
+    low = quick(figure, by_schedule(figure, {common.ACCELTOR: 0.89}))[figure]
+    assert low["verdict"] == "direction"
+    assert failed(low) == [f"{n} racks: AccelToR uses 90 % of the optical bandwidth" for n in (8, 16, 50)]
+    flat = quick(figure, by_schedule(figure, {common.BLOCKING: lambda racks: 0.08 * racks**0.1}))[figure]
+    assert failed(flat) == ["Blocking falls from 8 to 16 racks", "Blocking falls from 16 to 50 racks"]
+    assert flat["verdict"] == "differs"
+    slow = quick(figure, by_schedule(figure, fct={common.ACCELTOR: 1.1}))[figure]
+    assert failed(slow) == ["50 racks: mice take at most 2 % longer than under Blocking"]
+    incomplete(figure, by_schedule(figure), ("Blocking, 16 racks", "newreno"))
+
+
+def test_the_full_scale_is_judged_by_the_long_cases():
+    needs = common.planned(type("", (), {"figure": "acceltor/fig08", "scale": "full"})(), "Blocking, ")
+    assert [n.case for n in needs] == [f"Blocking, {n} racks, 5 s" for n in (8, 16, 50, 32, 72)]
+
+
+def test_what_is_measured():
+    run = by_schedule("acceltor/fig08", rates={common.ACCELTOR: (0, 10, 20)})("AccelToR, 8 racks", "newreno")
+    assert common.occupancy(run) == pytest.approx(0.92)
+    assert common.occupancy_by_week(run)[: common.SETTLED + 1] == pytest.approx([0, 0, 0, 0.92])
+    # Weeks of 1.82 ms in 80 ms, and half a round trip.
+    assert common.weeks(run) == range(3, 43)
+    assert common.weekly(run).mean(axis=1) == pytest.approx([0, 10e6, 20e6])
+    assert common.daily(run).shape == (3, 40)
+    assert common.silent(run) == pytest.approx(1 / 3)
+    times, packets = common.windows(run)
+    assert (times[0], times[-1]) == (0, pytest.approx(DAY))
+    assert (packets[0], packets[-1]) == (pytest.approx(4), pytest.approx(5))
+    assert common.spread(np.arange(101.0)) == (50, 10, 90)
+
+
+def test_mice_that_do_not_finish_count_with_their_age():
+    run = by_schedule("acceltor/fig08", fct={common.ACCELTOR: np.inf})("AccelToR, 8 racks", "newreno")
+    assert common.mice(run) == pytest.approx(15e-3 / 100e-6)
+
+
+# ---------------------------------------------------------------- Figs. 9 to 12
+
+OWN, SLOW, WIDE = np.linspace(26.5, 30.1, 20), [0.0] * 15 + [4.0] * 5, np.linspace(0, 22, 20)
+
+
+def distributions(own=OWN, blocking=SLOW, unblocking=WIDE, window=4.0, fct=None):
+    """Elephants with such throughputs in Mbps; of Blocking's a part is silent. AccelToR's window begins the day so."""
+    rates = dict(zip((common.ACCELTOR, common.BLOCKING, common.UNBLOCKING), (own, blocking, unblocking), strict=True))
+    factors = MICE | (fct or {})
+
+    def make(case, algorithm):
+        name = schedule_of(case)
+        series = elephants(rates[name], window if name == common.ACCELTOR else 1.0)
+        return made("acceltor/fig09", case, algorithm, series=series, flows=mice(factors[name]))
+
+    return make
+
+
+def test_fig09():
+    figure = "acceltor/fig09"
+    good = quick(figure, distributions(blocking=[0.0] * 18 + [4.0] * 2))
+    assert {c: v["verdict"] for c, v in good.items()} == {figure: "reproduced", "acceltor/fig10-12": "reproduced"}
+    less = quick(figure, distributions(own=OWN * 0.65, blocking=[0.0] * 18 + [4.0] * 2))[figure]
+    assert less["verdict"] == "direction"
+    much = quick(figure, distributions(unblocking=np.linspace(0, 80, 20)))[figure]
+    assert failed(much) == [
+        "Unblocking: the largest weekly throughput (Mbps)", "AccelToR's elephants get more than Unblocking's"
+    ]  # fmt: skip
+    small = quick(figure, distributions(window=1.0))["acceltor/fig10-12"]
+    assert "the window begins larger than Blocking's" in failed(small)
+    assert small["verdict"] == "differs"
+    late = quick(figure, distributions(fct={common.ACCELTOR: 1.6}))["acceltor/fig10-12"]
+    assert "the mice's distribution overlaps Blocking's" in failed(late)
+    incomplete(figure, distributions(), ("Unblocking", "newreno"))
+
+
+def test_estimated_times_are_sizes_over_throughput():
+    run = distributions(own=[8.0, 8.0])("AccelToR", "newreno")
+    times = fig09.estimated(run)
+    assert times.size == 2 * fig09.DRAWN
+    assert (times.min(), times.max()) == (pytest.approx(5, rel=0.02), pytest.approx(30, rel=0.02))
+    assert fig09.distance(np.array([1.0, 2.0]), np.array([3.0, 4.0])) == 1
+    assert fig09.distance(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 0
+
+
+# ---------------------------------------------------------------- Figs. 13 to 17
+
+
+def test_fig13():
+    figure = "acceltor/fig13"
+    slow = {common.BLOCKING: (3, 4)}
+    assert quick(figure, by_schedule(figure, rates=slow))[figure]["verdict"] == "reproduced"
+
+    def make(case, algorithm):
+        return by_schedule(
+            figure, rates={common.BLOCKING: (19, 20) if "18" in case.split(", ")[-1].split(".")[0] else (3, 4)}
+        )(case, algorithm)
+
+    full = quick(figure, make)[figure]
+    assert failed(full) == [f"18 MB: {what} throughput well below AccelToR's" for what in ("daily", "weekly")]
+    incomplete(figure, by_schedule(figure, rates=slow), ("Blocking, 5.4 MB", "newreno"))
+
+
+def loaded(shares=(0.93, 0.92, 0.91, 0.6), fct=None):
+    """AccelToR's occupancy by load, from 10 to 95 % of an uplink."""
+    steps = dict(zip(("10", "50", "70", "95"), shares, strict=True))
+
+    def make(case, algorithm):
+        share = steps.get(case.partition(", ")[2].partition(" %")[0], 0.5)
+        return by_schedule("acceltor/fig14", {common.ACCELTOR: share}, fct)(case, algorithm)
+
+    return make
+
+
+def test_fig14():
+    figure = "acceltor/fig14"
+    assert quick(figure, loaded())[figure]["verdict"] == "reproduced"
+    low = quick(figure, loaded((0.93, 0.89, 0.88, 0.6)))[figure]
+    assert failed(low) == [f"{n} %: AccelToR uses 90 % of the optical bandwidth" for n in (50, 70)]
+    assert low["verdict"] == "direction"
+    flat = quick(figure, loaded((0.93, 0.92, 0.91, 0.9)))[figure]
+    assert (failed(flat), flat["verdict"]) == (["AccelToR's occupancy falls from 70 % to 95 %"], "differs")
+    slow = quick(figure, loaded(fct={common.ACCELTOR: 1.5}))[figure]
+    assert failed(slow)[0] == "10 %: mice take no longer than under Blocking"
+    incomplete(figure, loaded(), ("AccelToR, 70 %", "newreno"))
+
+
+def lossy(kept=lambda week: 0.93, lost=lambda week: 0.93 - 0.004 * week):
+    """A circuit's occupancy by week, with the margin and without."""
+
+    def make(case, algorithm):
+        return made(
+            "acceltor/fig15", case, algorithm, circuits=days(8, 130e-3, kept if case.startswith("with ") else lost)
+        )
+
+    return make
+
+
+def test_fig15():
+    figure = "acceltor/fig15"
+    assert quick(figure, lossy())[figure]["verdict"] == "reproduced"
+    low = quick(figure, lossy(kept=lambda week: 0.8))[figure]
+    assert (failed(low), low["verdict"]) == (["with the margin the occupancy stays above 90 %"], "direction")
+    flat = quick(figure, lossy(lost=lambda week: 0.93))[figure]
+    assert failed(flat) == [
+        "without it declines", "with the margin it is higher", "without the margin after 70 weeks"
+    ]  # fmt: skip
+    incomplete(figure, lossy(), ("without margin, loss 0.01", "newreno"))
+
+
+def overflowing(spread=2.0, repeated=30, share=0.88):
+    """Throughputs of elephants, repairs of packets that are not lost, and occupancy with 300 kB; 500 kB: hardly any spread, none, 0.92."""
+
+    def make(case, algorithm):
+        small = case.startswith("300")
+        rates = np.linspace(20 - (spread if small else 0.5), 20 + (spread if small else 0.5), 10)
+        flows = [
+            {"name": "elephant-tor1-tor2-1", "retransmitted": 100 + (repeated if small else 0), "dropped": 100},
+            *mice(1.0),
+        ]
+        circuits = days(16, 80e-3, share if small else 0.92)
+        return made("acceltor/fig16", case, algorithm, series=elephants(rates), circuits=circuits, flows=flows)
+
+    return make
+
+
+def test_fig16():
+    figure = "acceltor/fig16"
+    assert quick(figure, overflowing())[figure]["verdict"] == "reproduced"
+    assert failed(quick(figure, overflowing(spread=0.1))[figure]) == [
+        "the elephants' throughput has a wider spread with 300 kB"
+    ]
+    assert failed(quick(figure, overflowing(repeated=0))[figure]) == ["packets that overtake make for repairs"]
+    for share in (0.93, 0.5):
+        assert failed(quick(figure, overflowing(share=share))[figure]) == ["the occupancy is slightly lower"]
+    incomplete(figure, overflowing(), ("300 kB", "newreno"))
+
+
+def sixteen(own=None, rates=None):
+    """AccelToR's occupancy by algorithm: 0.92, and the paper's for CUBIC and BBR. Throughput by algorithm and schedule."""
+    shares = {"cubic": 0.531, "bbr": 0.76} | (own or {})
+
+    def make(case, algorithm):
+        found = {common.ACCELTOR: (20,), common.BLOCKING: (3,), common.UNBLOCKING: (10,)} | (rates or {}).get(
+            algorithm, {}
+        )
+        return by_schedule("acceltor/fig17", {common.ACCELTOR: shares.get(algorithm, 0.92)}, rates=found)(
+            case, algorithm
+        )
+
+    return make
+
+
+def test_fig17():
+    figure = "acceltor/fig17"
+    good = quick(figure, sixteen())[figure]
+    assert (good["verdict"], len(good["statements"])) == ("reproduced", 2 * 16 + 1 + 4)
+    better = quick(figure, sixteen({"cubic": 0.92}))[figure]
+    assert failed(better) == ["CUBIC uses less than most others", "CUBIC uses 53.1 %"]
+    few = quick(
+        figure, sixteen(dict.fromkeys(("newreno", "bic", "htcp", "hybla", "veno", "vegas", "yeah", "dctcp"), 0.88))
+    )[figure]
+    assert failed(few)[0] == "most use 90 % of the optical bandwidth"
+    beaten = quick(figure, sixteen(rates={"vegas": {common.UNBLOCKING: (25,)}}))[figure]
+    assert (failed(beaten), beaten["verdict"]) == (
+        ["Vegas: AccelToR's elephants get more than Unblocking's"],
+        "differs",
+    )
+    incomplete(figure, sixteen(), ("Blocking", "yeah"))
