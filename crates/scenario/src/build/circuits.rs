@@ -4,10 +4,12 @@ use crate::circuits::{CircuitSettings, from_csv};
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
-use crate::sections::{AccelToRNumbers, SchedulingChoice, SlotKeys};
+use crate::sections::{AccelToRNumbers, CircuitKeys, ConnectionsChoice, ElephantsChoice, SchedulingChoice, SlotKeys};
 use crate::topology::Layout;
+use crate::transport::EndpointKeys;
 use farloop_net::acceltor;
-use farloop_net::spec::{CircuitSpec, FlowSpec, NodeId, NodeKind, SlotSpec};
+use farloop_net::spec::{CircuitSpec, ElephantSpec, FlowSpec, NodeId, NodeKind, SlotSpec};
+use farloop_units::Delta;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Where a slot was written: `Ok` with its number among the tables, from 1, or `Err` with file and line.
@@ -48,6 +50,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
     let Some(keys) = scenario.circuits.as_ref().map(|settings| &settings.keys) else { return Ok(()) };
     let numbers = numbers(scenario, layout)?;
     let Some(scheduling) = keys.scheduling(numbers.as_ref()) else { return Ok(()) };
+    let elephants = elephants(scenario, layout, keys)?;
     let (mut hosts, mut circuits) = (HashSet::new(), HashSet::new());
     for (end, peer) in layout.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]) {
         match layout.nodes[peer as usize].kind {
@@ -62,7 +65,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
             && hosts.contains(&id)
             && circuits.contains(&id)
         {
-            switch.scheduling = Some(scheduling);
+            (switch.scheduling, switch.elephants) = (Some(scheduling), elephants.map(Box::new));
             any = true;
         }
     }
@@ -95,8 +98,17 @@ pub(crate) fn notes(scenario: &Scenario, layout: &Layout, flows: &[FlowSpec]) ->
         }
     }
     let mut pairs: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    for flow in flows.iter().filter(|flow| flow.elephant) {
-        *pairs.entry((tor[&flow.src], tor[&flow.dst])).or_default() += 1;
+    for flow in flows {
+        let (from, to) = (tor[&flow.src], tor[&flow.dst]);
+        let limit = match &layout.nodes[from as usize].kind {
+            NodeKind::Switch(switch) => switch.elephants.as_ref().map(|elephants| u64::from(elephants.limit)),
+            NodeKind::Host | NodeKind::Circuit(_) => None,
+        };
+        // Where switches find elephants, any flow may become one.
+        if flow.elephant || limit.is_some() && from != to {
+            let count = pairs.entry((from, to)).or_default();
+            *count = (*count + 1).min(limit.unwrap_or(u64::MAX));
+        }
     }
     let demand = |count: u64| acceltor::demand(count, numbers.acceleration, scenario.packet(), keys.day + keys.night);
     let share = |(pair, count): (&(NodeId, NodeId), &u64)| {
@@ -120,22 +132,54 @@ pub(crate) fn numbers(scenario: &Scenario, layout: &Layout) -> Result<Option<Acc
         return Ok(None);
     }
     let of_network = match &scenario.network {
-        NetworkKeys::Hybrid(hybrid) => Some((hybrid.packet_rtt, hybrid.circuit_rtt)),
+        NetworkKeys::Hybrid(hybrid) => Some(hybrid.packet_rtt),
         _ => None,
     };
-    let missing = |key: &'static str| {
-        let problem = "missing: nothing else of this network says it";
-        scenario.at(&["circuits", key], problem, "expected a round-trip time, such as \"60us\"")
-    };
-    let packet = keys.packet_rtt.or(of_network.map(|(packet, _)| packet)).ok_or_else(|| missing("packet_rtt"))?;
-    let circuit = keys.circuit_rtt.or(of_network.map(|(_, circuit)| circuit)).ok_or_else(|| missing("circuit_rtt"))?;
+    let packet = keys.packet_rtt.or(of_network).ok_or_else(|| missing(scenario, "packet_rtt"))?;
+    let circuit = circuit_rtt(scenario, keys)?;
     let racks = layout.circuits().into_iter().map(|id| neighbours(layout, id).len()).max().unwrap_or(0);
-    let numbers = keys.numbers(packet, circuit, racks as u32);
-    if numbers.rtts_per_day == 0 {
+    Ok(Some(keys.numbers(packet, circuit, racks as u32)))
+}
+
+/// The round-trip time through a circuit, of which a day has some.
+fn circuit_rtt(scenario: &Scenario, keys: &CircuitKeys) -> Result<Delta, Diagnostic> {
+    let of_network = match &scenario.network {
+        NetworkKeys::Hybrid(hybrid) => Some(hybrid.circuit_rtt),
+        _ => None,
+    };
+    let circuit = keys.circuit_rtt.or(of_network).ok_or_else(|| missing(scenario, "circuit_rtt"))?;
+    if circuit > keys.day {
         let problem = format!("a day of {} has no round-trip time of {circuit} through the circuit", keys.day);
         return Err(scenario.at(&["circuits", "day"], problem, "expected a longer day, or a shorter circuit_rtt"));
     }
-    Ok(Some(numbers))
+    Ok(circuit)
+}
+
+fn missing(scenario: &Scenario, key: &str) -> Diagnostic {
+    let problem = "missing: nothing else of this network says it";
+    scenario.at(&["circuits", key], problem, "expected a round-trip time, such as \"60us\"")
+}
+
+/// How switches find elephants, where they do.
+fn elephants(scenario: &Scenario, layout: &Layout, keys: &CircuitKeys) -> Result<Option<ElephantSpec>, Diagnostic> {
+    if keys.elephants == ElephantsChoice::Labelled {
+        return Ok(None);
+    }
+    if matches!(&scenario.endpoint, EndpointKeys::Tcp(tcp) if tcp.connections == ConnectionsChoice::Persistent) {
+        let problem = "flows share connections, and packets do not say which is which";
+        let expected = "expected transport.connections = \"per-flow\", or elephants = \"labelled\"";
+        return Err(scenario.at(&["circuits", "elephants"], problem, expected));
+    }
+    let limit = match keys.elephant_limit {
+        Some(limit) => limit,
+        None => keys.most_elephants(circuit_rtt(scenario, keys)?, scenario.packet()),
+    };
+    let cycle = |id| match &layout.nodes[id as usize].kind {
+        NodeKind::Circuit(circuit) => circuit.cycle(),
+        NodeKind::Host | NodeKind::Switch(_) => None,
+    };
+    let week = layout.circuits().into_iter().filter_map(cycle).max().unwrap_or(Delta::MAX);
+    Ok(Some(keys.finding(limit, week)))
 }
 
 /// A diagnostic about a key of the slot that has the index `slot` at a circuit switch.
