@@ -19,6 +19,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         scheduling: None,
+        elephants: None,
         int: true,
         agents: false,
     };

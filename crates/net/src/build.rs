@@ -270,7 +270,7 @@ impl Plan {
                 detours_of(network, *number, &ids),
                 Some(*number).filter(|n| network.symmetric[*n]),
             ),
-            scheduling: scheduling_of(network, *number, &ids),
+            scheduling: scheduling_of(network, *number, &ids, seed),
             random: RandomStream::new(seed, "switch", u64::from(number.0)),
         };
         let switches = own_switches.iter().map(switch).collect();

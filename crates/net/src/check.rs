@@ -271,7 +271,18 @@ impl NetworkSpec {
     /// Switches that schedule have one link to a circuit switch, and nothing that contradicts the queues for that.
     fn check_scheduling(&self) -> Result<(), BuildError> {
         for (id, node) in (0..).zip(&self.nodes) {
-            let NodeKind::Switch(switch @ SwitchSpec { scheduling: Some(_), .. }) = &node.kind else { continue };
+            let NodeKind::Switch(switch) = &node.kind else { continue };
+            let refused = |problem: &str| {
+                Err(BuildError::Scheduling { switch: node.name.clone(), setting: None, problem: problem.into() })
+            };
+            match (switch.scheduling, &switch.elephants) {
+                (None, None) => continue,
+                (None, Some(_)) => return refused("finds elephants, but schedules no circuits"),
+                (Some(_), Some(_)) if self.transport.tcp.persistent && self.transport.kind == TransportKind::Tcp => {
+                    return refused("finds elephants among flows, but these share connections");
+                }
+                (Some(_), _) => {}
+            }
             let peers = self.links.iter().filter_map(|l| [(l.a, l.b), (l.b, l.a)].into_iter().find(|(a, _)| *a == id));
             let circuits =
                 peers.filter(|(_, peer)| matches!(self.nodes[*peer as usize].kind, NodeKind::Circuit(_))).count();

@@ -263,6 +263,14 @@ pub struct Totals {
     pub max_in_flight: u64,
     /// Most bytes of memory held for packets: of the run, not of the network, so that it depends on how this was cut.
     pub packet_memory: u64,
+    /// How often a switch that finds elephants itself took a flow for one.
+    pub elephants_labelled: u64,
+    /// How often one of them was none any more because it had sent nothing for long.
+    pub elephants_idle: u64,
+    /// How often because it had sent its last packet.
+    pub elephants_finished: u64,
+    /// Packets that would have been dropped because the day of their circuit was too far off, but were let into the packet network.
+    pub rescued: u64,
     /// Flows that delivered all of their size.
     pub finished: u64,
     /// Flows that gave up.
@@ -290,6 +298,10 @@ impl Totals {
             lost,
             lost_circuit,
             corrupted,
+            elephants_labelled,
+            elephants_idle,
+            elephants_finished,
+            rescued,
             finished,
             gave_up,
             // Of the whole.
@@ -310,6 +322,10 @@ impl Totals {
         self.lost += lost;
         self.lost_circuit += lost_circuit;
         self.corrupted += corrupted;
+        self.elephants_labelled += elephants_labelled;
+        self.elephants_idle += elephants_idle;
+        self.elephants_finished += elephants_finished;
+        self.rescued += rescued;
         self.finished += finished;
         self.gave_up += gave_up;
     }

@@ -140,6 +140,8 @@ pub struct SwitchSpec {
     pub flow_queues: u32,
     /// Which packets take circuits: of a switch with hosts, and a link to a circuit switch.
     pub scheduling: Option<SchedulingSpec>,
+    /// Of a switch that schedules: it finds elephants itself; `None` for those that the flows are specified to be.
+    pub elephants: Option<Box<ElephantSpec>>,
     /// Stamp in-band telemetry on data packets.
     pub int: bool,
     /// Give the ports the algorithms' port agents.
@@ -208,7 +210,26 @@ pub enum SchedulingSpec {
         wait: Delta,
         /// What becomes of an elephant's packet whose queue is full.
         overflow: Overflow,
+        /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network until its day is near enough;
+        /// `None` to drop it all the time.
+        rescue: Option<Delta>,
     },
+}
+
+/// How a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is specified as an elephant takes a free place with its first
+/// packet. An elephant leaves the set with its last packet, or when it is idle; then, and whenever there is a place free, the heaviest flow to that rack becomes one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ElephantSpec {
+    /// Most elephants for each rack.
+    pub limit: u32,
+    /// An elephant that has sent nothing for so long is none any more. What others sent is forgotten after that time, and before twice that time.
+    pub idle: Delta,
+    /// A flow must have sent so many bytes on the wire to become one.
+    pub bytes: Bytes,
+    /// Rows of the sketch that counts them; at least 1.
+    pub rows: u32,
+    /// Counters in each row; at least 1.
+    pub width: u32,
 }
 
 /// Where a packet goes that finds the queue of its day full.

@@ -25,6 +25,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         scheduling: None,
+        elephants: None,
         int: true,
         agents: true,
     };

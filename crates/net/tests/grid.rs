@@ -58,6 +58,7 @@ fn cell(name: &str, column: &Column) -> String {
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         scheduling: None,
+        elephants: None,
         int: true,
         agents: true,
     };

@@ -2,8 +2,8 @@
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::network::NetworkKeys;
-use crate::reader::{Section, wanted};
-use crate::sections::{CircuitKeys, NodeRole, SlotKeys};
+use crate::reader::{Section, wanted, word};
+use crate::sections::{CircuitKeys, ElephantsChoice, NodeRole, SchedulingChoice, SlotKeys};
 use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
 
 /// What a scenario says of its circuit switches.
@@ -35,12 +35,47 @@ pub(crate) fn read(root: &Section<'_>, network: &NetworkKeys) -> Result<Option<C
         };
     }
     let keys: CircuitKeys = section.read(&[], &[])?;
+    check(&section, &keys)?;
     if let (Some(_), Some((_, first))) = (&keys.slots, slots.first()) {
         let problem = "the slots are in the file that circuits.slots names";
         return Err(first.diagnostic("connect", problem, "expected no [[circuit_slot]], or circuits.slots = \"none\""));
     }
     let slots = slots.into_iter().map(|(_, section)| section.read(&["connect"], &[])).collect::<Result<_, _>>()?;
     Ok(Some(CircuitSettings { keys, slots }))
+}
+
+/// A key that another one makes meaningless is refused, not ignored.
+fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
+    let default = CircuitKeys::default();
+    let labelled = keys.elephants == ElephantsChoice::Labelled;
+    let of_set = |key, set: bool| {
+        let problem = "no switch finds elephants with elephants = \"labelled\"".to_string();
+        (key, set && labelled, problem, "elephants = \"detected\", or the default of this key")
+    };
+    let scheduling = word(&keys.scheduling);
+    let problems = [
+        (
+            "rescue",
+            keys.rescue.is_some() && keys.scheduling != SchedulingChoice::AccelToR,
+            format!("nothing is dropped for coming too early with scheduling = \"{scheduling}\""),
+            "scheduling = \"acceltor\", or rescue = \"none\"",
+        ),
+        (
+            "elephants",
+            !labelled && keys.scheduling == SchedulingChoice::None,
+            "no switch schedules circuits".to_string(),
+            "circuits.scheduling, or elephants = \"labelled\"",
+        ),
+        of_set("elephant_limit", keys.elephant_limit.is_some()),
+        of_set("elephant_idle", keys.elephant_idle.is_some()),
+        of_set("elephant_bytes", keys.elephant_bytes != default.elephant_bytes),
+        of_set("sketch_rows", keys.sketch_rows != default.sketch_rows),
+        of_set("sketch_width", keys.sketch_width != default.sketch_width),
+    ];
+    match problems.into_iter().find(|(_, wrong, ..)| *wrong) {
+        Some((key, _, problem, expected)) => Err(section.diagnostic(key, problem, format!("expected {expected}"))),
+        None => Ok(()),
+    }
 }
 
 /// Slots of a CSV file, each with its line: a first row with column names, which are keys of `[[circuit_slot]]`, then one row for each slot. An

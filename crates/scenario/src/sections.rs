@@ -177,6 +177,7 @@ macro_rules! switch_section {
                     },
                     flow_queues: self.flow_queues,
                     scheduling: None,
+                    elephants: None,
                     int: self.int,
                     agents: self.agents,
                 }

@@ -4,6 +4,7 @@ use farloop_net::spec::{NodeKind, NodeSpec, SchedulingSpec};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
 use farloop_units::Delta;
+use std::ops::Range;
 
 const RACKS: usize = 8;
 
@@ -45,18 +46,20 @@ fn ints(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
-/// Mean over all circuits and the days of a week, by week.
-fn by_week(outcome: &Outcome) -> Vec<f64> {
+/// Mean over all circuits and the days of these slots.
+fn mean_of_slots(outcome: &Outcome, of: Range<i64>) -> f64 {
     let days = &outcome.tables.circuits;
     let Some((_, Column::F64(all))) = days.iter().find(|(n, _)| *n == "occupancy") else { panic!("no occupancy") };
-    let slots = ints(days, "slot");
-    let weeks = slots.last().map_or(0, |slot| (slot + 1) / (RACKS as i64 - 1));
-    let mean = |week| {
-        let own = all.iter().zip(&slots).filter(|(_, slot)| **slot / (RACKS as i64 - 1) == week).map(|(o, _)| *o);
-        let own: Vec<f64> = own.collect();
-        own.iter().sum::<f64>() / own.len() as f64
-    };
-    (0..weeks).map(mean).collect()
+    let own = all.iter().zip(ints(days, "slot")).filter(|(_, slot)| of.contains(slot)).map(|(o, _)| *o);
+    let own: Vec<f64> = own.collect();
+    own.iter().sum::<f64>() / own.len() as f64
+}
+
+/// Mean over all circuits and the days of a week, by week.
+fn by_week(outcome: &Outcome) -> Vec<f64> {
+    let week = RACKS as i64 - 1;
+    let weeks = ints(&outcome.tables.circuits, "slot").last().map_or(0, |slot| (slot + 1) / week);
+    (0..weeks).map(|number| mean_of_slots(outcome, number * week..(number + 1) * week)).collect()
 }
 
 /// From the fourth week on: windows and thresholds have settled.
@@ -130,7 +133,14 @@ fn timeouts_that_hosts_should_have_are_said() {
     // What is bounded is not the whole timeout, or nobody waits for circuits: nothing to say.
     let variance = scenario(accelerate, 5, "1ms", "1ms").replace("frto", "rto_floor = \"variance\"\n        frto");
     assert!(built(&variance).notes.is_empty());
-    assert!(built(&scenario(accelerate, 5, "1ms", "1ms").replace("elephant = true", "")).notes.is_empty());
+    assert!(
+        built(
+            &scenario(accelerate, 5, "1ms", "1ms")
+                .replace("pattern = \"elephants\"", "between = \"racks\", load = 0.01")
+        )
+        .notes
+        .is_empty()
+    );
 }
 
 #[test]
@@ -180,4 +190,29 @@ fn full_queues_may_overflow_into_the_packet_network() {
     assert!(cut.parts > 1);
     (cut.parts, cut.totals.packet_memory) = (low.parts, low.totals.packet_memory);
     assert!(cut == low);
+}
+
+/// Of 32 racks, four flows for each pair, which ask a twentieth of everything: the mean of all circuits in the last three of twelve weeks.
+fn late(keys: &str, network: &str, phase: &str) -> (f64, Outcome) {
+    let circuits =
+        format!("scheduling = \"acceltor\", day_queue = \"25kB\", high_queue = \"38kB\", low_queue = \"38kB\"{keys}");
+    let small = format!("racks = 32, hosts_per_rack = 4, eps_rate = \"2500Mbps\", circuit_rate = \"4Gbps\"{network}");
+    let workload = format!("pattern = \"elephants\", per_pair = 4, phase = \"{phase}\"");
+    let text = scenario(&circuits, 1, "7.64ms", "97ms").replace("racks = 8", &small);
+    let outcome = run(&text.replace("pattern = \"elephants\"", &workload), Cores::ONE);
+    (mean_of_slots(&outcome, 9 * 31..12 * 31), outcome)
+}
+
+#[test]
+fn flows_that_start_at_any_time_are_rescued() {
+    let (without, blocked) = late("", "", "week");
+    let (with, rescued) = late(", rescue = \"520us\"", "", "week");
+    assert!(without < 0.5 && with > 0.7, "{without} {with}");
+    assert!(blocked.totals.rescued == 0 && rescued.totals.rescued > 0);
+    // Who comes in time needs none, and nothing changes.
+    let [plain, needless] = ["", ", rescue = \"520us\""].map(|keys| {
+        let circuits = format!("scheduling = \"acceltor\"{keys}");
+        run(&scenario(&circuits, 5, "1.4ms", "6ms"), Cores::ONE)
+    });
+    assert!(needless.totals.dropped_blocked > 0 && needless == plain);
 }

@@ -44,6 +44,7 @@ pub fn plain_switch() -> SwitchSpec {
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         scheduling: None,
+        elephants: None,
         int: false,
         agents: false,
     }

@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::network::NetworkKeys;
 use crate::reader::word;
 use crate::scenario::Scenario;
-use crate::sections::{AccelToRNumbers, RtoFloorChoice, SchedulingChoice};
+use crate::sections::{AccelToRNumbers, CircuitKeys, RtoFloorChoice, SchedulingChoice};
 use crate::topology::Layout;
 use crate::transport::EndpointKeys;
 use farloop_net::acceltor;
@@ -145,7 +145,8 @@ pub(super) fn facts(
         acceltor,
         min_rto,
         hosts_min_rto,
-        elephants: flows.iter().any(|flow| flow.elephant),
+        elephants: flows.iter().any(|flow| flow.elephant)
+            || (0..layout.nodes.len() as NodeId).any(|id| most_found(layout, id).is_some()),
     }))
 }
 
@@ -156,25 +157,35 @@ pub(super) fn numbers(scenario: &Scenario, layout: &Layout) -> Result<Option<Acc
         return Ok(None);
     }
     let of_network = match &scenario.network {
-        NetworkKeys::Hybrid(hybrid) => Some((hybrid.packet_rtt, hybrid.circuit_rtt)),
+        NetworkKeys::Hybrid(hybrid) => Some(hybrid.packet_rtt),
         _ => None,
     };
-    let missing = |key: &'static str| {
-        let problem = "missing: nothing else of this network says it";
-        scenario.at(&["circuits", key], problem, "expected a round-trip time, such as \"60us\"")
+    let packet = keys.packet_rtt.or(of_network).ok_or_else(|| missing(scenario, "packet_rtt"))?;
+    let circuit = circuit_rtt(scenario, keys)?;
+    Ok(Some(keys.numbers(packet, circuit, cycle(layout).1)))
+}
+
+/// The round-trip time through a circuit, of which a day has some.
+pub(super) fn circuit_rtt(scenario: &Scenario, keys: &CircuitKeys) -> Result<Delta, Diagnostic> {
+    let of_network = match &scenario.network {
+        NetworkKeys::Hybrid(hybrid) => Some(hybrid.circuit_rtt),
+        _ => None,
     };
-    let packet = keys.packet_rtt.or(of_network.map(|(packet, _)| packet)).ok_or_else(|| missing("packet_rtt"))?;
-    let circuit = keys.circuit_rtt.or(of_network.map(|(_, circuit)| circuit)).ok_or_else(|| missing("circuit_rtt"))?;
-    let numbers = keys.numbers(packet, circuit, cycle(layout).1);
-    if numbers.rtts_per_day == 0 {
+    let circuit = keys.circuit_rtt.or(of_network).ok_or_else(|| missing(scenario, "circuit_rtt"))?;
+    if circuit > keys.day {
         let problem = format!("a day of {} has no round-trip time of {circuit} through the circuit", keys.day);
         return Err(scenario.at(&["circuits", "day"], problem, "expected a longer day, or a shorter circuit_rtt"));
     }
-    Ok(Some(numbers))
+    Ok(circuit)
+}
+
+fn missing(scenario: &Scenario, key: &str) -> Diagnostic {
+    let problem = "missing: nothing else of this network says it";
+    scenario.at(&["circuits", key], problem, "expected a round-trip time, such as \"60us\"")
 }
 
 /// Slots and duration of the longest cycle.
-fn cycle(layout: &Layout) -> (u64, Delta) {
+pub(super) fn cycle(layout: &Layout) -> (u64, Delta) {
     let of = |id: NodeId| match &layout.nodes[id as usize].kind {
         NodeKind::Circuit(circuit) => {
             let time = circuit
@@ -186,6 +197,14 @@ fn cycle(layout: &Layout) -> (u64, Delta) {
         _ => (0, Delta::ZERO),
     };
     layout.circuits().into_iter().map(of).max_by_key(|(_, week)| *week).unwrap_or((0, Delta::ZERO))
+}
+
+/// How many elephants a switch finds for each rack, where it does.
+fn most_found(layout: &Layout, switch: NodeId) -> Option<u64> {
+    match &layout.nodes[switch as usize].kind {
+        NodeKind::Switch(switch) => switch.elephants.as_ref().map(|elephants| u64::from(elephants.limit)),
+        NodeKind::Host | NodeKind::Circuit(_) => None,
+    }
 }
 
 /// Of the rack pairs with elephants the one that has least of the packet network.
@@ -204,8 +223,14 @@ fn demand(scenario: &Scenario, layout: &Layout, flows: &[FlowSpec], numbers: &Ac
         }
     }
     let mut pairs: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    for flow in flows.iter().filter(|flow| flow.elephant) {
-        *pairs.entry((tor[&flow.src], tor[&flow.dst])).or_default() += 1;
+    for flow in flows {
+        let (from, to) = (tor[&flow.src], tor[&flow.dst]);
+        let limit = most_found(layout, from);
+        // Where switches find elephants, any flow may become one.
+        if flow.elephant || limit.is_some() && from != to {
+            let count = pairs.entry((from, to)).or_default();
+            *count = (*count + 1).min(limit.unwrap_or(u64::MAX));
+        }
     }
     let name = |id: NodeId| layout.nodes[id as usize].name.clone();
     let of = |((from, to), elephants): ((NodeId, NodeId), u64)| Demand {

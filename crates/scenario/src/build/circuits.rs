@@ -1,12 +1,13 @@
 //! Gives circuit switches their slots: round robin, those of `[[circuit_slot]]`, or those of a file.
 
-use super::circuit_facts::numbers;
+use super::circuit_facts::{circuit_rtt, cycle, numbers};
 use crate::circuits::{CircuitSettings, from_csv};
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::scenario::Scenario;
-use crate::sections::SlotKeys;
+use crate::sections::{CircuitKeys, ConnectionsChoice, ElephantsChoice, SlotKeys};
 use crate::topology::Layout;
-use farloop_net::spec::{CircuitSpec, NodeId, NodeKind, SlotSpec};
+use crate::transport::EndpointKeys;
+use farloop_net::spec::{CircuitSpec, ElephantSpec, NodeId, NodeKind, SlotSpec};
 use std::collections::{HashMap, HashSet};
 
 /// Where a slot was written: `Ok` with its number among the tables, from 1, or `Err` with file and line.
@@ -47,6 +48,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
     let Some(keys) = scenario.circuits.as_ref().map(|settings| &settings.keys) else { return Ok(()) };
     let numbers = numbers(scenario, layout)?;
     let Some(scheduling) = keys.scheduling(numbers.as_ref()) else { return Ok(()) };
+    let elephants = elephants(scenario, layout, keys)?;
     let (mut hosts, mut circuits) = (HashSet::new(), HashSet::new());
     for (end, peer) in layout.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]) {
         match layout.nodes[peer as usize].kind {
@@ -61,7 +63,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
             && hosts.contains(&id)
             && circuits.contains(&id)
         {
-            switch.scheduling = Some(scheduling);
+            (switch.scheduling, switch.elephants) = (Some(scheduling), elephants.map(Box::new));
             any = true;
         }
     }
@@ -72,6 +74,24 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
             Err(scenario.at(&["circuits", "scheduling"], problem, "expected such a switch, or \"none\""))
         }
     }
+}
+
+/// How switches find elephants, where they do.
+fn elephants(scenario: &Scenario, layout: &Layout, keys: &CircuitKeys) -> Result<Option<ElephantSpec>, Diagnostic> {
+    if keys.elephants == ElephantsChoice::Labelled {
+        return Ok(None);
+    }
+    if matches!(&scenario.endpoint, EndpointKeys::Tcp(tcp) if tcp.connections == ConnectionsChoice::Persistent) {
+        let problem = "flows share connections, and packets do not say which is which";
+        let expected = "expected transport.connections = \"per-flow\", or elephants = \"labelled\"";
+        return Err(scenario.at(&["circuits", "elephants"], problem, expected));
+    }
+    let limit = match keys.elephant_limit {
+        Some(limit) => limit,
+        None => keys.most_elephants(circuit_rtt(scenario, keys)?, scenario.packet()),
+    };
+    let (_, week) = cycle(layout);
+    Ok(Some(keys.finding(limit, week)))
 }
 
 /// A diagnostic about a key of the slot that has the index `slot` at a circuit switch.
