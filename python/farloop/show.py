@@ -157,6 +157,41 @@ _COUNTED = {
 }
 
 
+def kernel_checks(rows: Sequence[dict[str, Any]]) -> None:
+    """What `farloop kernel doctor` found."""
+    cells = [["ok" if r["ok"] else "missing", r["need"], r["what"], r["found"]] for r in rows]
+    _print_table(["", "for", "what", "found"], cells)
+
+
+def kernel_status(found: dict[str, Any]) -> None:
+    """The connections that the kernel's GEMINI has."""
+    _console().print(f"gemini is {'' if found['loaded'] else 'not '}loaded", highlight=False)
+    if not found["connections"]:
+        return
+    header = [
+        "connection",
+        "state",
+        "cwnd",
+        "ssthresh",
+        "alpha",
+        "F",
+        "base RTT",
+        "RTT",
+        "ACKs",
+        "ECN",
+        "delay",
+        "losses",
+    ]
+    rows: list[list[Cell]] = []
+    for c in found["connections"]:
+        times = [None if c[k] is None else time_text(c[k] / 1e3) for k in ("base_rtt_ms", "srtt_ms")]
+        shares = [f"{c['alpha']:.3f}", f"{c['f']:.3f}"]
+        counts = [c["acks"], c["ecn_cuts"], c["delay_cuts"], c["fast_retransmits"] + c["timeouts"]]
+        ends = f"{c['source']} > {c['destination']}"
+        rows.append([ends, c["state"], c["cwnd"], c["ssthresh"], *shares, *times, *counts])
+    _print_table(header, rows, title="cwnd and ssthresh in packets; ECN and delay: reductions")
+
+
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
     table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_lines=False)
     for i, name in enumerate(header):
