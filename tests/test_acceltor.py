@@ -359,3 +359,6 @@ def test_fig17():
         "differs",
     )
     incomplete(figure, sixteen(), ("Blocking", "yeah"))
+    # RFC 9438's CUBIC decides nothing.
+    runs = planned(figure, sixteen(), scale="quick", without=[("AccelToR", "cubic")])
+    assert judge(figure, runs, scale="quick")[figure]["verdict"] == "reproduced"
