@@ -2,7 +2,7 @@
 //!
 //! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
 //! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random`), what
-//! algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way (`detours`). The rules of the network
+//! algorithms need (`needs`), what follows from circuits (`circuit_facts`), what is recorded (`record`), what goes another way (`detours`). The rules of the network
 //! model are the model's; `refusal` finds the keys that break them.
 
 mod agents;
@@ -88,8 +88,8 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     check_switches(scenario, &layout)?;
     let traffic = traffic::traffic(scenario, &Hosts::of(&layout), generate, &mut || go_on().is_ok())?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
-    let record = record::record(scenario, &layout, &traffic)?;
     let circuits = circuit_facts::facts(scenario, &layout, &traffic.flows)?;
+    let record = record::record(scenario, &layout, &traffic, circuits.as_ref())?;
     let notes = circuits.iter().flat_map(CircuitFacts::notes).collect();
     let spec = NetworkSpec {
         links,
