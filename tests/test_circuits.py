@@ -95,6 +95,7 @@ def test_the_week_that_is_drawn_is_the_last_whole_one(hybrid):
     assert np.allclose(week.times, week.begin + np.arange(49) * 780e-6 / 48)
     assert set(week.queues) == {"day 0", "day 1", "day 2", "high", "low"}
     assert max(values.max() for values in week.queues.values()) > 0
+    assert hybrid.metrics["queue"] == ["waiting"]
     times, means = daily_occupancy(hybrid)
     assert times[:2] == pytest.approx([0, 260e-6])
     assert means[6:9].sum() * 4 == pytest.approx(sum(day.occupancy for day in week.days))
