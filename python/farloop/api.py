@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 from farloop import _native
+from farloop.algorithm import Algorithm, checked, name_of
 from farloop.errors import FarloopError, shown
 from farloop.scenario import Scenario, Settings
 
@@ -43,7 +44,7 @@ class _Callback:
 def run(
     scenario: str | PathLike[str] | Scenario,
     *,
-    algorithm: str | None = None,
+    algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
     seed: int | None = None,
     seeds: None = None,
@@ -57,7 +58,7 @@ def run(
 def run(
     scenario: str | PathLike[str] | Scenario,
     *,
-    algorithm: str | None = None,
+    algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
     seeds: Seeds,
     threads: int | None = None,
@@ -68,7 +69,7 @@ def run(
 def run(
     scenario: str | PathLike[str] | Scenario,
     *,
-    algorithm: str | None = None,
+    algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
     seed: int | None = None,
     seeds: Seeds | None = None,
@@ -80,7 +81,8 @@ def run(
 
     Args:
         scenario: A scenario file, the name of a paper's figure ("gear/fig09"), or a loaded scenario.
-        algorithm: The algorithm of all flows that name none of their own; by default the scenario's.
+        algorithm: The algorithm of all flows that name none of their own, a name or a class of `farloop.algorithm`; by default
+            the scenario's.
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
@@ -108,7 +110,7 @@ def run(
 def run_one(
     scenario: str | PathLike[str] | Scenario,
     *,
-    algorithm: str | None = None,
+    algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -120,7 +122,7 @@ def run_one(
     from farloop.trace import read_items
 
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
-    name = algorithm or algorithm_name(wanted)
+    name = algorithm_name(wanted)
     variants = [Variant(name, "", name, wanted)]
     (found,) = run_all(variants, threads=threads, reporter=reporter, trace=read_items(trace))
     return found
@@ -129,7 +131,7 @@ def run_one(
 def run_seeds(
     scenario: str | PathLike[str] | Scenario,
     *,
-    algorithm: str | None,
+    algorithm: str | type[Algorithm] | None,
     set: Settings | None,
     seed: int | None,
     seeds: Seeds,
@@ -139,13 +141,13 @@ def run_seeds(
 ) -> Comparison:
     """`run` with seeds; finished runs are taken from the store, and put there."""
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
-    name = algorithm or algorithm_name(wanted)
+    name = algorithm_name(wanted)
     return compare(wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store)
 
 
 def compare(
     scenario: str | PathLike[str] | Scenario,
-    algorithms: Iterable[str],
+    algorithms: str | Iterable[str | type[Algorithm]],
     *,
     set: Settings | None = None,
     seed: int | None = None,
@@ -158,7 +160,7 @@ def compare(
 
     Args:
         scenario: A scenario file, the name of a paper's figure ("gear/fig09"), or a loaded scenario.
-        algorithms: The algorithms: names, or one text "gear,hpcc".
+        algorithms: The algorithms: names and classes of `farloop.algorithm`, or one text "gear,hpcc".
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run of each algorithm for each of these seeds: `range(1, 11)`, or "1-10".
@@ -178,33 +180,36 @@ def compare(
     from farloop.seeds import read_seeds
 
     reporter = _reporter(progress)
-    names = _algorithm_names(algorithms)
+    chosen = _algorithms(algorithms)
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")
     replicated = read_seeds(seeds)
     base = Scenario.load(scenario).override(set, seed=seed)
-    variants = [Variant(name, "", name, base.override(algorithm=name)) for name in names]
+    variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
     runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
     comparison = Comparison(title=str(base.resolved.get("title") or base.file), runs=runs, seeds=replicated)
     return judged(comparison, base)
 
 
-def _algorithm_names(algorithms: object) -> list[str]:
+def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
+    """Names, and what they stand for."""
+    chosen: list[Any]
     if isinstance(algorithms, str):
-        names = [name.strip() for name in algorithms.split(",") if name.strip()]
+        chosen = [name.strip() for name in algorithms.split(",") if name.strip()]
     elif isinstance(algorithms, Iterable):
-        names = list(algorithms)
+        chosen = list(algorithms)
     else:
         raise FarloopError(f"algorithms: {shown(repr(algorithms))}: expected names, such as gear and hpcc")
-    for name in names:
-        if not isinstance(name, str):
-            raise FarloopError(f"algorithms: {shown(repr(name))}: expected a name, such as hpcc")
-    if not names:
+    for one in chosen:
+        if not isinstance(one, str) and not isinstance(one, type):
+            raise FarloopError(f"algorithms: {shown(repr(one))}: expected a name, such as hpcc")
+    if not chosen:
         raise FarloopError("no algorithm to compare; `farloop list algorithms` shows them")
+    names = [one if isinstance(one, str) else name_of(checked(one)) for one in chosen]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")
-    return names
+    return dict(zip(names, chosen, strict=True))
 
 
 def _reporter(progress: object) -> Reporter | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from farloop import _native
+from farloop.algorithm import described, load
 from farloop.api import algorithms, workloads
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import ARENA, Scenario, arena_names, figure_names
+from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names
 
 KINDS = ("algorithms", "scenarios", "arena", "workloads", "claims")
 
@@ -47,6 +50,39 @@ def algorithm(name: str) -> dict[str, Any]:
     if name not in known:
         raise FarloopError(f"{shown(name)}: no such algorithm; {nearest(name.lower(), known)}")
     return known[name]
+
+
+def is_algorithm(name: str) -> bool:
+    """Whether there is an algorithm or a preset of this name."""
+    return any(a["name"] == name for a in algorithms())
+
+
+def is_scenario(name: str) -> bool:
+    """Whether a name means a scenario: a file, or a paper's figure."""
+    return not is_algorithm(name) and (name.endswith(".toml") or name in figure_names() or Path(name).is_file())
+
+
+def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:
+    """What a scenario comes to, as it stands and in each of its cases.
+
+    Raises:
+        ScenarioError: there is no such scenario, or it or a setting is not valid.
+    """
+    base = Scenario.load(name).override(settings)
+    cases = [(str(case["name"]), base.override(case["set"])) for case in base.resolved.get("case", [])]
+    explained = [{"case": case, **one.explained} for case, one in cases if one.overrides != base.overrides]
+    return {"file": base.file, "title": _title(base), **base.explained, "cases": explained}
+
+
+def of_file(path: Path) -> list[dict[str, Any]]:
+    """What is known of the algorithms that a file of Python defines.
+
+    Raises:
+        FarloopError: it defines none.
+    """
+    classes = [described(one) for one in load(path)]
+    names = set(_native.class_names(classes))
+    return [entry for entry in json.loads(_native.algorithms(classes)) if entry["name"] in names]
 
 
 def specification(name: str) -> Path | None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, NoReturn, ParamSpec, TypeVar
+from typing import Annotated
 
 import typer
 
 from farloop import _native
-from farloop.errors import FarloopError, InvariantError
-from farloop.messages import notes, say
+from farloop.algorithm import unused
+from farloop.command import guarded, print_json
+from farloop.errors import FarloopError
+from farloop.kernel.commands import app as kernel
+from farloop.messages import say
 from farloop.scenario import Scenario, arena_names, figure_names
 
 app = typer.Typer(
@@ -25,12 +26,7 @@ app = typer.Typer(
     # Help says what is written: [workload] is no markup.
     rich_markup_mode=None,
 )
-
-EXIT_INVARIANT = 1
-EXIT_USAGE = 2
-
-P = ParamSpec("P")
-R = TypeVar("R")
+app.add_typer(kernel, name="kernel")
 
 
 def _algorithms(incomplete: str) -> list[str]:
@@ -44,6 +40,11 @@ def _algorithms(incomplete: str) -> list[str]:
 def _figures(incomplete: str) -> list[str]:
     """Papers' scenarios, for shells."""
     return [name for name in figure_names() if name.startswith(incomplete)]
+
+
+def _explained(incomplete: str) -> list[str]:
+    """What can be explained, for shells."""
+    return [*_algorithms(incomplete), *_figures(incomplete)]
 
 
 def _arena_scenarios(incomplete: str) -> list[str]:
@@ -126,6 +127,14 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+AlgorithmFileOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE.py",
+        help="Algorithms in Python, which may then be named wherever an algorithm is; may be repeated.",
+        show_default=False,
+    ),
+]
 TraceOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -135,32 +144,6 @@ TraceOption = Annotated[
         "window=FROM..UNTIL, limit=RECORDS, or all. May be repeated.",
     ),
 ]
-
-
-def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """Turns errors into a message on standard error and an exit code."""
-
-    @functools.wraps(command)
-    def run_guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except InvariantError as error:
-            _fail(error, EXIT_INVARIANT)
-        except (FarloopError, _native.ScenarioError) as error:
-            _fail(error, EXIT_USAGE)
-        except MemoryError as error:
-            error.args = ("out of memory; fewer --threads, a shorter run or fewer recorded flows and ports need less",)
-            _fail(error, EXIT_INVARIANT)
-
-    return run_guarded
-
-
-def _fail(error: BaseException, code: int) -> NoReturn:
-    message = str(error)
-    say(f"farloop: {message}" if "\n" not in message else message)
-    if told := notes(error):
-        say(f"farloop: {told}")
-    raise typer.Exit(code)
 
 
 def run() -> int:
@@ -174,11 +157,6 @@ def run() -> int:
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
-
-
-def _print_json(content: object) -> None:
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=not unicode))
 
 
 def _print_file(text: str) -> None:
@@ -205,6 +183,13 @@ def _tell(found: Iterable[str]) -> None:
         say(f"farloop: note: {note}")
 
 
+def _with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
+    """A scenario that may name the algorithms of files of Python."""
+    from farloop import algorithm
+
+    return scenario.with_classes([one for file in files or [] for one in algorithm.load(file)])
+
+
 @app.command("run")
 @guarded
 def run_(
@@ -212,6 +197,7 @@ def run_(
     algorithm: Annotated[
         str | None, typer.Option(help="Algorithm of all flows that name none of their own.", autocompletion=_algorithms)
     ] = None,
+    algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
@@ -233,8 +219,9 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
-    wanted = Scenario.load(scenario).override(set_, algorithm=algorithm, seed=seed)
+    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
+    notes = unused(wanted.classes, wanted.resolved)
     with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if seeds is None:
@@ -256,7 +243,7 @@ def run_(
             if seeds is None
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
-    _tell(found)
+    _tell([*notes, *found])
     if not quiet:
         from farloop import show
 
@@ -273,6 +260,7 @@ def compare(
     algorithms: Annotated[
         str, typer.Option(metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=_algorithms)
     ],
+    algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
@@ -289,7 +277,7 @@ def compare(
     from farloop.output.manifest import slug
     from farloop.progress import reporter
 
-    wanted = Scenario.load(scenario)
+    wanted = _with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
     with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
@@ -426,7 +414,7 @@ def list_(
 
     rows = catalogue.entries(what)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     else:
         show.entries(rows)
 
@@ -437,7 +425,7 @@ def schema() -> None:
     """Print the JSON Schema of scenario files, for editors that complete and check TOML."""
     from farloop import api
 
-    _print_json(api.schema())
+    print_json(api.schema())
 
 
 @app.command("import-graphml")
@@ -475,14 +463,43 @@ def import_flows(
 @guarded
 def explain(
     algorithm: Annotated[
-        str, typer.Argument(metavar="ALGORITHM", help="An algorithm or a preset.", autocompletion=_algorithms)
+        str,
+        typer.Argument(
+            metavar="ALGORITHM|SCENARIO|FILE.py",
+            help="An algorithm or a preset; a scenario file, or a paper's figure; algorithms in Python.",
+            autocompletion=_explained,
+        ),
     ],
-    page: Annotated[bool, typer.Option("--page", help="Print the page that specifies it.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="Print the page that specifies the algorithm.")] = False,
+    set_: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an algorithm is, where it is specified, what it needs, and which parameters it has."""
+    """Say what an algorithm is, needs, and has for parameters; or what a scenario comes to, and what its circuits need."""
     from farloop import catalogue, show
 
+    if algorithm.endswith(".py"):
+        if page or set_:
+            raise FarloopError(
+                "--page and --set: expected neither for a file of Python, which has no page and no settings by itself"
+            )
+        made = catalogue.of_file(Path(algorithm))
+        if as_json:
+            print_json(made)
+        else:
+            for one in made:
+                show.algorithm(one, None)
+        return
+    if catalogue.is_scenario(algorithm):
+        if page:
+            raise FarloopError("--page: expected an algorithm; a scenario has no page")
+        told = catalogue.scenario(algorithm, set_)
+        if as_json:
+            print_json(told)
+        else:
+            show.scenario(told)
+        return
+    if set_:
+        raise FarloopError("--set: expected a scenario; an algorithm has no settings by itself")
     entry = catalogue.algorithm(algorithm)
     found = catalogue.specification(algorithm)
     if page:
@@ -491,7 +508,7 @@ def explain(
         _print_file(found.read_text("utf-8"))
         return
     if as_json:
-        _print_json(entry)
+        print_json(entry)
     else:
         show.algorithm(entry, found)
 
@@ -538,7 +555,7 @@ def bench(
     with reporter(quiet=quiet) as progress:
         results = benchmarks.measure(names, progress, threads=threads)
     if as_json:
-        _print_json(results)
+        print_json(results)
     else:
         show.entries(results["cases"])
 

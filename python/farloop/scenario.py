@@ -13,6 +13,7 @@ from typing import Any
 
 from farloop import _native
 from farloop._native import ScenarioError
+from farloop.algorithm import Algorithm, checked, described, name_of
 from farloop.errors import nearest, shown
 
 PAPERS = Path(__file__).parent / "papers"
@@ -36,11 +37,13 @@ class Scenario:
         text: The file's content, TOML.
         file: Its name, for messages.
         overrides: Dotted keys and values as a scenario would write them, texts without quotes; later ones win.
+        classes: Algorithms in Python that it may name besides those that come with farloop (`farloop.algorithm`).
     """
 
     text: str
     file: str
     overrides: tuple[tuple[str, str], ...] = field(default=())
+    classes: tuple[type[Algorithm], ...] = field(default=())
 
     @classmethod
     def load(cls, source: str | PathLike[str] | Scenario) -> Scenario:
@@ -77,13 +80,23 @@ class Scenario:
         return cls(text, str(file))
 
     def override(
-        self, settings: Settings | None = None, *, algorithm: str | None = None, seed: int | None = None
+        self,
+        settings: Settings | None = None,
+        *,
+        algorithm: str | type[Algorithm] | None = None,
+        seed: int | None = None,
     ) -> Scenario:
         """The same scenario with other settings, another algorithm for all flows, another seed.
 
+        An algorithm is a name, or a class of `farloop.algorithm`.
+
         Raises:
             ScenarioError: a setting is not of the form key=value, or algorithm or seed are of another type.
+            FarloopError: a class is no algorithm.
         """
+        if isinstance(algorithm, type):
+            known = self.with_classes([algorithm])
+            return known.override(settings, algorithm=name_of(algorithm), seed=seed)
         extra = list(parse_settings(settings))
         if algorithm is not None:
             if not isinstance(algorithm, str):
@@ -95,7 +108,21 @@ class Scenario:
             extra.append(("run.seed", str(seed)))
         for setting in extra:
             _encodable("--set", *setting)
-        return Scenario(self.text, self.file, (*self.overrides, *extra))
+        return Scenario(self.text, self.file, (*self.overrides, *extra), self.classes)
+
+    def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:
+        """The same scenario, which may name these algorithms in Python; of two with one name the last one counts.
+
+        Raises:
+            FarloopError: a class is no algorithm.
+        """
+        known = {name_of(one): one for one in (*self.classes, *map(checked, classes))}
+        return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
+
+    @property
+    def described_classes(self) -> list[dict[str, Any]]:
+        """Its algorithms in Python as the simulator takes them."""
+        return [described(one) for one in self.classes]
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
@@ -105,8 +132,23 @@ class Scenario:
             ScenarioError: the scenario is not valid.
         """
         _encodable(self.file, self.file, self.text)
-        resolved: dict[str, Any] = json.loads(_native.resolve(self.text, self.file, list(self.overrides)))
+        resolved: dict[str, Any] = json.loads(
+            _native.resolve(self.text, self.file, list(self.overrides), self.described_classes)
+        )
         return resolved
+
+    @cached_property
+    def explained(self) -> dict[str, Any]:
+        """What the scenario comes to: how many hosts, switches, links and flows, what its circuits need, what is most likely not meant.
+
+        Raises:
+            ScenarioError: the scenario is not valid.
+        """
+        _encodable(self.file, self.file, self.text)
+        explained: dict[str, Any] = json.loads(
+            _native.explain(self.text, self.file, list(self.overrides), self.described_classes)
+        )
+        return explained
 
 
 def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.trace import PCAPNG, PERFETTO
-from farloop.units import number
+from farloop.units import count_text, number, time_text
 
 if TYPE_CHECKING:
     from farloop.arena.table import Result
@@ -41,10 +42,10 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
-    from farloop.report.tables import run_rows, slowdown_rows, worst_rows
+    from farloop.report.tables import job_rows, run_rows, slowdown_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
-    for header, rows in (worst_rows(result), slowdown_rows(result)):
+    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
     deadlocks([*result.deadlocks, *result.cautions])
@@ -130,6 +131,65 @@ def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
     ]
     if parameters:
         _print_table(["parameter", "default", "accepted", "meaning"], parameters)
+
+
+def scenario(entry: dict[str, Any]) -> None:
+    """What a scenario comes to, what its circuits need in each of its cases, and what is most likely not meant."""
+    console = _console()
+    what = ", ".join(count_text(entry[key], what) for key, what in _COUNTED.items() if entry[key])
+    title = f"{entry['title']}: " if entry["title"] else ""
+    console.print(f"{title}{what}, {time_text(entry['end_s'])}", markup=False, highlight=False)
+    found = [(entry["file"], entry), *((case["case"], case) for case in entry["cases"])]
+    rows = [fact_row(name, one["circuits"]) for name, one in found if one["circuits"]]
+    if rows:
+        _print_table(["case" if entry["cases"] else "scenario", *HEADER[1:]], rows)
+        console.print(EXPLANATION, markup=False, highlight=False, style="dim")
+    for name, one in found:
+        deadlocks(one["notes"], f"{name}:")
+
+
+_COUNTED = {
+    "hosts": "host",
+    "switches": "packet switch",
+    "circuit_switches": "circuit switch",
+    "links": "link",
+    "flows": "flow",
+}
+
+
+def kernel_checks(rows: Sequence[dict[str, Any]]) -> None:
+    """What `farloop kernel doctor` found."""
+    cells = [["ok" if r["ok"] else "missing", r["need"], r["what"], r["found"]] for r in rows]
+    _print_table(["", "for", "what", "found"], cells)
+
+
+def kernel_status(found: dict[str, Any]) -> None:
+    """The connections that the kernel's GEMINI has."""
+    _console().print(f"gemini is {'' if found['loaded'] else 'not '}loaded", highlight=False)
+    if not found["connections"]:
+        return
+    header = [
+        "connection",
+        "state",
+        "cwnd",
+        "ssthresh",
+        "alpha",
+        "F",
+        "base RTT",
+        "RTT",
+        "ACKs",
+        "ECN",
+        "delay",
+        "losses",
+    ]
+    rows: list[list[Cell]] = []
+    for c in found["connections"]:
+        times = [None if c[k] is None else time_text(c[k] / 1e3) for k in ("base_rtt_ms", "srtt_ms")]
+        shares = [f"{c['alpha']:.3f}", f"{c['f']:.3f}"]
+        counts = [c["acks"], c["ecn_cuts"], c["delay_cuts"], c["fast_retransmits"] + c["timeouts"]]
+        ends = f"{c['source']} > {c['destination']}"
+        rows.append([ends, c["state"], c["cwnd"], c["ssthresh"], *shares, *times, *counts])
+    _print_table(header, rows, title="cwnd and ssthresh in packets; ECN and delay: reductions")
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:

@@ -10,11 +10,12 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from farloop import _native, tables
+from farloop.algorithm import digest, explained, name_of
 from farloop.errors import FarloopError, InvariantError, shown
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
@@ -145,6 +146,20 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
             future.result()
 
 
+def _run(
+    scenario: Scenario, progress: Callable[[float, float, int], bool], threads: int, trace: tuple[str, ...]
+) -> _native.RunOutput:
+    text, file, overrides, classes = scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
+    try:
+        return _native.run(text, file, overrides, progress, threads, list(trace), classes)
+    except (_native.ScenarioError, FarloopError):
+        raise
+    except Exception as error:
+        if not classes:
+            raise
+        raise explained(error, scenario.classes) from error
+
+
 def _simulate(
     job: Job, key: str, processors: Processors, reporter: Reporter, stop: threading.Event, store: Store | None
 ) -> Simulated | None:
@@ -157,8 +172,10 @@ def _simulate(
     reporter.start(job.name)
     scenario = job.scenario
     with processors.taken() as threads:
-        output = _native.run(scenario.text, scenario.file, list(scenario.overrides), progress, threads, list(job.trace))
+        output = _run(scenario, progress, threads, job.trace)
     info = json.loads(output.info)
+    if scenario.classes:
+        info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
     for invariant in info["invariants"]:
         if not invariant["ok"]:
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")

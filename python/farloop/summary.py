@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop import completion, metrics, pfc
+from farloop.jobs import jobs
 from farloop.tables import Floats, Series
 
 MAX_FLOWS_LISTED = 64
@@ -47,6 +48,7 @@ def summarise(
         "slowdown": slowdown,
         "unfinished": unfinished,
         "gave_up": totals["gave_up"],
+        "jobs": jobs(flows, scenario),
     }
     if flows.num_rows <= MAX_FLOWS_LISTED:
         summary["flows"] = flow_rows(flows, end)
@@ -77,7 +79,7 @@ def flow_rows(flows: pa.Table, end: float) -> list[dict[str, Any]]:
                 "cross_datacenter": bool(row["cross_datacenter"]),
                 "throughput": rate,
                 "delivered": row["delivered_bytes"],
-                "start": row["start_ps"] / 1e12,
+                "start": None if row["start_ps"] is None else row["start_ps"] / 1e12,
                 "completion": None if row["received_ps"] is None else (row["received_ps"] - row["start_ps"]) / 1e12,
                 "slowdown": None if math.isnan(slowdown) else slowdown,
                 "base_rtt": row["base_rtt_ps"] / 1e12,

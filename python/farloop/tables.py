@@ -102,13 +102,13 @@ class Series:
 
     @property
     def metrics(self) -> dict[str, list[str]]:
-        """Names of the metrics that were recorded, by kind of object ("flow", "port"), in the order of the documentation."""
+        """Names of the metrics that were recorded, by kind of object ("flow", "port", "queue"), in the order of the documentation."""
         found = {(obj.split("/", 1)[0], metric) for obj, metric in self._index}
         kinds = {kind: [m.name for m in known if (kind, m.name) in found] for kind, known in fields.METRICS.items()}
         return {kind: names for kind, names in kinds.items() if names}
 
     def objects(self, kind: str) -> list[str]:
-        """Names of recorded objects of a kind ("flow" or "port"), in the order of the scenario."""
+        """Names of recorded objects of a kind ("flow", "port" or "queue"), in the order of the scenario."""
         names = dict.fromkeys(o.split("/", 1)[1] for o, _ in self._index if o.startswith(f"{kind}/"))
         return list(names)
 

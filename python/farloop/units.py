@@ -47,8 +47,8 @@ def _quantity(text: str, units: dict[str, float], what: str) -> float:
 
 
 def count_text(count: int, what: str) -> str:
-    """So many of something: "1 phase", "2 phases"."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    """So many of something: "1 phase", "2 phases", "3 switches"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}es" if what.endswith("ch") else f"{count} {what}s"
 
 
 def rate_text(bits_per_second: float) -> str:

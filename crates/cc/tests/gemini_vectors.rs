@@ -1,6 +1,8 @@
 //! Replays `vectors/gemini.jsonl`: the integer core must give every recorded window and rate again, bit for bit.
 
-use farloop_cc::algorithms::gemini::core::{AckEvent, Constants, LossEvent, State};
+use farloop_cc::algorithms::gemini::core::{
+    AckEvent, Constants, LossEvent, NO_RTT, NO_THRESHOLD, NO_THRESHOLD_PACKETS, State,
+};
 use serde_json::{Value, json};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/gemini.jsonl");
@@ -16,6 +18,16 @@ fn number(line: &Value, key: &str) -> u64 {
 
 fn flag(line: &Value, key: &str) -> bool {
     line[key].as_bool().unwrap_or_else(|| panic!("{key} in {line}"))
+}
+
+/// A number, or what stands for `null`.
+fn or(line: &Value, key: &str, none: u64) -> u64 {
+    if line[key].is_null() { none } else { number(line, key) }
+}
+
+/// A number of 32 bits.
+fn small(line: &Value, key: &str) -> u32 {
+    u32::try_from(number(line, key)).unwrap_or_else(|_| panic!("{key} in {line}"))
 }
 
 fn start(line: &Value) -> (Constants, State) {
@@ -36,29 +48,43 @@ fn start(line: &Value) -> (Constants, State) {
         skip_after_cut: flag(line, "skip_after_cut"),
     };
     let slow_start = flag(line, "slow_start");
-    let state = State::new(&constants, n("initial_cwnd"), slow_start, n("initial_alpha"), n("base_rtt"));
+    let base_rtt = or(line, "base_rtt", NO_RTT);
+    let seq = small(line, "seq");
+    let state = State::new(&constants, n("initial_cwnd"), slow_start, n("initial_alpha"), base_rtt, seq);
     (constants, state)
 }
 
-fn apply(constants: &Constants, state: &mut State, line: &Value) {
+fn apply(constants: &mut Constants, state: &mut State, line: &Value) {
     let n = |key| number(line, key);
-    match line["event"].as_str().expect("every line names its event") {
+    let event = line["event"].as_str().expect("every line names its event");
+    match event {
         "ack" => state.on_ack(
             constants,
             &AckEvent {
                 acked: n("acked"),
-                ack_seq: n("ack_seq"),
-                snd_nxt: n("snd_nxt"),
                 in_flight: n("in_flight"),
-                rtt: line["rtt"].as_u64(),
+                rtt: or(line, "rtt", NO_RTT),
+                ack_seq: small(line, "ack_seq"),
+                snd_nxt: small(line, "snd_nxt"),
                 ecn_echo: flag(line, "ecn_echo"),
                 in_recovery: flag(line, "in_recovery"),
                 app_limited: flag(line, "app_limited"),
             },
         ),
-        "fast_retransmit" => state.on_loss(constants, LossEvent::FastRetransmit, n("in_flight"), n("snd_nxt")),
-        "timeout" => state.on_loss(constants, LossEvent::Timeout, n("in_flight"), n("snd_nxt")),
-        "spurious" => state.on_loss(constants, LossEvent::Spurious, n("in_flight"), n("snd_nxt")),
+        "fast_retransmit" | "timeout" => {
+            let kind = if event == "timeout" { LossEvent::Timeout } else { LossEvent::FastRetransmit };
+            state.on_loss(constants, kind, n("in_flight"), small(line, "snd_nxt"));
+        }
+        "undo" => state.on_undo(n("prior_cwnd"), or(line, "prior_ssthresh", NO_THRESHOLD)),
+        "host" => {
+            let ssthresh = or(line, "ssthresh", u64::from(NO_THRESHOLD_PACKETS));
+            state.resync(constants, small(line, "packets"), ssthresh as u32);
+        }
+        "mss" => {
+            constants.mss = n("mss");
+            state.on_mss(constants);
+        }
+        "idle" => state.on_idle_restart(constants, n("idle"), n("rto"), n("restart")),
         other => panic!("unknown event {other}"),
     }
 }
@@ -66,7 +92,7 @@ fn apply(constants: &Constants, state: &mut State, line: &Value) {
 #[test]
 fn the_recorded_windows_and_rates_come_out_again() {
     let lines = lines();
-    assert_eq!((&lines[0]["format"], &lines[0]["version"]), (&json!("farloop gemini vectors"), &json!(2)));
+    assert_eq!((&lines[0]["format"], &lines[0]["version"]), (&json!("farloop gemini vectors"), &json!(3)));
     let mut flow = None;
     for (i, line) in lines.iter().enumerate().skip(1) {
         if line["event"] == "start" {
@@ -76,9 +102,12 @@ fn the_recorded_windows_and_rates_come_out_again() {
         if line["event"] != "start" {
             apply(constants, state, line);
         }
-        let threshold = if state.in_initial_slow_start() { Value::Null } else { json!(state.ssthresh) };
-        let now = json!([state.cwnd_bytes(), state.pacing(constants), state.cwnd, threshold, state.alpha]);
-        let recorded = json!([line["cwnd"], line["pacing"], line["cwnd_q10"], line["ssthresh_q10"], line["alpha"]]);
+        let threshold = if state.ssthresh == NO_THRESHOLD { Value::Null } else { json!(state.ssthresh) };
+        let (cwnd, packets) = (state.cwnd_bytes(), state.cwnd_packets(constants));
+        let now = json!([cwnd, packets, state.pacing(constants), state.cwnd, threshold, state.alpha]);
+        let recorded =
+            ["cwnd", "packets", "pacing", "cwnd_q10", "ssthresh_q10", "alpha"].map(|key| line[key].clone()).to_vec();
+        let recorded = Value::from(recorded);
         assert_eq!(now, recorded, "line {} of vectors/gemini.jsonl: {line}", i + 1);
     }
 }
@@ -86,11 +115,23 @@ fn the_recorded_windows_and_rates_come_out_again() {
 #[test]
 fn the_vectors_cover_what_they_claim() {
     let mut lines = lines();
-    // Every line gets the round-trip time in the empty path of its flow.
-    let mut base = 0;
+    // Every line gets the round-trip time in the empty path of its flow, and how much was acknowledged since the last cut.
+    let (mut base, mut seq, mut since, mut cwnd) = (None, 0, 0, 0);
     for line in lines.iter_mut().skip(1) {
-        base = line["base_rtt"].as_u64().unwrap_or(base);
-        line["base_rtt"] = json!(base);
+        if line["event"] == "start" {
+            (base, seq, since) = (line["base_rtt"].as_u64(), number(line, "seq"), 0);
+        }
+        if line["event"] == "ack" {
+            base = base.or(line["rtt"].as_u64());
+            since += (number(line, "ack_seq") + (1 << 32) - seq) % (1 << 32);
+            line["wrapped"] = json!(number(line, "ack_seq") < seq);
+            seq = number(line, "ack_seq");
+        }
+        (line["base_rtt"], line["since"]) = (json!(base.unwrap_or(u64::MAX >> 1)), json!(since));
+        if line["event"] == "ack" && number(line, "cwnd_q10") < cwnd {
+            since = 0;
+        }
+        cwnd = number(line, "cwnd_q10");
     }
     let count = |wanted: &dyn Fn(&Value, &Value) -> bool| lines.windows(2).filter(|w| wanted(&w[0], &w[1])).count();
     let is = |line: &Value, event: &str| line["event"] == event;
@@ -112,5 +153,16 @@ fn the_vectors_cover_what_they_claim() {
     assert!(count(&|a, b| is(b, "fast_retransmit") && fell(a, b)) >= 8, "fast retransmits");
     assert!(count(&|a, b| is(b, "timeout") && fell(a, b)) >= 8, "timeouts");
     assert!(count(&|a, b| is(b, "timeout") && a["cwnd"] == b["cwnd"]) >= 8, "timeouts without progress");
-    assert!(count(&|a, b| is(b, "spurious") && rose(a, b)) >= 8, "losses undone");
+    assert!(count(&|a, b| is(b, "undo") && rose(a, b)) >= 8, "losses undone");
+    assert!(count(&|_, b| is(b, "start") && b["base_rtt"] == u64::MAX >> 1) > 0, "handshakes without a sample");
+    assert!(count(&|_, b| is(b, "ack") && flag(b, "wrapped")) > 3, "sequence numbers that wrap");
+    let old = |b: &Value| (1 << 31..1 << 32).contains(&number(b, "since"));
+    assert!(count(&|a, b| is(b, "ack") && old(b) && fell(a, b)) > 0, "a cut whose forerunner would lie ahead again");
+    assert!(count(&|a, b| is(b, "host") && fell(a, b)) > 5, "hosts that move the window down");
+    assert!(count(&|a, b| is(b, "host") && rose(a, b)) > 2, "and up");
+    assert!(count(&|a, b| is(b, "host") && a["cwnd_q10"] == b["cwnd_q10"]) > 10, "and read it");
+    assert!(count(&|a, b| is(b, "host") && a["ssthresh_q10"] != b["ssthresh_q10"]) > 5, "or set the threshold");
+    assert!(count(&|_, b| is(b, "mss")) > 5, "packets of other sizes");
+    assert!(count(&|a, b| is(b, "idle") && fell(a, b)) > 5, "silence that shrinks the window");
+    assert!(count(&|a, b| is(b, "idle") && !fell(a, b)) > 5, "and silence that does not");
 }

@@ -19,6 +19,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         scheduling: None,
+        elephants: None,
         int: true,
         agents: false,
     };
@@ -47,6 +48,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         ],
         links: vec![link(0, 1), link(2, 0), link(3, 0), link(4, 1), link(5, 1)],
         detours: Vec::new(),
+        follows: Vec::new(),
         transport: TransportSpec {
             kind: TransportKind::Rdma,
             mtu: Bytes::new(1000),

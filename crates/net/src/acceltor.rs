@@ -65,6 +65,12 @@ pub fn demand(flows: u64, m: u32, packet: Bytes, slot: Delta) -> Rate {
     Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
 }
 
+/// Elephants of a rack pair whose first windows, of `2^m` packets each, the queue of a day has room for: `|F_i| <= B / 2^m` (§III-F).
+pub fn most_elephants(queue: Bytes, m: u32, packet: Bytes) -> u64 {
+    let window = (1u128 << m.min(63)) * u128::from(packet.get().max(1));
+    (u128::from(queue.get()) / window) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +122,9 @@ mod tests {
         assert_eq!(min_rto(us(260), us(240), m, us(60)), Delta::ZERO);
         // 80 flows to each rack, three packets of 1500 B each: more than one link of 10 Gbps.
         assert_eq!(demand(80, m, Bytes::new(1500), us(260)).as_bps() / 1_000_000, 11_076);
+        // 500 kB hold the windows of 83 flows, more than the 80 of the evaluation, whose 2^m |F| = 480 kB.
+        assert_eq!(most_elephants(Bytes::new(500_000), m, Bytes::new(1500)), 83);
+        assert_eq!(most_elephants(Bytes::new(300_000), m, Bytes::new(1500)), 50);
+        assert_eq!(most_elephants(Bytes::new(5999), m, Bytes::new(1500)), 0);
     }
 }

@@ -14,6 +14,7 @@ use crate::medium::Medium;
 use crate::network::flows::Flows;
 use crate::network::routing::Routes;
 use crate::network::schedule::Circuits;
+use crate::network::succession::Succession;
 use crate::network::{Format, LinkEnd, Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::packet::arena::Packets;
@@ -23,7 +24,7 @@ use crate::port::discipline::Discipline;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
-use crate::spec::{DetourSpec, Ecmp, FlowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::{DetourSpec, Ecmp, FlowSpec, FollowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
@@ -150,6 +151,7 @@ impl Plan {
     fn take_network(&mut self, spec: NetworkSpec, go_on: &mut dyn FnMut() -> bool) -> Result<Network, BuildError> {
         let flows = Flows::new(&spec.flows);
         drop(spec.flows);
+        let succession = succession(spec.follows, &flows)?;
         let mut network = Network {
             nodes: std::mem::take(&mut self.nodes),
             node_specs: spec.nodes,
@@ -168,6 +170,7 @@ impl Plan {
             tcp_configs: std::mem::take(&mut self.tcp_configs),
             intra_rtt: Delta::ZERO,
             flows,
+            succession,
             end: spec.end,
         };
         let (schedulers, disciplines) = schedulers(&network);
@@ -267,7 +270,7 @@ impl Plan {
                 detours_of(network, *number, &ids),
                 Some(*number).filter(|n| network.symmetric[*n]),
             ),
-            scheduling: scheduling_of(network, *number, &ids),
+            scheduling: scheduling_of(network, *number, &ids, seed),
             random: RandomStream::new(seed, "switch", u64::from(number.0)),
         };
         let switches = own_switches.iter().map(switch).collect();
@@ -293,6 +296,7 @@ impl Plan {
             ledger: Ledger::new(),
             effects: Vec::new(),
             asked: Vec::new(),
+            over: Vec::new(),
             scratch: Vec::new(),
             tracer: None,
         };
@@ -510,6 +514,31 @@ fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(),
     Ok(())
 }
 
+/// The order among flows: what follows at a host must end there.
+fn succession(follows: Vec<FollowSpec>, flows: &Flows) -> Result<Succession, BuildError> {
+    for follow in &follows {
+        let fail = |problem: &str| Err(BuildError::Flow { flow: follow.flow as usize, problem: problem.to_string() });
+        if follow.flow.max(follow.after) as usize >= flows.len() {
+            return fail("waits for another one, of which one does not exist");
+        }
+        let (before, after) = (flows.get(FlowId(follow.after)), flows.get(FlowId(follow.flow)));
+        if ![before.src, before.dst].contains(&after.src) {
+            return fail("waits for one that neither comes from nor goes to its source");
+        }
+        if after.stop != Time::NEVER {
+            return fail("waits for another one, and is to stop at a time of its own");
+        }
+        if before.size == Bytes::MAX || before.stop != Time::NEVER {
+            return fail("waits for one that has no size to end with");
+        }
+    }
+    let succession = Succession::new(follows);
+    match succession.circle() {
+        Some(flow) => Err(BuildError::Flow { flow: flow.index(), problem: "waits for itself".to_string() }),
+        None => Ok(succession),
+    }
+}
+
 /// Largest base round-trip time between the first host of a datacenter and its others; without such a pair the smallest
 /// one of any flow.
 fn largest_intra_rtt(network: &Network) -> Delta {
@@ -540,7 +569,9 @@ fn fill_agendas(network: &Network, cut: &Cut, parts: &mut [Part]) {
     let mut agendas: Table<HostNumber, Vec<Agenda>> = network.host_ports.keys().map(|_| Vec::new()).collect();
     for (i, spec) in network.flows.iter().enumerate() {
         let agenda = &mut agendas[network.host_of(spec.src)];
-        agenda.push(Agenda::start(FlowId::new(i)));
+        if network.succession.waits_for(FlowId::new(i)) == 0 {
+            agenda.push(Agenda::start(FlowId::new(i)));
+        }
         if spec.stop != Time::NEVER {
             agenda.push(Agenda::stop(FlowId::new(i)));
         }

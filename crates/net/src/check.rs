@@ -271,7 +271,18 @@ impl NetworkSpec {
     /// Switches that schedule have one link to a circuit switch, and nothing that contradicts the queues for that.
     fn check_scheduling(&self) -> Result<(), BuildError> {
         for (id, node) in (0..).zip(&self.nodes) {
-            let NodeKind::Switch(switch @ SwitchSpec { scheduling: Some(_), .. }) = &node.kind else { continue };
+            let NodeKind::Switch(switch) = &node.kind else { continue };
+            let refused = |problem: &str| {
+                Err(BuildError::Scheduling { switch: node.name.clone(), setting: None, problem: problem.into() })
+            };
+            match (switch.scheduling, &switch.elephants) {
+                (None, None) => continue,
+                (None, Some(_)) => return refused("finds elephants, but schedules no circuits"),
+                (Some(_), Some(_)) if self.transport.tcp.persistent && self.transport.kind == TransportKind::Tcp => {
+                    return refused("finds elephants among flows, but these share connections");
+                }
+                (Some(_), _) => {}
+            }
             let peers = self.links.iter().filter_map(|l| [(l.a, l.b), (l.b, l.a)].into_iter().find(|(a, _)| *a == id));
             let circuits =
                 peers.filter(|(_, peer)| matches!(self.nodes[*peer as usize].kind, NodeKind::Circuit(_))).count();
@@ -425,6 +436,11 @@ fn circuit_slots(
         let problem = if circuit.slots.is_empty() { "has no slots" } else { "has slots longer than time goes on" };
         return Err((CircuitPart::Cycle, problem.into()));
     };
+    let (count, ends) = (circuit.slots.len(), ports.len());
+    if count as u64 * ends as u64 > MOST_DAYS {
+        let problem = format!("has {count} slots, at {ends} ports: more than {MOST_DAYS} in all");
+        return Err((CircuitPart::Cycle, problem));
+    }
     let name = |node: &NodeId| spec.nodes.get(*node as usize).map_or("", |of| of.name.as_str());
     for (i, slot) in circuit.slots.iter().enumerate() {
         let refused = |problem: String| (CircuitPart::Slot(i), problem);
@@ -440,6 +456,9 @@ fn circuit_slots(
                 return Err(refused(format!("\"{}\" is connected to itself", name(from))));
             }
             let [sends, receives] = &mut seen;
+            if sends.get(from) == Some(to) {
+                return Err(refused(format!("\"{}\" is connected to \"{}\" twice", name(from), name(to))));
+            }
             if let Some(other) = sends.insert(*from, *to) {
                 return Err(refused(format!(
                     "\"{}\" is connected to both \"{}\" and \"{}\"",

@@ -38,6 +38,7 @@ mod packet;
 mod part;
 mod pauses;
 mod port;
+mod queue_names;
 pub mod result;
 mod sample;
 mod sim;

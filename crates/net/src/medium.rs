@@ -36,6 +36,8 @@ pub(crate) struct Medium {
     pub effects: Vec<Effect>,
     /// What a port agent asks its switch for; empty between two steps.
     pub asked: Vec<Effect>,
+    /// Flows that are over at the host that acts, where others may follow; empty between two steps.
+    pub over: Vec<FlowId>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
     /// Keeps what happens, where that was asked for.
@@ -59,6 +61,14 @@ impl Medium {
     pub fn inject(&mut self, packet: Packet) -> Slot {
         self.ledger.totals.injected += 1;
         self.packets.insert(packet)
+    }
+
+    /// A flow is over at the host that acts: its last byte has arrived there, or what it has sent itself is acknowledged.
+    #[inline]
+    pub fn note_over(&mut self, flow: FlowId) {
+        if !self.network.succession.is_empty() {
+            self.over.push(flow);
+        }
     }
 
     /// The port of this number, where the part has it.

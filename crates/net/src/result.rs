@@ -18,6 +18,8 @@ pub struct RunResult {
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
     pub port_series: Vec<PortSample>,
+    /// Sampled series of queues of switches that schedule circuits: one row per sample and queue.
+    pub queue_series: Vec<QueueSample>,
     /// Use of circuits: one row per circuit switch, day that is over and connected port, in this order.
     pub days: Vec<DayRow>,
     /// The queues of switches that schedule circuits, by port.
@@ -33,7 +35,7 @@ pub struct RunResult {
 pub struct FlowRow {
     /// Index in the specification.
     pub flow: u32,
-    /// When it started.
+    /// When it started; [`Time::NEVER`] where it waits for others to the end.
     pub start: Time,
     /// When its last byte was acknowledged; `None` if it was still going on at the end (or was stopped).
     pub finish: Option<Time>,
@@ -228,6 +230,19 @@ pub struct PortSample {
     pub dropped: u64,
 }
 
+/// A queue of a switch that schedules circuits at a sampling instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueSample {
+    /// When.
+    pub time: Time,
+    /// Its port (index in [`RunResult::ports`]).
+    pub port: u32,
+    /// Which of the port's queues.
+    pub queue: QueueName,
+    /// Bytes that wait in it.
+    pub bytes: Bytes,
+}
+
 /// Totals of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
@@ -263,6 +278,14 @@ pub struct Totals {
     pub max_in_flight: u64,
     /// Most bytes of memory held for packets: of the run, not of the network, so that it depends on how this was cut.
     pub packet_memory: u64,
+    /// How often a switch that finds elephants itself took a flow for one.
+    pub elephants_labelled: u64,
+    /// How often one of them was none any more because it had sent nothing for long.
+    pub elephants_idle: u64,
+    /// How often because it had sent its last packet.
+    pub elephants_finished: u64,
+    /// Packets that would have been dropped because the day of their circuit was too far off, but were let into the packet network.
+    pub rescued: u64,
     /// Flows that delivered all of their size.
     pub finished: u64,
     /// Flows that gave up.
@@ -290,6 +313,10 @@ impl Totals {
             lost,
             lost_circuit,
             corrupted,
+            elephants_labelled,
+            elephants_idle,
+            elephants_finished,
+            rescued,
             finished,
             gave_up,
             // Of the whole.
@@ -310,6 +337,10 @@ impl Totals {
         self.lost += lost;
         self.lost_circuit += lost_circuit;
         self.corrupted += corrupted;
+        self.elephants_labelled += elephants_labelled;
+        self.elephants_idle += elephants_idle;
+        self.elephants_finished += elephants_finished;
+        self.rescued += rescued;
         self.finished += finished;
         self.gave_up += gave_up;
     }

@@ -27,6 +27,8 @@ pub struct NetworkSpec {
     pub algorithms: Vec<AnyParams>,
     /// The traffic, in any order.
     pub flows: Vec<FlowSpec>,
+    /// Flows that begin when others are over, in any order.
+    pub follows: Vec<FollowSpec>,
     /// Round-trip time inside a datacenter as algorithms see it ([`farloop_cc::FlowInfo::intra_rtt`]); `None` for the
     /// largest base round-trip time between the first host of a datacenter and its other hosts (without such a pair, the
     /// smallest one of any flow).
@@ -138,6 +140,8 @@ pub struct SwitchSpec {
     pub flow_queues: u32,
     /// Which packets take circuits: of a switch with hosts, and a link to a circuit switch.
     pub scheduling: Option<SchedulingSpec>,
+    /// Of a switch that schedules: it finds elephants itself; `None` for those that the flows are specified to be.
+    pub elephants: Option<Box<ElephantSpec>>,
     /// Stamp in-band telemetry on data packets.
     pub int: bool,
     /// Give the ports the algorithms' port agents.
@@ -206,7 +210,26 @@ pub enum SchedulingSpec {
         wait: Delta,
         /// What becomes of an elephant's packet whose queue is full.
         overflow: Overflow,
+        /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network until its day is near enough;
+        /// `None` to drop it all the time.
+        rescue: Option<Delta>,
     },
+}
+
+/// How a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is specified as an elephant takes a free place with its first
+/// packet. An elephant leaves the set with its last packet, or when it is idle; then, and whenever there is a place free, the heaviest flow to that rack becomes one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ElephantSpec {
+    /// Most elephants for each rack.
+    pub limit: u32,
+    /// An elephant that has sent nothing for so long is none any more. What others sent is forgotten after that time, and before twice that time.
+    pub idle: Delta,
+    /// A flow must have sent so many bytes on the wire to become one.
+    pub bytes: Bytes,
+    /// Rows of the sketch that counts them; at least 1.
+    pub rows: u32,
+    /// Counters in each row; at least 1.
+    pub width: u32,
 }
 
 /// Where a packet goes that finds the queue of its day full.
@@ -539,6 +562,18 @@ impl FlowSpec {
     pub const CLASSES: u8 = DATA_CLASSES as u8;
 }
 
+/// A flow begins some time after another one is over at its source: after the last byte has arrived there, or the last acknowledgement of what it has sent itself. With
+/// several of these it begins when the last of them lets it, and never before [`FlowSpec::start`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FollowSpec {
+    /// The other flow: it comes from or goes to the source of `flow`. Index into [`NetworkSpec::flows`].
+    pub after: u32,
+    /// The flow that follows, which has no `stop`.
+    pub flow: u32,
+    /// How long after the end of the other one.
+    pub delay: Delta,
+}
+
 /// What to record. Series are sampled, so their size is bounded by `(end / interval) × recorded objects`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RecordSpec {
@@ -548,4 +583,19 @@ pub struct RecordSpec {
     pub flows: Vec<u32>,
     /// Egress ports with series: (node, neighbour).
     pub ports: Vec<(NodeId, NodeId)>,
+    /// Queues with series.
+    pub queues: Option<QueueRecordSpec>,
+}
+
+/// Series of the queues of switches that schedule circuits. They have times of their own: circuits change by the microsecond, runs take seconds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueueRecordSpec {
+    /// The switches.
+    pub switches: Vec<NodeId>,
+    /// When the first sample is taken.
+    pub begin: Time,
+    /// How long after a sample the next one is.
+    pub interval: Delta,
+    /// No sample is taken later.
+    pub end: Time,
 }

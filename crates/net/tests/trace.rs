@@ -22,6 +22,7 @@ fn line(kind: TransportKind) -> NetworkSpec {
         flow_queues: 64,
         discipline: DisciplineSpec::Fifo,
         scheduling: None,
+        elephants: None,
         int: true,
         agents: true,
     };

@@ -1,8 +1,14 @@
-//! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out.
+//! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out; and the other way where algorithms are classes of Python.
 
+mod algorithm;
+mod parameters;
+mod signals;
+
+use algorithm::{Failure, catalog, of_classes};
+use farloop_cc::AlgorithmInfo;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
+use farloop_scenario::{CircuitFacts, Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
@@ -25,32 +31,46 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// All algorithms and presets, as JSON.
+/// All algorithms and presets, as JSON; those of `classes` last.
 #[pyfunction]
-fn algorithms() -> String {
-    let all: Vec<Json> = farloop_scenario::algorithm_list()
-        .map(|info| {
-            json!({
-                "name": info.name,
-                "preset_of": info.preset_of,
-                "summary": info.summary,
-                "source": info.source,
-                "needs": {
-                    "ecn": info.needs.ecn,
-                    "int": info.needs.int,
-                    "header_bytes": info.needs.header_bytes,
-                    "port_agent": info.needs.port_agent,
-                    "border_agent": info.needs.border_agent,
-                    "symmetric": info.needs.symmetric,
-                    "accurate_ecn": info.needs.accurate_ecn,
-                    "delivery_rate": info.needs.delivery_rate,
-                    "even_pacing": info.needs.even_pacing,
-                },
-                "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    Json::from(all).to_string()
+#[pyo3(signature = (classes=Vec::new()))]
+fn algorithms(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<String> {
+    let made = catalog(py, &classes, &Failure::default())?;
+    Ok(Json::from(made.infos().map(told).collect::<Vec<_>>()).to_string())
+}
+
+/// Names of the classes, which must make algorithms.
+#[pyfunction]
+fn class_names(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<Vec<String>> {
+    let made = catalog(py, &classes, &Failure::default())?;
+    Ok(of_classes(&made).map(|info| info.name.clone()).collect())
+}
+
+/// Feeds random sequences of signals to objects of a class; its first error is raised.
+#[pyfunction]
+fn torture(py: Python<'_>, described: Py<PyAny>, sequences: u64) -> PyResult<()> {
+    algorithm::torture(py, &described, sequences)
+}
+
+fn told(info: &AlgorithmInfo) -> Json {
+    json!({
+        "name": info.name,
+        "preset_of": info.preset_of,
+        "summary": info.summary,
+        "source": info.source,
+        "needs": {
+            "ecn": info.needs.ecn,
+            "int": info.needs.int,
+            "header_bytes": info.needs.header_bytes,
+            "port_agent": info.needs.port_agent,
+            "border_agent": info.needs.border_agent,
+            "symmetric": info.needs.symmetric,
+            "accurate_ecn": info.needs.accurate_ecn,
+            "delivery_rate": info.needs.delivery_rate,
+            "even_pacing": info.needs.even_pacing,
+        },
+        "params": info.params.iter().map(parameter).collect::<Vec<_>>(),
+    })
 }
 
 fn parameter(spec: &ParamSpec) -> Json {
@@ -92,14 +112,44 @@ fn schema() -> String {
 
 /// A scenario with all its defaults, as JSON; checks all that `run` checks before it simulates. An interrupt ends it.
 #[pyfunction]
-fn resolve(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<String> {
-    interruptible(py, |go_on| farloop_scenario::resolve(&text, &file, &overrides, go_on))
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn resolve(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<String> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    interruptible(py, |go_on| farloop_scenario::resolve(&text, &file, &overrides, &known, go_on))
 }
 
 /// Checks all that `run` refuses, also what only the built network tells. An interrupt ends it.
 #[pyfunction]
-fn check(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<()> {
-    interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, go_on))
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn check(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<()> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, &known, go_on))
+}
+
+/// What a scenario comes to, as JSON; checks as `resolve`. An interrupt ends it.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn explain(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<String> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    interruptible(py, |go_on| farloop_scenario::explain(&text, &file, &overrides, &known, go_on))
 }
 
 /// Calls `f` without the interpreter's lock; an interrupt ends it.
@@ -206,10 +256,12 @@ impl RunOutput {
                 "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_limit": t.dropped_limit,
                 "dropped_agent": t.dropped_agent, "dropped_blocked": t.dropped_blocked, "dropped_expired": t.dropped_expired,
                 "lost": t.lost, "lost_circuit": t.lost_circuit, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
-                "finished": t.finished, "gave_up": t.gave_up,
+                "elephants_labelled": t.elephants_labelled, "elephants_idle": t.elephants_idle,
+                "elephants_finished": t.elephants_finished, "rescued": t.rescued, "finished": t.finished, "gave_up": t.gave_up,
             },
             "invariants": invariants,
             "deadlocks": self.outcome.deadlocks,
+            "circuits": self.outcome.circuits.as_ref().map(CircuitFacts::json),
             "notes": self.outcome.notes,
         })
         .to_string()
@@ -270,9 +322,10 @@ fn with_progress<T: Send>(
 }
 
 /// Runs a scenario on up to `threads` threads, with a trace where `trace` has items that say of what. `progress(simulated_s, end_s, packet_hops)`
-/// returns False to cancel.
+/// returns False to cancel. An error of one of `classes` ends the run, and is raised.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new()))]
+#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new(), classes=Vec::new()))]
+#[allow(clippy::too_many_arguments)] // those of Python, by name
 fn run(
     py: Python<'_>,
     text: String,
@@ -281,15 +334,22 @@ fn run(
     progress: Option<Py<PyAny>>,
     threads: usize,
     trace: Vec<String>,
+    classes: Vec<Py<PyAny>>,
 ) -> PyResult<RunOutput> {
     let start = std::time::Instant::now();
-    let mut outcome = with_progress(py, progress, |call| {
+    let failure = Failure::default();
+    let known = catalog(py, &classes, &failure)?;
+    let outcome = with_progress(py, progress, |call| {
         let spec = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
         let settings = Settings { cores: Cores::up_to(threads), trace: spec };
-        farloop_scenario::run_with(&text, &file, &overrides, &settings, &mut |p| {
-            call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+        farloop_scenario::run_with_algorithms(&text, &file, &overrides, &known, &settings, &mut |p| {
+            !failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
         })
-    })?;
+    });
+    if let Some(error) = failure.take() {
+        return Err(error);
+    }
+    let mut outcome = outcome?;
     let trace = outcome.trace.take().map(Arc::new);
     Ok(RunOutput { outcome, trace, wall_s: start.elapsed().as_secs_f64() })
 }
@@ -331,12 +391,21 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Cancelled", py.get_type::<Cancelled>())?;
     module.add_class::<RunOutput>()?;
     module.add_class::<TraceOutput>()?;
+    module.add_class::<signals::PyContext>()?;
+    module.add_class::<signals::PyFlow>()?;
+    module.add_class::<signals::PyAck>()?;
+    module.add_class::<signals::PyHop>()?;
+    module.add_class::<signals::PySent>()?;
+    module.add_class::<signals::PyLoss>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(class_names, module)?)?;
+    module.add_function(wrap_pyfunction!(torture, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;

@@ -27,6 +27,9 @@ pub(crate) fn read(root: &Section<'_>) -> Result<Vec<Flow>, Diagnostic> {
 
 /// What is wrong with the end of a flow, and what would be right.
 pub(crate) fn stop_problem(flow: &Flow) -> Option<(String, &'static str)> {
+    if flow.stop.is_some() && flow.after.is_some() {
+        return Some(("the flow begins after others, at no known time".into(), "expected \"none\", or no after"));
+    }
     let early = flow.stop.is_some_and(|stop| stop <= flow.start);
     early.then(|| {
         (format!("the flow stops before it starts, at \"{}\"", flow.start), "expected a later time, or \"none\"")

@@ -144,6 +144,7 @@ fn workload(scenario: &Scenario, workload: &Workload) -> Map<String, Json> {
         WorkloadKeys::Elephants(keys) => {
             (Arrivals::Elephants, section(&ElephantKeys { drawn: keys.drawn.or(Some(keys.per_pair)), ..keys.clone() }))
         }
+        WorkloadKeys::AllReduce(keys) => (Arrivals::AllReduce, section(keys)),
         WorkloadKeys::List(keys) => (Arrivals::List, section(keys)),
     };
     let mut table = section(&ArrivalsKey { pattern });

@@ -1,6 +1,6 @@
 //! Runs a scenario: from its text to tables.
 
-use crate::build::of_paths;
+use crate::build::{CircuitFacts, of_paths};
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::parse::parse_while;
@@ -9,9 +9,11 @@ use crate::tables::{Names, Tables};
 use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
 use farloop_net::result::{Invariant, Totals};
+use farloop_net::spec::NodeKind;
 use farloop_net::{Cores, OutOfMemory, Progress, Simulation, Stopped};
 use farloop_trace::TraceSpec;
 use farloop_units::Time;
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// The outcome of a run.
@@ -25,6 +27,8 @@ pub struct Outcome {
     pub invariants: Vec<Invariant>,
     /// PFC deadlocks of the simulated network, in words.
     pub deadlocks: Vec<String>,
+    /// What the circuits of the network come to, where it has any.
+    pub circuits: Option<CircuitFacts>,
     /// What was simulated and is most likely not meant, in words.
     pub notes: Vec<String>,
     /// What was traced, where that was asked for.
@@ -48,18 +52,44 @@ fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> bool {
     }
 }
 
-/// Checks all that [`run`] checks before it simulates, and gives the scenario with all its defaults as JSON. `go_on` is called now and
+/// Checks all that [`run`] checks before it simulates, with the algorithms of `catalog`, and gives the scenario with all its defaults as JSON. `go_on` is called now and
 /// then and returns `false` to stop.
 pub fn resolve(
     text: &str,
     file: &str,
     overrides: &[(String, String)],
+    catalog: &Catalog,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<String, RunError> {
     let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut go_on)?;
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
     scenario.build_while(&mut go_on)?;
     Ok(scenario.resolved().to_string())
+}
+
+/// What a scenario comes to, as JSON: nodes, links, flows, what its circuits need, what is most likely not meant. Checks as [`resolve`].
+pub fn explain(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<String, RunError> {
+    let mut go_on = now_and_then(go_on);
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
+    let built = scenario.build_while(&mut go_on)?;
+    let count = |is: fn(&NodeKind) -> bool| built.spec.nodes.iter().filter(|node| is(&node.kind)).count();
+    let explained = json!({
+        "hosts": count(|kind| matches!(kind, NodeKind::Host)),
+        "switches": count(|kind| matches!(kind, NodeKind::Switch(_))),
+        "circuit_switches": count(|kind| matches!(kind, NodeKind::Circuit(_))),
+        "links": built.spec.links.len(),
+        "flows": built.spec.flows.len(),
+        "end_s": built.spec.end.as_secs_f64(),
+        "circuits": built.circuits.as_ref().map(CircuitFacts::json),
+        "notes": built.notes,
+    });
+    Ok(explained.to_string())
 }
 
 /// Checks all that [`run`] refuses: as [`resolve`], and what only the built network tells, such as more stamping switches on a path than a packet has room
@@ -68,10 +98,11 @@ pub fn check(
     text: &str,
     file: &str,
     overrides: &[(String, String)],
+    catalog: &Catalog,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), RunError> {
     let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut go_on)?;
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
     ready(&scenario, &Settings::default(), &mut go_on).map(drop)
 }
 
@@ -110,10 +141,22 @@ pub fn run_with(
     settings: &Settings,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
+    run_with_algorithms(text, file, overrides, &Catalog::builtin(), settings, progress)
+}
+
+/// As [`run_with`], with the algorithms of `catalog`.
+pub fn run_with_algorithms(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    settings: &Settings,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, RunError> {
     // The scenario itself is gone when the simulation begins, which needs the memory more.
     let ready = {
         let mut building = now_and_then(|| progress(nothing_yet()));
-        let scenario = parse_while(text, file, overrides, &Catalog::builtin(), &mut building)?;
+        let scenario = parse_while(text, file, overrides, catalog, &mut building)?;
         ready(&scenario, settings, &mut building)?
     };
     simulate(file, ready, progress)
@@ -133,6 +176,7 @@ fn nothing_yet() -> Progress {
 
 /// A simulation that is to run, and what things are called in its tables and its trace.
 struct Ready {
+    circuits: Option<CircuitFacts>,
     notes: Vec<String>,
     names: Names,
     trace_names: Option<TraceNames>,
@@ -142,7 +186,7 @@ struct Ready {
 /// The simulation of a scenario.
 fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
     let mut built = scenario.build_while(go_on)?;
-    let notes = std::mem::take(&mut built.notes);
+    let (circuits, notes) = (built.circuits.take(), std::mem::take(&mut built.notes));
     let names = Names::of(&built);
     let traced = match &settings.trace {
         Some(spec) => {
@@ -158,12 +202,12 @@ fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bo
         simulation.trace(&filter);
         names
     });
-    Ok(Ready { notes, names, trace_names, simulation })
+    Ok(Ready { circuits, notes, names, trace_names, simulation })
 }
 
 fn simulate(
     file: &str,
-    Ready { notes, names, trace_names, simulation }: Ready,
+    Ready { circuits, notes, names, trace_names, simulation }: Ready,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let parts = simulation.parts();
@@ -173,6 +217,7 @@ fn simulate(
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
+        circuits,
         notes,
         trace: trace_names.map(|names| Traced::new(trace, names)),
         parts,

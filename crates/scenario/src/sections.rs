@@ -177,6 +177,7 @@ macro_rules! switch_section {
                     },
                     flow_queues: self.flow_queues,
                     scheduling: None,
+                    elephants: None,
                     int: self.int,
                     agents: self.agents,
                 }
@@ -277,6 +278,9 @@ params! {
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
         /// An elephant: its data takes circuits, where switches schedule them ([circuits].scheduling).
         elephant: bool = false;
+        /// Begins when these are over, and never before start: flows, or what stands for several of them (a name with count, a workload's), each perhaps with a delay, such as ["request",
+        /// "other+10us"]. One that comes here is over when its last byte has arrived, one that goes from here when that is acknowledged.
+        after: Option<Vec<String>> = None;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
     }
@@ -322,11 +326,14 @@ impl ParamType for Selection {
 params! {
     /// `[record]`: which time series are kept.
     pub struct Record {
-        /// Sampling interval; "none" for no series.
+        /// Sampling interval of flows and ports; "none" for no series of them.
         interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
         /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64, otherwise none.
         flows: Selection = Selection::Auto;
         /// Egress ports with series, written "left->right". "auto": the ports where the topology can be congested, at most 64.
         ports: Selection = Selection::Auto;
+        /// Switches that schedule circuits, whose queues get series, by name: sixteen samples in a slot, in the last whole week of the run, or all of it where
+        /// it has none. "auto": the first of them.
+        queues: Selection = Selection::Auto;
     }
 }

@@ -28,6 +28,8 @@ pub enum WorkloadKeys {
     AllToAll(RandomFlows, RoundKeys),
     /// `pattern = "elephants"`.
     Elephants(ElephantKeys),
+    /// `pattern = "all-reduce"`.
+    AllReduce(AllReduceKeys),
     /// `pattern = "list"`.
     List(ListKeys),
 }
@@ -38,14 +40,14 @@ impl Workload {
         ["workload"].into_iter().chain(self.element.as_deref()).chain([key]).collect()
     }
 
-    /// What all patterns have but "elephants" and "list".
+    /// What all patterns have but "elephants", "all-reduce" and "list".
     pub fn random(&self) -> Option<&RandomFlows> {
         match &self.keys {
             WorkloadKeys::Poisson(flows, _)
             | WorkloadKeys::Permutation(flows, _)
             | WorkloadKeys::Incast(flows, ..)
             | WorkloadKeys::AllToAll(flows, _) => Some(flows),
-            WorkloadKeys::Elephants(_) | WorkloadKeys::List(_) => None,
+            WorkloadKeys::Elephants(_) | WorkloadKeys::AllReduce(_) | WorkloadKeys::List(_) => None,
         }
     }
 
@@ -53,6 +55,7 @@ impl Workload {
     pub fn algorithm(&self) -> Option<&str> {
         match &self.keys {
             WorkloadKeys::Elephants(keys) => keys.algorithm.as_deref(),
+            WorkloadKeys::AllReduce(keys) => keys.algorithm.as_deref(),
             _ => self.random()?.algorithm.as_deref(),
         }
     }
@@ -94,6 +97,11 @@ fn read_keys(section: &Section<'_>) -> Result<WorkloadKeys, Diagnostic> {
         }
         return Ok(WorkloadKeys::Elephants(keys));
     }
+    if pattern == Arrivals::AllReduce {
+        let keys: AllReduceKeys = section.read(&[], &others)?;
+        check_names(section, keys.name.as_deref(), keys.algorithm.as_deref())?;
+        return Ok(WorkloadKeys::AllReduce(keys));
+    }
     let flows: RandomFlows = section.read(&[], &others)?;
     check_names(section, flows.name.as_deref(), flows.algorithm.as_deref())?;
     Ok(match pattern {
@@ -107,7 +115,7 @@ fn read_keys(section: &Section<'_>) -> Result<WorkloadKeys, Diagnostic> {
         }
         Arrivals::Permutation => WorkloadKeys::Permutation(flows, section.read(&[], &others)?),
         Arrivals::Incast => WorkloadKeys::Incast(flows, section.read(&[], &others)?, section.read(&[], &others)?),
-        Arrivals::AllToAll | Arrivals::Elephants | Arrivals::List => {
+        Arrivals::AllToAll | Arrivals::Elephants | Arrivals::AllReduce | Arrivals::List => {
             WorkloadKeys::AllToAll(flows, section.read(&[], &others)?)
         }
     })

@@ -3,6 +3,8 @@
 use farloop_net::spec::{NodeKind, NodeSpec, SchedulingSpec};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
+use farloop_units::Delta;
+use std::ops::Range;
 
 const RACKS: usize = 8;
 
@@ -44,18 +46,24 @@ fn ints(table: &Table, name: &str) -> Vec<i64> {
     }
 }
 
+/// Mean over all circuits, or those to one switch, and the days of these slots.
+fn mean_of_slots(outcome: &Outcome, of: Range<i64>, to: Option<&str>) -> f64 {
+    let days = &outcome.tables.circuits;
+    let Some((_, Column::Dictionary(at, names))) = days.iter().find(|(n, _)| *n == "destination") else {
+        panic!("no destinations")
+    };
+    let meant = |(_, at): &(_, &u32)| to.is_none_or(|to| names[**at as usize] == to);
+    let Some((_, Column::F64(all))) = days.iter().find(|(n, _)| *n == "occupancy") else { panic!("no occupancy") };
+    let own = all.iter().zip(ints(days, "slot")).zip(at).filter(meant).map(|(row, _)| row);
+    let own: Vec<f64> = own.filter(|(_, slot)| of.contains(slot)).map(|(o, _)| *o).collect();
+    own.iter().sum::<f64>() / own.len() as f64
+}
+
 /// Mean over all circuits and the days of a week, by week.
 fn by_week(outcome: &Outcome) -> Vec<f64> {
-    let days = &outcome.tables.circuits;
-    let Some((_, Column::F64(all))) = days.iter().find(|(n, _)| *n == "occupancy") else { panic!("no occupancy") };
-    let slots = ints(days, "slot");
-    let weeks = slots.last().map_or(0, |slot| (slot + 1) / (RACKS as i64 - 1));
-    let mean = |week| {
-        let own = all.iter().zip(&slots).filter(|(_, slot)| **slot / (RACKS as i64 - 1) == week).map(|(o, _)| *o);
-        let own: Vec<f64> = own.collect();
-        own.iter().sum::<f64>() / own.len() as f64
-    };
-    (0..weeks).map(mean).collect()
+    let week = RACKS as i64 - 1;
+    let weeks = ints(&outcome.tables.circuits, "slot").last().map_or(0, |slot| (slot + 1) / week);
+    (0..weeks).map(|number| mean_of_slots(outcome, number * week..(number + 1) * week, None)).collect()
 }
 
 /// From the fourth week on: windows and thresholds have settled.
@@ -102,6 +110,41 @@ fn too_little_of_a_packet_network_is_said() {
     assert_eq!(notes(1, ""), [expected]);
     assert_eq!(notes(2, "").len(), 1, "1.76 times");
     assert!(notes(3, "").is_empty());
+}
+
+/// Eq. 6 and Eq. 7 with the network's own week, beside what hosts have.
+#[test]
+fn timeouts_that_hosts_should_have_are_said() {
+    let built = |text: &str| parse(text, "case.toml", &[]).and_then(|s| s.build()).unwrap_or_else(|d| panic!("{d}"));
+    let accelerate = "scheduling = \"acceltor\"";
+    let other = built(&scenario(accelerate, 5, "1.46ms", "1ms"));
+    let facts = other.circuits.expect("it has circuits");
+    let numbers = facts.acceltor.expect("it accelerates");
+    assert_eq!((numbers.rtts_per_day, numbers.acceleration, numbers.days_ahead, facts.days), (4, 2, 1, Some(3)));
+    assert_eq!((facts.racks, facts.slots, facts.week), (8, 7, Delta::from_us(1820)));
+    assert_eq!(facts.min_rto, Some(Delta::from_us(1400)));
+    let demand = facts.demand.expect("elephants");
+    assert_eq!((demand.asked.as_bps() / 1_000_000, demand.offered.as_bps()), (11_357, 50_000_000_000));
+    let expected = "AccelToR: transport.min_rto is 1.46ms, and Eq. 6 of AccelToR gives 1.4ms: flows that lost packets in their day come back at another time than that of their next one";
+    assert_eq!(other.notes, [expected]);
+    // Those that wait should come back with their day, whose week is the cycle that is listed.
+    let blocking = |rto: &str| built(&scenario("scheduling = \"blocking\"", 5, rto, "1ms"));
+    assert!(blocking("1.58ms").notes.is_empty());
+    assert!(blocking("1.4ms").notes[0].contains("Eq. 7 of AccelToR gives 1.58ms"), "{:?}", blocking("1.4ms").notes);
+    let slots = "[[circuit_slot]]\nday = \"100us\"\nconnect = [\"tor1->tor2\", \"tor2->tor1\"]\n[[circuit_slot]]\nconnect = []\n";
+    let listed = built(&format!("{}{slots}", scenario(accelerate, 5, "1.4ms", "1ms"))).circuits.expect("circuits");
+    assert_eq!((listed.slots, listed.week, listed.min_rto), (2, Delta::from_us(380), Some(Delta::ZERO)));
+    // What is bounded is not the whole timeout, or nobody waits for circuits: nothing to say.
+    let variance = scenario(accelerate, 5, "1ms", "1ms").replace("frto", "rto_floor = \"variance\"\n        frto");
+    assert!(built(&variance).notes.is_empty());
+    assert!(
+        built(
+            &scenario(accelerate, 5, "1ms", "1ms")
+                .replace("pattern = \"elephants\"", "between = \"racks\", load = 0.01")
+        )
+        .notes
+        .is_empty()
+    );
 }
 
 #[test]
@@ -151,4 +194,39 @@ fn full_queues_may_overflow_into_the_packet_network() {
     assert!(cut.parts > 1);
     (cut.parts, cut.totals.packet_memory) = (low.parts, low.totals.packet_memory);
     assert!(cut == low);
+}
+
+/// Twelve weeks of 32 racks, four flows for each pair, and a twentieth of all rates; what fills the circuits in the last three of them.
+fn twelve_weeks(keys: &str, network: &str, phase: &str, to: Option<&str>) -> (f64, Outcome) {
+    let queues = "day_queue = \"25kB\", high_queue = \"38kB\", low_queue = \"38kB\"";
+    let circuits = format!("scheduling = \"acceltor\", {queues}{keys}");
+    let small = format!("racks = 32, hosts_per_rack = 4, eps_rate = \"2500Mbps\", circuit_rate = \"4Gbps\"{network}");
+    let workload = format!("pattern = \"elephants\", per_pair = 4, phase = \"{phase}\"");
+    let text = scenario(&circuits, 1, "7.64ms", "97ms").replace("racks = 8", &small);
+    let outcome = run(&text.replace("pattern = \"elephants\"", &workload), Cores::ONE);
+    (mean_of_slots(&outcome, 9 * 31..12 * 31, to), outcome)
+}
+
+#[test]
+fn flows_that_start_at_any_time_are_rescued() {
+    let (without, blocked) = twelve_weeks("", "", "week", None);
+    let (with, rescued) = twelve_weeks(", rescue = \"520us\"", "", "week", None);
+    assert!(without < 0.5 && with > 0.7, "{without} {with}");
+    assert!(blocked.totals.rescued == 0 && rescued.totals.rescued > 0);
+    // Who comes in time needs none, and nothing changes.
+    let [plain, needless] = ["", ", rescue = \"520us\""].map(|keys| {
+        let circuits = format!("scheduling = \"acceltor\"{keys}");
+        run(&scenario(&circuits, 5, "1.4ms", "6ms"), Cores::ONE)
+    });
+    assert!(needless.totals.dropped_blocked > 0 && needless == plain);
+}
+
+/// §IV-F: of all packets from and to the hosts of one rack 1 % are lost. One more queue for days leaves time to repair losses; not enough for a timeout that has doubled, which a rescue repairs.
+#[test]
+fn the_safe_margin_and_the_rescue_repair_losses() {
+    let loss = ", host_loss = 0.01, lossy_hosts = \"r2-*\"";
+    let filled = |keys: &str| twelve_weeks(keys, loss, "day", Some("tor2")).0;
+    let (margin, none) = (filled(""), filled(", safe_margin = false"));
+    let rescued = filled(", safe_margin = false, rescue = \"520us\"");
+    assert!((0.65..0.8).contains(&margin) && none < margin - 0.2 && rescued > none + 0.2, "{margin} {none} {rescued}");
 }

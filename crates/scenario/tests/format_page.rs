@@ -53,6 +53,7 @@ fn every_key_is_in_its_table() {
     check("rounds", RoundKeys::specs(), &[]);
     check("incast", IncastKeys::specs(), &[]);
     check("elephants", ElephantKeys::specs(), &[]);
+    check("all-reduce", AllReduceKeys::specs(), &[]);
     check("list", ListKeys::specs(), &["flows"]);
     check("[record]", Record::specs(), &[]);
     check("[figure]", Figure::specs(), &["id"]);

@@ -88,7 +88,7 @@ fn paths_that_stamp_too_often_name_the_flow() {
         let text = format!("{}{traffic}", row(switches));
         let line = text.lines().count() - traffic.lines().count() + 1;
         // Paths are not looked for before the network is built.
-        resolve(&text, "a.toml", &[], &mut || true).expect("all but the path is right");
+        resolve(&text, "a.toml", &[], &Catalog::builtin(), &mut || true).expect("all but the path is right");
         match run(&text, "a.toml", &[], &mut |_| true) {
             Err(RunError::Scenario(diagnostic)) => (diagnostic.to_string(), line),
             other => panic!("{other:?}"),

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, fields, tables
+from farloop import _native, algorithm, fields, tables
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def address(scenario: Scenario) -> str:
         "farloop": _native.version(),
         "simulator": simulator(),
         "scenario": resolved,
+        "classes": [algorithm.digest(one) for one in scenario.classes],
         "files": dict(_files([resolved.get("workload"), resolved.get("circuits")], Path(scenario.file).parent)),
     }
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from farloop import _native
 from farloop.judging.claims import remark
 from farloop.network_map import map_of
-from farloop.report import network_map, plots
+from farloop.report import circuits, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.tables import Cell, claim_rows, flow_rows, run_rows, slowdown_rows, worst_rows
+from farloop.report.tables import Cell, claim_rows, flow_rows, job_rows, run_rows, slowdown_rows, worst_rows
 from farloop.summary import MAX_FLOWS_LISTED
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def page(comparison: Comparison) -> str:
         *([("claims", "Claims", '<h2 id="claims">Claims</h2>' + claim_cards(comparison))] if comparison.claims else []),
         *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
         *([("pfc", "PFC", section(comparison, table))] if has_pauses(comparison) else []),
+        *([("circuits", "Circuits", circuits.section(comparison, table))] if circuits.has_circuits(comparison) else []),
         ("parameters", "Parameters", _parameters(comparison)),
     ]
     # Where there are many switches, where it happened is the first question; otherwise everybody knows.
@@ -97,7 +98,7 @@ def noted(notes: Sequence[str]) -> str:
 
 
 def _overview(comparison: Comparison) -> str:
-    parts = [table(*run_rows(comparison)), _worst(comparison), _slowdowns(comparison)]
+    parts = [table(*run_rows(comparison)), _worst(comparison), _jobs(comparison), _slowdowns(comparison)]
     header, rows = flow_rows(comparison)
     if rows:
         counts = [run.flows.num_rows for run in comparison.runs]
@@ -118,6 +119,12 @@ def _worst(comparison: Comparison) -> str:
         "(record.ports); utilisation is the share of the link's rate over the whole run."
     )
     header, rows = worst_rows(comparison)
+    return f'{table(header, rows)}<p class="soft">{note}</p>' if rows else ""
+
+
+def _jobs(comparison: Comparison) -> str:
+    header, rows = job_rows(comparison)
+    note = "Rounds of collective operations: from the first start of a flow to the last byte of all."
     return f'{table(header, rows)}<p class="soft">{note}</p>' if rows else ""
 
 

@@ -55,6 +55,18 @@ def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     ]
 
 
+def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """How long the rounds of each job took; no rows if there is none."""
+    header = ["run", "job", "rounds", "finished", "mean", "shortest", "longest"]
+    rows: list[list[Cell]] = []
+    for run in comparison.runs:
+        for name, job in run.summary["jobs"].items():
+            times = job["rounds_s"]
+            told = [time_text(f(times)) if times else None for f in (lambda t: sum(t) / len(t), min, max)]
+            rows.append([run.label, name, str(job["rounds"]), str(len(times)), *told])
+    return header, rows
+
+
 def flow_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per flow and run; of runs with many flows those with the largest slowdown."""
     header = ["run", "flow", "from", "to", "base RTT", "throughput", "slowdown", "marked", "retransmitted", "timeouts"]

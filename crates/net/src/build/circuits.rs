@@ -5,8 +5,11 @@ use crate::network::schedule::{Circuits, Optics, Schedule};
 use crate::network::{LinkEnd, Network, NodeRef};
 use crate::port::circuit_queues::CircuitQueues;
 use crate::port::discipline::Discipline;
-use crate::spec::{NetworkSpec, NodeKind, NodeSpec, SchedulingSpec};
+use crate::spec::{NetworkSpec, NodeKind, NodeSpec, SchedulingSpec, SwitchSpec};
+use crate::switch::elephants::Elephants;
+use crate::switch::rescue::Rescue;
 use crate::switch::scheduling::Scheduling;
+use farloop_engine::RandomStream;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,7 +41,7 @@ pub(super) type Schedulers = BTreeMap<SwitchNumber, (CircuitNumber, PortNumber)>
 pub(super) fn schedulers(network: &Network) -> (Schedulers, Vec<(PortNumber, Discipline)>) {
     let (mut all, mut disciplines) = (BTreeMap::new(), Vec::new());
     for (p, end) in network.ends.iter() {
-        let scheduling = scheduling_spec(&network.node_specs[end.node as usize]);
+        let scheduling = switch_spec(&network.node_specs[end.node as usize]).and_then(|switch| switch.scheduling);
         let (Some(spec), NodeRef::Switch(switch)) = (scheduling, end.owner) else { continue };
         let discipline = match end.peer {
             NodeRef::Circuit(circuit) => {
@@ -61,19 +64,35 @@ pub(super) fn schedulers(network: &Network) -> (Schedulers, Vec<(PortNumber, Dis
     (all, disciplines)
 }
 
-/// The scheduling of a switch, by the ports of its part.
-pub(super) fn scheduling_of(network: &Network, switch: SwitchNumber, ids: &[PortId]) -> Option<Box<Scheduling>> {
-    let (_, circuits) = network.scheduling.get(&switch)?;
-    let spec = scheduling_spec(&network.node_specs[network.ends[*circuits].node as usize])?;
+/// The scheduling of a switch, by the ports of its part, in the run with this seed.
+pub(super) fn scheduling_of(
+    network: &Network,
+    switch: SwitchNumber,
+    ids: &[PortId],
+    seed: u64,
+) -> Option<Box<Scheduling>> {
+    let (circuit, circuits) = network.scheduling.get(&switch)?;
+    let node = switch_spec(&network.node_specs[network.ends[*circuits].node as usize])?;
+    let spec = node.scheduling?;
+    let racks = network.circuits[*circuit].ports.len();
+    let finding = |elephants| {
+        let mut random = RandomStream::new(seed, "sketch", u64::from(switch.0));
+        Box::new(Elephants::new(elephants, racks, &mut random))
+    };
+    let rescue = match spec {
+        SchedulingSpec::AccelToR { rescue, .. } => rescue.map(|after| Rescue::new(after, racks)),
+        SchedulingSpec::Blocking { .. } | SchedulingSpec::Unblocking { .. } => None,
+    };
     let own = network.ends.iter().filter(|(_, end)| end.owner == NodeRef::Switch(switch));
     let to_switches = own.filter(|(_, end)| !matches!(end.peer, NodeRef::Host(_)));
     let uplinks = to_switches.map(|(p, _)| ids[p.index()]).collect();
-    Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks }))
+    let elephants = node.elephants.as_deref().copied().map(finding);
+    Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks, elephants, rescue }))
 }
 
-fn scheduling_spec(node: &NodeSpec) -> Option<SchedulingSpec> {
+fn switch_spec(node: &NodeSpec) -> Option<&SwitchSpec> {
     match &node.kind {
-        NodeKind::Switch(switch) => switch.scheduling,
+        NodeKind::Switch(switch) => Some(switch),
         NodeKind::Host | NodeKind::Circuit(_) => None,
     }
 }

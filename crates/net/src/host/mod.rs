@@ -8,6 +8,7 @@
 //! | [`endpoint`], [`rdma`], [`tcp`] | how losses are repaired: one contract, two transports |
 //! | [`desk`], [`timers`] | what the endpoints of a host share |
 //! | [`connections`] | TCP connections that outlive their flows |
+//! | [`followers`] | flows that begin when others are over |
 //! | [`noise`] | delay noise |
 //! | [`slab`] | states that come and go |
 //!
@@ -17,6 +18,7 @@
 pub(crate) mod connections;
 pub(crate) mod desk;
 pub(crate) mod endpoint;
+pub(crate) mod followers;
 pub(crate) mod nic;
 pub(crate) mod noise;
 pub(crate) mod paced;
@@ -35,10 +37,13 @@ use crate::packet::PacketKind;
 use desk::Desk;
 use farloop_engine::RandomStream;
 use farloop_units::{Delta, Time};
+use followers::Followers;
 use nic::Nic;
 use noise::Noise;
 use receiver::Receivers;
 use sender::{After, Senders};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use timers::Side;
 
 /// A host.
@@ -50,6 +55,8 @@ pub(crate) struct Host {
     desk: Desk,
     /// Starts and stops of its flows, latest first.
     agenda: Vec<Agenda>,
+    /// Starts that have come of others' ends.
+    late: BinaryHeap<Reverse<(Time, FlowId)>>,
     noise: Noise,
 }
 
@@ -58,6 +65,7 @@ pub(crate) struct Hosts {
     hosts: Table<HostId, Host>,
     pub senders: Senders,
     pub receivers: Receivers,
+    pub followers: Followers,
 }
 
 /// A start or stop of a flow; the flow knows when. Ordered by flow, starts first.
@@ -96,6 +104,7 @@ impl Hosts {
             hosts: Table::new(),
             senders: Senders::new(flows, network.persistent),
             receivers: Receivers::new(flows),
+            followers: Followers::new(network),
         }
     }
 
@@ -109,6 +118,7 @@ impl Hosts {
             nic: Nic::default(),
             desk: Desk::new(id, random("host")),
             agenda: Vec::new(),
+            late: BinaryHeap::new(),
             noise: Noise::new(random("delay noise")),
         })
     }
@@ -125,9 +135,9 @@ impl Hosts {
 
     /// A packet arrived at a host; no PFC frame.
     #[inline]
-    pub fn receive(&mut self, m: &mut Medium, host: HostId, slot: Slot) {
-        let Hosts { hosts, senders, receivers } = self;
-        let host = &mut hosts[host];
+    pub fn receive(&mut self, m: &mut Medium, id: HostId, slot: Slot) {
+        let Hosts { hosts, senders, receivers, .. } = self;
+        let host = &mut hosts[id];
         let packet = &m.packets[slot];
         debug_assert_eq!(packet.dst, host.number, "misrouted packet");
         m.ledger.totals.delivered += 1;
@@ -135,12 +145,13 @@ impl Hosts {
             PacketKind::Data | PacketKind::Bare => {
                 receivers.on_packet(m, &mut host.desk, slot);
                 host.post(m, senders);
-                return;
+                return self.go_on(m, id);
             }
             PacketKind::Ack | PacketKind::Nack => senders.on_ack(m, &mut host.desk, slot),
             _ => senders.on_signal(m, &mut host.desk, slot),
         };
         host.settle(m, senders, after);
+        self.go_on(m, id);
     }
 
     /// The transmitter of a host is free.
@@ -162,10 +173,10 @@ impl Hosts {
     pub fn agenda_due(&mut self, m: &mut Medium, id: HostId) {
         let Hosts { hosts, senders, .. } = self;
         let host = &mut hosts[id];
-        let Some(entry) = host.agenda.pop() else { return };
+        let Some(entry) = host.take_due(&m.network) else { return };
         let event = m.events.agenda(id);
-        match host.agenda.last() {
-            Some(next) => m.calendar.set(event, next.time(&m.network)),
+        match host.next_due(&m.network) {
+            Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
         let after = match entry.is_stop() {
@@ -173,11 +184,34 @@ impl Hosts {
             false => senders.start(m, &mut host.desk, entry.flow()),
         };
         host.settle(m, senders, after);
+        self.go_on(m, id);
+    }
+
+    /// Lets flows begin that waited for those which are over now.
+    #[inline]
+    fn go_on(&mut self, m: &mut Medium, id: HostId) {
+        if !m.over.is_empty() {
+            self.follow(m, id);
+        }
+    }
+
+    #[inline(never)]
+    fn follow(&mut self, m: &mut Medium, id: HostId) {
+        let host = &mut self.hosts[id];
+        let mut over = std::mem::take(&mut m.over);
+        for flow in over.drain(..) {
+            self.followers
+                .after(&m.network, host.number, flow, m.now, &mut |flow, at| host.late.push(Reverse((at, flow))));
+        }
+        m.over = over;
+        if let Some(at) = host.next_due(&m.network) {
+            m.calendar.set(m.events.agenda(id), at);
+        }
     }
 
     /// The first timers of a host have come due.
     pub fn timers_due(&mut self, m: &mut Medium, id: HostId) {
-        let Hosts { hosts, senders, receivers } = self;
+        let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
         while let Some(entry) = host.desk.timers.pop_due(m.now) {
             match entry.side {
@@ -196,6 +230,7 @@ impl Hosts {
             Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
+        self.go_on(m, id);
     }
 
     /// Payload that reached the destination of a flow in order, as far as the hosts of this part know: those that have its destination.
@@ -215,6 +250,24 @@ impl Hosts {
 }
 
 impl Host {
+    /// When the next start or stop is due.
+    fn next_due(&self, network: &Network) -> Option<Time> {
+        let planned = self.agenda.last().map(|entry| entry.time(network));
+        let late = self.late.peek().map(|Reverse((at, _))| *at);
+        planned.into_iter().chain(late).min()
+    }
+
+    /// Takes it; at one time those first that were planned.
+    fn take_due(&mut self, network: &Network) -> Option<Agenda> {
+        let planned = self.agenda.last().map(|entry| entry.time(network));
+        match self.late.peek() {
+            Some(Reverse((at, _))) if planned.is_none_or(|planned| *at < planned) => {
+                self.late.pop().map(|Reverse((_, flow))| Agenda::start(flow))
+            }
+            _ => self.agenda.pop(),
+        }
+    }
+
     /// Does what an end of a flow asks for.
     #[inline]
     fn settle(&mut self, m: &mut Medium, senders: &mut Senders, after: After) {

@@ -169,6 +169,7 @@ impl Receivers {
         if expected >= m.network.flows.size(flow).get() {
             self.retire(flow, id);
             m.ledger.received.push((flow, m.now));
+            m.note_over(flow);
         }
         let reply = Reply { kind, fields, ..Reply::ack(expected, feedback.ecn_echo) };
         answer(m, desk, flow, slot, &reply);
@@ -265,6 +266,7 @@ impl Receivers {
         if receiver.noted != request.flow && receiver.expected() >= end {
             receiver.noted = request.flow;
             m.ledger.received.push((request.flow, m.now));
+            m.note_over(request.flow);
         }
     }
 

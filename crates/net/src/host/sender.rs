@@ -409,6 +409,7 @@ impl Senders {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
             m.trace_finish(counts.flow);
+            m.note_over(counts.flow);
         }
         if !delivered {
             self.connections.abandon(counts.flow, sender.begin);
@@ -478,6 +479,7 @@ impl Senders {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
             m.trace_finish(counts.flow);
+            m.note_over(counts.flow);
         } else {
             self.connections.cut_short(counts.flow, sender.limit);
         }

@@ -8,6 +8,7 @@
 //! | [`routing`] | which way packets go |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
 //! | [`flows`] | the flows, kept small |
+//! | [`succession`] | which flows begin when others are over |
 //! | [`offered`] | what the flows ask of each port |
 
 pub(crate) mod flows;
@@ -16,6 +17,7 @@ pub(crate) mod offered;
 pub(crate) mod path;
 pub(crate) mod routing;
 pub(crate) mod schedule;
+pub(crate) mod succession;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::{NodeId, NodeSpec, TransportKind, TransportSpec};
@@ -28,6 +30,7 @@ use routing::Routes;
 use schedule::Circuits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use succession::Succession;
 
 /// Sizes of an algorithm's packets.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +75,7 @@ pub(crate) struct Network {
     /// As algorithms see it.
     pub intra_rtt: Delta,
     pub flows: Flows,
+    pub succession: Succession,
     /// When the simulation ends at the latest.
     pub end: Time,
 }

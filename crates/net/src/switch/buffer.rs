@@ -223,6 +223,7 @@ mod tests {
             flow_queues: 64,
             discipline: DisciplineSpec::Fifo,
             scheduling: None,
+            elephants: None,
             int: false,
             agents: false,
         }

@@ -6,6 +6,8 @@
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
 //! | [`forward`] | what decides before the routes |
 //! | [`scheduling`] | switches between a packet network and circuits |
+//! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
+//! | [`rescue`] | which flows may pass although their circuit is far off |
 //! | [`agent`] | the switch halves of algorithms |
 //!
 //! A packet that finds its egress port free and unpaused passes straight through and never touches the buffer (memory is
@@ -15,8 +17,11 @@
 
 pub(crate) mod agent;
 pub(crate) mod buffer;
+pub(crate) mod elephants;
 pub(crate) mod forward;
+pub(crate) mod rescue;
 pub(crate) mod scheduling;
+mod sketch;
 
 use crate::ids::Slot;
 use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};
@@ -235,7 +240,7 @@ impl Switches {
     /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
     #[inline(never)]
     pub fn receive_scheduled(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) -> bool {
-        let Some(scheduling) = &self.switches[s].scheduling else { return false };
+        let Some(scheduling) = &mut self.switches[s].scheduling else { return false };
         let circuits = scheduling.circuits;
         match scheduling.verdict(m, slot) {
             Verdict::Elsewhere => return false,

@@ -6,13 +6,19 @@
 //! | [`SchedulingSpec::Unblocking`] | by their circuit while there is one, otherwise by the packet network | packet network |
 //! | [`SchedulingSpec::AccelToR`] | in the order of time: dropped, packet network (low priority), queue of their day, circuit | packet network (high priority) |
 //!
+//! Elephants are the flows that the scenario calls so, or those that the switch finds ([`Elephants`]).
+//!
 //! These queues have their own limits, and are no part of the switch's shared buffer.
 
 use crate::ids::{PortId, Slot};
 use crate::medium::Medium;
+use crate::network::Network;
+use crate::packet::{Packet, PacketKind};
 use crate::port::circuit_queues::CircuitQueues;
 use crate::port::priority_queues::{HIGH, LOW};
 use crate::spec::SchedulingSpec;
+use crate::switch::elephants::{Elephants, Passing};
+use crate::switch::rescue::Rescue;
 use crate::trace::Traced;
 use farloop_trace::Cause;
 
@@ -23,6 +29,10 @@ pub(crate) struct Scheduling {
     pub circuits: PortId,
     /// All ports that lead to switches, that one included.
     pub uplinks: Vec<PortId>,
+    /// Where the switch finds elephants itself.
+    pub elephants: Option<Box<Elephants>>,
+    /// Where flows that come too early are let pass after a while.
+    pub rescue: Option<Rescue>,
 }
 
 /// What becomes of a packet.
@@ -40,14 +50,20 @@ pub(crate) enum Verdict {
 
 impl Scheduling {
     /// What becomes of a packet now.
-    pub fn verdict(&self, m: &mut Medium, slot: Slot) -> Verdict {
+    pub fn verdict(&mut self, m: &mut Medium, slot: Slot) -> Verdict {
         let (packet, now) = (&m.packets[slot], m.now);
         let queues = m.disciplines[m.ports[self.circuits].discipline].circuits().expect("made so");
         if queues.optics().is_own(packet.dst) {
             return Verdict::Elsewhere;
         }
-        let elephant = packet.is_forward() && m.network.flows.is_elephant(packet.flow);
-        let Some(rack) = queues.optics().rack(packet.dst).filter(|_| elephant) else { return Verdict::Packets(HIGH) };
+        let finds = self.elephants.is_some();
+        let perhaps = packet.is_forward() && (finds || m.network.flows.is_elephant(packet.flow));
+        let Some(rack) = queues.optics().rack(packet.dst).filter(|_| perhaps) else { return Verdict::Packets(HIGH) };
+        if let Some(elephants) = &mut self.elephants
+            && !elephants.pass(now, rack as usize, passing(&m.network, packet), &mut m.ledger.totals)
+        {
+            return Verdict::Packets(HIGH);
+        }
         match self.spec {
             SchedulingSpec::Blocking { .. } => Verdict::Circuit(rack as usize),
             SchedulingSpec::Unblocking { .. } => {
@@ -61,7 +77,16 @@ impl Scheduling {
                 let (number, _) = queues.look(now);
                 let own = queues.optics().next_to(number, rack);
                 let (begin, _) = queues.optics().day(own);
-                match own - number {
+                let ahead = own - number;
+                if let Some(rescue) = &mut self.rescue {
+                    if ahead < u64::from(days) {
+                        rescue.in_time(rack as usize, packet.flow);
+                    } else if rescue.lets_pass(now, rack as usize, packet.flow) {
+                        m.ledger.totals.rescued += 1;
+                        return Verdict::Packets(LOW);
+                    }
+                }
+                match ahead {
                     ahead if ahead >= u64::from(days) => Verdict::Drop,
                     ahead if ahead > 0 && now + wait <= begin => Verdict::Packets(LOW),
                     _ => Verdict::Circuit(queues.of_slot(own)),
@@ -74,6 +99,16 @@ impl Scheduling {
     pub fn waiting(&self, m: &Medium) -> u64 {
         self.uplinks.iter().map(|p| m.ports[*p].data_queue).sum()
     }
+}
+
+/// What a packet from a flow's source says of it.
+fn passing(network: &Network, packet: &Packet) -> Passing {
+    let flow = packet.flow;
+    let format = network.format(flow);
+    let payload = u64::from(packet.wire.saturating_sub(format.packet - format.mss));
+    let last = packet.kind == PacketKind::Data && packet.seq + payload >= network.flows.size(flow).get();
+    let called = network.flows.is_elephant(flow);
+    Passing { flow, wire: packet.wire, first: packet.seq == 0, last, called }
 }
 
 /// The queues of a port that leads to a circuit switch.

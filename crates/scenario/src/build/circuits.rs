@@ -1,14 +1,14 @@
 //! Gives circuit switches their slots: round robin, those of `[[circuit_slot]]`, or those of a file.
 
+use super::circuit_facts::{circuit_rtt, cycle, numbers};
 use crate::circuits::{CircuitSettings, from_csv};
 use crate::diagnostic::{Diagnostic, listing, nearest};
-use crate::network::NetworkKeys;
 use crate::scenario::Scenario;
-use crate::sections::{AccelToRNumbers, SchedulingChoice, SlotKeys};
+use crate::sections::{CircuitKeys, ConnectionsChoice, ElephantsChoice, SlotKeys};
 use crate::topology::Layout;
-use farloop_net::acceltor;
-use farloop_net::spec::{CircuitSpec, FlowSpec, NodeId, NodeKind, SlotSpec};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::transport::EndpointKeys;
+use farloop_net::spec::{CircuitSpec, ElephantSpec, NodeId, NodeKind, SlotSpec};
+use std::collections::{HashMap, HashSet};
 
 /// Where a slot was written: `Ok` with its number among the tables, from 1, or `Err` with file and line.
 type Place = Result<usize, (String, u32)>;
@@ -30,7 +30,22 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
     }
     for id in circuits {
         let own = slots_of(layout, id, &slots);
-        let neighbours = neighbours(layout, id);
+        if own.is_empty() && !slots.is_empty() {
+            let circuit = &layout.nodes[id as usize].name;
+            let problem = format!("circuit switch \"{circuit}\": has no slots");
+            let (path, expected) = match settings.keys.slots {
+                Some(_) => {
+                    let row = format!("expected a row with {circuit} in the column circuit, or with none there");
+                    (&["circuits", "slots"][..], row)
+                }
+                None => {
+                    let table = format!("expected a [[circuit_slot]] with circuit = \"{circuit}\", or without circuit");
+                    (&["circuit_slot"][..], table)
+                }
+            };
+            return Err(scenario.at(path, problem, expected));
+        }
+        let neighbours = layout.neighbours(id);
         let spec = match &slots[..] {
             [] => {
                 let nodes: Vec<NodeId> = neighbours.iter().map(|(_, id)| *id).collect();
@@ -48,6 +63,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
     let Some(keys) = scenario.circuits.as_ref().map(|settings| &settings.keys) else { return Ok(()) };
     let numbers = numbers(scenario, layout)?;
     let Some(scheduling) = keys.scheduling(numbers.as_ref()) else { return Ok(()) };
+    let elephants = elephants(scenario, layout, keys)?;
     let (mut hosts, mut circuits) = (HashSet::new(), HashSet::new());
     for (end, peer) in layout.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]) {
         match layout.nodes[peer as usize].kind {
@@ -62,7 +78,7 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
             && hosts.contains(&id)
             && circuits.contains(&id)
         {
-            switch.scheduling = Some(scheduling);
+            (switch.scheduling, switch.elephants) = (Some(scheduling), elephants.map(Box::new));
             any = true;
         }
     }
@@ -75,67 +91,22 @@ pub(crate) fn schedule(scenario: &Scenario, layout: &mut Layout) -> Result<(), D
     }
 }
 
-/// How many times as much as acceleration asks for a rack's links to the packet network should carry: mice need some of it, and flows do not come evenly.
-const HEADROOM: f64 = 1.8;
-
-/// What AccelToR is given too little of.
-pub(crate) fn notes(scenario: &Scenario, layout: &Layout, flows: &[FlowSpec]) -> Result<Vec<String>, Diagnostic> {
-    let Some(numbers) = numbers(scenario, layout)? else { return Ok(Vec::new()) };
-    let Some(keys) = scenario.circuits.as_ref().map(|settings| &settings.keys) else { return Ok(Vec::new()) };
-    let is_switch = |id: NodeId| matches!(layout.nodes[id as usize].kind, NodeKind::Switch(_));
-    let mut tor: HashMap<NodeId, NodeId> = HashMap::new();
-    let mut uplinks: HashMap<NodeId, u64> = HashMap::new();
-    for link in &layout.links {
-        for (end, peer) in [(link.spec.a, link.spec.b), (link.spec.b, link.spec.a)] {
-            match layout.nodes[end as usize].kind {
-                NodeKind::Host => drop(tor.insert(end, peer)),
-                _ if is_switch(end) && is_switch(peer) => *uplinks.entry(end).or_default() += link.spec.rate.as_bps(),
-                _ => {}
-            }
-        }
-    }
-    let mut pairs: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
-    for flow in flows.iter().filter(|flow| flow.elephant) {
-        *pairs.entry((tor[&flow.src], tor[&flow.dst])).or_default() += 1;
-    }
-    let demand = |count: u64| acceltor::demand(count, numbers.acceleration, scenario.packet(), keys.day + keys.night);
-    let share = |(pair, count): (&(NodeId, NodeId), &u64)| {
-        let offered = *uplinks.get(&pair.0).unwrap_or(&0);
-        (offered as f64 / demand(*count).as_f64(), *pair, *count, offered)
-    };
-    let least = pairs.iter().map(share).min_by(|a, b| a.0.total_cmp(&b.0)).filter(|least| least.0 < HEADROOM);
-    Ok(least.into_iter().map(|(share, (from, to), count, offered)| {
-        let name = |id: NodeId| &layout.nodes[id as usize].name;
-        format!(
-            "AccelToR: {count} elephants from {} to {} ask for {:.1} Gbps of the packet network, which has {:.1} Gbps there: {share:.2} times that, and {HEADROOM} are needed",
-            name(from), name(to), demand(count).as_f64() / 1e9, offered as f64 / 1e9
-        )
-    }).collect())
-}
-
-/// AccelToR's numbers for the network, where that schedules so.
-pub(crate) fn numbers(scenario: &Scenario, layout: &Layout) -> Result<Option<AccelToRNumbers>, Diagnostic> {
-    let Some(keys) = scenario.circuits.as_ref().map(|settings| &settings.keys) else { return Ok(None) };
-    if keys.scheduling != SchedulingChoice::AccelToR {
+/// How switches find elephants, where they do.
+fn elephants(scenario: &Scenario, layout: &Layout, keys: &CircuitKeys) -> Result<Option<ElephantSpec>, Diagnostic> {
+    if keys.elephants == ElephantsChoice::Labelled {
         return Ok(None);
     }
-    let of_network = match &scenario.network {
-        NetworkKeys::Hybrid(hybrid) => Some((hybrid.packet_rtt, hybrid.circuit_rtt)),
-        _ => None,
-    };
-    let missing = |key: &'static str| {
-        let problem = "missing: nothing else of this network says it";
-        scenario.at(&["circuits", key], problem, "expected a round-trip time, such as \"60us\"")
-    };
-    let packet = keys.packet_rtt.or(of_network.map(|(packet, _)| packet)).ok_or_else(|| missing("packet_rtt"))?;
-    let circuit = keys.circuit_rtt.or(of_network.map(|(_, circuit)| circuit)).ok_or_else(|| missing("circuit_rtt"))?;
-    let racks = layout.circuits().into_iter().map(|id| neighbours(layout, id).len()).max().unwrap_or(0);
-    let numbers = keys.numbers(packet, circuit, racks as u32);
-    if numbers.rtts_per_day == 0 {
-        let problem = format!("a day of {} has no round-trip time of {circuit} through the circuit", keys.day);
-        return Err(scenario.at(&["circuits", "day"], problem, "expected a longer day, or a shorter circuit_rtt"));
+    if matches!(&scenario.endpoint, EndpointKeys::Tcp(tcp) if tcp.connections == ConnectionsChoice::Persistent) {
+        let problem = "flows share connections, and packets do not say which is which";
+        let expected = "expected transport.connections = \"per-flow\", or elephants = \"labelled\"";
+        return Err(scenario.at(&["circuits", "elephants"], problem, expected));
     }
-    Ok(Some(numbers))
+    let limit = match keys.elephant_limit {
+        Some(limit) => limit,
+        None => keys.most_elephants(circuit_rtt(scenario, keys)?, scenario.packet()),
+    };
+    let (_, week) = cycle(layout);
+    Ok(Some(keys.finding(limit, week)))
 }
 
 /// A diagnostic about a key of the slot that has the index `slot` at a circuit switch.
@@ -173,13 +144,6 @@ fn slots(scenario: &Scenario, settings: &CircuitSettings) -> Result<Vec<(Place, 
 fn slots_of(layout: &Layout, circuit: NodeId, slots: &[(Place, SlotKeys)]) -> Vec<(Place, SlotKeys)> {
     let name = &layout.nodes[circuit as usize].name;
     slots.iter().filter(|(_, slot)| slot.circuit.as_ref().is_none_or(|circuit| circuit == name)).cloned().collect()
-}
-
-/// The nodes that a circuit switch has links to, in their order.
-fn neighbours(layout: &Layout, circuit: NodeId) -> Vec<(String, NodeId)> {
-    let peer = |(a, b): (NodeId, NodeId)| if a == circuit { Some(b) } else { Some(a).filter(|_| b == circuit) };
-    let peers = layout.links.iter().filter_map(|link| peer((link.spec.a, link.spec.b)));
-    peers.map(|id| (layout.nodes[id as usize].name.clone(), id)).collect()
 }
 
 fn listed(

@@ -1,6 +1,7 @@
 //! The flows of a scenario, as they are collected.
 
-use farloop_net::spec::FlowSpec;
+use crate::sections::Flow;
+use farloop_net::spec::{FlowSpec, FollowSpec};
 use std::ops::Range;
 
 /// So many flows are made or checked before the caller may stop.
@@ -13,6 +14,9 @@ pub(crate) struct FlowTable {
     pub flow_names: Vec<String>,
     /// Each `[[flow]]` with all the flows that its `count` makes of it, and each workload with a name.
     pub groups: Vec<Group>,
+    /// Flows that begin when others are over: those that name them, and what is known of their order.
+    pub followers: Vec<Follower>,
+    pub follows: Vec<FollowSpec>,
     /// The algorithms that flows refer to.
     pub algorithm_names: Vec<String>,
     /// Nothing was left out.
@@ -30,7 +34,33 @@ pub(crate) struct Group {
     pub key: Vec<String>,
 }
 
+/// Equal flows that wait for others.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    pub flows: Range<u32>,
+    /// What they wait for, as it is written.
+    pub after: Vec<String>,
+    pub place: Place,
+}
+
+/// Where that is written.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// In the `[[flow]]` of this name.
+    Table(String),
+    /// In this line of a file.
+    Line(String, u32),
+}
+
 impl FlowTable {
+    /// Remembers what the flows from number `first` on wait for.
+    pub fn follow(&mut self, first: usize, flow: &Flow, place: impl FnOnce() -> Place) {
+        if let Some(after) = &flow.after {
+            let flows = first as u32..self.flows.len() as u32;
+            self.followers.push(Follower { flows, after: after.clone(), place: place() });
+        }
+    }
+
     /// Adds a name for the flows from number `first` on.
     pub fn group(&mut self, name: &str, first: usize, key: &[&str]) {
         let flows = first as u32..self.flows.len() as u32;

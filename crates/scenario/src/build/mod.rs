@@ -1,16 +1,19 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 //!
 //! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
-//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`), what
-//! algorithms need (`needs`), what is recorded (`record`), what goes another way (`detours`). The rules of the network model are the model's;
-//! `refusal` finds the keys that break them.
+//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`), what
+//! algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way (`detours`). The rules of the
+//! network model are the model's; `refusal` finds the keys that break them.
 
 mod agents;
+mod circuit_facts;
 mod circuits;
+mod collectives;
 mod detours;
 mod elephants;
 mod flow_list;
 mod flow_table;
+mod follows;
 mod hosts;
 mod needs;
 mod random;
@@ -19,6 +22,7 @@ mod refusal;
 mod switches;
 mod traffic;
 
+pub use circuit_facts::{CircuitFacts, Demand};
 pub(crate) use refusal::of_paths;
 
 use crate::diagnostic::Diagnostic;
@@ -49,6 +53,8 @@ pub struct Built {
     pub algorithm_names: Vec<String>,
     /// Those of [`NetworkSpec::nodes`] that are routers of the wide-area network.
     pub routers: BTreeSet<NodeId>,
+    /// What its circuits come to, where it has any.
+    pub circuits: Option<CircuitFacts>,
     /// What can be simulated and is most likely not meant, in words.
     pub notes: Vec<String>,
 }
@@ -85,14 +91,16 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     check_switches(scenario, &layout)?;
     let traffic = traffic::traffic(scenario, &Hosts::of(&layout), generate, &mut || go_on().is_ok())?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
-    let record = record::record(scenario, &layout, &traffic)?;
-    let notes = circuits::notes(scenario, &layout, &traffic.flows)?;
+    let circuits = circuit_facts::facts(scenario, &layout, &traffic.flows)?;
+    let record = record::record(scenario, &layout, &traffic, circuits.as_ref())?;
+    let notes = circuits.iter().flat_map(CircuitFacts::notes).collect();
     let spec = NetworkSpec {
         links,
         detours: detours::detours(scenario, &layout)?,
         transport: transport::spec(&scenario.transport, &scenario.endpoint),
         algorithms,
         flows: traffic.flows,
+        follows: traffic.follows,
         intra_rtt: scenario.transport.intra_rtt,
         record,
         end: scenario.end(),
@@ -112,6 +120,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         node_names,
         algorithm_names: traffic.algorithm_names,
         routers: layout.routers,
+        circuits,
         notes,
     })
 }

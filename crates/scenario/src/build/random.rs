@@ -101,7 +101,7 @@ pub(crate) fn add(
             let receiver = receiver.map(position).transpose()?;
             Draw::Rounds(Pattern::Incast { senders: incast.senders, receiver }, rounds(keys), "senders")
         }
-        WorkloadKeys::Elephants(_) | WorkloadKeys::List(_) => return Ok(()),
+        WorkloadKeys::Elephants(_) | WorkloadKeys::AllReduce(_) | WorkloadKeys::List(_) => return Ok(()),
     };
     let (expected_flows, key) = match &draw {
         Draw::Poisson(spec) => (spec.expected_flows(&population, &sizes), "load"),

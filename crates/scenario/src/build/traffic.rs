@@ -1,8 +1,10 @@
 //! The flows of a scenario: the listed ones, then those of the workloads.
 
+use super::collectives;
 use super::elephants;
 use super::flow_list::FlowList;
-use super::flow_table::{FlowTable, POLL};
+use super::flow_table::{FlowTable, POLL, Place};
+use super::follows;
 use super::hosts::Hosts;
 use super::random;
 use crate::diagnostic::Diagnostic;
@@ -24,7 +26,8 @@ pub(crate) fn traffic(
     generate: bool,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<FlowTable, RunError> {
-    let drawn = scenario.workloads.iter().any(|w| !matches!(w.keys, WorkloadKeys::List(_)));
+    let drawn =
+        scenario.workloads.iter().any(|w| !matches!(w.keys, WorkloadKeys::AllReduce(_) | WorkloadKeys::List(_)));
     let mut traffic = FlowTable { complete: generate || !drawn, ..FlowTable::default() };
     if scenario.flows.is_empty() && scenario.workloads.is_empty() {
         let expected = "expected at least one [[flow]], or a [workload]";
@@ -39,6 +42,7 @@ pub(crate) fn traffic(
         listed(scenario, hosts, flow, name, &at, &mut traffic)?;
         let first = traffic.flows.len() - flow.count as usize;
         traffic.group(name, first, &["flow", name, "name"]);
+        traffic.follow(first, flow, || Place::Table(name.to_string()));
     }
     for (number, workload) in (0..).zip(&scenario.workloads) {
         match &workload.keys {
@@ -57,15 +61,18 @@ pub(crate) fn traffic(
                     if let Some(name) = flow.name.as_deref().filter(|_| flow.count > 1) {
                         traffic.group(name, first, &path);
                     }
+                    traffic.follow(first, flow, || Place::Line(list.name().to_string(), *line));
                 }
             }
             WorkloadKeys::Elephants(keys) => {
                 elephants::add(scenario, hosts, workload, keys, number, generate.then_some(&mut *go_on), &mut traffic)?
             }
+            WorkloadKeys::AllReduce(keys) => collectives::add(scenario, hosts, workload, keys, go_on, &mut traffic)?,
             _ => random::add(scenario, hosts, workload, number, generate.then_some(&mut *go_on), &mut traffic)?,
         }
     }
     check_unique(scenario, &traffic, go_on)?;
+    follows::resolve(scenario, hosts, &mut traffic)?;
     Ok(traffic)
 }
 

@@ -1,7 +1,7 @@
 //! The keys of `[circuits]` and `[[circuit_slot]]`.
 
 use farloop_net::acceltor;
-use farloop_net::spec::{Overflow, SchedulingSpec};
+use farloop_net::spec::{ElephantSpec, Overflow, SchedulingSpec};
 use farloop_units::{Bytes, Delta, choice, params};
 
 /// As in the other sections.
@@ -29,6 +29,16 @@ choice! {
         Drop = "drop",
         /// The packet network.
         Low = "low",
+    }
+}
+
+choice! {
+    /// Who says which flows are elephants.
+    pub enum ElephantsChoice {
+        /// The scenario.
+        Labelled = "labelled",
+        /// The switches.
+        Detected = "detected",
     }
 }
 
@@ -71,6 +81,24 @@ params! {
         days: Option<u32> = None, in Some(1) => Some(1_000);
         /// "acceltor": where an elephant's packet goes that finds the queue of its day full: "drop", or into the packet network, "low" (AccelToR, §IV-G).
         overflow: OverflowChoice = OverflowChoice::Drop;
+        /// "acceltor": so long after the first of an elephant's packets that is dropped because its day is too far off, the flow is let into the packet network, until it
+        /// sends something in time (520us in the authors' simulation); "none" to drop all of them, as the text has it.
+        rescue: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        /// Which flows are elephants: "labelled": those with elephant = true; "detected": for each pair of racks a set that the switch keeps. They join it with their first
+        /// packet while there is room; who has sent its last packet or been idle leaves it, and the heaviest other flow takes the place (AccelToR, §III-F and G).
+        elephants: ElephantsChoice = ElephantsChoice::Labelled;
+        /// "detected": most elephants of a pair of racks; "none" for as many as day_queue has room for windows of 2^m full packets (AccelToR, §III-F).
+        elephant_limit: Option<u32> = None, in Some(1) => Some(1_000_000);
+        /// "detected": an elephant that has sent nothing for so long is none any more, and what others sent is forgotten after once to twice that time; "none" for four weeks
+        /// of the circuits, in which a timeout of Eq. 6 may double twice.
+        elephant_idle: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
+        /// "detected": a flow becomes an elephant only when it has sent so much lately, in bytes on the wire (100 kB: Mahout, INFOCOM 2011).
+        elephant_bytes: Bytes = Bytes::new(100_000), in Bytes::new(1) => LARGEST;
+        /// "detected": rows of the Count-Min sketch that counts what flows send. Of all bytes that it counts it ascribes more than a share of e / sketch_width wrongly to a flow
+        /// with a probability of at most e^-sketch_rows.
+        sketch_rows: u32 = 4, in 1 => 64;
+        /// "detected": counters in each row, of 16 bytes.
+        sketch_width: u32 = 4096, in 1 => 10_000_000;
     }
 }
 
@@ -95,8 +123,22 @@ impl CircuitKeys {
                     OverflowChoice::Drop => Overflow::Drop,
                     OverflowChoice::Low => Overflow::Low,
                 },
+                rescue: self.rescue,
             }),
         }
+    }
+
+    /// How switches find elephants, of which a pair of racks has at most `limit`; `cycle` is how long a week takes.
+    pub(crate) fn finding(&self, limit: u32, cycle: Delta) -> ElephantSpec {
+        let idle = self.elephant_idle.unwrap_or(Delta::from_ps(cycle.as_ps().saturating_mul(4)));
+        ElephantSpec { limit, idle, bytes: self.elephant_bytes, rows: self.sketch_rows, width: self.sketch_width }
+    }
+
+    /// As many elephants of a pair of racks as the queue of a day has room for, of `packet` bytes each packet; one at least.
+    pub(crate) fn most_elephants(&self, circuit_rtt: Delta, packet: Bytes) -> u32 {
+        let m = acceltor::acceleration(acceltor::rtts_per_day(self.day, circuit_rtt));
+        let most = acceltor::most_elephants(self.day_queue, m, packet);
+        u32::try_from(most).unwrap_or(u32::MAX).max(1)
     }
 }
 
@@ -119,28 +161,33 @@ params! {
 pub struct AccelToRNumbers {
     /// Round-trip time through the packet network.
     pub packet_rtt: Delta,
+    /// Round-trip time through the circuit.
+    pub circuit_rtt: Delta,
     /// Round-trip times through the circuit in a day, n.
     pub rtts_per_day: u64,
-    /// Round-trip times of acceleration, m.
+    /// Round-trip times of acceleration, m (Theorem 1).
     pub acceleration: u32,
-    /// Days with a queue, K.
+    /// Days before that of their circuit from which on packets are let in, K1 (Eq. 1).
+    pub days_ahead: u64,
+    /// Days with a queue, K, by Eq. 1.
     pub days: u32,
-    /// Timeouts of hosts (Eq. 6), in a week of round robin.
+    /// Timeouts of hosts (Eq. 6).
     pub min_rto: Delta,
 }
 
 impl CircuitKeys {
-    /// AccelToR's numbers with these round-trip times, for so many racks.
-    pub(crate) fn numbers(&self, packet_rtt: Delta, circuit_rtt: Delta, racks: u32) -> AccelToRNumbers {
+    /// AccelToR's numbers with these round-trip times and this cycle of days.
+    pub(crate) fn numbers(&self, packet_rtt: Delta, circuit_rtt: Delta, week: Delta) -> AccelToRNumbers {
         let rtts_per_day = acceltor::rtts_per_day(self.day, circuit_rtt);
         let acceleration = acceltor::acceleration(rtts_per_day);
-        let ahead = acceltor::days_ahead(acceleration, packet_rtt, self.day, self.night);
-        let days = acceltor::calendar_queues(ahead, self.safe_margin);
-        let week = Delta::from_ps((self.day + self.night).as_ps().saturating_mul(u64::from(racks.saturating_sub(1))));
+        let days_ahead = acceltor::days_ahead(acceleration, packet_rtt, self.day, self.night);
+        let days = acceltor::calendar_queues(days_ahead, self.safe_margin);
         AccelToRNumbers {
             packet_rtt,
+            circuit_rtt,
             rtts_per_day,
             acceleration,
+            days_ahead,
             days: u32::try_from(days).unwrap_or(u32::MAX),
             min_rto: acceltor::min_rto(week, self.day, acceleration, packet_rtt),
         }

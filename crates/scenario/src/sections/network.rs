@@ -207,10 +207,10 @@ params! {
         packet_rtt: Delta = Delta::from_us(60), in Delta::ZERO => LONGEST_DELAY;
         /// The same where the packet goes through the circuit switch and the ACK through the packet switch: it decides the delay of the links to the circuit switch.
         circuit_rtt: Delta = Delta::from_us(55), in Delta::ZERO => LONGEST_DELAY;
-        /// Probability that a packet is lost on a host's link, in either direction.
-        rack_loss: f64 = 0.0, in 0.0 => 1.0;
-        /// The rack with rack_loss, by its number; "none" for all of them.
-        lossy_rack: Option<u32> = None, in Some(1) => Some(128);
+        /// Probability that a packet is lost on the link of a host, in either direction.
+        host_loss: f64 = 0.0, in 0.0 => 1.0;
+        /// The hosts whose links lose packets, by name, such as "r2-*" for those of the second rack: "*" stands for any characters, "?" for any one.
+        lossy_hosts: String = "*".to_string();
     }
 }
 

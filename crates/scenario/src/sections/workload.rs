@@ -1,8 +1,8 @@
 //! The keys of `[workload]`.
 
-use super::LONGEST;
+use super::{LARGEST, LONGEST};
 use farloop_net::spec::FlowSpec;
-use farloop_units::{Delta, ParamSpec, Params, choice, params};
+use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
 
 choice! {
     /// How flows arrive.
@@ -17,6 +17,8 @@ choice! {
         AllToAll = "all-to-all",
         /// From every rack to every other one that it has circuits to.
         Elephants = "elephants",
+        /// Hosts reduce what each of them has, and all get the result.
+        AllReduce = "all-reduce",
         /// As a file lists them.
         List = "list",
     }
@@ -26,7 +28,7 @@ params! {
     /// The key of `[workload]` that decides about the others.
     pub struct ArrivalsKey {
         /// How flows arrive: "poisson": one by one, at random; "permutation", "incast" and "all-to-all": together, in rounds; "elephants":
-        /// the same number from every rack to every other one that it has circuits to; "list": as a file lists them (the default where there is the key flows).
+        /// the same number from every rack to every other one that it has circuits to; "all-reduce": in the steps of a collective operation; "list": as a file lists them (the default where there is the key flows).
         /// It decides which other keys there are.
         pattern: Arrivals = Arrivals::Poisson;
     }
@@ -47,7 +49,7 @@ choice! {
 }
 
 params! {
-    /// `[workload]` with any pattern but "elephants" and "list".
+    /// `[workload]` with any pattern but "elephants", "all-reduce" and "list".
     pub struct RandomFlows {
         /// Its flows are called NAME-1, NAME-2, …; "none" for f1, f2, … by their position among all flows.
         name: Option<String> = None;
@@ -140,6 +142,43 @@ params! {
     }
 }
 
+choice! {
+    /// How hosts reduce.
+    pub enum Collective {
+        /// Around a ring, twice.
+        Ring = "ring",
+        /// With a partner in each step, twice as far away as the one before.
+        RecursiveDoubling = "recursive-doubling",
+        /// Around a ring in each datacenter, then across, then around the rings again.
+        Hierarchical = "hierarchical",
+    }
+}
+
+params! {
+    /// `[workload]` with `pattern = "all-reduce"`.
+    pub struct AllReduceKeys {
+        /// Its flows are called NAME-1-1, NAME-1-2, … by round and position in it, all those of a round NAME-1; "none" for f1, f2, … by their position among all flows.
+        name: Option<String> = None;
+        /// "ring": N hosts pass on an Nth of their data in each of 2(N-1) steps; "recursive-doubling": all of it to a partner, log2 N times; "hierarchical": a ring's first
+        /// N-1 steps in each datacenter, a ring across them with what each host has then, and the other N-1 steps.
+        collective: Collective = Collective::Ring;
+        /// The hosts that take part, by name, in the order of the network: "*" stands for any characters, "?" for any one.
+        hosts: String = "*".to_string();
+        /// What each host has.
+        size: Bytes = Bytes::new(10_000_000), in Bytes::new(1) => LARGEST;
+        /// Operations one after the other: a host begins when it has the result of the one before.
+        rounds: u32 = 1, in 1 => 100_000;
+        /// From then until it does: it computes.
+        compute: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        /// When the first round begins.
+        start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
+        /// The congestion control of its flows; "none" for [algorithm].name.
+        algorithm: Option<String> = None;
+        /// Data class: 0 goes before 1; each has its own queues and PFC.
+        class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
+    }
+}
+
 params! {
     /// `[workload]` with `pattern = "list"`.
     pub struct ListKeys {
@@ -158,6 +197,7 @@ pub fn workload_alternatives() -> Vec<(&'static str, Vec<ParamSpec>)> {
         ("incast", random(incast())),
         ("all-to-all", random(RoundKeys::specs())),
         ("elephants", ElephantKeys::specs()),
+        ("all-reduce", AllReduceKeys::specs()),
         ("list", ListKeys::specs()),
     ]
 }

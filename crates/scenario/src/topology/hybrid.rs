@@ -6,6 +6,7 @@
 //! ```
 
 use super::{Layout, Misfit, RateKey, Switches, too_large};
+use crate::glob;
 use crate::sections::Hybrid;
 use farloop_net::spec::LinkSpec;
 use farloop_units::{Bytes, Delta, Rate};
@@ -42,11 +43,14 @@ fn delays(keys: &Hybrid, sizes: Sizes) -> Result<(Delta, Delta), Misfit> {
 pub(crate) fn check(keys: &Hybrid) -> Result<(), Misfit> {
     let hosts = u64::from(keys.racks) * u64::from(keys.hosts_per_rack);
     let links = hosts + u64::from(keys.racks) * (u64::from(keys.eps_uplinks) + 1);
-    if keys.lossy_rack.is_some_and(|rack| rack > keys.racks) {
-        let expected = format!("expected 1 to {}, or \"none\"", keys.racks);
-        return Err(("lossy_rack", "there is no such rack".to_string(), expected));
+    if let Some((problem, expected)) = too_large(hosts, links) {
+        return Err(("racks", problem, expected));
     }
-    too_large(hosts, links).map_or(Ok(()), |(problem, expected)| Err(("racks", problem, expected)))
+    if keys.host_loss == 0.0 && keys.lossy_hosts != Hybrid::default().lossy_hosts {
+        let problem = "no link loses packets with host_loss = 0".to_string();
+        return Err(("lossy_hosts", problem, "expected host_loss, or lossy_hosts = \"*\"".to_string()));
+    }
+    Ok(())
 }
 
 /// Nodes and links.
@@ -55,19 +59,26 @@ pub(crate) fn layout(keys: &Hybrid, sizes: Sizes, switches: &Switches<'_>) -> Re
     let (eps_delay, ocs_delay) = delays(keys, sizes)?;
     let eps = layout.switch("eps", 0, switches);
     let ocs = layout.circuit("ocs", 0);
+    let mut any = false;
     for rack in 1..=keys.racks {
         let tor = layout.switch(format!("tor{rack}"), 0, switches);
         for i in 1..=keys.hosts_per_rack {
             let host = layout.host(format!("r{rack}-h{i}"), 0);
-            let loss = if keys.lossy_rack.is_none_or(|lossy| lossy == rack) { keys.rack_loss } else { 0.0 };
-            let spec = LinkSpec { a: host, b: tor, rate: keys.rate, delay: keys.link_delay, loss, corruption: 0.0 };
-            layout.lossy_link(spec, RateKey::Network("rate"));
+            let lossy = glob::matches(&keys.lossy_hosts, &format!("r{rack}-h{i}"));
+            any |= lossy;
+            let loss = if lossy { keys.host_loss } else { 0.0 };
+            let link = LinkSpec { a: host, b: tor, rate: keys.rate, delay: keys.link_delay, loss, corruption: 0.0 };
+            layout.lossy_link(link, RateKey::Network("rate"));
         }
         for _ in 0..keys.eps_uplinks {
             layout.link(tor, eps, keys.eps_rate, "eps_rate", eps_delay);
         }
         layout.link(tor, ocs, keys.circuit_rate, "circuit_rate", ocs_delay);
         layout.bottlenecks.extend([(tor, eps), (eps, tor), (tor, ocs)]);
+    }
+    if !any {
+        let problem = format!("no host is called \"{}\"", keys.lossy_hosts);
+        return Err(("lossy_hosts", problem, "expected names or patterns of hosts, such as \"r2-*\"".to_string()));
     }
     Ok(layout)
 }

@@ -106,6 +106,13 @@ impl Layout {
         (0..self.nodes.len() as NodeId).filter(is_circuit).collect()
     }
 
+    /// The nodes that a node has links to, with their names, in the order of the links.
+    pub(crate) fn neighbours(&self, node: NodeId) -> Vec<(String, NodeId)> {
+        let peer = |(a, b): (NodeId, NodeId)| if a == node { Some(b) } else { Some(a).filter(|_| b == node) };
+        let peers = self.links.iter().filter_map(|link| peer((link.spec.a, link.spec.b)));
+        peers.map(|id| (self.nodes[id as usize].name.clone(), id)).collect()
+    }
+
     /// A link without losses.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, rate_key: &'static str, delay: Delta) {
         self.lossy_link(LinkSpec { a, b, rate, delay, loss: 0.0, corruption: 0.0 }, RateKey::Network(rate_key));

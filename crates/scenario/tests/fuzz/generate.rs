@@ -164,8 +164,11 @@ impl Draw {
 
     fn traffic(&mut self, hosts: &[String], algorithms: &[&str]) -> String {
         let mut text = String::new();
-        for _ in 0..if hosts.is_empty() { 0 } else { self.between(0, 4) } {
-            let from = self.0.below(hosts.len() as u64) as usize;
+        // Of the flow before: whether it has a size, and where it goes.
+        let mut before: Option<usize> = None;
+        for number in 1..=if hosts.is_empty() { 0 } else { self.between(0, 4) } {
+            let follows = before.filter(|_| self.chance(0.4));
+            let from = follows.unwrap_or(self.0.below(hosts.len() as u64) as usize);
             let to = (from + 1 + self.0.below(hosts.len() as u64 - 1) as usize) % hosts.len();
             let _ = writeln!(
                 text,
@@ -174,7 +177,12 @@ impl Draw {
                 hosts[to],
                 self.between(0, 300)
             );
+            if follows.is_some() {
+                let _ = writeln!(text, "after = [\"f{} + {}us\"]", number - 1, self.between(0, 9));
+            }
+            before = None;
             if self.chance(0.5) {
+                before = Some(to);
                 let _ = writeln!(text, "size = \"{}kB\"", self.between(1, 2000));
             }
             if self.chance(0.2) {
@@ -183,13 +191,19 @@ impl Draw {
             text += &self.keys(
                 Flow::spec_table(),
                 0.1,
-                &["name", "from", "to", "start", "stop", "size", "count", "initial_rate"],
+                &["name", "from", "to", "start", "stop", "size", "count", "initial_rate", "after"],
             );
         }
         let alternatives = workload_alternatives();
         for _ in 0..self.between(u64::from(text.is_empty()), 2) {
-            let (pattern, specs) = &alternatives[self.0.below(4) as usize];
+            // Elephants need circuits, lists need files.
+            let (pattern, specs) = &alternatives[[0, 1, 2, 3, 5][self.0.below(5) as usize]];
             let _ = writeln!(text, "[[workload]]\npattern = \"{pattern}\"");
+            if pattern == &"all-reduce" {
+                let _ = writeln!(text, "size = \"{}kB\"\nrounds = {}", self.between(1, 300), self.between(1, 3));
+                text += &self.keys(specs, 0.3, &["name", "size", "rounds", "collective", "compute", "start", "hosts"]);
+                continue;
+            }
             let sizes = self.one_of(&["10kB", "1MB", "websearch", "fb_hadoop", "1B"]);
             let sizes = if *pattern == "poisson" && sizes == "1B" { "3kB" } else { sizes };
             let _ = writeln!(text, "sizes = \"{sizes}\"");

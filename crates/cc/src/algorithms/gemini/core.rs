@@ -1,8 +1,12 @@
-//! GEMINI in integers: everything that happens per event, as a kernel could do it.
+//! GEMINI in integers: everything that happens per event, as a kernel does it.
 //!
 //! No floating point, no signed numbers, no wider type than 64 bits, division of unsigned numbers only. [`Constants`] are what
-//! module parameters would be, [`State`] what a connection keeps. Both are plain integers; nothing here knows the simulator.
+//! module parameters would be, [`State`] what a connection keeps: 96 bytes, of the 104 that Linux has for a congestion control
+//! (`icsk_ca_priv`). Both are plain integers; nothing here knows the simulator. `linux/gemini/core.h` is the same in C.
 //! The recorded behaviour is `vectors/gemini.jsonl`; `vectors/README.md` says how to replay it elsewhere.
+//!
+//! Windows are kept in bytes. A host that counts packets ([`State::cwnd_packets`]) moves its window itself, after losses and when it
+//! takes one back, and the core follows ([`State::resync`]).
 //!
 //! Fixed point, and why nothing overflows. `Qn` counts units of 2^-n.
 //!
@@ -10,14 +14,16 @@
 //! | --- | --- | --- | --- |
 //! | windows | Q10 bytes | 2^46 | [`MAX_WINDOW`] is 64 GB; 400 Gbps × 500 ms are 25 GB |
 //! | α, β, g, cuts | Q30 | 2^30, itself included | fractions |
-//! | F | Q30 | 2^32, itself included | F is at most 4 |
+//! | F | Q30 | 2^32 | F is at most 4, less 2^-30 |
 //! | h | Q20 segments | 2^40, itself included | 10^6 segments per round trip |
 //! | h times MSS | Q10 bytes | 2^46 | MSS below 2^16 |
 //! | round-trip times | ns | 2^33 | longer ones count as 8.59 s |
 //! | C | bytes per ms | 2^31 | 17 Tbps; C·RTT in bytes then is below 2^44 |
+//! | sequence numbers | any unit | 2^32, and wrap | only their order is read, over less than 2^31 |
 //!
 //! Products stay below 2^64: α·F 2^62, 4K·2^30 2^62, C·RTT 2^64, growth 2^18 · 2^46 plus a carry of less than 2^36. Where they
-//! would not, [`scale`] multiplies in two halves.
+//! would not, [`scale`] multiplies in two halves, and [`State::pacing`] compares first: a product that saturates by itself is one of
+//! 128 bits, which BPF lacks.
 
 /// One in Q30.
 pub const ONE: u64 = 1 << 30;
@@ -33,6 +39,12 @@ pub const GAIN_BITS: u32 = 16;
 pub const MAX_WINDOW: u64 = ((1 << 36) - 1) << WINDOW_BITS;
 /// A slow start threshold that no window reaches.
 pub const NO_THRESHOLD: u64 = u64::MAX;
+/// The same in packets, as Linux has it (`TCP_INFINITE_SSTHRESH`); windows in packets stay below.
+pub const NO_THRESHOLD_PACKETS: u32 = 0x7fff_ffff;
+/// What round trips count as until there is a first sample, in ns: 1 ms.
+pub const ASSUMED_RTT: u64 = 1_000_000;
+/// An ACK, or a connection that starts, without a round-trip time.
+pub const NO_RTT: u64 = 0;
 /// The largest h: 2^20 segments per round trip.
 pub const MAX_H: u64 = 1 << 40;
 /// The longest round-trip time in ns.
@@ -75,19 +87,19 @@ pub struct Constants {
     pub skip_after_cut: bool,
 }
 
-/// An acknowledgement. Offsets count payload bytes from the start of the flow.
+/// An acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AckEvent {
     /// Bytes acknowledged for the first time.
     pub acked: u64,
-    /// First byte that the receiver still waits for.
-    pub ack_seq: u64,
-    /// Next new byte to send.
-    pub snd_nxt: u64,
     /// Bytes in flight after this ACK.
     pub in_flight: u64,
-    /// Round-trip time in ns, if the ACK is a sample.
-    pub rtt: Option<u64>,
+    /// Round-trip time in ns, or [`NO_RTT`] where the ACK is no sample.
+    pub rtt: u64,
+    /// Sequence number of what the receiver still waits for.
+    pub ack_seq: u32,
+    /// Sequence number of what is sent next for the first time.
+    pub snd_nxt: u32,
     /// It echoes a mark.
     pub ecn_echo: bool,
     /// The sender is repairing a loss.
@@ -103,74 +115,89 @@ pub enum LossEvent {
     FastRetransmit,
     /// The retransmission timer fired.
     Timeout,
-    /// The last loss was none.
-    Spurious,
 }
 
 /// What a flow remembers.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub struct State {
     /// Congestion window, Q10 bytes.
     pub cwnd: u64,
     /// Slow start threshold, Q10 bytes, or [`NO_THRESHOLD`].
     pub ssthresh: u64,
-    /// The fraction of marked bytes, Q30.
-    pub alpha: u64,
     /// RTT_base in ns.
     pub base_rtt: u64,
     /// Smoothed round-trip time in units of ns/8.
     pub srtt8: u64,
-    /// F, Q30.
-    f: u64,
     /// h times MSS: growth per round trip, Q10 bytes.
     increase: u64,
-    /// No loss or cut has set the threshold yet; where there is one, an earlier connection left it.
-    initial: bool,
     /// What the last division of growth left over.
     carry: u64,
     /// Bytes acknowledged, and of those marked, in α's window of data.
     acked: u64,
     marked: u64,
-    /// Where α's window of data ends.
-    alpha_end: u64,
     /// RTT_min in ns of the window of data at hand; [`u64::MAX`] before a sample.
     rtt_min: u64,
-    /// Where that window ends, if it has begun.
-    rtt_end: Option<u64>,
-    /// RTT_min > RTT_base + T over the last complete window.
-    congested_wan: bool,
-    /// Marks and delays are old news until an ACK goes beyond this offset.
-    reduced_until: u64,
-    /// `cwnd`, `ssthresh` and `initial` before the last loss, while it can be undone.
-    undo: Option<(u64, u64, bool)>,
+    /// The fraction of marked bytes, Q30.
+    pub alpha: u32,
+    /// F, Q30.
+    f: u32,
+    /// Where α's window of data ends.
+    alpha_end: u32,
+    /// Where RTT_min's window of data ends, if it has begun: [`RTT_WINDOW`].
+    rtt_end: u32,
+    /// Marks and delays are old news until an ACK goes beyond this.
+    reduced_until: u32,
+    /// Of the bits below.
+    flags: u32,
+}
+
+/// What Linux keeps for a congestion control in each connection, in bytes (`icsk_ca_priv`).
+pub const PRIVATE_BYTES: usize = 104;
+const _: () = assert!(size_of::<State>() <= PRIVATE_BYTES);
+
+/// No loss or cut has set the threshold yet; where there is one, an earlier connection left it.
+const INITIAL: u32 = 1 << 0;
+/// RTT_min > RTT_base + T over the last complete window.
+const CONGESTED_WAN: u32 = 1 << 1;
+/// A window of data of RTT_min has begun.
+const RTT_WINDOW: u32 = 1 << 2;
+/// The last loss can be undone: nothing but growth has happened since.
+const UNDOABLE: u32 = 1 << 3;
+/// `INITIAL` before that loss.
+const WAS_INITIAL: u32 = 1 << 4;
+/// There has been no round-trip time yet.
+const NO_SAMPLE: u32 = 1 << 5;
+
+/// Whether sequence number `a` comes after `b`: by less than 2^31.
+fn after(a: u32, b: u32) -> bool {
+    b.wrapping_sub(a) >> 31 == 1
 }
 
 impl State {
-    /// A flow with a window of `cwnd` bytes and a first base round-trip time in ns; in slow start, or in congestion avoidance at
-    /// that window.
-    pub fn new(constants: &Constants, cwnd: u64, slow_start: bool, alpha: u64, base_rtt: u64) -> State {
+    /// A flow with a window of `cwnd` bytes and a first base round-trip time in ns, or [`NO_RTT`]; in slow start, or in congestion
+    /// avoidance at that window. `seq` is the sequence number of its first byte.
+    pub fn new(constants: &Constants, cwnd: u64, slow_start: bool, alpha: u64, base_rtt: u64, seq: u32) -> State {
         let cwnd = (cwnd.clamp(constants.mss, MAX_WINDOW >> WINDOW_BITS)) << WINDOW_BITS;
-        let base_rtt = base_rtt.clamp(1, MAX_RTT);
         let mut state = State {
             cwnd,
             ssthresh: if slow_start { NO_THRESHOLD } else { cwnd },
-            alpha,
-            base_rtt,
-            srtt8: base_rtt << 3,
-            f: 0,
+            base_rtt: 0,
+            srtt8: 0,
             increase: 0,
-            initial: slow_start,
             carry: 0,
             acked: 0,
             marked: 0,
-            alpha_end: 0,
             rtt_min: u64::MAX,
-            rtt_end: None,
-            congested_wan: false,
-            reduced_until: 0,
-            undo: None,
+            alpha: alpha.min(ONE) as u32,
+            f: 0,
+            alpha_end: seq,
+            rtt_end: seq,
+            reduced_until: seq,
+            flags: if slow_start { INITIAL } else { 0 },
         };
-        state.set_base_rtt(constants, base_rtt);
+        state.on_first_rtt(constants, if base_rtt == NO_RTT { ASSUMED_RTT } else { base_rtt });
+        state.set(NO_SAMPLE, base_rtt == NO_RTT);
         state
     }
 
@@ -178,17 +205,47 @@ impl State {
     pub fn on_first_rtt(&mut self, constants: &Constants, rtt: u64) {
         let rtt = rtt.clamp(1, MAX_RTT);
         self.srtt8 = rtt << 3;
+        self.set(NO_SAMPLE, false);
         self.set_base_rtt(constants, rtt);
     }
 
     /// Slow start ends at the threshold in bytes that an earlier connection left. For before the first ACK.
     pub fn begin_below(&mut self, threshold: u64) {
-        self.ssthresh = threshold.min(MAX_WINDOW >> WINDOW_BITS) << WINDOW_BITS;
+        self.ssthresh = bytes_q10(threshold);
     }
 
     /// The window in whole bytes, at least one.
     pub fn cwnd_bytes(&self) -> u64 {
         (self.cwnd >> WINDOW_BITS).max(1)
+    }
+
+    /// The window in whole packets, at least one.
+    pub fn cwnd_packets(&self, constants: &Constants) -> u32 {
+        packets(constants, self.cwnd)
+    }
+
+    /// The slow start threshold in whole packets, at least one, or [`NO_THRESHOLD_PACKETS`].
+    pub fn ssthresh_packets(&self, constants: &Constants) -> u32 {
+        if self.ssthresh == NO_THRESHOLD { NO_THRESHOLD_PACKETS } else { packets(constants, self.ssthresh) }
+    }
+
+    /// The host's window and slow start threshold are these now, in packets. Where they are not what it was given, it has moved
+    /// them itself, and the core follows. For before every other event.
+    pub fn resync(&mut self, constants: &Constants, cwnd: u32, ssthresh: u32) {
+        let window = |packets: u32| bytes_q10(u64::from(packets.max(1)) * constants.mss);
+        if cwnd != self.cwnd_packets(constants) {
+            (self.cwnd, self.carry) = (window(cwnd), 0);
+        }
+        if ssthresh != self.ssthresh_packets(constants) {
+            self.ssthresh = if ssthresh >= NO_THRESHOLD_PACKETS { NO_THRESHOLD } else { window(ssthresh) };
+        }
+    }
+
+    /// The path carries packets of another size from now on: `constants` have it. The window keeps its bytes; a host that keeps
+    /// packets says so ([`State::resync`]).
+    pub fn on_mss(&mut self, constants: &Constants) {
+        self.cwnd = self.cwnd.max(constants.mss << WINDOW_BITS);
+        self.set_base_rtt(constants, self.base_rtt);
     }
 
     /// Whether the window is below the slow start threshold.
@@ -198,60 +255,69 @@ impl State {
 
     /// Whether no loss or cut has set a threshold yet.
     pub fn in_initial_slow_start(&self) -> bool {
-        self.initial
+        self.is(INITIAL)
     }
 
-    /// The rate on the wire in bit/s, at least one.
+    /// The rate on the wire in bit/s, which is Q3 bytes per second; at least one.
     pub fn pacing(&self, constants: &Constants) -> u64 {
         let gain = if self.in_slow_start() { 2 * constants.gain } else { constants.gain };
         let wire = scale(self.cwnd, gain, GAIN_BITS); // Q10 bytes per round trip, below 2^57
         // 8 bits · 8 (of srtt8) · 10^9 ns/s / 2^10. The remainder is below 2^36, so the second product is below 2^62.
         const UNITS: u64 = 62_500_000;
-        let whole = (wire / self.srtt8).saturating_mul(UNITS);
-        whole.saturating_add(wire % self.srtt8 * UNITS / self.srtt8).max(1)
+        let whole = wire / self.srtt8;
+        if whole >= u64::MAX / UNITS {
+            return u64::MAX;
+        }
+        (whole * UNITS + wire % self.srtt8 * UNITS / self.srtt8).max(1)
     }
 
     /// Algorithm 1.
     pub fn on_ack(&mut self, constants: &Constants, ack: &AckEvent) {
+        let next_round = after(ack.ack_seq, self.reduced_until);
+        if next_round {
+            // However long ago the cut was: the mark stays within reach of sequence numbers that wrap.
+            self.reduced_until = ack.ack_seq.wrapping_sub(1);
+        }
         self.update_alpha(constants, ack);
-        self.update_rtt(constants, ack);
-        if !ack.ecn_echo && !self.congested_wan {
+        self.update_rtt(constants, ack, next_round);
+        if !ack.ecn_echo && !self.is(CONGESTED_WAN) {
             self.grow(constants, ack); // lines 11 and 12
-        } else if ack.ack_seq > self.reduced_until {
-            let dcn = if ack.ecn_echo { (self.alpha * self.f) >> 30 } else { 0 }; // line 7
-            let wan = if self.congested_wan { constants.beta } else { 0 }; // line 8
+        } else if next_round {
+            let dcn = if ack.ecn_echo { (u64::from(self.alpha) * u64::from(self.f)) >> 30 } else { 0 }; // line 7
+            let wan = if self.is(CONGESTED_WAN) { constants.beta } else { 0 }; // line 8
             self.cut(constants, dcn.max(wan).min(constants.max_cut)); // line 9
             self.reduced(constants, ack.snd_nxt);
         }
     }
 
-    /// Losses, as TCP: half the flight, or one segment after a timeout; a spurious one is undone. `in_flight` and `snd_nxt`
-    /// are bytes and an offset at the time that the loss was detected.
-    pub fn on_loss(&mut self, constants: &Constants, event: LossEvent, in_flight: u64, snd_nxt: u64) {
+    /// Losses, as TCP: half the flight, or one segment after a timeout. `in_flight` (bytes) and `snd_nxt` are of the time that the
+    /// loss was detected. Says whether it changed the window: what stood there before is the host's to keep, for [`State::on_undo`].
+    pub fn on_loss(&mut self, constants: &Constants, event: LossEvent, in_flight: u64, snd_nxt: u32) -> bool {
         let segment = constants.mss << WINDOW_BITS;
-        let flight = in_flight.min(MAX_WINDOW >> WINDOW_BITS) << WINDOW_BITS;
         // The flight counts up to the window: right after a cut more can still be out.
-        let half = (flight.min(self.cwnd) / 2).max(2 * segment);
-        match event {
-            LossEvent::FastRetransmit => {
-                self.undo = Some((self.cwnd, self.ssthresh, self.initial));
-                (self.cwnd, self.ssthresh, self.initial) = (half, half, false);
-            }
-            // A timer that fires again without progress in between changes nothing.
-            LossEvent::Timeout if self.cwnd > segment => {
-                self.undo = Some((self.cwnd, self.ssthresh, self.initial));
-                (self.cwnd, self.ssthresh, self.initial) = (segment, half, false);
-            }
-            LossEvent::Timeout => {}
-            LossEvent::Spurious => {
-                if let Some((cwnd, ssthresh, initial)) = self.undo.take() {
-                    (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
-                    self.initial = initial;
-                }
-                return;
-            }
+        let half = (bytes_q10(in_flight).min(self.cwnd) / 2).max(2 * segment);
+        // A timer that fires again without progress in between changes nothing.
+        let changes = event == LossEvent::FastRetransmit || self.cwnd > segment;
+        if changes {
+            self.cwnd = if event == LossEvent::FastRetransmit { half } else { segment };
+            self.ssthresh = half;
+            self.set(WAS_INITIAL, self.is(INITIAL));
+            self.set(UNDOABLE, true);
+            self.set(INITIAL, false);
         }
         self.reduced(constants, snd_nxt);
+        changes
+    }
+
+    /// The last loss was none: back to the window and the threshold (Q10 bytes) of before it, where they are larger. Not after a cut,
+    /// which makes congestion certain.
+    pub fn on_undo(&mut self, cwnd: u64, ssthresh: u64) {
+        if self.is(UNDOABLE) {
+            self.cwnd = self.cwnd.max(cwnd.min(MAX_WINDOW));
+            self.ssthresh = self.ssthresh.max(ssthresh);
+            self.set(INITIAL, self.is(WAS_INITIAL));
+            self.set(UNDOABLE, false);
+        }
     }
 
     /// Once per window of data: α ← (1 - g)·α + g·F. Decay rounds up, so that α reaches zero.
@@ -260,38 +326,51 @@ impl State {
         if ack.ecn_echo {
             self.marked += ack.acked;
         }
-        if ack.ack_seq <= self.alpha_end {
+        if !after(ack.ack_seq, self.alpha_end) {
             return;
         }
         if self.acked > 0 {
             // Both below 2^34, so that the quotient's numerator is below 2^64.
             let shift = (64 - self.acked.leading_zeros()).saturating_sub(34);
             let fraction = ((self.marked >> shift) << 30) / (self.acked >> shift);
-            let decay = (self.alpha * constants.g + (ONE - 1)) >> 30;
-            self.alpha = self.alpha - decay + ((fraction * constants.g) >> 30);
+            let alpha = u64::from(self.alpha);
+            let decay = (alpha * constants.g + (ONE - 1)) >> 30;
+            self.alpha = (alpha - decay + ((fraction * constants.g) >> 30)) as u32;
         }
         (self.acked, self.marked, self.alpha_end) = (0, 0, ack.snd_nxt);
     }
 
     /// Lines 1 and 3: round-trip times and the verdict on the WAN.
-    fn update_rtt(&mut self, constants: &Constants, ack: &AckEvent) {
-        let sample = ack.rtt.map(|rtt| rtt.clamp(1, MAX_RTT));
-        if let Some(rtt) = sample {
-            if rtt < self.base_rtt {
+    fn update_rtt(&mut self, constants: &Constants, ack: &AckEvent, next_round: bool) {
+        let rtt = ack.rtt.min(MAX_RTT);
+        if rtt != NO_RTT {
+            if self.is(NO_SAMPLE) {
+                self.on_first_rtt(constants, rtt);
+            } else if rtt < self.base_rtt {
                 self.set_base_rtt(constants, rtt);
             }
             self.srtt8 = self.srtt8 - (self.srtt8 >> 3) + rtt; // RFC 6298, §2
         }
         // Delays of what left before a cut say nothing about the window after it.
-        if constants.skip_after_cut && ack.ack_seq <= self.reduced_until {
+        if constants.skip_after_cut && !next_round {
             return;
         }
-        self.rtt_min = self.rtt_min.min(sample.unwrap_or(u64::MAX));
-        let end = *self.rtt_end.get_or_insert(ack.snd_nxt);
-        // A window of data without a sample decides nothing; it ends with the next one.
-        if ack.ack_seq > end && self.rtt_min != u64::MAX {
-            self.congested_wan = self.rtt_min > self.base_rtt + constants.delay_threshold;
-            (self.rtt_min, self.rtt_end) = (u64::MAX, Some(ack.snd_nxt));
+        if rtt != NO_RTT {
+            self.rtt_min = self.rtt_min.min(rtt);
+        }
+        if !self.is(RTT_WINDOW) {
+            self.rtt_end = ack.snd_nxt;
+            self.set(RTT_WINDOW, true);
+        }
+        if !after(ack.ack_seq, self.rtt_end) {
+            return;
+        }
+        if self.rtt_min == u64::MAX {
+            // A window of data without a sample decides nothing; it ends with the next one, however late that is.
+            self.rtt_end = ack.ack_seq.wrapping_sub(1);
+        } else {
+            self.set(CONGESTED_WAN, self.rtt_min > self.base_rtt + constants.delay_threshold);
+            (self.rtt_min, self.rtt_end) = (u64::MAX, ack.snd_nxt);
         }
     }
 
@@ -299,7 +378,8 @@ impl State {
     fn set_base_rtt(&mut self, constants: &Constants, rtt: u64) {
         self.base_rtt = rtt;
         let pipe = constants.capacity * rtt / 1_000_000; // bytes
-        self.f = (((4 * constants.threshold) << 30) / (pipe + constants.threshold)).max(constants.f_min);
+        let f = (((4 * constants.threshold) << 30) / (pipe + constants.threshold)).max(constants.f_min);
+        self.f = f.min(u64::from(u32::MAX)) as u32;
         let h = scale(pipe, constants.h_per_byte, H_PER_BYTE_BITS - H_BITS);
         let h = h.max(constants.h_min).min(constants.h_max);
         self.increase = (h * constants.mss) >> (H_BITS - WINDOW_BITS);
@@ -336,23 +416,36 @@ impl State {
         let two = (2 * constants.mss) << WINDOW_BITS;
         let floor = self.cwnd.min(two);
         self.cwnd = (self.cwnd - scale(self.cwnd, fraction, 30)).max(floor);
-        (self.ssthresh, self.initial) = (self.cwnd.max(two), false);
-        self.undo = None; // congestion is certain now
+        self.ssthresh = self.cwnd.max(two);
+        self.set(INITIAL | UNDOABLE, false); // congestion is certain now
     }
 
     /// A round trip from now the window may be cut again; with `skip_after_cut` delay is judged afresh from what leaves from now on.
-    fn reduced(&mut self, constants: &Constants, snd_nxt: u64) {
+    fn reduced(&mut self, constants: &Constants, snd_nxt: u32) {
         (self.reduced_until, self.carry) = (snd_nxt, 0);
         if constants.skip_after_cut {
-            self.congested_wan = false;
-            (self.rtt_min, self.rtt_end) = (u64::MAX, None);
+            self.forget_delay();
         }
+    }
+
+    /// Delay is judged afresh.
+    fn forget_delay(&mut self) {
+        self.rtt_min = u64::MAX;
+        self.set(CONGESTED_WAN | RTT_WINDOW, false);
+    }
+
+    fn is(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn set(&mut self, flags: u32, on: bool) {
+        self.flags = if on { self.flags | flags } else { self.flags & !flags };
     }
 
     /// The connection was idle for `idle` ns, and the retransmission timeout is `rto` ns: the window is halved for each timeout that has
     /// passed, down to `restart` bytes (RFC 2861; Linux, `tcp_cwnd_restart`), and delay is judged afresh.
     pub fn on_idle_restart(&mut self, constants: &Constants, idle: u64, rto: u64, restart: u64) {
-        (self.rtt_min, self.rtt_end, self.congested_wan) = (u64::MAX, None, false);
+        self.forget_delay();
         let halvings = idle.saturating_sub(1) / rto.max(1);
         if halvings == 0 {
             return;
@@ -360,9 +453,20 @@ impl State {
         if self.ssthresh != NO_THRESHOLD {
             self.ssthresh = self.ssthresh.max((self.cwnd >> 2) + (self.cwnd >> 1));
         }
-        let floor = self.cwnd.min(restart.clamp(constants.mss, MAX_WINDOW >> WINDOW_BITS) << WINDOW_BITS);
-        self.cwnd = self.cwnd.checked_shr(halvings.min(63) as u32).unwrap_or(0).max(floor);
+        let floor = self.cwnd.min(bytes_q10(restart.max(constants.mss)));
+        self.cwnd = (self.cwnd >> halvings.min(63)).max(floor);
     }
+}
+
+/// Whole packets in a window of Q10 bytes, at least one.
+fn packets(constants: &Constants, window: u64) -> u32 {
+    let whole = window / (constants.mss << WINDOW_BITS);
+    whole.clamp(1, u64::from(NO_THRESHOLD_PACKETS) - 1) as u32
+}
+
+/// Bytes in Q10, up to the largest window.
+fn bytes_q10(bytes: u64) -> u64 {
+    bytes.min(MAX_WINDOW >> WINDOW_BITS) << WINDOW_BITS
 }
 
 /// `⌊a·b / 2^bits⌋` without a wider product: as long as `a·b` has no more than 64 + `bits` bits, and b at most 64 - `bits`.
@@ -372,134 +476,4 @@ pub fn scale(a: u64, b: u64, bits: u32) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn scale_is_a_product_and_a_shift() {
-        for (a, b, bits) in
-            [(MAX_WINDOW, ONE, 30), (MAX_WINDOW, ONE / 3, 30), (MAX_WINDOW, 2 * MAX_GAIN, 16), (7, 5, 1)]
-        {
-            assert_eq!(u128::from(scale(a, b, bits)), (u128::from(a) * u128::from(b)) >> bits);
-        }
-    }
-
-    fn extreme() -> Constants {
-        Constants {
-            mss: 65_535,
-            capacity: MAX_CAPACITY,
-            threshold: MAX_THRESHOLD,
-            delay_threshold: 10_000_000_000,
-            beta: ONE,
-            f_min: 4 * ONE,
-            h_per_byte: 1 << 33,
-            h_min: 0,
-            h_max: MAX_H,
-            max_cut: ONE,
-            g: ONE,
-            gain: MAX_GAIN,
-            skip_after_cut: false,
-        }
-    }
-
-    fn ack(acked: u64, ack_seq: u64, snd_nxt: u64, rtt: u64) -> AckEvent {
-        AckEvent {
-            acked,
-            ack_seq,
-            snd_nxt,
-            in_flight: snd_nxt - ack_seq,
-            rtt: Some(rtt),
-            ecn_echo: false,
-            in_recovery: false,
-            app_limited: false,
-        }
-    }
-
-    #[test]
-    fn the_largest_numbers_fit() {
-        let constants = extreme();
-        let top = MAX_WINDOW >> WINDOW_BITS;
-        for rtt in [1, MAX_RTT, u64::MAX] {
-            let mut state = State::new(&constants, u64::MAX, false, ONE, rtt);
-            assert_eq!(state.cwnd, MAX_WINDOW);
-            assert!(state.pacing(&constants) > 1);
-            state.on_ack(&constants, &ack(top, top, 2 * top, rtt));
-            state.on_ack(&constants, &ack((1 << 18) - 1, top + (1 << 18), 2 * top, rtt));
-            assert_eq!(state.cwnd, MAX_WINDOW);
-            state.on_ack(&constants, &AckEvent { ecn_echo: true, ..ack(top, 3 * top, 4 * top, rtt) });
-            assert_eq!(state.cwnd_bytes(), 2 * 65_535);
-        }
-        // 400 Gbps × 500 ms is no special case: a window of 25 GB, paced at 1.25 times the line rate and headers.
-        let fast = Constants { capacity: 50_000_000, gain: 5 << (GAIN_BITS - 2), ..extreme() };
-        let state = State::new(&fast, 25_000_000_000, false, 0, 500_000_000);
-        assert_eq!(state.pacing(&fast), 500_000_000_000);
-    }
-
-    #[test]
-    fn growth_below_a_unit_is_carried_to_later_acks() {
-        // h = 0.1 in a window of 25 GB: an ACK is worth 8.5 µB, and 1/1024 B come together in 115 of them.
-        let constants = Constants { mss: 1460, h_per_byte: 0, h_min: fixed_tenth(), h_max: MAX_H, ..extreme() };
-        let mut state = State::new(&constants, 25_000_000_000, false, 0, 500_000_000);
-        let before = state.cwnd;
-        for i in 1..=11_500 {
-            let una = i * 1460;
-            state.on_ack(&constants, &ack(1460, una, una + 25_000_000_000, 500_000_000));
-        }
-        assert!((99..=101).contains(&(state.cwnd - before)), "{}", state.cwnd - before);
-    }
-
-    fn fixed_tenth() -> u64 {
-        (1 << H_BITS) / 10
-    }
-
-    #[test]
-    fn alpha_decays_to_zero() {
-        let constants = Constants { g: ONE / 16, ..extreme() };
-        let mut state = State::new(&constants, 14_600, false, ONE, 1_000_000);
-        for i in 1..=500 {
-            state.on_ack(&constants, &ack(1, 2 * i, 2 * i + 1, 1_000_000));
-        }
-        assert_eq!(state.alpha, 0);
-    }
-
-    proptest! {
-        /// Whatever constants and events within the bounds: no overflow (checked in tests), and the state stays within them.
-        #[test]
-        fn any_events_within_the_bounds(
-            (mss, capacity, threshold) in (1..65_536u64, 1..=MAX_CAPACITY, 1..=MAX_THRESHOLD),
-            (h_per_byte, h_min, h_max) in (0..=1u64 << 33, 0..=MAX_H, 0..=MAX_H),
-            (beta, f_min, max_cut, g, gain) in (0..=ONE, 0..=4 * ONE, 0..=ONE, 0..=ONE, 1..=MAX_GAIN),
-            (cwnd, rtt_bits, slow_start) in (any::<u64>(), 0..64u32, any::<bool>()),
-            skip_after_cut in any::<bool>(),
-            events in proptest::collection::vec((0..11u8, any::<u64>(), any::<u64>(), any::<u64>()), 1..100),
-        ) {
-            let delay_threshold = 5_000_000;
-            let constants = Constants {
-                mss, capacity, threshold, delay_threshold, beta, f_min, h_per_byte, h_min, h_max, max_cut, g, gain,
-                skip_after_cut,
-            };
-            let mut state = State::new(&constants, cwnd >> (cwnd % 40), slow_start, g, 1 << rtt_bits);
-            let mut una = 0;
-            for (kind, a, b, c) in events {
-                let flight = state.cwnd_bytes() + a % 3;
-                match kind {
-                    0 => state.on_loss(&constants, LossEvent::FastRetransmit, flight, una + flight),
-                    1 => state.on_loss(&constants, LossEvent::Timeout, flight, una + flight),
-                    2 => state.on_loss(&constants, LossEvent::Spurious, flight, una + flight),
-                    3 => state.on_idle_restart(&constants, b, c >> (c % 64), a % (1 << 20) + 1),
-                    _ => {
-                        let acked = a % (flight + 1);
-                        una += acked;
-                        let one = ack(acked, una, una + flight - acked, c >> (c % 64));
-                        let one = AckEvent { rtt: one.rtt.filter(|_| b % 5 > 0), ..one };
-                        state.on_ack(&constants, &AckEvent { ecn_echo: b % 3 == 0, in_recovery: b % 7 == 0, ..one });
-                    }
-                }
-                prop_assert!(state.cwnd >= mss << WINDOW_BITS && state.cwnd <= MAX_WINDOW);
-                prop_assert!(state.alpha <= ONE && (1..=MAX_RTT).contains(&state.base_rtt) && state.srtt8 >= 8);
-                prop_assert!(state.pacing(&constants) >= 1);
-            }
-        }
-    }
-}
+mod tests;

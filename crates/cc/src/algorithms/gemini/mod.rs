@@ -139,15 +139,39 @@ impl Constants {
     }
 }
 
-impl AckEvent {
+/// Sequence numbers of 32 bits that wrap, as TCP's, for a flow's offsets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sequence {
+    /// A number stands for 2^unit bytes.
+    unit: u32,
+}
+
+impl Sequence {
+    /// Numbers stand for bytes as long as the pipe is below 2^28 B, an eighth of what they can tell apart, and for as few as that allows
+    /// beyond.
+    pub fn of(flow: &FlowInfo) -> Sequence {
+        Sequence { unit: (64 - flow.bdp().get().leading_zeros()).saturating_sub(28) }
+    }
+
+    /// The number of an offset.
+    pub fn number(self, offset: Bytes) -> u32 {
+        (offset.get() >> self.unit) as u32
+    }
+
+    /// The number of `to`, which is ahead of `from`: at most 2^31 - 1 numbers, so that it stays ahead.
+    pub fn ahead(self, from: Bytes, to: Bytes) -> u32 {
+        let distance = (to.get() >> self.unit).saturating_sub(from.get() >> self.unit);
+        self.number(from).wrapping_add(distance.min(i32::MAX as u64) as u32)
+    }
+
     /// An acknowledgement of the seam, with its round-trip time in whole nanoseconds.
-    pub fn new(ack: &Ack<'_>) -> AckEvent {
+    pub fn event(self, ack: &Ack<'_>) -> AckEvent {
         AckEvent {
             acked: ack.acked.get(),
-            ack_seq: ack.ack_seq.get(),
-            snd_nxt: ack.snd_nxt.get(),
             in_flight: ack.in_flight.get(),
-            rtt: ack.rtt.map(nanoseconds),
+            rtt: ack.rtt.map_or(core::NO_RTT, |rtt| nanoseconds(rtt).max(1)),
+            ack_seq: self.number(ack.ack_seq),
+            snd_nxt: self.ahead(ack.ack_seq, ack.snd_nxt),
             ecn_echo: ack.ecn_echo,
             in_recovery: ack.in_recovery,
             app_limited: ack.app_limited,
@@ -155,13 +179,18 @@ impl AckEvent {
     }
 }
 
-/// The sender half of [`Gemini`].
+/// The sender half of [`Gemini`]: the host of [`core`]'s arithmetic, and what a host keeps for it.
 pub struct GeminiSender {
     state: State,
     /// Boxed: several flows' worth of numbers that never change.
     constants: Box<Constants>,
     /// Bytes to begin with, and to return to after silence.
     initial_cwnd: u64,
+    sequence: Sequence,
+    /// What the last ACK still waited for.
+    una: Bytes,
+    /// Window and threshold before the last loss.
+    before_loss: (u64, u64),
 }
 
 impl GeminiSender {
@@ -170,11 +199,20 @@ impl GeminiSender {
         let constants = Box::new(Constants::new(params, flow));
         let window = if params.slow_start { Window::slow_start(flow) } else { Window::at_initial_rate(flow) };
         let (cwnd, alpha) = (window.bytes().get(), fixed(params.initial_alpha, 30));
-        let mut state = State::new(&constants, cwnd, params.slow_start, alpha, nanoseconds(flow.base_rtt));
+        let base_rtt = nanoseconds(flow.base_rtt).max(1);
+        let mut state = State::new(&constants, cwnd, params.slow_start, alpha, base_rtt, 0);
         if let (true, Some(threshold)) = (params.slow_start, flow.ssthresh) {
             state.begin_below(threshold.get());
         }
-        GeminiSender { state, constants, initial_cwnd: cwnd }
+        let before_loss = (state.cwnd, state.ssthresh);
+        GeminiSender {
+            state,
+            constants,
+            initial_cwnd: cwnd,
+            sequence: Sequence::of(flow),
+            una: Bytes::ZERO,
+            before_loss,
+        }
     }
 }
 
@@ -195,7 +233,8 @@ impl Sender for GeminiSender {
     }
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
-        self.state.on_ack(&self.constants, &AckEvent::new(ack));
+        self.una = ack.ack_seq;
+        self.state.on_ack(&self.constants, &self.sequence.event(ack));
     }
 
     fn on_idle_restart(&mut self, _: &mut Ctx<'_>, idle: Delta, rto: Delta) {
@@ -207,9 +246,13 @@ impl Sender for GeminiSender {
         let event = match loss.kind {
             LossKind::FastRetransmit => LossEvent::FastRetransmit,
             LossKind::Timeout => LossEvent::Timeout,
-            LossKind::Spurious => LossEvent::Spurious,
+            LossKind::Spurious => return self.state.on_undo(self.before_loss.0, self.before_loss.1),
         };
-        self.state.on_loss(&self.constants, event, loss.in_flight.get(), loss.snd_nxt.get());
+        let now = (self.state.cwnd, self.state.ssthresh);
+        let snd_nxt = self.sequence.ahead(self.una, loss.snd_nxt);
+        if self.state.on_loss(&self.constants, event, loss.in_flight.get(), snd_nxt) {
+            self.before_loss = now;
+        }
     }
 }
 
@@ -447,5 +490,52 @@ mod tests {
         assert_eq!(b.sender.state.ssthresh, (1460 * 40) << core::WINDOW_BITS);
         assert_eq!(lose(&mut b, LossKind::Spurious, 0), 100.0);
         assert_eq!(lose(&mut b, LossKind::Spurious, 0), 100.0);
+    }
+
+    #[test]
+    fn sequence_numbers_are_bytes_unless_gigabytes_are_in_flight() {
+        let bytes = Sequence::of(&testbed(10));
+        assert_eq!(bytes, Sequence { unit: 0 });
+        let at = Bytes::new;
+        assert_eq!((bytes.number(at(1460)), bytes.number(at((1 << 32) + 7))), (1460, 7));
+        assert_eq!(bytes.ahead(at((1 << 32) - 1), at((1 << 32) + 1459)), 1459);
+        assert_eq!(bytes.ahead(at(5), at(6 << 30)), 5 + i32::MAX as u32, "as far as is still ahead");
+        assert_eq!(bytes.ahead(at(5), at(3)), 5);
+        // 400 Gbps × 500 ms are 25 GB: 35 bits.
+        let (rate, rtt) = (Rate::from_gbps(400), Delta::from_ms(500));
+        let long = Sequence::of(&FlowInfo { line_rate: rate, base_rtt: rtt, ..flow(true) });
+        assert_eq!(long, Sequence { unit: 7 });
+        assert_eq!(
+            long.ahead(at(1460 * 3), at(1460 * 3 + 25_000_000_000)),
+            ((1460 * 3 + 25_000_000_000u64) >> 7) as u32
+        );
+    }
+
+    #[test]
+    fn cuts_come_once_per_round_trip_however_far_the_offsets() {
+        let mut b = Bench::new(Gemini::sender(&GeminiParams::default(), &testbed(1000)));
+        for gigabyte in 0..20 {
+            let ack = |segment: u64| {
+                let offset = |n: u64| Bytes::new(gigabyte * 1_000_000_000 + 1460 * n);
+                at(
+                    Delta::from_ms(10),
+                    Ack { ack_seq: offset(segment), snd_nxt: offset(segment + 999), ..ack(1, 1, 999) },
+                )
+            };
+            let marked = |segment| Ack { ecn_echo: true, ..ack(segment) };
+            b.ack(&Ack { app_limited: true, ..ack(0) });
+            let before = segments(&b);
+            // Three times in a row, then not for 10 GB: sequence numbers wrap more than once.
+            if ![0, 1, 2, 12].contains(&gigabyte) {
+                continue;
+            }
+            b.ack(&marked(1));
+            let cut = segments(&b);
+            assert!(cut < before, "{gigabyte} GB");
+            b.ack(&marked(1000));
+            assert_eq!(segments(&b), cut, "{gigabyte} GB");
+            b.ack(&marked(1001));
+            assert!(segments(&b) < cut, "{gigabyte} GB");
+        }
     }
 }

@@ -187,7 +187,9 @@ mod tests {
                 limited = random.chance(0.1);
             }
             let window = real.control().cwnd.get();
-            nxt = (una + window).max(nxt);
+            // Whole packets: offsets are told apart by packets, not by bytes, where there are gigabytes in flight.
+            let whole = |bytes: u64| bytes / flow.mss.get() * flow.mss.get();
+            nxt = (una + whole(window)).max(nxt);
             let mut ctx = Ctx::new(farloop_units::Time::ZERO, &mut draws, &mut effects);
             if random.chance(0.01) {
                 let kinds = [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Spurious];
@@ -196,7 +198,8 @@ mod tests {
                 real.on_loss(&mut ctx, &loss);
                 integer.on_loss(&mut ctx, &loss);
             } else {
-                let acked = [flow.mss.get(), 2 * flow.mss.get(), window / 16, window / 3][random.below(4) as usize];
+                let acked = [flow.mss.get(), 2 * flow.mss.get(), whole(window / 16), whole(window / 3)]
+                    [random.below(4) as usize];
                 let acked = acked.min(nxt - una);
                 una += acked;
                 let in_flight = if limited { window / 10 } else { nxt - una };

@@ -1,0 +1,67 @@
+//! Flows that begin when others are over: what each of them still waits for.
+
+use crate::ids::{FlowId, HostNumber};
+use crate::network::Network;
+use farloop_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// See the module. Each part has one; those flows matter that begin at its hosts.
+pub(crate) struct Followers {
+    waiting: BTreeMap<FlowId, Waiting>,
+    /// What is over already, and where: a receiver that has forgotten a flow may note its end again.
+    over: BTreeSet<(FlowId, HostNumber)>,
+    /// When flows began, or will, that waited for nothing any more.
+    begun: BTreeMap<FlowId, Time>,
+}
+
+/// How many flows another one waits for, and from when on it may begin.
+struct Waiting {
+    left: u32,
+    from: Time,
+}
+
+impl Followers {
+    /// All flows that follow others wait.
+    pub fn new(network: &Network) -> Followers {
+        let waiting = |(flow, left)| (flow, Waiting { left, from: network.flows.get(flow).start });
+        Followers {
+            waiting: network.succession.waiting().map(waiting).collect(),
+            over: BTreeSet::new(),
+            begun: BTreeMap::new(),
+        }
+    }
+
+    /// `over` has ended at `host`: tells which flows begin there, and when.
+    pub fn after(
+        &mut self,
+        network: &Network,
+        host: HostNumber,
+        over: FlowId,
+        now: Time,
+        begin: &mut dyn FnMut(FlowId, Time),
+    ) {
+        if network.succession.after(over).next().is_none() || !self.over.insert((over, host)) {
+            return;
+        }
+        for (flow, delay) in network.succession.after(over) {
+            // What ends at its source and at its destination is over in two places; one of them is where the other flow comes from.
+            if network.source(flow) != host {
+                continue;
+            }
+            let Some(waiting) = self.waiting.get_mut(&flow) else { continue };
+            waiting.left -= 1;
+            waiting.from = waiting.from.max(now.saturating_add(delay));
+            if waiting.left == 0 {
+                let from = waiting.from;
+                self.waiting.remove(&flow);
+                self.begun.insert(flow, from);
+                begin(flow, from);
+            }
+        }
+    }
+
+    /// When a flow began, or will, that followed others.
+    pub fn begin(&self, flow: FlowId) -> Option<Time> {
+        self.begun.get(&flow).copied()
+    }
+}

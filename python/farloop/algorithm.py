@@ -1,0 +1,340 @@
+"""Algorithms in Python: a class whose objects control flows, for ideas that are to run before lunch.
+
+>>> from farloop.algorithm import Algorithm, parameter
+>>> class Halver(Algorithm):
+...     '''Half the window for each round trip with a mark.'''
+...
+...     needs = {"ecn", "accurate_ecn"}
+...     keep = parameter(0.5, "What a mark leaves of the window.", low=0.0, high=1.0)
+...
+...     def start(self, flow):
+...         self.mss, self.cwnd, self.cut_until = flow.mss, flow.initial_cwnd or flow.bdp, 0
+...
+...     def on_ack(self, ctx, ack):
+...         if not ack.ecn_echo:
+...             self.cwnd += self.mss * ack.acked / self.cwnd
+...         elif ack.ack_seq > self.cut_until:
+...             self.cwnd, self.cut_until = max(self.mss, self.keep * self.cwnd), ack.snd_nxt
+
+`farloop.run(SCENARIO, algorithm=Halver)` uses it, and so does `farloop run SCENARIO --algorithm-file FILE` where something calls it by
+its name. All quantities are whole numbers: times in picoseconds (`_ps`), sizes in bytes, rates in bit/s. docs/python-algorithms.md says
+which handlers there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, ClassVar
+
+from farloop import _native
+from farloop._native import Ack, Context, Flow, Hop, Loss, Sent
+from farloop.errors import FarloopError, nearest, shown
+
+__all__ = ["Ack", "Algorithm", "AlgorithmError", "Context", "Flow", "Hop", "Loss", "Sent", "parameter", "torture"]
+
+NEEDS = ("ecn", "int", "accurate_ecn", "delivery_rate", "even_pacing")
+"""What a class may need: ECN marks; telemetry; every mark echoed as it came; delivery rates, which TCP alone measures; packets paced
+one by one."""
+
+HANDLERS = ("on_established", "on_start", "on_send", "on_loss", "on_idle_restart", "on_timer")
+"""Handlers that a class may have, besides `start` and `on_ack`."""
+
+_QUANTITIES = {"time": r"ps|ns|us|ms|s", "bytes": r"k?B|MB|GB|TB", "rate": r"[kMGT]?bps"}
+
+
+class AlgorithmError(FarloopError):
+    """A class is no algorithm, or one of its handlers failed; the text names file and line."""
+
+
+class Algorithm:
+    """What classes that are algorithms derive from.
+
+    Attributes:
+        name: What scenarios call it; by default the class's name in lower case.
+        source: Where it is specified.
+        needs: What the network must offer, of `NEEDS`.
+        header_bytes: What it adds to the header of every data packet and ACK.
+        random: Whether it draws random numbers (`Context.random`).
+        cwnd: Window in bytes of payload; `None` for no limit. Read after every handler.
+        pacing_rate: Bit/s on the wire, headers included; `None` for no limit. Read after every handler.
+    """
+
+    name: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    needs: ClassVar[Iterable[str]] = ()
+    header_bytes: ClassVar[int] = 0
+    random: ClassVar[bool] = False
+    cwnd: float | None = None
+    pacing_rate: float | None = None
+
+    def start(self, flow: Flow) -> None:
+        """A flow starts: this object controls it, and its parameters are attributes already."""
+
+    def on_ack(self, ctx: Context, ack: Ack) -> None:
+        """An acknowledgement has arrived."""
+        raise NotImplementedError("expected on_ack(self, ctx, ack)")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared parameter; on objects the attribute is its value."""
+
+    default: bool | float | str
+    doc: str
+    low: float | str | None
+    high: float | str | None
+    choices: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """As `farloop explain` calls it."""
+        if isinstance(self.default, bool):
+            return "bool"
+        if isinstance(self.default, int):
+            return "integer"
+        if isinstance(self.default, float):
+            return "float"
+        if self.choices:
+            return "choice"
+        found = [k for k, units in _QUANTITIES.items() if re.fullmatch(rf"[0-9.]+ *({units})", self.default)]
+        return found[0] if found else "text"
+
+
+def parameter(
+    default: bool | float | str,
+    doc: str,
+    *,
+    low: float | str | None = None,
+    high: float | str | None = None,
+    choices: Sequence[str] = (),
+) -> Any:
+    """Declares a parameter of an algorithm, which scenarios set as they set others: `[algorithm.NAME]`.
+
+    Args:
+        default: Its value where none is set. A text with a unit, such as "25us", "10kB" or "1Gbps", makes a time, a size or a rate: on
+            objects a whole number of picoseconds, bytes or bit/s.
+        doc: What it means, for `farloop explain`.
+        low: The smallest value that is accepted.
+        high: The largest one.
+        choices: The words that are accepted, for a text.
+    """
+    return Parameter(default, doc, low, high, tuple(choices))
+
+
+def described(algorithm: type[Algorithm]) -> dict[str, Any]:
+    """A class as the simulator needs it.
+
+    Raises:
+        AlgorithmError: it is no algorithm; the text names file and line.
+    """
+    place = _place(algorithm)
+
+    def refuse(problem: str) -> AlgorithmError:
+        return AlgorithmError(f"{place}: {algorithm.__name__}: {problem}")
+
+    if algorithm.on_ack is Algorithm.on_ack:
+        raise refuse("has no on_ack; expected on_ack(self, ctx, ack)")
+    needs = [algorithm.needs] if isinstance(algorithm.needs, str) else list(algorithm.needs)
+    for need in needs:
+        if need not in NEEDS:
+            raise refuse(f"needs {shown(repr(need))}; {nearest(str(need), NEEDS)}")
+    for name in dir(algorithm):
+        if name.startswith("on_") and name not in (*HANDLERS, "on_ack"):
+            raise refuse(f"{name} is no handler; {nearest(name, (*HANDLERS, 'on_ack'))}")
+    if (
+        isinstance(algorithm.header_bytes, bool)
+        or not isinstance(algorithm.header_bytes, int)
+        or not 0 <= algorithm.header_bytes < 1000
+    ):
+        raise refuse(f"header_bytes is {shown(repr(algorithm.header_bytes))}; expected a whole number from 0 to 999")
+    params = {
+        name: value
+        for base in reversed(algorithm.__mro__)
+        for name, value in vars(base).items()
+        if isinstance(value, Parameter)
+    }
+    doc = (inspect.getdoc(algorithm) or "").strip()
+    return {
+        "class": algorithm,
+        "name": algorithm.name or algorithm.__name__.lower(),
+        "summary": doc.partition("\n")[0] or algorithm.__name__,
+        "source": algorithm.source or f"{Path(place.rpartition(':')[0]).name}",
+        "needs": needs,
+        "header_bytes": algorithm.header_bytes,
+        "random": bool(algorithm.random),
+        "handles": [name for name in HANDLERS if hasattr(algorithm, name)],
+        "params": [
+            {
+                "name": name,
+                "doc": p.doc,
+                "kind": p.kind,
+                "default": p.default,
+                "low": p.low,
+                "high": p.high,
+                "choices": list(p.choices),
+            }
+            for name, p in params.items()
+        ],
+    }
+
+
+def checked(algorithm: object) -> type[Algorithm]:
+    """A class that the simulator takes.
+
+    Raises:
+        AlgorithmError: it is none, or no algorithm.
+    """
+    if not isinstance(algorithm, type) or not issubclass(algorithm, Algorithm):
+        raise AlgorithmError(f"{shown(repr(algorithm))}: expected a class derived from farloop.algorithm.Algorithm")
+    found = described(algorithm)
+    try:
+        _native.class_names([found])
+    except ValueError as error:
+        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {error}") from None
+    return algorithm
+
+
+def torture(algorithm: type[Algorithm], sequences: int = 100) -> None:
+    """What farloop asks of its own algorithms: whatever happens in whatever order, window and rate stay usable and no handler fails.
+
+    Args:
+        algorithm: The class.
+        sequences: How many random sequences of 200 signals its objects get, inside a datacenter and across.
+
+    Raises:
+        AlgorithmError: a handler failed, or left no usable window or rate; the text names file and line.
+    """
+    found = described(checked(algorithm))
+    try:
+        _native.torture(found, sequences)
+    except Exception as error:
+        raise explained(error, [algorithm]) from error
+
+
+def name_of(algorithm: type[Algorithm]) -> str:
+    """What scenarios call a class."""
+    return str(described(algorithm)["name"])
+
+
+def load(path: Path | str) -> list[type[Algorithm]]:
+    """The algorithms that a file of Python defines, in their order.
+
+    Raises:
+        AlgorithmError: the file cannot be read or run, or defines none.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise AlgorithmError(
+            f"{shown(path)}: no such file; expected Python with a class derived from farloop.algorithm.Algorithm"
+        )
+    if path.suffix != ".py":
+        raise AlgorithmError(f"{shown(path)}: expected a file of Python, whose name ends in .py")
+    module = _run(path)
+    found = [
+        v
+        for v in vars(module).values()
+        if isinstance(v, type) and issubclass(v, Algorithm) and v.__module__ == module.__name__
+    ]
+    found = [v for v in found if not v.__name__.startswith("_")]
+    if not found:
+        raise AlgorithmError(f"{path}: defines no algorithm; expected a class derived from farloop.algorithm.Algorithm")
+    return [checked(v) for v in found]
+
+
+def _run(path: Path) -> ModuleType:
+    # A name of its own, so that two files of one name do not meet.
+    name = f"farloop_algorithm_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        # Not imported: no compiled file beside the user's, and none that is older than it.
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    except OSError as error:
+        raise AlgorithmError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except SyntaxError as error:
+        raise AlgorithmError(f"{path}:{error.lineno}: {error.msg}; expected Python") from None
+    except Exception as error:
+        raise AlgorithmError(f"{_line(error, [str(path)]) or path}: {type(error).__name__}: {error}") from error
+    return module
+
+
+def explained(error: Exception, algorithms: Iterable[type[Algorithm]]) -> AlgorithmError:
+    """What went wrong in a handler, with the line of the user's file."""
+    classes = list(algorithms)
+    handler = getattr(error, "handler", None)
+    if handler:
+        for algorithm in classes:
+            function = getattr(algorithm, str(handler), None)
+            if str(error).startswith(f"{algorithm.__name__}.") and function is not None:
+                code = function.__code__
+                return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {error}")
+    line = _line(error, [_file(algorithm) for algorithm in classes])
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return AlgorithmError(f"{line or _place(classes[0])}: {text}")
+
+
+def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
+    """What to tell of algorithms that nothing names: neither the resolved scenario nor the command."""
+    said = set(names)
+    for part in ("algorithm", "workload", "flow", "case"):
+        found = scenario.get(part, [])
+        for table in found if isinstance(found, list) else [found]:
+            said |= {table.get("name")} if part == "algorithm" else {table.get("algorithm")}
+    return [
+        f"nothing names {name}; `--algorithm {name}` lets all flows use it"
+        for one in classes
+        if (name := name_of(one)) not in said
+    ]
+
+
+def digest(algorithm: type[Algorithm]) -> str:
+    """What a class does, as a hash: of its file, where it has one, and of what its functions compile to."""
+    found = hashlib.sha256(name_of(algorithm).encode())
+    for base in algorithm.__mro__:
+        if base in (Algorithm, object):
+            continue
+        for name, value in sorted(vars(base).items()):
+            if name.startswith("__") and name.endswith("__") and name != "__init__":
+                continue
+            found.update(name.encode())
+            found.update(_compiled(value).encode())
+    file = Path(_file(algorithm))
+    if file.is_file():
+        found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def _compiled(value: object) -> str:
+    if isinstance(value, FunctionType):
+        return _compiled(value.__code__) + repr(value.__defaults__)
+    if isinstance(value, CodeType):
+        consts = "".join(_compiled(c) if isinstance(c, CodeType) else repr(c) for c in value.co_consts)
+        return f"{value.co_code.hex()}{consts}{value.co_names}"
+    return repr(value) if isinstance(value, bool | int | float | str | tuple | Parameter) else type(value).__name__
+
+
+def _file(algorithm: type[Algorithm]) -> str:
+    return str(algorithm.on_ack.__code__.co_filename)
+
+
+def _place(algorithm: type[Algorithm]) -> str:
+    """File and line of a class, as well as they are known."""
+    try:
+        return f"{inspect.getsourcefile(algorithm) or _file(algorithm)}:{inspect.getsourcelines(algorithm)[1]}"
+    except (OSError, TypeError):
+        return f"{_file(algorithm)}:{algorithm.on_ack.__code__.co_firstlineno}"
+
+
+def _line(error: BaseException, files: Sequence[str]) -> str:
+    """The last line of one of these files that an error passed; empty where there is none."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
