@@ -3,7 +3,6 @@
 import json
 import random
 import shutil
-import struct
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from typer.testing import CliRunner
 
 from farloop.cli import app
 from farloop.errors import FarloopError
-from farloop.kernel import doctor, gemini, settings
+from farloop.kernel import doctor, gemini, recording, settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,9 +48,10 @@ def test_parameters_become_the_constants_that_the_simulator_makes_of_them(flow, 
 
 def test_constants_are_packed_as_the_program_reads_them():
     found = settings.constants(settings.parameters(["capacity=1Gbps", "ecn_threshold=75kB", "delay_threshold=2ms"]))
-    numbers = struct.unpack("=12Q2IQ", settings.packed(found))
+    numbers = settings.LAYOUT.unpack(settings.packed(found))
     assert numbers[:4] == (0, 125_000, 75_000, 2_000_000)
-    assert numbers[-3:] == (0, 0, 1 << 30)
+    assert numbers[-4:] == (0, 0, 1 << 30, 0)
+    assert settings.LAYOUT.unpack(settings.packed(found, record=True))[-1] == 1
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def row(**changed):
     names = (
         "cwnd ssthresh base_rtt srtt8 increase carry acked marked rtt_min alpha f alpha_end rtt_end reduced_until flags"
     )
-    names += " mss state ece unused acks samples marked_acks ecn_cuts delay_cuts fast_retransmits timeouts undone"
     names += (
-        " idle_restarts moved ce_state prior_rcv_nxt source destination namespace source_port destination_port family"
+        " mss state ece unused number acks samples marked_acks ecn_cuts delay_cuts fast_retransmits timeouts undone"
     )
+    names += " idle_restarts moved ce_state prior_rcv_nxt events padding source destination namespace source_port destination_port family"
     values = dict.fromkeys(names.split(), 0)
     values |= {"source": bytes([10, 0, 0, 1]) + bytes(12), "destination": bytes(15) + b"\1", "family": 4, "mss": 1448}
     values |= changed
@@ -182,7 +182,7 @@ def test_rows_of_the_kernel_become_connections():
 def test_no_bytes_of_the_kernel_end_in_anything_but_rows_or_an_error():
     rng = random.Random(1)
     size = gemini._ROW.size
-    assert size == 208
+    assert size == 224
     for length in [0, 1, size - 1, size, size + 1, *(rng.randrange(4 * size) for _ in range(300)), *[size] * 300]:
         data = rng.randbytes(length)
         if length % size:
@@ -190,6 +190,69 @@ def test_no_bytes_of_the_kernel_end_in_anything_but_rows_or_an_error():
                 gemini.connections(data)
         else:
             assert len(gemini.connections(data)) == length // size
+
+
+def event(flow, index, kind, *numbers, mss=1448, alpha=3, cwnd=20 << 20, ssthresh=2**64 - 1):
+    """One event as the kernel writes it."""
+    inputs = (*numbers, *[0] * (6 - len(numbers)))
+    return recording._EVENT.pack(
+        flow, index, alpha, cwnd, ssthresh, 8000, 14, mss, *inputs, recording.KINDS.index(kind)
+    )
+
+
+def test_events_of_the_kernel_become_lines_that_can_be_replayed():
+    found = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
+    found.take(event(7, 0, "start", 14_480, 0, 0, 99))
+    found.take(event(7, 1, "ack", 1448, 2896, 0, 1547, 4443, 5))
+    found.take(event(3, 0, "start", 14_480, 20_000, 0, 5, ssthresh=1448 << 10))
+    found.take(event(7, 2, "undo", 1 << 20, 2**64 - 1))
+    found.take(event(7, 3, "host", 0, 0, 0, 10, 2**31 - 1))
+    found.take(event(7, 4, "timeout", 0, 2896, 0, 0, 4443))
+    found.take(event(7, 5, "idle", 30, 20, 14_480))
+    found.take(event(7, 6, "mss", 0, 0, 0, 536, mss=536))
+    lines = [json.loads(line) for line in found.lines()]
+    assert lines[0] == {"format": "farloop gemini vectors", "version": 3}
+    assert [(line["event"], line["packets"]) for line in lines[1:3]] == [("start", 14)] * 2
+    assert (lines[1]["flow"], lines[1]["base_rtt"], lines[1]["seq"]) == ("connection 3", 20_000, 5)
+    assert (lines[1]["ssthresh_q10"], lines[2]["ssthresh_q10"], lines[2]["base_rtt"]) == (1448 << 10, None, None)
+    assert {**lines[2], "mss": 0}.keys() == recorded("testbed, across").keys()
+    ack = {key: lines[3][key] for key in ("acked", "ack_seq", "snd_nxt", "in_flight", "rtt")}
+    assert ack == {"acked": 1448, "ack_seq": 1547, "snd_nxt": 4443, "in_flight": 2896, "rtt": None}
+    assert [lines[3][key] for key in ("ecn_echo", "in_recovery", "app_limited")] == [True, False, True]
+    assert (lines[4]["prior_cwnd"], lines[4]["prior_ssthresh"]) == (1 << 20, None)
+    assert (lines[5]["host_packets"], lines[5]["host_ssthresh"]) == (10, None)
+    assert (lines[6]["event"], lines[6]["in_flight"], lines[6]["snd_nxt"]) == ("timeout", 2896, 4443)
+    assert [lines[7][key] for key in ("idle", "rto", "restart")] == [30, 20, 14_480]
+    assert lines[8]["mss"] == 536
+    assert (found.connections, found.events, found.lost) == (2, 8, set())
+
+
+def test_a_connection_ends_where_events_are_lost():
+    found = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
+    found.take(event(0, 0, "start"))
+    found.take(event(0, 2, "ack"))
+    found.take(event(0, 3, "ack"))
+    found.take(event(1, 4, "ack"))
+    assert (found.events, found.lost) == (1, {0, 1})
+    assert len(found.lines()) == 2
+
+
+def test_no_event_of_the_kernel_ends_in_anything_but_a_line_or_an_error():
+    rng = random.Random(2)
+    found = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
+    for length in [*range(100), *[88] * 1000]:
+        try:
+            found.take(rng.randbytes(length))
+        except FarloopError as error:
+            assert "which is no event" in str(error)
+    for kind in range(12):
+        for flow in range(50):
+            data = bytearray(rng.randbytes(88))
+            data[:12] = flow.to_bytes(8, "little") + kind.to_bytes(4, "little")
+            data[84:] = kind.to_bytes(4, "little")
+            if kind < 8:
+                found.take(bytes(data))
+    assert all(json.loads(line) for line in found.lines())
 
 
 def test_status_is_a_table_and_json(able, monkeypatch):

@@ -1,17 +1,22 @@
 """GEMINI in the kernel that runs the tests. As root, and where nothing is missing; otherwise skipped, with the reason."""
 
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import kernel_bed
 import pytest
+import test_linux_gemini
+import test_vectors
 
 from farloop.errors import FarloopError
-from farloop.kernel import doctor, gemini, libbpf
+from farloop.kernel import doctor, gemini, libbpf, recording
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -132,3 +137,38 @@ def test_the_default_of_a_namespace_is_not_taken_away(host):
     kernel_bed.run(*kernel_bed.inside("a", "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"))
     kernel_bed.run(*words)
     assert not gemini.loaded()
+
+
+def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_path):
+    """One arithmetic: every event of real connections, replayed by the cores in C, in Rust and in Python."""
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    settings = ["capacity=200Mbps", "ecn_threshold=30kB"]
+    with (
+        recording.recorded(settings) as (found, poll),
+        kernel_bed.bed(tmp_path, rate_mbps=200, threshold=30_000, control="gemini"),
+    ):
+        kernel_bed.flows(2)
+        while poll(200):
+            pass
+    assert not gemini.loaded()
+    assert not found.lost and found.connections >= 4 and found.events > 3000
+    file = tmp_path / "live.jsonl"
+    file.write_text("".join(f"{line}\n" for line in found.lines()))
+    events = [json.loads(line) for line in found.lines()[1:]]
+    kinds = Counter(event["event"] for event in events)
+    assert kinds["start"] == found.connections and kinds["ack"] > 2000 and kinds["idle"] > 0, kinds
+    assert sum(event.get("ecn_echo", False) for event in events) > 20
+    flow = None
+    for number, event in enumerate(events, start=2):
+        flow = test_vectors.Gemini(event) if flow is None or event["event"] == "start" else flow
+        flow.play(event)
+        assert flow.state() == {key: event[key] for key in flow.state()}, f"line {number}: {event}"
+    if compiler := shutil.which("cc"):
+        subprocess.run([compiler, "-O2", "-o", tmp_path / "replay", ROOT / "linux/gemini/replay.c"], check=True)
+        done = subprocess.run([tmp_path / "replay"], input=file.read_text(), check=True, capture_output=True, text=True)
+        assert done.stdout.splitlines() == test_linux_gemini.states(events)
+    if cargo := shutil.which("cargo"):
+        words = [cargo, "test", "-q", "-p", "farloop-cc", "--test", "gemini_vectors", "recorded"]
+        done = subprocess.run(words, cwd=ROOT, env={**os.environ, "FARLOOP_GEMINI_VECTORS": str(file)}, check=False)
+        assert done.returncode == 0

@@ -9,6 +9,9 @@
  * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), and
  * CA_EVENT_LOSS.
  *
+ * A call can fail to come (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold of 0, which is what the
+ * kernel takes for the answer that ssthresh() did not give, is none.
+ *
  * The receiving half echoes marks as RFC 8257, section 3.2, has it: at each change of the mark an ACK for what came before.
  */
 #include "kernel.h"
@@ -25,6 +28,14 @@ struct {
 	__type(key, int);
 	__type(value, struct flow);
 } gemini_flows SEC(".maps");
+
+/* Room for events: a page, which is the least, unless the loader wants a recording. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} gemini_events SEC(".maps");
+
+u64 flows_so_far;
 
 static __always_inline struct private_state *private_of(struct sock *sk)
 {
@@ -51,19 +62,79 @@ static __always_inline void constants_of(struct gemini_constants *c, u32 mss)
 	c->mss = mss < 1 ? 1 : mss > 65535 ? 65535 : mss;
 }
 
+static __always_inline void record(const struct gemini_constants *c, const struct private_state *p, struct flow *flow,
+				   const struct event_input *input)
+{
+	struct event *event;
+
+	if (!given()->record || !flow)
+		return;
+	flow->events += 1;
+	event = bpf_ringbuf_reserve(&gemini_events, sizeof(*event), 0);
+	if (!event)
+		return;
+	event->flow = flow->number;
+	event->index = flow->events - 1;
+	event->alpha = p->core.alpha;
+	event->cwnd = p->core.cwnd;
+	event->ssthresh = p->core.ssthresh;
+	event->pacing = gemini_pacing(c, &p->core);
+	event->packets = gemini_cwnd_packets(c, &p->core);
+	event->mss = (u32)c->mss;
+	event->input = *input;
+	bpf_ringbuf_submit(event, 0);
+}
+
+/* A connection begins, or changes to this congestion control: icsk_ca_priv is zero. */
+static __always_inline void begin(const struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp, struct flow *flow)
+{
+	struct sock *sk = (struct sock *)tp;
+	struct event_input input = { .kind = EVENT_START };
+	u64 rtt = tp->rtt_min.s[0].v;
+
+	rtt = rtt == ~0U ? GEMINI_NO_RTT : gemini_max(rtt, 1) * 1000;
+	input.acked = (u64)tp->snd_cwnd * c->mss;
+	input.in_flight = rtt;
+	input.ack_seq = tp->snd_una;
+	gemini_init(c, &p->core, input.acked, 1, given()->initial_alpha, rtt, input.ack_seq);
+	p->mss = (u32)c->mss;
+	if (flow) {
+		flow->prior_rcv_nxt = tp->rcv_nxt;
+		if (given()->record)
+			flow->number = __sync_fetch_and_add(&flows_so_far, 1);
+	}
+	record(c, p, flow, &input);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
 /* Before an event: packet size, window and threshold as the kernel has them now. */
 static __always_inline void follow(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp, struct flow *flow)
 {
 	u32 cwnd = tp->snd_cwnd, ssthresh = tp->snd_ssthresh;
+	struct event_input moved = { .kind = EVENT_HOST };
+	struct event_input resized = { .kind = EVENT_MSS };
 
 	constants_of(c, tp->mss_cache);
+	if (p->mss == 0)
+		begin(c, p, tp, flow);
 	if (p->mss != (u32)c->mss) {
 		p->mss = (u32)c->mss;
 		gemini_on_mss(c, &p->core);
+		resized.ack_seq = p->mss;
+		record(c, p, flow, &resized);
 	}
-	if (flow && (cwnd != gemini_cwnd_packets(c, &p->core) || ssthresh != gemini_ssthresh_packets(c, &p->core)))
-		flow->moved += 1;
+	/* No threshold is 0: the kernel asked ssthresh(), and was not answered. */
+	if (ssthresh == 0)
+		ssthresh = gemini_ssthresh_packets(c, &p->core);
+	if (cwnd == gemini_cwnd_packets(c, &p->core) && ssthresh == gemini_ssthresh_packets(c, &p->core))
+		return;
+	moved.ack_seq = cwnd;
+	moved.snd_nxt = ssthresh;
 	gemini_resync(c, &p->core, cwnd, ssthresh);
+	record(c, p, flow, &moved);
+	if (flow)
+		flow->moved += 1;
 }
 
 /* After an event: what the core says is what holds. */
@@ -86,8 +157,15 @@ static __always_inline void lost(struct sock *sk, enum gemini_loss event)
 	struct flow *flow = flow_of(sk);
 	struct gemini_constants c;
 
+	struct event_input input = {
+		.kind = event == GEMINI_TIMEOUT ? EVENT_TIMEOUT : EVENT_FAST_RETRANSMIT,
+		.snd_nxt = tp->snd_nxt,
+	};
+
 	follow(&c, p, tp, flow);
-	gemini_on_loss(&c, &p->core, event, (u64)tp->packets_out * c.mss, tp->snd_nxt);
+	input.in_flight = (u64)tp->packets_out * c.mss;
+	gemini_on_loss(&c, &p->core, event, input.in_flight, input.snd_nxt);
+	record(&c, p, flow, &input);
 	give(&c, p, tp);
 	if (flow && event == GEMINI_TIMEOUT)
 		flow->timeouts += 1;
@@ -100,22 +178,14 @@ void BPF_PROG(on_init, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private_state *p = private_of(sk);
-	struct gemini_constants c;
-	struct flow *flow;
-	u64 rtt = tp->rtt_min.s[0].v;
 
-	constants_of(&c, tp->mss_cache);
-	rtt = rtt == ~0U ? GEMINI_NO_RTT : gemini_max(rtt, 1) * 1000;
-	gemini_init(&c, &p->core, (u64)tp->snd_cwnd * c.mss, 1, given()->initial_alpha, rtt, tp->snd_una);
-	p->mss = (u32)c.mss;
+	struct flow *flow = bpf_sk_storage_get(&gemini_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct gemini_constants c;
+
+	/* The handshake's ACK may have come before. */
+	p->mss = 0;
 	p->ca_state = 0;
-	p->ece = 0;
-	gemini_resync(&c, &p->core, tp->snd_cwnd, tp->snd_ssthresh);
-	flow = bpf_sk_storage_get(&gemini_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (flow)
-		flow->prior_rcv_nxt = tp->rcv_nxt;
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
+	follow(&c, p, tp, flow);
 	give(&c, p, tp);
 }
 
@@ -139,6 +209,7 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 	struct flow *flow = flow_of(sk);
 	struct gemini_constants c;
 	struct gemini_ack ack;
+	struct event_input input = { .kind = EVENT_ACK };
 	u64 before;
 	u32 in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 
@@ -154,6 +225,13 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 	ack.app_limited = rs->is_app_limited;
 	before = p->core.cwnd;
 	gemini_on_ack(&c, &p->core, &ack);
+	input.acked = ack.acked;
+	input.in_flight = ack.in_flight;
+	input.rtt = ack.rtt;
+	input.ack_seq = ack.ack_seq;
+	input.snd_nxt = ack.snd_nxt;
+	input.flags = !!ack.ecn_echo | !!ack.in_recovery << 1 | !!ack.app_limited << 2;
+	record(&c, p, flow, &input);
 	give(&c, p, tp);
 	if (!flow)
 		return;
@@ -190,13 +268,14 @@ u32 BPF_PROG(on_undo, struct sock *sk)
 	struct private_state *p = private_of(sk);
 	struct flow *flow = flow_of(sk);
 	struct gemini_constants c;
-	u64 cwnd, ssthresh = GEMINI_NO_THRESHOLD;
+	struct event_input input = { .kind = EVENT_UNDO, .in_flight = GEMINI_NO_THRESHOLD };
 
 	follow(&c, p, tp, flow);
-	cwnd = gemini_bytes_q10(tp->prior_cwnd * c.mss);
+	input.acked = gemini_bytes_q10(tp->prior_cwnd * c.mss);
 	if (tp->prior_ssthresh < GEMINI_NO_THRESHOLD_PACKETS)
-		ssthresh = gemini_bytes_q10(tp->prior_ssthresh * c.mss);
-	gemini_on_undo(&p->core, cwnd, ssthresh);
+		input.in_flight = gemini_bytes_q10(tp->prior_ssthresh * c.mss);
+	gemini_on_undo(&p->core, input.acked, input.in_flight);
+	record(&c, p, flow, &input);
 	give(&c, p, tp);
 	if (flow)
 		flow->undone += 1;
@@ -211,11 +290,16 @@ static __always_inline void silence_ends(struct sock *sk)
 	struct gemini_constants c;
 	/* Both in jiffies, of which the core takes the ratio. */
 	u32 idle = (u32)bpf_jiffies64() - tp->lsndtime, rto = tp->inet_conn.icsk_rto;
+	struct event_input input = { .kind = EVENT_IDLE };
 
 	if (!sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle)
 		idle = 0;
 	follow(&c, p, tp, flow);
+	input.acked = idle;
+	input.in_flight = rto;
+	input.rtt = 10 * c.mss;
 	gemini_on_idle_restart(&c, &p->core, idle, rto, 10 * c.mss);
+	record(&c, p, flow, &input);
 	give(&c, p, tp);
 	if (flow)
 		flow->idle_restarts += idle > rto;

@@ -29,6 +29,7 @@ typedef u32 __wsum;
 #include "core.h"
 
 #define BPF_MAP_TYPE_SK_STORAGE 24
+#define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_F_NO_PREALLOC 1
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 
@@ -161,6 +162,7 @@ struct tcp_congestion_ops {
 struct settings {
 	struct gemini_constants constants;
 	u64 initial_alpha;	/* Q30 */
+	u64 record;		/* write every event of the core into gemini_events */
 };
 
 /* What a connection keeps in icsk_ca_priv. */
@@ -176,6 +178,7 @@ _Static_assert(sizeof(struct private_state) <= 104, "icsk_ca_priv has 104 bytes"
 
 /* What is counted of a connection, and what its receiving half keeps. */
 struct flow {
+	u64 number;		/* of the connection, from 0, where events are recorded */
 	u64 acks;		/* ACKs that the algorithm saw */
 	u64 samples;		/* of them with a round-trip time */
 	u32 marked_acks;	/* of them with an echoed mark */
@@ -188,6 +191,33 @@ struct flow {
 	u32 moved;		/* times that the kernel had moved window or threshold by itself */
 	u32 ce_state;		/* receiver: the last packet was marked */
 	u32 prior_rcv_nxt;	/* receiver: what it waited for when that was so */
+	u32 events;		/* recorded, or lost for want of room */
+	u32 unused;
+};
+
+/* An event of the core as vectors/README.md has it, and the state after it. What the members hold depends on the kind. */
+enum event_kind { EVENT_START, EVENT_ACK, EVENT_FAST_RETRANSMIT, EVENT_TIMEOUT, EVENT_UNDO, EVENT_HOST, EVENT_MSS, EVENT_IDLE };
+
+struct event_input {
+	u64 acked;	/* or initial_cwnd, prior_cwnd, idle */
+	u64 in_flight;	/* or base_rtt, prior_ssthresh, rto */
+	u64 rtt;	/* or restart */
+	u32 ack_seq;	/* or seq, packets, mss */
+	u32 snd_nxt;	/* or ssthresh in packets */
+	u32 flags;	/* of an ACK: 1 for ecn_echo, 2 for in_recovery, 4 for app_limited */
+	u32 kind;
+};
+
+struct event {
+	u64 flow;	/* number of the connection */
+	u32 index;	/* of the event in it: a gap is an event lost */
+	u32 alpha;
+	u64 cwnd;
+	u64 ssthresh;
+	u64 pacing;
+	u32 packets;
+	u32 mss;
+	struct event_input input;
 };
 
 #endif

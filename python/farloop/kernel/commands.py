@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from farloop.command import guarded, print_json
+from farloop.messages import say
+from farloop.units import count_text
 
 app = typer.Typer(help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -39,19 +42,19 @@ def doctor(as_json: JsonOption = False) -> None:
         raise typer.Exit(2)
 
 
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a parameter (`farloop explain gemini`), such as capacity=10Gbps, which is needed. May be repeated.",
+    ),
+]
+
+
 @app.command()
 @guarded
-def load(
-    algorithm: NameArgument,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Set a parameter (`farloop explain gemini`), such as capacity=10Gbps, which is needed. May be repeated.",
-        ),
-    ] = None,
-) -> None:
+def load(algorithm: NameArgument, set_: SetOption = None) -> None:
     """Register an algorithm with the kernel, by its name. It stays until `unload` or a reboot; no connection uses it unasked."""
     from farloop.kernel import gemini
 
@@ -83,3 +86,22 @@ def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
         from farloop import show
 
         show.kernel_status(found)
+
+
+@app.command()
+@guarded
+def record(
+    algorithm: NameArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; an older file is replaced.")],
+    set_: SetOption = None,
+    duration: Annotated[str, typer.Option(metavar="TIME", help="For how long, such as 30s.")] = "10s",
+) -> None:
+    """Load an algorithm for a while; write all events of connections that begin then (vectors/README.md)."""
+    from farloop.kernel.recording import write
+
+    found = write(file, set_ or [], duration)
+    typer.echo(f"{file}: {found.events} events of {count_text(found.connections, 'connection')}")
+    if found.lost:
+        say(
+            f"farloop: of {count_text(len(found.lost), 'connection')} only the beginning: the kernel had no room for more events"
+        )

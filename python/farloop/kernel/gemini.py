@@ -16,16 +16,23 @@ from farloop.kernel.settings import constants, packed, parameters
 NAME = "gemini"
 """Its name as a congestion control of TCP, and of its struct_ops map."""
 
+EVENTS = "gemini_events"
+"""Its ring buffer of recorded events."""
+
 _STORAGE = "gemini_flows"
 _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
-_ROW = struct.Struct("=9Q6IIBBH2Q10I16s16sIHHH6x")
+_ROW = struct.Struct("=9Q6IIBBH3Q12I16s16sIHHH6x")
 """`struct row` of linux/gemini/flows.bpf.c: core, packet size and states, counters, addresses."""
 
 _FLAGS = {"initial": 1, "congested_wan": 2, "no_sample": 32}
 
 
-def load(settings: Iterable[str] = ()) -> dict[str, Any]:
+def load(settings: Iterable[str] = (), *, room: int = 0) -> dict[str, Any]:
     """Registers GEMINI with the kernel, which holds it until `unload`; no connection uses it before one asks for it.
+
+    Args:
+        settings: Parameters, each KEY=VALUE.
+        room: Bytes for recorded events, a power of two of pages; none are recorded without.
 
     Returns:
         The parameters.
@@ -39,7 +46,8 @@ def load(settings: Iterable[str] = ()) -> dict[str, Any]:
     if loaded():
         raise FarloopError("gemini is loaded already; `farloop kernel unload gemini` takes it away")
     code = object_file("gemini").read_bytes()
-    libbpf.register(code, NAME, (".rodata.settings", packed(constants(found))))
+    content = packed(constants(found), record=room > 0)
+    libbpf.register(code, NAME, (".rodata.settings", content), (EVENTS, room) if room else None)
     return found
 
 
@@ -97,7 +105,7 @@ def connections(rows: bytes) -> list[dict[str, Any]]:
 def _connection(row: tuple[Any, ...]) -> dict[str, Any]:
     cwnd, ssthresh, base_rtt, srtt8 = row[:4]
     alpha, f, _, _, _, flags, mss, state, _, _ = row[9:19]
-    acks, samples = row[19:21]
+    _, acks, samples = row[19:22]
     names = (
         "marked_acks",
         "ecn_cuts",
@@ -108,7 +116,7 @@ def _connection(row: tuple[Any, ...]) -> dict[str, Any]:
         "idle_restarts",
         "moved",
     )
-    source, destination, namespace, source_port, destination_port, family = row[31:37]
+    source, destination, namespace, source_port, destination_port, family = row[34:40]
     packet = max(mss, 1) << 10
     states = ("open", "disorder", "cwr", "recovery", "loss")
     return {
@@ -126,7 +134,7 @@ def _connection(row: tuple[Any, ...]) -> dict[str, Any]:
         "congested_wan": bool(flags & _FLAGS["congested_wan"]),
         "acks": acks,
         "samples": samples,
-        **dict(zip(names, row[21:29], strict=True)),
+        **dict(zip(names, row[22:30], strict=True)),
     }
 
 

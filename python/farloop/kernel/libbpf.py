@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -15,6 +15,8 @@ SK_STORAGE = 24
 """`BPF_MAP_TYPE_SK_STORAGE`."""
 STRUCT_OPS = 26
 """`BPF_MAP_TYPE_STRUCT_OPS`."""
+RING = 27
+"""`BPF_MAP_TYPE_RINGBUF`."""
 _TRACE_ITER = 28
 
 _SIGNATURES = {
@@ -26,6 +28,7 @@ _SIGNATURES = {
     "bpf_object__load": (ctypes.c_int, [ctypes.c_void_p]),
     "bpf_object__close": (None, [ctypes.c_void_p]),
     "bpf_map__set_initial_value": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]),
+    "bpf_map__set_max_entries": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_uint32]),
     "bpf_map__attach_struct_ops": (ctypes.c_void_p, [ctypes.c_void_p]),
     "bpf_program__fd": (ctypes.c_int, [ctypes.c_void_p]),
     "bpf_link_create": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p]),
@@ -34,7 +37,14 @@ _SIGNATURES = {
     "bpf_map_get_fd_by_id": (ctypes.c_int, [ctypes.c_uint32]),
     "bpf_obj_get_info_by_fd": (ctypes.c_int, [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]),
     "bpf_map_delete_elem": (ctypes.c_int, [ctypes.c_int, ctypes.c_void_p]),
+    "ring_buffer__new": (ctypes.c_void_p, [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]),
+    "ring_buffer__poll": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
+    "ring_buffer__free": (None, [ctypes.c_void_p]),
 }
+
+
+Poll = Callable[[int], int]
+"""Waits for up to so many ms for records, takes those that there are, and says how many."""
 
 
 class _MapInfo(ctypes.Structure):
@@ -131,13 +141,14 @@ def opened(code: bytes) -> Iterator[int]:
         bpf.bpf_object__close(handle)
 
 
-def register(code: bytes, ops: str, settings: tuple[str, bytes]) -> None:
+def register(code: bytes, ops: str, settings: tuple[str, bytes], room: tuple[str, int] | None = None) -> None:
     """Loads an object and registers its struct_ops map `ops`; the kernel holds it from then on.
 
     Args:
         code: The compiled object.
         ops: Name of the struct_ops map.
         settings: A section of constants, such as ".rodata.settings", and its bytes.
+        room: A ring buffer and its size in bytes, a power of two of pages.
     """
     bpf = library()
     with opened(code) as handle:
@@ -145,6 +156,10 @@ def register(code: bytes, ops: str, settings: tuple[str, bytes]) -> None:
         constants = bpf.bpf_object__find_map_by_name(handle, section.encode())
         if not constants or bpf.bpf_map__set_initial_value(constants, content, len(content)):
             raise complaint(f"the compiled program has no {section} of {len(content)} bytes")
+        if room:
+            ring = bpf.bpf_object__find_map_by_name(handle, room[0].encode())
+            if not ring or bpf.bpf_map__set_max_entries(ring, room[1]):
+                raise complaint(f"the compiled program has no {room[0]}")
         if bpf.bpf_object__load(handle):
             raise complaint("the kernel refuses the program")
         # The link is left alone: to destroy it would unregister the map.
@@ -194,6 +209,26 @@ def read_storage(code: bytes, program: str, number: int) -> bytes:
             raise complaint("the kernel does not list connections")
         with os.fdopen(rows, "rb") as stream:
             return stream.read()
+
+
+@contextmanager
+def ring(number: int, take: Callable[[bytes], None]) -> Iterator[Poll]:
+    """The ring buffer with this number: a function that has `take` called with each record that there is."""
+    bpf = library()
+
+    def took(_context: int, data: int, size: int) -> int:
+        take(ctypes.string_at(data, size))
+        return 0
+
+    kept = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(took)
+    with _map(number) as descriptor:
+        reader = bpf.ring_buffer__new(descriptor, ctypes.cast(kept, ctypes.c_void_p), None, None)
+        if not reader:
+            raise complaint("the ring buffer cannot be read")
+        try:
+            yield lambda ms: int(bpf.ring_buffer__poll(reader, ms))
+        finally:
+            bpf.ring_buffer__free(reader)
 
 
 @contextmanager

@@ -30,6 +30,9 @@ NAMES = (
 )
 """The constants of 64 bits in the order of `struct gemini_constants`."""
 
+LAYOUT = struct.Struct("=12Q2I2Q")
+"""`struct settings`."""
+
 _SCENARIO = """
 [run]
 duration = "1ms"
@@ -97,9 +100,10 @@ def constants(found: dict[str, Any]) -> dict[str, int]:
     }
 
 
-def packed(values: dict[str, int]) -> bytes:
+def packed(values: dict[str, int], *, record: bool = False) -> bytes:
     """The constants as `struct settings` of linux/gemini/kernel.h."""
-    return struct.pack("=12Q2IQ", *(values[n] for n in NAMES), values["skip_after_cut"], 0, values["initial_alpha"])
+    last = (values["skip_after_cut"], 0, values["initial_alpha"], record)
+    return LAYOUT.pack(*(values[n] for n in NAMES), *last)
 
 
 def fixed(x: float, bits: int) -> int:
