@@ -4,9 +4,9 @@
     scripts/build_site.py [--out out/site] [REPRODUCTION ...]
 
 Pages are staged in a temporary directory at the places that they have in the repository, so that their links hold in both. A link that
-leads to something else than a page leads to a copy of it, a link to a directory to a list of what is in it. Three sections are written from what
-the package knows: the commands' help, the public names of the package, and the gallery of the papers' figures with the verdicts of
-docs/findings/verdicts.json. A REPRODUCTION is what `farloop reproduce --out` wrote; of several with one figure the last one counts.
+leads to something else than a page leads to a copy of it, a link to a directory to a list of what is in it. Three sections are written
+from what the package knows: the commands' help, the public names of the package, and the gallery of the papers' figures with the verdicts
+of docs/findings/verdicts.json. A REPRODUCTION is what `farloop reproduce --out` wrote; of several with one figure the last one counts.
 """
 
 from __future__ import annotations
