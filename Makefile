@@ -3,6 +3,7 @@
 #   make demo    build, run seven algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package
 #   make lint    formatting, clippy, rustdoc, ruff, mypy
+#   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
 #   make bench   speed of the simulator, in packet-hops per second
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
@@ -27,7 +28,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test lint bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
+.PHONY: help demo test lint site bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -49,6 +50,11 @@ lint: build $(VENV)/.dev
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
+
+# scripts/build_site.py says what it is made of. A link that leads nowhere fails it.
+FIGURES ?=
+site: build $(VENV)/.site
+	@$(VENV)/bin/python scripts/build_site.py $(FIGURES)
 
 bench: build
 	@$(FARLOOP) bench
@@ -114,6 +120,10 @@ $(VENV)/.runtime: requirements/runtime.txt requirements/build.txt | $(VENV)/bin/
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.site: requirements/site.txt $(VENV)/.runtime
+	$(PIP) install --require-hashes -r requirements/site.txt
 	@touch $@
 
 # An editable install: changes of Python files count at once, changes of Rust files when make runs again.

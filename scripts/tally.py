@@ -65,8 +65,8 @@ def table(claims: Claims) -> str:
         numbers = [
             f"{name} {value:.3g}, {_number(claim['measured'].get(name))}" for name, value in claim["paper"].items()
         ]
-        pages = ", ".join(f"[{p}]({p})" for p in _pages(claim["id"]))
-        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {'; '.join(numbers)} | {pages} |")
+        own = ", ".join(f"[{p}]({p})" for p in pages(claim["id"]))
+        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {'; '.join(numbers)} | {own} |")
     return "\n".join(lines)
 
 
@@ -91,7 +91,7 @@ def _number(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, (int, float)) else "–"
 
 
-def _pages(claim: str) -> list[str]:
+def pages(claim: str) -> list[str]:
     """The pages that name the claim."""
     pattern = re.compile(rf"`{re.escape(claim)}`|\b{re.escape(claim)}\b(?!\d)")
     pages = sorted(p for p in FINDINGS.glob("*.md") if p.name != "README.md")

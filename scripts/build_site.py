@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Builds the site out of the repository: `make site`, or `make site FIGURES=out/papers` with the pictures of a reproduction.
+
+    scripts/build_site.py [--out out/site] [REPRODUCTION ...]
+
+Pages are staged in a temporary directory at the places that they have in the repository, so that their links hold in both. A link that
+leads to something else than a page leads to a copy of it, a link to a directory to a list of what is in it. Three sections are written
+from what the package knows: the commands' help, the public names of the package, and the gallery of the papers' figures with the verdicts
+of docs/findings/verdicts.json. A REPRODUCTION is what `farloop reproduce --out` wrote; of several with one figure the last one counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+import arena_table
+import tally
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import farloop
+from farloop import algorithm, cli
+from farloop.scenario import Scenario, figure_names
+
+ROOT = Path(__file__).resolve().parent.parent
+TOPS = ("docs", "spec", "examples", "vectors", "linux")
+"""Directories that have pages, besides the top one."""
+
+SECTIONS = {
+    "Start": ["README.md", "docs/tutorials/start.md"],
+    "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce")],
+    "How to": ["docs/how-to.md", "docs/python-algorithms.md", "examples/**/*.md"],
+    "Reference": [
+        "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/traces.md",
+        "docs/network-model.md", "docs/determinism.md",
+    ],
+    "Algorithms": ["spec/index.md", "spec/defaults.md", "spec/*.md"],
+    "Gallery": ["gallery/index.md", "gallery/arena.md", "gallery/*.md"],
+    "Findings": ["docs/findings/README.md", "docs/findings/*.md"],
+    "Project": ["docs/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions/*.md", "**/*.md"],
+}  # fmt: skip
+"""What the site's tabs hold, by patterns; a page stands at the first one that matches it."""
+
+COPIED = (".png", ".svg", ".json")
+"""Files that a browser shows by itself; another one becomes a page that shows its text."""
+
+LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
+
+
+class RefusedError(Exception):
+    """Something that no site can be made of; the text says what, and what would be accepted."""
+
+
+class Stage:
+    """The pages in a directory, at the places that they have in the repository."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def page(self, source: Path) -> None:
+        """Stages a page, and what it leads to."""
+        at = source.relative_to(ROOT)
+        self.write(str(at), outside_code(source.read_text("utf-8"), lambda text: self._with_links(text, source)))
+
+    def write(self, at: str, text: str) -> None:
+        """Stages a text."""
+        path = self.directory / at
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def _with_links(self, text: str, source: Path) -> str:
+        def replaced(link: re.Match[str]) -> str:
+            target = (source.parent / link[1]).resolve()
+            if (
+                "://" in link[1]
+                or link[1].startswith("mailto:")
+                or not target.exists()
+                or not target.is_relative_to(ROOT)
+            ):
+                return link[0]
+            return f"]({relpath(ROOT / self._place(target), source.parent)}{link[2] or ''})"
+
+        return LINK.sub(replaced, text)
+
+    def _place(self, target: Path) -> Path:
+        """Where the site has what a link leads to; it is staged if it is not a page by itself."""
+        at = target.relative_to(ROOT)
+        if target.is_dir():
+            return at / "README.md" if (target / "README.md").is_file() else self._listing(target)
+        if at.suffix == ".md":
+            return at
+        if at.suffix in COPIED:
+            (self.directory / at).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(target, self.directory / at)
+            return at
+        place = at.with_name(f"{at.name}.md")
+        kind = {".py": "python", ".rs": "rust", ".toml": "toml"}.get(at.suffix, "text")
+        self.write(str(place), f"# {at}\n\n````{kind}\n{target.read_text('utf-8')}\n````\n")
+        return place
+
+    def _listing(self, directory: Path) -> Path:
+        at = directory.relative_to(ROOT) / "index.md"
+        if not (self.directory / at).exists():
+            self.write(str(at), "")  # there, should a file in it lead back to it
+            files = [p for p in sorted(directory.iterdir()) if p.is_file()]
+            links = [f"- [{title(p)}]({relpath(ROOT / self._place(p), directory)})\n" for p in files]
+            self.write(str(at), f"# {directory.relative_to(ROOT)}\n\n{''.join(links)}")
+        return at
+
+    def navigation(self) -> list[dict[str, list[str]]]:
+        """Every page, once."""
+        left = {str(p.relative_to(self.directory)) for p in self.directory.rglob("*.md")}
+        found = []
+        for section, patterns in SECTIONS.items():
+            pages: list[str] = []
+            for pattern in patterns:
+                matching = sorted(left & {str(p.relative_to(self.directory)) for p in self.directory.glob(pattern)})
+                pages += matching
+                left -= set(matching)
+            found.append({section: pages})
+        return found
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """The text with what stands outside of its blocks of code changed."""
+    parts = re.split(r"(^(?P<fence>```+).*?^(?P=fence)$)", text, flags=re.MULTILINE | re.DOTALL)
+    # Of three: text, a block, and the block's fence, which the block has already.
+    return "".join(change(part) if i % 3 == 0 else part if i % 3 == 1 else "" for i, part in enumerate(parts))
+
+
+def title(path: Path) -> str:
+    """What a page calls itself; of another file the name."""
+    heading = re.match(r"# (.+)", path.read_text("utf-8")) if path.suffix == ".md" else None
+    return heading[1] if heading else path.name
+
+
+def commands() -> str:
+    """The help of every command."""
+    said = []
+    for name in get_command(cli.app).commands:  # type: ignore[attr-defined]
+        shown = CliRunner().invoke(
+            cli.app, [name, "--help"], prog_name="farloop", env={"COLUMNS": "110", "NO_COLOR": "1"}
+        )
+        said.append(f"## {name}\n\n```text\n{shown.stdout.strip()}\n```\n")
+    return "# Commands\n\nWhat `farloop COMMAND --help` says.\n\n" + "\n".join(said)
+
+
+def package() -> str:
+    """The public names of the package; the site's builder puts signatures and docstrings in."""
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Errors": [], "Modules": []}
+    for name in farloop.__all__:
+        one = getattr(farloop, name)
+        if inspect.ismodule(one):
+            kinds["Modules"].append(name)
+        elif inspect.isclass(one):
+            kinds["Errors" if issubclass(one, Exception) else "Classes"].append(name)
+        elif callable(one):
+            kinds["Functions"].append(name)
+    parts = [f"## {kind}\n\n" + "".join(f"::: farloop.{name}\n\n" for name in names) for kind, names in kinds.items()]
+    own = "".join(f"::: farloop.algorithm.{name}\n\n" for name in algorithm.__all__)
+    return f"# Python\n\n{''.join(parts)}## Algorithms: farloop.algorithm\n\n{own}"
+
+
+class Gallery:
+    """The papers' figures: what they claim, what was found, and how they look."""
+
+    def __init__(self, stage: Stage, reproductions: Sequence[Path]) -> None:
+        self.stage = stage
+        known = tally.known_claims()
+        self.claims = tally.shown(tally.read_record(), known)
+        self.what = {name: claim["what"] for name, claim in known.items()}
+        self.of = {name: [c for c in self.claims if known[c["id"]]["scenario"] == name] for name in figure_names()}
+        self.pictures: dict[str, tuple[str, list[str]]] = {}
+        for one in reproductions:
+            self._take(one)
+
+    def _take(self, reproduction: Path) -> None:
+        """Stages the pictures of a reproduction."""
+        try:
+            manifest = json.loads((reproduction / "manifest.json").read_text("utf-8"))
+            figures, scale = manifest["figures"], manifest["scale"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise RefusedError(
+                f"{reproduction}: is no complete reproduction; expected what `farloop reproduce --out` wrote"
+            ) from None
+        for figure in figures:
+            # The map of the network is no picture of a paper's.
+            found = [p for p in sorted((reproduction / figure / "figures").glob("*.png")) if p.name != "network.png"]
+            (self.stage.directory / "gallery" / figure).mkdir(parents=True, exist_ok=True)
+            for picture in found:
+                shutil.copyfile(picture, self.stage.directory / "gallery" / figure / picture.name)
+            self.pictures[figure] = (scale, [f"{figure}/{p.name}" for p in found])
+
+    def write(self) -> None:
+        """Stages a page per paper, the arena's, and the one that leads there."""
+        papers = dict.fromkeys(name.partition("/")[0] for name in self.of)
+        intro = (
+            "# Gallery\n\nEvery figure of every paper: what it claims, what came out, and the command that shows it. What the words mean: "
+            f"[findings](../docs/findings/README.md). Algorithms against each other: [the arena](arena.md).\n\n{tally.tally(self.claims)}\n"
+        )
+        self.stage.write(
+            "gallery/index.md", intro + "".join(f"\n## [{p}]({p}.md)\n\n{self._overview(p)}" for p in papers)
+        )
+        for paper in papers:
+            self.stage.write(
+                f"gallery/{paper}.md", f"# {paper}\n\n" + "\n".join(map(self._figure, self._figures(paper)))
+            )
+        readme = (ROOT / "README.md").read_text("utf-8")
+        section = readme.partition("## The arena\n")[2].partition("\n## ")[0]
+        if arena_table.BEGIN not in section:
+            raise RefusedError("README.md: has no section `## The arena` with the arena's table")
+        self.stage.write("gallery/arena.md", f"# The arena\n{section}")
+
+    def _figures(self, paper: str) -> list[str]:
+        return [name for name in self.of if name.startswith(f"{paper}/")]
+
+    def _overview(self, paper: str) -> str:
+        rows = []
+        for name in self._figures(paper):
+            verdicts = "; ".join(f"{c['id'].partition('/')[2]} {verdict(c)}" for c in self.of[name]) or "no claim"
+            pictures = self.pictures.get(name, ("", []))[1]
+            picture = f"[![]({pictures[0]}){{ width=160 }}]({paper}.md#{anchor(name)})" if pictures else ""
+            figure = f"[{name.partition('/')[2]}]({paper}.md#{anchor(name)})"
+            rows.append([figure, cell(Scenario.load(name).resolved["title"]), verdicts, picture])
+        return table(["figure", "what", "verdicts", "picture"], rows)
+
+    def _figure(self, name: str) -> str:
+        resolved = Scenario.load(name).resolved
+        figure = resolved.get("figure", {})
+        rows = []
+        for claim in self.of[name]:
+            numbers = "; ".join(f"{k} {v:.3g}, {number(claim['measured'].get(k))}" for k, v in claim["paper"].items())
+            pages = ", ".join(f"[{p}](../docs/findings/{p})" for p in tally.pages(claim["id"]))
+            told = f"{claim['told']}" + (f" ({claim['scale']} scale)" if claim["scale"] in tally.SCALES else "")
+            rows.append([claim["id"], cell(self.what[claim["id"]]), cell(told), numbers, pages])
+        scale, pictures = self.pictures.get(name, ("", []))
+        return "\n".join(
+            [
+                f"## {figure.get('title') or resolved['title']} {{ #{anchor(name)} }}\n",
+                f"{figure.get('source', '')}: `{name}`\n",
+                f"```text\nfarloop reproduce {name}\nfarloop reproduce {name} --full\n```\n",
+                table(["claim", "the paper says", "verdict", "paper, measured", "finding"], rows)
+                if rows
+                else "No claim.\n",
+                *(f"![{name}, {Path(p).stem}: {scale} scale]({p})\n" for p in pictures),
+                f"*{scale.capitalize()} scale.*\n" if pictures else "",
+            ]
+        )
+
+
+def verdict(claim: Mapping[str, Any]) -> str:
+    """In short, never without what it owes to calibration."""
+    return f"**{claim['verdict']}**" + (" (calibrated)" if claim["calibrated"] else "")
+
+
+def anchor(figure: str) -> str:
+    """Of a figure on its paper's page."""
+    return figure.replace("/", "-")
+
+
+def number(value: object) -> str:
+    """A measured number, or a dash."""
+    return f"{value:.3g}" if isinstance(value, int | float) else "–"
+
+
+def cell(text: object) -> str:
+    """A text that may stand in a table."""
+    return str(text).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def build(out: Path, reproductions: Sequence[Path]) -> None:
+    """Builds the site in place of an older one.
+
+    Raises:
+        RefusedError: a reproduction is none, the place holds something else, or mkdocs found a mistake, which it has printed.
+    """
+    if out.exists() and any(out.iterdir()) and not (out / "sitemap.xml").is_file():
+        raise RefusedError(
+            f"{out}: holds something else than a site; expected an older site, an empty directory, or none"
+        )
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        stage = Stage(work / "pages")
+        for page in [*ROOT.glob("*.md"), *(p for top in TOPS for p in (ROOT / top).rglob("*.md"))]:
+            stage.page(page)
+        stage.write("reference/commands.md", commands())
+        stage.write("reference/python.md", package())
+        Gallery(stage, reproductions).write()
+        settings = {
+            "INHERIT": str(ROOT / "mkdocs.yml"),
+            "docs_dir": str(stage.directory),
+            "site_dir": str(work / "site"),
+            "nav": stage.navigation(),
+            "plugins": {"mkdocstrings": {"handlers": {"python": {"paths": [str(ROOT / "python")]}}}},
+        }
+        (work / "mkdocs.yml").write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+        command = [
+            sys.executable,
+            "-m",
+            "mkdocs",
+            "build",
+            "--strict",
+            "--quiet",
+            "--config-file",
+            str(work / "mkdocs.yml"),
+        ]
+        # What mkdocs-material says of its successor is in docs/decisions/dependencies.md.
+        quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+        if subprocess.run(command, check=False, cwd=ROOT, env=quiet).returncode != 0:
+            raise RefusedError("no site: mkdocs said why")
+        if out.exists():
+            shutil.rmtree(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(work / "site", out)
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "reproduction",
+        nargs="*",
+        type=Path,
+        help="what `farloop reproduce --out` wrote: its pictures come into the gallery",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "out" / "site", help="where the site goes (default: out/site)"
+    )
+    options = parser.parse_args()
+    try:
+        build(options.out, options.reproduction)
+    except RefusedError as error:
+        print(f"build_site: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    print(f"site: {options.out}/index.html")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
