@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
@@ -130,10 +130,28 @@ def simulate(
     return [_there(kept[key]) for key in keys]
 
 
-def _there(simulated: Simulated | None) -> Simulated:
-    if simulated is None:
+def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, threads: int) -> Simulated:
+    """Runs one job in this thread, on up to `threads` threads; `progress` returns `False` to stop it.
+
+    Raises:
+        ScenarioError: the scenario is not valid.
+        InvariantError: the simulation broke one of its own consistency checks.
+        Cancelled: it was stopped.
+    """
+    scenario = job.scenario
+    output = _native.run(scenario.text, scenario.file, list(scenario.overrides), progress, threads, list(job.trace))
+    info = json.loads(output.info)
+    for invariant in info["invariants"]:
+        if not invariant["ok"]:
+            raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
+    found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
+    return Simulated(found, info, made(job.trace, output.trace))
+
+
+def _there(found: Simulated | None) -> Simulated:
+    if found is None:
         raise FarloopError("a finished run was taken away while it was needed; run the same command again")
-    return simulated
+    return found
 
 
 def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
@@ -155,15 +173,8 @@ def _simulate(
         return not stop.is_set()
 
     reporter.start(job.name)
-    scenario = job.scenario
     with processors.taken() as threads:
-        output = _native.run(scenario.text, scenario.file, list(scenario.overrides), progress, threads, list(job.trace))
-    info = json.loads(output.info)
-    for invariant in info["invariants"]:
-        if not invariant["ok"]:
-            raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
-    found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
-    result = Simulated(found, info, made(job.trace, output.trace))
+        result = simulated(job, progress, threads)
     if store is not None:
         try:
             store.put(key, result)

@@ -102,6 +102,18 @@ fn check(py: Python<'_>, text: String, file: String, overrides: Vec<(String, Str
     interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, go_on))
 }
 
+/// Bytes of memory that a simulation takes at most, without the process around it. An interrupt ends it.
+#[pyfunction]
+fn most_memory(py: Python<'_>, text: String, file: String, overrides: Vec<(String, String)>) -> PyResult<u64> {
+    interruptible(py, |go_on| farloop_scenario::most_memory(&text, &file, &overrides, go_on))
+}
+
+/// Bytes of memory that this process can still have: what the machine, its control group and its limits leave; `None` where nothing says so.
+#[pyfunction]
+fn available_memory() -> Option<u64> {
+    farloop_scenario::available_memory()
+}
+
 /// Calls `f` without the interpreter's lock; an interrupt ends it.
 fn interruptible<T: Send>(
     py: Python<'_>,
@@ -337,6 +349,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(most_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;
