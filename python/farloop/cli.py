@@ -11,7 +11,7 @@ import typer
 
 from farloop import _native
 from farloop.algorithm import unused
-from farloop.command import guarded, print_json
+from farloop.command import EXIT_INVARIANT, guarded, print_json
 from farloop.errors import FarloopError
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
@@ -396,6 +396,67 @@ def arena(
 
         show.arena(found, planned.algorithms)
         show.written(target, report=not no_report)
+
+
+@app.command()
+@guarded
+def sweep(
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="A study file (TOML): a base scenario, points, what to collect.")
+    ],
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRECISION",
+            help="Add seeds until a 95 % confidence interval is as narrow, such as 'p99 slowdown ± 5 %' (+- will do).",
+        ),
+    ] = None,
+    most_seeds: Annotated[
+        int | None, typer.Option(min=10, metavar="N", help="The limit of seeds for --until (default: 100).")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes side by side (default: one per processor).")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what has failed before.")] = False,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where finished runs are kept, and looked for (default: run-store beside the output)."
+        ),
+    ] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Simulate a study: many runs over settings, algorithms and seeds, in processes side by side. What is there is never made again."""
+    from farloop.progress import counter
+    from farloop.sweep import definition as definitions
+    from farloop.sweep import study as studies
+    from farloop.sweep.pool import LocalPool
+
+    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds)
+    target = out or studies.default_target(study.stem)
+    _ready_to_draw(not no_report)
+    with counter(quiet=quiet) as counting:
+        found = studies.sweep(
+            wanted,
+            target,
+            LocalPool(studies.number_of_workers(workers)),
+            store=store,
+            retry=retry,
+            force=force,
+            report=not no_report,
+            counting=counting,
+        )
+    _tell(found.told)
+    if not quiet:
+        from farloop import show
+
+        show.study(found, wanted.collect)
+        show.written(target, report=not no_report)
+    if found.failures:
+        raise typer.Exit(EXIT_INVARIANT)
 
 
 @app.command("list")

@@ -58,6 +58,17 @@ def read(name: str, path: Path) -> pa.Table:
         return described(name, file.read())
 
 
+def read_any(path: Path) -> pa.Table:
+    """Reads any table that `write` has written, with what its columns say of themselves.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    with pq.ParquetFile(path) as file:
+        return file.read()
+
+
 def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
     if field is None:
         return column.remove_metadata()
