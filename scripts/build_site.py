@@ -56,6 +56,9 @@ SECTIONS = {
 COPIED = (".png", ".svg", ".json")
 """Files that a browser shows by itself; another one becomes a page that shows its text."""
 
+WIDE = ".md-grid { max-width: 84rem; }\n"
+"""Style: room for tables and commands."""
+
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -208,20 +211,28 @@ class Gallery:
         papers = dict.fromkeys(name.partition("/")[0] for name in self.of)
         intro = (
             "# Gallery\n\nEvery figure of every paper: what it claims, what came out, and the command that shows it. What the words mean: "
-            f"[findings](../docs/findings/README.md). Algorithms against each other: [the arena](arena.md).\n\n{tally.tally(self.claims)}\n"
+            "[findings](../docs/findings/README.md). Algorithms against each other: [the arena](arena.md). Pictures are those of the "
+            f"reproduction that the site was made with, where there was one.\n\n{tally.tally(self.claims)}\n"
         )
         self.stage.write(
-            "gallery/index.md", intro + "".join(f"\n## [{p}]({p}.md)\n\n{self._overview(p)}" for p in papers)
+            "gallery/index.md",
+            intro + "".join(f"\n## [{self._title(p)}]({p}.md)\n\n{self._overview(p)}" for p in papers),
         )
         for paper in papers:
             self.stage.write(
-                f"gallery/{paper}.md", f"# {paper}\n\n" + "\n".join(map(self._figure, self._figures(paper)))
+                f"gallery/{paper}.md",
+                f"# {self._title(paper)}\n\n" + "\n".join(map(self._figure, self._figures(paper))),
             )
         readme = (ROOT / "README.md").read_text("utf-8")
         section = readme.partition("## The arena\n")[2].partition("\n## ")[0]
         if arena_table.BEGIN not in section:
             raise RefusedError("README.md: has no section `## The arena` with the arena's table")
         self.stage.write("gallery/arena.md", f"# The arena\n{section}")
+
+    def _title(self, paper: str) -> str:
+        """What its figures' sources call it."""
+        sources = [Scenario.load(name).resolved.get("figure", {}).get("source", "") for name in self._figures(paper)]
+        return next((re.split(" ?[,(]", source)[0] for source in sources if source), paper)
 
     def _figures(self, paper: str) -> list[str]:
         return [name for name in self.of if name.startswith(f"{paper}/")]
@@ -234,7 +245,9 @@ class Gallery:
             picture = f"[![]({pictures[0]}){{ width=160 }}]({paper}.md#{anchor(name)})" if pictures else ""
             figure = f"[{name.partition('/')[2]}]({paper}.md#{anchor(name)})"
             rows.append([figure, cell(Scenario.load(name).resolved["title"]), verdicts, picture])
-        return table(["figure", "what", "verdicts", "picture"], rows)
+        head = ["figure", "what", "verdicts", "picture"]
+        shown = len(head) if any(row[-1] for row in rows) else -1
+        return table(head[:shown], [row[:shown] for row in rows])
 
     def _figure(self, name: str) -> str:
         resolved = Scenario.load(name).resolved
@@ -304,6 +317,7 @@ def build(out: Path, reproductions: Sequence[Path]) -> None:
         stage.write("reference/commands.md", commands())
         stage.write("reference/python.md", package())
         Gallery(stage, reproductions).write()
+        stage.write("wide.css", WIDE)
         settings = {
             "INHERIT": str(ROOT / "mkdocs.yml"),
             "docs_dir": str(stage.directory),
