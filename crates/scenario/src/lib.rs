@@ -59,6 +59,7 @@ mod host_presets;
 mod json;
 mod names;
 mod network;
+mod parallel;
 mod parse;
 mod reader;
 mod resolved;
