@@ -10,6 +10,8 @@ import pytest
 import farloop
 from farloop.circuit_week import daily_occupancy, short_names, week_of
 from farloop.figures.circuit_schedule import has_schedule, schedules
+from farloop.network_map import map_of
+from farloop.tables import port_names
 
 HYBRID = """
 title = "racks between two switches"
@@ -122,6 +124,19 @@ connect = ["tor2->tor1", "tor3->tor10"]
     assert [(d.source, d.sink) for d in week.days] == [("tor1", "tor2"), ("tor2", "tor1"), ("tor3", "tor10")]
     assert week.sinks == ["tor1", "tor2", "tor10"]
     assert short_names(week.sinks) == {"tor1": "1", "tor2": "2", "tor10": "10"}
+
+
+def test_parallel_links_are_told_apart(hybrid):
+    names = port_names(hybrid.ports)
+    assert len(set(names)) == len(names)
+    assert names.count("tor1->eps#5") == 1
+    # Of each recorded direction of the map all links have series; of five parallel ones only the first is recorded.
+    recorded = hybrid.samples.objects("port")
+    assert "tor1->eps" in recorded
+    assert "tor1->eps#2" not in recorded
+    drawn = map_of(hybrid.ports)
+    known, _, _ = drawn.frames(hybrid, 10)
+    assert {names[row] for i in known for row in drawn.directions[i]} == {f"tor{rack}->ocs" for rack in range(1, 5)}
 
 
 def test_every_run_with_circuits_has_its_picture(hybrid, tmp_path):

@@ -99,6 +99,11 @@ PORTS = (
     Field("node", "text", "Node that the port belongs to."),
     Field("peer", "text", "Node at the other end of its link."),
     Field(
+        "link",
+        "number",
+        "Which of the links between these nodes, from 1; series and traces call the second one `NODE->PEER#2`.",
+    ),
+    Field(
         "kind", "text", "What the node is: `host`, `switch`, `router` (of the wide-area network) or `circuit` (switch)."
     ),
     Field("datacenter", "number", "Datacenter of the node, from 0; null where it is in none.", optional=True),
@@ -175,6 +180,7 @@ CIRCUITS = (
 QUEUES = (
     Field("node", "text", "Switch that schedules circuits."),
     Field("peer", "text", "Switch or circuit switch at the other end of the port's link."),
+    Field("link", "number", "Which of the links between these nodes, from 1."),
     Field(
         "queue",
         "text",

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.completion import column
-from farloop.tables import Floats
+from farloop.tables import Floats, port_names
 
 if TYPE_CHECKING:
     from farloop.results import Run
@@ -150,8 +150,7 @@ class NetworkMap:
             most: Most times; neighbouring samples become one.
         """
         recorded = set(run.samples.objects("port"))
-        nodes, peers = run.ports["node"].to_pylist(), run.ports["peer"].to_pylist()
-        names = [f"{a}->{b}" for a, b in zip(nodes, peers, strict=True)]
+        names = port_names(run.ports)
         known = [i for i, rows in enumerate(self.directions) if all(names[row] in recorded for row in rows)]
         if not known:
             return [], np.empty(0), {}

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from farloop import completion, metrics, pfc
 from farloop.jobs import jobs
-from farloop.tables import Floats, Series
+from farloop.tables import Floats, Series, port_name
 
 MAX_FLOWS_LISTED = 64
 """With more flows than this a summary gives their distribution instead of one entry each."""
@@ -141,7 +141,7 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
 
 def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:
     """One port: sizes in bytes, times in seconds, drops in packets, the utilisation as a share of its rate over the whole run."""
-    name = f"{row['node']}->{row['peer']}"
+    name = port_name(row)
     queue = series.get(f"port/{name}", "queue")[1] if (f"port/{name}", "queue") in series else np.empty(0)
     return {
         "port": name,

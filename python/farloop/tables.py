@@ -86,6 +86,18 @@ def _array(column: Column) -> pa.Array:
     return pa.array(np.frombuffer(buffer, dtype=_TYPES[kind]))
 
 
+def port_name(row: Mapping[str, Any]) -> str:
+    """What series call the port of a row of the table of ports: "tor1->eps"; on the second of parallel links "tor1->eps#2"."""
+    which = row.get("link") or 1
+    return f"{row['node']}->{row['peer']}" + (f"#{which}" if which > 1 else "")
+
+
+def port_names(ports: pa.Table) -> list[str]:
+    """Those of all rows."""
+    columns = [name for name in ("node", "peer", "link") if name in ports.column_names]
+    return [port_name(row) for row in ports.select(columns).to_pylist()]
+
+
 class Series:
     """The sampled series of a run, ready to be asked for one object and metric.
 

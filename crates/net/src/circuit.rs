@@ -5,7 +5,7 @@
 
 use crate::ids::{CircuitId, PortId, Slot, Table};
 use crate::medium::Medium;
-use crate::network::schedule::Circuits;
+use crate::network::schedule::{Circuits, Within};
 use crate::trace::Traced;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
@@ -21,6 +21,8 @@ pub(crate) struct CircuitSwitch {
     ports: Vec<PortId>,
     /// By egress port: what left in which slot, in their order, for slots in which something did.
     used: Vec<Vec<(u64, u64)>>,
+    /// The slot that light was last in.
+    seen: Within,
     /// Packets that left without a circuit from where they came: an error of the simulator.
     pub astray: u64,
 }
@@ -29,8 +31,8 @@ impl CircuitSwitch {
     /// With its egress ports in the order of its links.
     pub fn new(circuits: Arc<Circuits>, ports: Vec<PortId>) -> CircuitSwitch {
         debug_assert!(ports.is_sorted());
-        let used = vec![Vec::new(); ports.len()];
-        CircuitSwitch { circuits, ports, used, astray: 0 }
+        let (used, seen) = (vec![Vec::new(); ports.len()], circuits.schedule.within(Time::ZERO));
+        CircuitSwitch { circuits, ports, used, seen, astray: 0 }
     }
 
     /// A packet has arrived by the link whose own egress port is `own`.
@@ -40,13 +42,18 @@ impl CircuitSwitch {
         let wire = m.packets[slot].wire;
         let first = Time::from_ps(m.now.as_ps().saturating_sub(m.ports[sender].transmission_time(wire).as_ps()));
         let schedule = &self.circuits.schedule;
-        let Some((number, to)) = schedule.passes(port, first, m.now) else {
+        // Most light comes in the same slot as that before it.
+        if !self.seen.has(first) {
+            self.seen = schedule.within(first);
+        }
+        let number = self.seen.number;
+        let Some(to) = schedule.passes(port, &self.seen, m.now) else {
             m.stats[sender].row.lost_circuit += 1;
             m.ledger.totals.lost_circuit += 1;
             m.trace_drop(own, slot, Cause::Circuit);
             return m.discard(slot);
         };
-        self.astray += u64::from(!schedule.connects(port, to, first) || !schedule.connects(port, to, m.now));
+        self.astray += u64::from(!schedule.connects(port, to, first) || m.now > self.seen.end);
         let used = &mut self.used[to as usize];
         match used.last_mut().filter(|(last, _)| *last == number) {
             Some((_, bytes)) => *bytes += u64::from(wire),

@@ -581,8 +581,8 @@ pub struct RecordSpec {
     pub interval: Option<Delta>,
     /// Flows (indices into [`NetworkSpec::flows`]) with series.
     pub flows: Vec<u32>,
-    /// Egress ports with series: (node, neighbour).
-    pub ports: Vec<(NodeId, NodeId)>,
+    /// Egress ports with series: (node, neighbour, which of the links that join them, from 0).
+    pub ports: Vec<(NodeId, NodeId, u32)>,
     /// Queues with series.
     pub queues: Option<QueueRecordSpec>,
 }

@@ -51,7 +51,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
         record: RecordSpec {
             interval: Some(us(20)),
             flows: (0..SENDERS).collect(),
-            ports: vec![(0, 1)],
+            ports: vec![(0, 1, 0)],
             ..RecordSpec::default()
         },
         end: Time::ZERO + Delta::from_ms(20),

@@ -74,7 +74,7 @@ fn cell(name: &str, column: &Column) -> String {
     let half = (column.rtt * 100).max(Delta::from_ms(10));
     spec.end = Time::ZERO + half * 2;
     spec.record =
-        RecordSpec { interval: Some(half / 1000), flows: vec![0, 1], ports: vec![(0, 3)], ..RecordSpec::default() };
+        RecordSpec { interval: Some(half / 1000), flows: vec![0, 1], ports: vec![(0, 3, 0)], ..RecordSpec::default() };
     let result = simulate(spec).expect("valid");
     sound(&result);
 

@@ -76,7 +76,7 @@ fn burst(params: AnyParams, change: impl Fn(&mut SwitchSpec)) -> NetworkSpec {
     network.record = RecordSpec {
         interval: Some(Delta::from_us(100)),
         flows: (0..8).collect(),
-        ports: SPINES[1].map(|spine| (DCI[1], spine)).to_vec(),
+        ports: SPINES[1].map(|spine| (DCI[1], spine, 0)).to_vec(),
         ..RecordSpec::default()
     };
     network.end = ms(90);

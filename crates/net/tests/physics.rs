@@ -114,8 +114,12 @@ fn no_window_of_time_carries_more_than_line_rate() {
     let flows = (1..=4).map(|s| flow(s, 5, Time::ZERO, Bytes::new(20_000_000))).collect();
     let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
     let window = us(10);
-    spec.record =
-        RecordSpec { interval: Some(window), flows: vec![], ports: vec![(0, 5), (1, 0)], ..RecordSpec::default() };
+    spec.record = RecordSpec {
+        interval: Some(window),
+        flows: vec![],
+        ports: vec![(0, 5, 0), (1, 0, 0)],
+        ..RecordSpec::default()
+    };
     spec.end = Time::from_ps(25_000_000_000);
     let result = simulate(spec).expect("valid");
     sound(&result);

@@ -20,7 +20,7 @@ fn recorded(record: RecordSpec) -> Result<(usize, usize), BuildError> {
 
 #[test]
 fn series_have_a_row_per_sample() {
-    assert_eq!(recorded(RecordSpec { flows: vec![0], ports: vec![(0, 2)], ..RecordSpec::default() }), Ok((10, 10)));
+    assert_eq!(recorded(RecordSpec { flows: vec![0], ports: vec![(0, 2, 0)], ..RecordSpec::default() }), Ok((10, 10)));
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn unknown_flows_and_ports_are_refused() {
     let last = refused(RecordSpec { flows: vec![u32::MAX], ..RecordSpec::default() });
     assert!(last.starts_with("flow 4294967296 cannot"), "{last}");
     for (node, peer) in [(1, 2), (0, 9)] {
-        let ports = refused(RecordSpec { ports: vec![(node, peer)], ..RecordSpec::default() });
+        let ports = refused(RecordSpec { ports: vec![(node, peer, 0)], ..RecordSpec::default() });
         assert!(ports.contains(&format!("node {node} towards node {peer}")), "{ports}");
     }
 }

@@ -338,7 +338,7 @@ fn segmentation_offload_sends_chunks_back_to_back() {
         spec.flows[0].initial_cwnd = window(80);
         spec.end = Time::ZERO + Delta::from_ms(8);
         spec.record =
-            RecordSpec { interval: Some(us(100)), flows: vec![], ports: vec![(0, 2)], ..RecordSpec::default() };
+            RecordSpec { interval: Some(us(100)), flows: vec![], ports: vec![(0, 2, 0)], ..RecordSpec::default() };
         let result = run(&spec);
         let settled = Time::ZERO + Delta::from_ms(5); // beyond the tick at 4 ms
         let later =
@@ -374,7 +374,7 @@ fn paced_flows_leave_in_chunks_but_gemini_packet_by_packet() {
         spec.record = RecordSpec {
             interval: Some(Delta::from_ms(1)),
             flows: vec![],
-            ports: vec![(0, 2)],
+            ports: vec![(0, 2, 0)],
             ..RecordSpec::default()
         };
         let result = run(&spec);
@@ -397,7 +397,7 @@ fn series_of_ports_count_what_was_dropped_when() {
     let mut spec = line("fixed", tcp(), Bytes::new(50 * MSS));
     let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
     switch.queue_limit = QueueLimit { packets: Some(12), bytes: None };
-    spec.record = RecordSpec { interval: Some(us(1)), flows: vec![], ports: vec![(0, 2)], ..RecordSpec::default() };
+    spec.record = RecordSpec { interval: Some(us(1)), flows: vec![], ports: vec![(0, 2, 0)], ..RecordSpec::default() };
     let result = run(&spec);
     let port = result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port");
     assert!(port.dropped_limit > 0);

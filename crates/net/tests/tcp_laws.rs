@@ -67,8 +67,12 @@ fn drop_tail(params: AnyParams, delay: Delta, packets: u32, end: u64) -> RunResu
     let min_rto = Delta::from_ms(200);
     spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
     spec.end = seconds(end);
-    spec.record =
-        RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![0], ports: vec![(0, 2)], ..RecordSpec::default() };
+    spec.record = RecordSpec {
+        interval: Some(Delta::from_ms(1)),
+        flows: vec![0],
+        ports: vec![(0, 2, 0)],
+        ..RecordSpec::default()
+    };
     run(spec)
 }
 
@@ -193,8 +197,12 @@ fn yeahs_queue_stays_below_its_bound() {
     let mut spec = network(nodes, links, algorithm("yeah", &[]), vec![flow(1, 2, seconds(0), Bytes::MAX)]);
     let min_rto = Delta::from_ms(200);
     spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
-    spec.record =
-        RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![0], ports: vec![(0, 2)], ..RecordSpec::default() };
+    spec.record = RecordSpec {
+        interval: Some(Delta::from_ms(1)),
+        flows: vec![0],
+        ports: vec![(0, 2, 0)],
+        ..RecordSpec::default()
+    };
     let mut until = |s| {
         spec.end = seconds(s);
         run(spec.clone())

@@ -60,6 +60,7 @@ mod host_presets;
 mod json;
 mod names;
 mod network;
+mod parallel;
 mod parse;
 mod reader;
 mod resolved;

@@ -3,6 +3,7 @@
 //! Times are integer picoseconds, sizes integer bytes; series hold real numbers in bit/s, bytes, seconds and fractions.
 
 use crate::build::Built;
+use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow, QueueName, QueueRow, QueueSample};
 use farloop_net::spec::{LinkSpec, NodeKind};
@@ -63,6 +64,8 @@ pub struct Names {
     stops: Vec<Time>,
     /// Index into [`KINDS`], and datacenter, of each node.
     places: Vec<(u32, Option<u16>)>,
+    /// By egress port, two for each link: which of the links that join its nodes it belongs to, from 1.
+    parallel: Vec<u32>,
     /// The link behind each egress port.
     links: BTreeMap<(u32, u32), LinkSpec>,
     interval: f64,
@@ -82,6 +85,7 @@ impl Names {
             stops: spec.flows.iter().map(|f| f.stop).collect(),
             places: (0..).zip(&spec.nodes).map(|(id, node)| (kind(built, id, &node.kind), node.datacenter)).collect(),
             links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
+            parallel: parallel(&spec.links),
             interval: spec.record.interval.map_or(0.0, |i| i.as_secs_f64()),
         }
     }
@@ -110,7 +114,7 @@ impl Names {
 
     /// What a deadlock is, in words: its ports, and since when.
     pub fn describe(&self, deadlock: &Deadlock, result: &RunResult) -> String {
-        let ports: Vec<String> = deadlock.cycle.iter().map(|p| self.port_name(&result.ports[*p as usize])).collect();
+        let ports: Vec<String> = deadlock.cycle.iter().map(|p| self.port_name(*p, result)).collect();
         let (since, blocked) = (deadlock.since.as_secs_f64() * 1e3, deadlock.blocked);
         format!(
             "PFC deadlock since {since:.3} ms: {} wait for each other; {blocked} ports are blocked",
@@ -118,8 +122,10 @@ impl Names {
         )
     }
 
-    fn port_name(&self, row: &PortRow) -> String {
-        format!("{}->{}", self.nodes[row.node as usize], self.nodes[row.peer as usize])
+    fn port_name(&self, port: u32, result: &RunResult) -> String {
+        let PortRow { node, peer, .. } = &result.ports[port as usize];
+        let (node, peer) = (&self.nodes[*node as usize], &self.nodes[*peer as usize]);
+        format!("{node}->{}", numbered(peer, self.parallel[port as usize]))
     }
 
     fn queue_name(&self, queue: QueueName) -> String {
@@ -214,7 +220,7 @@ impl Names {
         for s in &result.port_series {
             let row = &result.ports[s.port as usize];
             let id = *port_object.entry(s.port).or_insert_with(|| {
-                objects.push(format!("port/{}", self.port_name(row)));
+                objects.push(format!("port/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
             let rate = self.links[&(row.node, row.peer)].rate.as_f64();
@@ -225,7 +231,7 @@ impl Names {
         let mut queue_object: BTreeMap<(u32, QueueName), u32> = BTreeMap::new();
         for QueueSample { time, port, queue, bytes } in &result.queue_series {
             let id = *queue_object.entry((*port, *queue)).or_insert_with(|| {
-                let port = self.port_name(&result.ports[*port as usize]);
+                let port = self.port_name(*port, result);
                 objects.push(format!("queue/{port}/{}", self.queue_name(*queue)));
                 objects.len() as u32 - 1
             });
@@ -251,6 +257,7 @@ impl Names {
         vec![
             ("node", words(&|r| r.node)),
             ("peer", words(&|r| r.peer)),
+            ("link", Column::U32(self.parallel.clone())),
             ("kind", Column::Dictionary(rows.iter().map(|r| place(r).0).collect(), KINDS.map(String::from).to_vec())),
             ("datacenter", Column::OptionalI64(rows.iter().map(|r| place(r).1.map(i64::from)).collect())),
             ("rate_bps", ints(&|r| link(r).rate.as_bps())),
@@ -294,6 +301,7 @@ impl Names {
         vec![
             ("node", words(&|r| port(r).node)),
             ("peer", words(&|r| port(r).peer)),
+            ("link", Column::U32(rows.iter().map(|r| self.parallel[r.port as usize]).collect())),
             ("queue", Column::Dictionary(queues, names)),
             ("max_bytes", ints(&|r| r.max_bytes.get())),
             ("full", ints(&|r| r.full)),

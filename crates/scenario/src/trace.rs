@@ -2,6 +2,7 @@
 
 use crate::build::Built;
 use crate::glob;
+use crate::parallel::{numbered, parallel};
 use farloop_net::spec::{NodeId, NodeKind, TransportKind};
 use farloop_trace::{Filter, FlowName, Names, Protocol, Resolver, SpecError, Trace, TraceSpec, pcapng, perfetto};
 use std::borrow::Cow;
@@ -47,6 +48,8 @@ pub(crate) struct TraceNames {
     groups: Vec<(String, Range<u32>)>,
     /// Nodes of each egress port and its neighbour, as the network model numbers ports: two for each link.
     ports: Vec<(NodeId, NodeId)>,
+    /// Which of the links that join these nodes, from 1.
+    parallel: Vec<u32>,
     /// The node of each host.
     hosts: Vec<NodeId>,
     /// Source and destination of each flow, as numbers of hosts.
@@ -65,6 +68,7 @@ impl TraceNames {
             flows: built.flow_names.clone(),
             groups: built.flow_groups.clone(),
             ports: spec.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect(),
+            parallel: parallel(&spec.links),
             ends: spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect(),
             hosts,
             protocol: match spec.transport.kind {
@@ -93,17 +97,21 @@ impl Resolver for TraceNames {
     }
 
     fn ports(&self, node: &str, neighbour: &str) -> Vec<u32> {
-        let ports = (0..).zip(&self.ports);
-        let matching =
-            ports.filter(|(_, (a, b))| glob::matches(node, self.node(*a)) && glob::matches(neighbour, self.node(*b)));
-        matching.map(|(port, _)| port).collect()
+        let ports = (0..).zip(&self.ports).zip(&self.parallel);
+        // A neighbour's name alone means all links to it.
+        let is_to = |b: NodeId, which: u32| {
+            let name = self.node(b);
+            glob::matches(neighbour, name) || glob::matches(neighbour, &format!("{name}#{which}"))
+        };
+        let matching = ports.filter(|((_, (a, b)), which)| glob::matches(node, self.node(*a)) && is_to(*b, **which));
+        matching.map(|((port, _), _)| port).collect()
     }
 }
 
 impl Names for TraceNames {
     fn port(&self, port: u32) -> (Cow<'_, str>, Cow<'_, str>) {
         let (node, neighbour) = self.ports[port as usize];
-        (self.node(node).into(), self.node(neighbour).into())
+        (self.node(node).into(), numbered(self.node(neighbour), self.parallel[port as usize]))
     }
 
     fn host(&self, host: u32) -> Cow<'_, str> {

@@ -224,6 +224,52 @@ fn queues_have_series() {
     assert!(refused.contains(expected), "{refused}");
 }
 
+/// Five links join a rack with the packet switch: each is a port of its own, by the same name everywhere.
+#[test]
+fn parallel_links_have_names_of_their_own() {
+    let with = |record: &str| {
+        let text = hybrid(&format!("scheduling = \"acceltor\"\n[record]\n{record}"), NEW_RENO, "elephant = true");
+        text.replace("kmax = \"100kB\" }", "kmax = \"100kB\", ecmp = \"packet\" }").replace("6ms", "2ms")
+    };
+    let names = |table: &Table, name: &str| match table.iter().find(|(n, _)| *n == name) {
+        Some((_, Column::Dictionary(at, words))) => at.iter().map(|i| words[*i as usize].clone()).collect::<Vec<_>>(),
+        _ => panic!("no words {name}"),
+    };
+    let outcome = run(&with("interval = \"50us\"\nports = [\"tor1->eps\", \"tor1->eps#3\", \"eps->tor1#5\"]"));
+    let ports = &outcome.tables.ports;
+    let Some((_, Column::U32(links))) = ports.iter().find(|(n, _)| *n == "link") else { panic!("no links") };
+    let ends: Vec<_> = names(ports, "node").into_iter().zip(names(ports, "peer")).zip(links).collect();
+    let to_eps = ends.iter().filter(|((a, b), _)| a == "tor1" && b == "eps").map(|(_, link)| **link);
+    assert_eq!(to_eps.collect::<Vec<u32>>(), [1, 2, 3, 4, 5]);
+    assert!(ends.iter().all(|((a, b), link)| a == "eps" || b == "eps" || **link == 1));
+    // What was sampled of a port adds up to what its row counts.
+    let series = &outcome.tables.series;
+    let Some((_, Column::F64(values))) = series.iter().find(|(n, _)| *n == "value") else { panic!("no values") };
+    let rows: Vec<_> = names(series, "object").into_iter().zip(names(series, "metric")).zip(values).collect();
+    for (name, node, peer, link) in
+        [("tor1->eps", "tor1", "eps", 1), ("tor1->eps#3", "tor1", "eps", 3), ("eps->tor1#5", "eps", "tor1", 5)]
+    {
+        let of = |((object, metric), _): &&((String, String), &f64)| {
+            *object == format!("port/{name}") && metric == "utilisation"
+        };
+        // Bytes of 10 Gbps in 50 us.
+        let sampled: f64 = rows.iter().filter(of).map(|(_, value)| **value * 62_500.0).sum();
+        let at = ends.iter().position(|((a, b), l)| a == node && b == peer && **l == link).expect("a row");
+        let sent = ints(ports, "tx_bytes")[at];
+        assert!(sent > 0 && (sampled - sent as f64).abs() < 1.0, "{name}: {sampled} of {sent}");
+    }
+    let queues: std::collections::BTreeSet<_> = rows.iter().map(|((object, _), _)| object.clone()).collect();
+    assert!(["queue/tor1->eps/high", "queue/tor1->eps#5/low"].iter().all(|name| queues.contains(*name)), "{queues:?}");
+    let refused = |name: &str| {
+        let text = with(&format!("ports = [\"{name}\"]"));
+        parse(&text, "bad.toml", &[]).and_then(|s| s.build().map(drop)).expect_err("refused").to_string()
+    };
+    for name in ["tor1->eps#6", "tor1->eps#0", "tor1->eps#", "tor1->ocs#2", "tor1#2->eps"] {
+        let expected = format!("record.ports: there is no port \"{name}\"");
+        assert!(refused(name).contains(&expected), "{}", refused(name));
+    }
+}
+
 #[test]
 fn mice_stay_in_the_packet_network() {
     let outcome = run(&hybrid("scheduling = \"blocking\"", NEW_RENO, ""));

@@ -103,7 +103,7 @@ fn a_dumbbell_has_its_hosts_switches_and_long_haul() {
         assert_eq!(datacenter(&built, name), wanted, "{name}");
     }
     assert_eq!(built.spec.links[5].loss, 0.001);
-    assert_eq!(built.spec.record.ports, [(2, 3)]);
+    assert_eq!(built.spec.record.ports, [(2, 3, 0)]);
     let switch = |name: &str| match &built.spec.nodes.iter().find(|n| n.name == name).expect("a node").kind {
         NodeKind::Switch(switch) => switch.clone(),
         _ => panic!("{name} is no switch"),
@@ -125,7 +125,7 @@ fn a_dumbbell_without_cross_pairs_has_no_wide_area_network() {
 fn a_slow_wide_area_network_is_a_bottleneck_too() {
     let built = build(MINIMAL, &[("network.wan_rate", "10Gbps"), ("network.wan_delay", "0s")]);
     let names: Vec<_> = (built.spec.record.ports.iter())
-        .map(|(a, b)| format!("{}->{}", built.node_names[*a as usize], built.node_names[*b as usize]))
+        .map(|(a, b, _)| format!("{}->{}", built.node_names[*a as usize], built.node_names[*b as usize]))
         .collect();
     assert_eq!(names, ["left->right", "right->wan1", "wan1->wan2"]);
 }
@@ -241,7 +241,7 @@ fn overrides_take_toml_values_and_bare_text() {
     assert!(!scenario.switch.int);
     assert_eq!(scenario.flows[0].start, Delta::from_ms(2));
     let built = scenario.build().expect("valid");
-    assert_eq!(built.spec.record.ports, [(3, 4)]);
+    assert_eq!(built.spec.record.ports, [(3, 4, 0)]);
     assert_eq!(rate_of(&built.spec.algorithms[0]), Some(Value::Text("1Gbps".into())));
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from farloop import completion, metrics, summary, units
 from farloop.completion import Mask
-from farloop.tables import Floats
+from farloop.tables import Floats, port_names
 
 if TYPE_CHECKING:
     from farloop.results import Run
@@ -141,7 +141,7 @@ def _queue(run: Run) -> tuple[str, dict[str, Any]]:
     The name is empty if the port has no samples.
     """
     recorded = [name for name in run.samples.objects("port") if (f"port/{name}", "queue") in run.samples]
-    names = [f"{a}->{b}" for a, b in zip(run.ports["node"].to_pylist(), run.ports["peer"].to_pylist(), strict=True)]
+    names = port_names(run.ports)
     mean = dict(zip(names, run.ports["mean_queue_bytes"].to_pylist(), strict=True))
     most = dict(zip(names, run.ports["max_queue_bytes"].to_pylist(), strict=True))
     port = max(recorded or names, key=lambda name: mean[name])

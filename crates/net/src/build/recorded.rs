@@ -27,15 +27,18 @@ impl Recorded {
                 Err(BuildError::Record { problem })
             }
         };
-        // Of parallel links the first.
-        let mut known: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for (port, ends) in (0..).zip(spec.links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)])) {
-            known.entry(ends).or_insert(port);
+            known.entry(ends).or_default().push(port);
         }
-        let find = |(node, peer): &(u32, u32)| {
-            known.get(&(*node, *peer)).copied().map(PortNumber).ok_or_else(|| {
-                let problem =
-                    format!("the port of node {node} towards node {peer} cannot be recorded: no link joins them");
+        let find = |(node, peer, which): &(u32, u32, u32)| {
+            let ports = known.get(&(*node, *peer)).map_or(&[][..], Vec::as_slice);
+            ports.get(*which as usize).copied().map(PortNumber).ok_or_else(|| {
+                let joined = match ports.len() {
+                    0 => "no link joins them".to_string(),
+                    links => format!("of {links} links there is none with the number {which}"),
+                };
+                let problem = format!("the port of node {node} towards node {peer} cannot be recorded: {joined}");
                 BuildError::Record { problem }
             })
         };

@@ -30,6 +30,25 @@ struct Slot {
     from: Vec<u32>,
 }
 
+/// A slot of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Within {
+    pub number: u64,
+    /// When its day begins.
+    pub begin: Time,
+    /// When its day ends.
+    pub end: Time,
+    /// When the next one begins.
+    pub next: Time,
+}
+
+impl Within {
+    /// Whether `at` lies in it, its night included.
+    pub fn has(&self, at: Time) -> bool {
+        self.begin <= at && at < self.next
+    }
+}
+
 impl Schedule {
     /// Of these slots (day, night, matching of port indices), of which there is one at least, for so many ports.
     pub fn new(slots: impl Iterator<Item = (Delta, Delta, Vec<(u32, u32)>)>, ports: usize) -> Schedule {
@@ -84,12 +103,17 @@ impl Schedule {
         self.slots.iter().any(|slot| slot.to[from as usize] == to)
     }
 
-    /// Slot and outgoing port of light that came in by `port` from `first` to `last`, if all of that was in one day with a circuit there. A day
+    /// The slot in which `at` lies, with its day.
+    pub fn within(&self, at: Time) -> Within {
+        let number = self.slot_at(at);
+        let (begin, end) = self.day(number);
+        Within { number, begin, end, next: self.day(number + 1).0 }
+    }
+
+    /// Outgoing port of light that came in by `port` from a time in this slot until `last`, if all of that was in one day with a circuit there. A day
     /// includes its beginning and its end: what ends with it has passed.
-    pub fn passes(&self, port: u32, first: Time, last: Time) -> Option<(u64, u32)> {
-        let number = self.slot_at(first);
-        let (_, end) = self.day(number);
-        self.to(number, port).filter(|_| last <= end).map(|to| (number, to))
+    pub fn passes(&self, port: u32, first: &Within, last: Time) -> Option<u32> {
+        self.to(first.number, port).filter(|_| last <= first.end)
     }
 
     /// Whether `from` is connected to `to` at this time: all the ends of days included, so that two slots may apply where there is no night.
@@ -221,14 +245,19 @@ mod tests {
     #[test]
     fn light_passes_within_one_day_only() {
         let schedule = uneven();
-        assert_eq!(schedule.passes(0, us(0), us(10)), Some((0, 1)), "to the end of the day");
-        assert_eq!(schedule.passes(0, us(9), us(11)), None, "cut by the night");
-        assert_eq!(schedule.passes(0, us(11), us(12)), None, "at night");
-        assert_eq!(schedule.passes(2, us(1), us(2)), None, "no circuit");
+        let passes = |port, first, last| {
+            let within = schedule.within(us(first));
+            assert!(within.has(us(first)) && !within.has(within.next));
+            schedule.passes(port, &within, us(last)).map(|to| (within.number, to))
+        };
+        assert_eq!(passes(0, 0, 10), Some((0, 1)), "to the end of the day");
+        assert_eq!(passes(0, 9, 11), None, "cut by the night");
+        assert_eq!(passes(0, 11, 12), None, "at night");
+        assert_eq!(passes(2, 1, 2), None, "no circuit");
         // No night between the second slot and the first.
-        assert_eq!(schedule.passes(0, us(44), us(45)), Some((1, 2)));
-        assert_eq!(schedule.passes(0, us(44), us(46)), None, "another matching");
-        assert_eq!(schedule.passes(0, us(45), us(46)), Some((2, 1)));
+        assert_eq!(passes(0, 44, 45), Some((1, 2)));
+        assert_eq!(passes(0, 44, 46), None, "another matching");
+        assert_eq!(passes(0, 45, 46), Some((2, 1)));
     }
 
     #[test]

@@ -95,9 +95,12 @@ impl Scheduling {
         }
     }
 
-    /// Bytes that wait at all uplinks.
+    /// Bytes that wait at all uplinks, where these share one limit.
     pub fn waiting(&self, m: &Medium) -> u64 {
-        self.uplinks.iter().map(|p| m.ports[*p].data_queue).sum()
+        match self.spec {
+            SchedulingSpec::Unblocking { .. } => self.uplinks.iter().map(|p| m.ports[*p].data_queue).sum(),
+            SchedulingSpec::Blocking { .. } | SchedulingSpec::AccelToR { .. } => 0,
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta)
     spec.record = RecordSpec {
         interval: Some(Delta::from_ms(1)),
         flows: (0..n).collect(),
-        ports: vec![(0, n + 1)],
+        ports: vec![(0, n + 1, 0)],
         ..RecordSpec::default()
     };
     let result = run(spec);

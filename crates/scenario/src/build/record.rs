@@ -4,10 +4,11 @@ use super::circuit_facts::CircuitFacts;
 use super::flow_table::FlowTable;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
+use crate::parallel::{numbered, parallel};
 use crate::scenario::Scenario;
 use crate::sections::Selection;
 use crate::topology::Layout;
-use farloop_net::spec::{NodeId, NodeKind, QueueRecordSpec, RecordSpec};
+use farloop_net::spec::{LinkSpec, NodeId, NodeKind, QueueRecordSpec, RecordSpec};
 use farloop_units::{Delta, Time};
 use std::collections::{HashMap, HashSet};
 
@@ -123,26 +124,35 @@ fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Di
     Ok(chosen)
 }
 
-fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, NodeId)>, Diagnostic> {
-    let all = || layout.links.iter().flat_map(|l| [(l.spec.a, l.spec.b), (l.spec.b, l.spec.a)]);
+/// Egress ports (node, neighbour, which of the links that join them, from 0).
+fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, NodeId, u32)>, Diagnostic> {
+    let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
+    let ends = links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]).zip(parallel(&links));
+    let all: Vec<(NodeId, NodeId, u32)> = ends.map(|((a, b), which)| (a, b, which - 1)).collect();
     let names = match &scenario.record.ports {
         Selection::Auto if layout.bottlenecks.len() > AUTO_SERIES => return Ok(Vec::new()),
-        Selection::Auto => return Ok(layout.bottlenecks.clone()),
-        Selection::All => return Ok(all().collect()),
+        Selection::Auto => return Ok(layout.bottlenecks.iter().map(|(a, b)| (*a, *b, 0)).collect()),
+        Selection::All => return Ok(all),
         Selection::None => return Ok(Vec::new()),
         Selection::Named(names) => names,
     };
-    let port_name =
-        |(a, b): (NodeId, NodeId)| format!("{}->{}", layout.nodes[a as usize].name, layout.nodes[b as usize].name);
+    let node = |id: NodeId| layout.nodes[id as usize].name.as_str();
+    let port_name = |(a, b, which): &(NodeId, NodeId, u32)| format!("{}->{}", node(*a), numbered(node(*b), which + 1));
     let ids: HashMap<&str, NodeId> = (0..).zip(&layout.nodes).map(|(id, node)| (node.name.as_str(), id)).collect();
-    let known: HashSet<(NodeId, NodeId)> = all().collect();
+    let known: HashSet<(NodeId, NodeId, u32)> = all.iter().copied().collect();
     let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
     for name in names {
         let id = |name: &str| ids.get(name.trim()).copied();
-        let ends = name.split_once("->").and_then(|(a, b)| Some((id(a)?, id(b)?)));
-        let port = ends.filter(|port| known.contains(port));
+        // A node may have a name that looks like that of a link.
+        let peer = |name: &str| match (id(name), name.rsplit_once('#')) {
+            (Some(id), _) => Some((id, 0)),
+            (None, Some((name, which))) => Some((id(name)?, which.trim().parse::<u32>().ok()?.checked_sub(1)?)),
+            (None, None) => None,
+        };
+        let ends = name.split_once("->").and_then(|(a, b)| Some((id(a)?, peer(b)?)));
+        let port = ends.map(|(a, (b, which))| (a, b, which)).filter(|port| known.contains(port));
         let Some(port) = port else {
-            let ports: Vec<String> = all().map(port_name).collect();
+            let ports: Vec<String> = all.iter().map(port_name).collect();
             return Err(Diagnostic {
                 suggestion: nearest(name, ports.iter().map(String::as_str)),
                 ..scenario.at(

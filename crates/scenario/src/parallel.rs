@@ -1,0 +1,17 @@
+//! Parallel links: several that join the same nodes. All tables, series and traces call the first of them as if it were the only one, the others `NODE->PEER#2`, ….
+
+use farloop_net::spec::LinkSpec;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// By egress port, two for each link: which of the links that join its nodes it belongs to, from 1.
+pub(crate) fn parallel(links: &[LinkSpec]) -> Vec<u32> {
+    let mut seen: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let ends = links.iter().flat_map(|l| [(l.a, l.b), (l.b, l.a)]);
+    ends.map(|ends| *seen.entry(ends).and_modify(|count| *count += 1).or_insert(1)).collect()
+}
+
+/// The neighbour at the other end of a port: of several links to it the second is that to "NAME#2".
+pub(crate) fn numbered(peer: &str, which: u32) -> Cow<'_, str> {
+    if which > 1 { format!("{peer}#{which}").into() } else { peer.into() }
+}
