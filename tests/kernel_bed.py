@@ -45,16 +45,17 @@ def remove():
         run("ip", "netns", "del", name)
 
 
-def compiled(folder, threshold):
-    """The switch program that marks beyond so many bytes."""
+def compiled(folder, threshold, drop):
+    """The switch program that marks beyond so many bytes, and drops the so-manyth large packet."""
     target = folder / "mark.bpf.o"
     source = ROOT / "linux" / "testbed" / "mark.bpf.c"
-    run("clang", "-target", "bpf", "-mcpu=v3", "-O2", "-g", f"-DTHRESHOLD={threshold}", "-c", source, "-o", target)
+    flags = ["-mcpu=v3", "-O2", "-g", f"-DTHRESHOLD={threshold}", *([f"-DDROP={drop}"] if drop else [])]
+    run("clang", "-target", "bpf", *flags, "-c", source, "-o", target)
     return target
 
 
 @contextlib.contextmanager
-def bed(folder, *, rate_mbps, threshold, control):
+def bed(folder, *, rate_mbps, threshold, control, drop=0):
     """Two links and a switch that forwards at a rate and marks beyond `threshold` bytes; `control` is at both ends."""
     remove()
     try:
@@ -79,7 +80,7 @@ def bed(folder, *, rate_mbps, threshold, control):
         shape = ["rate", f"{rate_mbps}mbit", "burst", rate_mbps * 250, "limit", 400_000]
         run(*tc, "qdisc", "add", *port, "root", "tbf", *shape)
         run(*tc, "qdisc", "add", *port, "clsact")
-        program = ["bpf", "direct-action", "object-file", compiled(folder, threshold), "section", "tc"]
+        program = ["bpf", "direct-action", "object-file", compiled(folder, threshold, drop), "section", "tc"]
         run(*inside("r", "tc", "filter", "add", *port, "egress", *program))
         yield
     finally:

@@ -123,6 +123,51 @@ def test_connections_outlive_unloading(host, tmp_path):
     assert left() == ([], [], False)
 
 
+CHUNKS = """
+import socket, sys, time
+server = socket.create_server(("", 7000)) if sys.argv[1] == "receive" else None
+if server:
+    print("ready", flush=True)
+    peer = server.accept()[0]
+    while peer.recv(1 << 20): pass
+else:
+    to = socket.create_connection((sys.argv[1], 7000))
+    for _ in range(4):
+        to.sendall(bytes(20 * 1448))
+        time.sleep(0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dropped", "kinds"),
+    [(0, []), (25, ["fast_retransmit"]), (20, ["fast_retransmit"])],
+    ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
+)
+def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    with (
+        recording.recorded(["capacity=200Mbps", "ecn_threshold=300kB"]) as (found, poll),
+        kernel_bed.bed(tmp_path, rate_mbps=200, threshold=300_000, control="gemini", drop=dropped),
+    ):
+        python = [*kernel_bed.PRIORITY, sys.executable, "-c", CHUNKS]
+        receiver = subprocess.Popen(kernel_bed.inside("b", *python, "receive"), stdout=subprocess.PIPE, text=True)
+        try:
+            assert receiver.stdout.readline() == "ready\n"
+            kernel_bed.run(*kernel_bed.inside("a", *python, kernel_bed.RECEIVER))
+        finally:
+            receiver.kill()
+            receiver.wait()
+            receiver.stdout.close()
+        while poll(200):
+            pass
+    events = [json.loads(line) for line in found.lines()[1:]]
+    losses = [e for e in events if e["event"] in ("fast_retransmit", "timeout", "undo")]
+    assert [e["event"] for e in losses] == kinds
+    for loss in losses:
+        assert loss["in_flight"] > 0, loss
+
+
 def test_the_default_of_a_namespace_is_not_taken_away(host):
     """A namespace of its own for the command, so that nobody's default changes."""
     kernel_bed.remove()
