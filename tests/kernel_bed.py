@@ -14,7 +14,7 @@ SIDES = ("a", "r", "b")
 RECEIVER = "10.213.2.2"
 # Shared processors leave an ordinary process waiting for longer than the whole queue lasts.
 PRIORITY = ["chrt", "--fifo", "10"]
-TOOLS = ("ip", "tc", "nsenter", "sysctl", "ethtool", "iperf3", "clang", "chrt")
+TOOLS = ("ip", "tc", "nsenter", "sysctl", "ethtool", "iperf3", "clang", "chrt", "unshare")
 
 
 def missing_tools():
@@ -81,7 +81,8 @@ def bed(folder, *, rate_mbps, threshold, control, drop=0):
         run(*tc, "qdisc", "add", *port, "root", "tbf", *shape)
         run(*tc, "qdisc", "add", *port, "clsact")
         program = ["bpf", "direct-action", "object-file", compiled(folder, threshold, drop), "section", "tc"]
-        run(*inside("r", "tc", "filter", "add", *port, "egress", *program))
+        # tc mounts bpffs where there is none: in a mount namespace of its own it takes that away with it.
+        run(*inside("r", "unshare", "--mount", "tc", "filter", "add", *port, "egress", *program))
         yield
     finally:
         remove()

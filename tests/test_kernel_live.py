@@ -20,6 +20,7 @@ from farloop.kernel import doctor, gemini, libbpf, recording
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+NOTHING: tuple[list[object], list[str], bool] = ([], [], False)
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +45,16 @@ def host(objects, monkeypatch):
     monkeypatch.setattr(doctor, "OBJECTS", objects)
     if gemini.loaded():
         pytest.skip("gemini is loaded on this host already")
+    mounts = bpf_mounts()
     yield
     kernel_bed.remove()
     if gemini.loaded():
         gemini.unload()
+    assert bpf_mounts() == mounts, "a test has mounted bpffs"
+
+
+def bpf_mounts():
+    return [line for line in Path("/proc/self/mounts").read_text().splitlines() if "/sys/fs/bpf" in line]
 
 
 def left(deadline=10.0):
@@ -56,7 +63,7 @@ def left(deadline=10.0):
     while True:
         maps = [m for m in libbpf.maps() if m.name in ("gemini", "gemini_flows")]
         found = (maps, kernel_bed.namespaces(), gemini.loaded())
-        if found == ([], [], False) or time.monotonic() > end:
+        if found == NOTHING or time.monotonic() > end:
             return found
         time.sleep(0.1)
 
@@ -73,7 +80,7 @@ def test_twenty_loads_and_unloads_leave_nothing(host):
         assert not gemini.loaded()
     with pytest.raises(FarloopError, match="gemini is not loaded"):
         gemini.unload()
-    assert left() == ([], [], False)
+    assert left() == NOTHING
     assert AVAILABLE.read_text() == before[0]
     assert {m.id for m in libbpf.maps()} <= before[1]
 
@@ -108,7 +115,7 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
     base = max(c["base_rtt_ms"] for c in bulk)
     times = [s["rtt"] / 1e3 for i in report["intervals"] for s in i["streams"]]
     assert statistics.median(times) <= base + threshold / (rate_mbps * 125) + 1
-    assert left() == ([], [], False)
+    assert left() == NOTHING
 
 
 def test_connections_outlive_unloading(host, tmp_path):
@@ -120,7 +127,7 @@ def test_connections_outlive_unloading(host, tmp_path):
         assert not gemini.loaded()
         second = report["intervals"][len(report["intervals"]) * 3 // 4 :]
         assert statistics.median(i["sum"]["bits_per_second"] for i in second) > 20e6
-    assert left() == ([], [], False)
+    assert left() == NOTHING
 
 
 CHUNKS = """
