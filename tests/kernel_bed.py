@@ -14,7 +14,7 @@ SIDES = ("a", "r", "b")
 RECEIVER = "10.213.2.2"
 # Shared processors leave an ordinary process waiting for longer than the whole queue lasts.
 PRIORITY = ["chrt", "--fifo", "10"]
-TOOLS = ("ip", "tc", "nsenter", "sysctl", "ethtool", "iperf3", "clang", "chrt")
+TOOLS = ("ip", "tc", "nsenter", "sysctl", "ethtool", "iperf3", "clang", "chrt", "unshare")
 
 
 def missing_tools():
@@ -45,16 +45,17 @@ def remove():
         run("ip", "netns", "del", name)
 
 
-def compiled(folder, threshold):
-    """The switch program that marks beyond so many bytes."""
+def compiled(folder, threshold, drop):
+    """The switch program that marks beyond so many bytes, and drops the so-manyth large packet."""
     target = folder / "mark.bpf.o"
     source = ROOT / "linux" / "testbed" / "mark.bpf.c"
-    run("clang", "-target", "bpf", "-mcpu=v3", "-O2", "-g", f"-DTHRESHOLD={threshold}", "-c", source, "-o", target)
+    flags = ["-mcpu=v3", "-O2", "-g", f"-DTHRESHOLD={threshold}", *([f"-DDROP={drop}"] if drop else [])]
+    run("clang", "-target", "bpf", *flags, "-c", source, "-o", target)
     return target
 
 
 @contextlib.contextmanager
-def bed(folder, *, rate_mbps, threshold, control):
+def bed(folder, *, rate_mbps, threshold, control, drop=0):
     """Two links and a switch that forwards at a rate and marks beyond `threshold` bytes; `control` is at both ends."""
     remove()
     try:
@@ -79,8 +80,9 @@ def bed(folder, *, rate_mbps, threshold, control):
         shape = ["rate", f"{rate_mbps}mbit", "burst", rate_mbps * 250, "limit", 400_000]
         run(*tc, "qdisc", "add", *port, "root", "tbf", *shape)
         run(*tc, "qdisc", "add", *port, "clsact")
-        program = ["bpf", "direct-action", "object-file", compiled(folder, threshold), "section", "tc"]
-        run(*inside("r", "tc", "filter", "add", *port, "egress", *program))
+        program = ["bpf", "direct-action", "object-file", compiled(folder, threshold, drop), "section", "tc"]
+        # tc mounts bpffs where there is none: in a mount namespace of its own it takes that away with it.
+        run(*inside("r", "unshare", "--mount", "tc", "filter", "add", *port, "egress", *program))
         yield
     finally:
         remove()

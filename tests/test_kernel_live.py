@@ -20,6 +20,7 @@ from farloop.kernel import doctor, gemini, libbpf, recording
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+NOTHING: tuple[list[object], list[str], bool] = ([], [], False)
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +45,16 @@ def host(objects, monkeypatch):
     monkeypatch.setattr(doctor, "OBJECTS", objects)
     if gemini.loaded():
         pytest.skip("gemini is loaded on this host already")
+    mounts = bpf_mounts()
     yield
     kernel_bed.remove()
     if gemini.loaded():
         gemini.unload()
+    assert bpf_mounts() == mounts, "a test has mounted bpffs"
+
+
+def bpf_mounts():
+    return [line for line in Path("/proc/self/mounts").read_text().splitlines() if "/sys/fs/bpf" in line]
 
 
 def left(deadline=10.0):
@@ -56,7 +63,7 @@ def left(deadline=10.0):
     while True:
         maps = [m for m in libbpf.maps() if m.name in ("gemini", "gemini_flows")]
         found = (maps, kernel_bed.namespaces(), gemini.loaded())
-        if found == ([], [], False) or time.monotonic() > end:
+        if found == NOTHING or time.monotonic() > end:
             return found
         time.sleep(0.1)
 
@@ -73,7 +80,7 @@ def test_twenty_loads_and_unloads_leave_nothing(host):
         assert not gemini.loaded()
     with pytest.raises(FarloopError, match="gemini is not loaded"):
         gemini.unload()
-    assert left() == ([], [], False)
+    assert left() == NOTHING
     assert AVAILABLE.read_text() == before[0]
     assert {m.id for m in libbpf.maps()} <= before[1]
 
@@ -108,7 +115,7 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
     base = max(c["base_rtt_ms"] for c in bulk)
     times = [s["rtt"] / 1e3 for i in report["intervals"] for s in i["streams"]]
     assert statistics.median(times) <= base + threshold / (rate_mbps * 125) + 1
-    assert left() == ([], [], False)
+    assert left() == NOTHING
 
 
 def test_connections_outlive_unloading(host, tmp_path):
@@ -120,7 +127,52 @@ def test_connections_outlive_unloading(host, tmp_path):
         assert not gemini.loaded()
         second = report["intervals"][len(report["intervals"]) * 3 // 4 :]
         assert statistics.median(i["sum"]["bits_per_second"] for i in second) > 20e6
-    assert left() == ([], [], False)
+    assert left() == NOTHING
+
+
+CHUNKS = """
+import socket, sys, time
+server = socket.create_server(("", 7000)) if sys.argv[1] == "receive" else None
+if server:
+    print("ready", flush=True)
+    peer = server.accept()[0]
+    while peer.recv(1 << 20): pass
+else:
+    to = socket.create_connection((sys.argv[1], 7000))
+    for _ in range(4):
+        to.sendall(bytes(20 * 1448))
+        time.sleep(0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dropped", "kinds"),
+    [(0, []), (25, ["fast_retransmit"]), (20, ["fast_retransmit"])],
+    ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
+)
+def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    with (
+        recording.recorded(["capacity=200Mbps", "ecn_threshold=300kB"]) as (found, poll),
+        kernel_bed.bed(tmp_path, rate_mbps=200, threshold=300_000, control="gemini", drop=dropped),
+    ):
+        python = [*kernel_bed.PRIORITY, sys.executable, "-c", CHUNKS]
+        receiver = subprocess.Popen(kernel_bed.inside("b", *python, "receive"), stdout=subprocess.PIPE, text=True)
+        try:
+            assert receiver.stdout.readline() == "ready\n"
+            kernel_bed.run(*kernel_bed.inside("a", *python, kernel_bed.RECEIVER))
+        finally:
+            receiver.kill()
+            receiver.wait()
+            receiver.stdout.close()
+        while poll(200):
+            pass
+    events = [json.loads(line) for line in found.lines()[1:]]
+    losses = [e for e in events if e["event"] in ("fast_retransmit", "timeout", "undo")]
+    assert [e["event"] for e in losses] == kinds
+    for loss in losses:
+        assert loss["in_flight"] > 0, loss
 
 
 def test_the_default_of_a_namespace_is_not_taken_away(host):

@@ -6,8 +6,8 @@
  * was none, and remembers thresholds of earlier connections.
  *
  * A mark cuts once: an ACK that echoes one makes the kernel ask ssthresh() as well, on its way into TCP_CA_CWR, and is told what holds.
- * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), and
- * CA_EVENT_LOSS.
+ * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), CA_EVENT_LOSS,
+ * and set_state(TCP_CA_CWR) without a mark, which a tail loss probe leads to.
  *
  * A call can fail to come (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold of 0, which is what the
  * kernel takes for the answer that ssthresh() did not give, is none.
@@ -163,7 +163,8 @@ static __always_inline void lost(struct sock *sk, enum gemini_loss event)
 	};
 
 	follow(&c, p, tp, flow);
-	input.in_flight = (u64)tp->packets_out * c.mss;
+	/* Where the loss is known only after the flight, nothing is out any more: the window stands for it. */
+	input.in_flight = (u64)(tp->packets_out ? tp->packets_out : tp->snd_cwnd) * c.mss;
 	gemini_on_loss(&c, &p->core, event, input.in_flight, input.snd_nxt);
 	record(&c, p, flow, &input);
 	give(&c, p, tp);
@@ -233,6 +234,7 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 	input.flags = !!ack.ecn_echo | !!ack.in_recovery << 1 | !!ack.app_limited << 2;
 	record(&c, p, flow, &input);
 	give(&c, p, tp);
+	p->ece = 0;
 	if (!flow)
 		return;
 	flow->acks += 1;
@@ -255,8 +257,11 @@ SEC("struct_ops/on_state")
 void BPF_PROG(on_state, struct sock *sk, u8 new_state)
 {
 	struct private_state *p = private_of(sk);
+	u32 recovers = new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY;
+	/* Without a mark this is a loss that a tail loss probe has repaired, or a full queue of the host's own. */
+	u32 reduces = new_state == TCP_CA_CWR && p->ca_state < TCP_CA_CWR && !p->ece;
 
-	if (new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY)
+	if (recovers || reduces)
 		lost(sk, GEMINI_FAST_RETRANSMIT);
 	p->ca_state = new_state;
 }

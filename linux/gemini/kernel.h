@@ -33,6 +33,7 @@ typedef u32 __wsum;
 #define BPF_F_NO_PREALLOC 1
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 
+#define TCP_CA_CWR 2
 #define TCP_CA_RECOVERY 3
 #define TCP_ECN_DEMAND_CWR 4
 #define TCP_CONG_NON_RESTRICTED 1

@@ -2,6 +2,8 @@
  * The switch of a testbed: marks packets of ECN-capable connections Congestion Experienced where the queue of the port that they leave by
  * is longer than THRESHOLD bytes. For the egress hook (clsact) of an interface with a queueing discipline such as TBF.
  *
+ * With -DDROP=n it drops the n-th packet of more than 1000 bytes as well.
+ *
  *   clang -target bpf -mcpu=v3 -O2 -g -DTHRESHOLD=30000 -c mark.bpf.c -o mark.bpf.o
  *   tc qdisc add dev port clsact && tc filter add dev port egress bpf direct-action object-file mark.bpf.o section tc
  */
@@ -33,6 +35,7 @@ struct net_device {
 
 struct sk_buff {
 	struct net_device *dev;
+	__u32 len;
 };
 
 #pragma clang attribute pop
@@ -43,11 +46,19 @@ extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 
 char licence[] SEC("license") = "Dual MIT/GPL";
 
+#ifdef DROP
+__u64 so_far;
+#endif
+
 SEC("tc")
 int mark(struct __sk_buff *ctx)
 {
 	struct sk_buff *skb = bpf_cast_to_kern_ctx(ctx);
 
+#ifdef DROP
+	if (skb->len > 1000 && __sync_fetch_and_add(&so_far, 1) + 1 == DROP)
+		return 2; /* TC_ACT_SHOT */
+#endif
 	if (skb->dev->qdisc->qstats.backlog > THRESHOLD)
 		bpf_skb_ecn_set_ce(ctx);
 	return 0; /* TC_ACT_OK */
