@@ -8,6 +8,7 @@
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
 #   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), in both profiles
+#   make kernel  compile the programs for the Linux kernel (docs/kernel.md; needs clang and libbpf's headers, and nothing else here needs them)
 #   make deny    licences, sources and known flaws of the Rust dependencies (needs cargo-deny)
 
 SHELL := /bin/bash
@@ -27,7 +28,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test lint site bench guard guard-accept mutants fuzz deny build clean prerequisites
+.PHONY: help demo test lint site bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -83,6 +84,18 @@ fuzz:
 	$(FUZZ) -p farloop-scenario --test fuzz -- --nocapture
 	$(FUZZ) --profile fuzz -p farloop-scenario --test fuzz -- --nocapture
 	$(FUZZ) -p farloop-scenario --test threads random -- --nocapture
+
+# Compiled once for all kernels (CO-RE); wheels that are built afterwards bring the objects. Debugging information is not needed, types (.BTF) are.
+CLANG ?= clang
+LLVM_STRIP ?= $(shell command -v llvm-strip || ls /usr/lib/llvm-*/bin/llvm-strip 2>/dev/null | tail -n 1)
+KERNEL_OBJECTS := python/farloop/kernel/objects
+kernel: $(KERNEL_OBJECTS)/gemini.bpf.o $(KERNEL_OBJECTS)/flows.bpf.o
+
+$(KERNEL_OBJECTS)/%.bpf.o: linux/gemini/%.bpf.c linux/gemini/kernel.h linux/gemini/core.h
+	@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
+	@mkdir -p $(@D)
+	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
+	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
 
 deny:
 	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }

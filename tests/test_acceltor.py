@@ -319,10 +319,10 @@ def overflowing(spread=2.0, repeated=30, share=0.88):
 def test_fig16():
     figure = "acceltor/fig16"
     assert quick(figure, overflowing())[figure]["verdict"] == "reproduced"
-    assert failed(quick(figure, overflowing(spread=0.1))[figure]) == [
+    assert failed(quick(figure, overflowing(spread=0.55))[figure]) == [
         "the elephants' throughput has a wider spread with 300 kB"
     ]
-    assert failed(quick(figure, overflowing(repeated=0))[figure]) == ["packets that overtake make for repairs"]
+    assert failed(quick(figure, overflowing(repeated=0))[figure]) == ["packets that overtake make for many repairs"]
     for share in (0.93, 0.5):
         assert failed(quick(figure, overflowing(share=share))[figure]) == ["the occupancy is slightly lower"]
     incomplete(figure, overflowing(), ("300 kB", "newreno"))
@@ -359,3 +359,6 @@ def test_fig17():
         "differs",
     )
     incomplete(figure, sixteen(), ("Blocking", "yeah"))
+    # RFC 9438's CUBIC decides nothing.
+    runs = planned(figure, sixteen(), scale="quick", without=[("AccelToR", "cubic")])
+    assert judge(figure, runs, scale="quick")[figure]["verdict"] == "reproduced"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import farloop
+from farloop.circuit_week import daily_occupancy, short_names, week_of
+from farloop.figures.circuit_schedule import has_schedule, schedules
 
 HYBRID = """
 title = "racks between two switches"
@@ -73,3 +76,64 @@ def test_reports_show_what_circuits_need(hybrid, tmp_path):
         assert f"<td>{cell}</td>" in section, cell
     plain = farloop.run("gear/fig09", set={"run.duration": "1ms"}).save(tmp_path / "plain")
     assert 'id="circuits"' not in (plain / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_week_that_is_drawn_is_the_last_whole_one(hybrid):
+    week = week_of(hybrid)
+    # 3 ms have three weeks of 780 us.
+    assert week.told == "week 3 of the run"
+    assert (week.begin, week.end) == pytest.approx((1560e-6, 2340e-6))
+    assert week.sources == week.sinks == ["tor1", "tor2", "tor3", "tor4"]
+    assert [(day.source, day.sink) for day in week.days if day.begin == week.begin] == [
+        ("tor4", "tor1"), ("tor1", "tor2"), ("tor2", "tor3"), ("tor3", "tor4"),
+    ]  # fmt: skip
+    assert len(week.days) == 12
+    busy = [day for day in week.days if day.occupancy > 0]
+    assert {(day.source, day.sink) for day in busy} == {("tor1", "tor2")}
+    # Its queues, sixteen samples in a slot; what waits for a day is in that day's queue alone.
+    assert week.switch == "tor1"
+    assert np.allclose(week.times, week.begin + np.arange(49) * 780e-6 / 48)
+    assert set(week.queues) == {"day 0", "day 1", "day 2", "high", "low"}
+    assert max(values.max() for values in week.queues.values()) > 0
+    assert hybrid.metrics["queue"] == ["waiting"]
+    times, means = daily_occupancy(hybrid)
+    assert times[:2] == pytest.approx([0, 260e-6])
+    assert means[6:9].sum() * 4 == pytest.approx(sum(day.occupancy for day in week.days))
+
+
+def test_a_listed_schedule_is_drawn_as_it_is_listed():
+    slots = """
+[[circuit_slot]]
+day = "300us"
+connect = ["tor1->tor2"]
+[[circuit_slot]]
+connect = []
+[[circuit_slot]]
+night = "0us"
+connect = ["tor2->tor1", "tor3->tor10"]
+"""
+    text = HYBRID.replace("racks = 4", "racks = 10").replace("3ms", "700us") + slots
+    run = farloop.run(farloop.Scenario.from_text(text), set={"record.queues": "none"})
+    week = week_of(run)
+    assert week.told == "the whole run, less than a week"
+    assert [(day.source, day.sink) for day in week.days] == [("tor1", "tor2")]
+    week = week_of(farloop.run(farloop.Scenario.from_text(text), set={"run.duration": "2ms"}))
+    assert (week.end - week.begin) == pytest.approx(820e-6)
+    assert [(d.source, d.sink) for d in week.days] == [("tor1", "tor2"), ("tor2", "tor1"), ("tor3", "tor10")]
+    assert week.sinks == ["tor1", "tor2", "tor10"]
+    assert short_names(week.sinks) == {"tor1": "1", "tor2": "2", "tor10": "10"}
+
+
+def test_every_run_with_circuits_has_its_picture(hybrid, tmp_path):
+    out = hybrid.save(tmp_path / "out")
+    assert (out / "figures" / "schedule.png").stat().st_size > 10_000
+    assert '<img class="schedule"' in (out / "report.html").read_text(encoding="utf-8")
+    figure = schedules([hybrid], "title")
+    matching, circuits, packets, occupancy, whole = figure.axes
+    assert len(matching.collections[0].get_paths()) == 12
+    assert len(circuits.collections) >= 3
+    assert [axis.get_xlim()[1] for axis in (matching, circuits, packets, occupancy)] == pytest.approx([780] * 4)
+    assert whole.get_xlim()[0] == 0
+    plain = farloop.run("gear/fig09", set={"run.duration": "1ms"})
+    assert not has_schedule(plain)
+    assert not (plain.save(tmp_path / "plain") / "figures" / "schedule.png").exists()

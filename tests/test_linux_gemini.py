@@ -17,6 +17,11 @@ STATE = ("cwnd", "packets", "pacing", "cwnd_q10", "ssthresh_q10", "alpha")
 FLAGS = ["-std=c11", "-O2", "-Wall", "-Wextra"]
 
 
+def states(events):
+    """What the replayer has to write for them."""
+    return [" ".join("null" if event[key] is None else str(event[key]) for key in STATE) for event in events]
+
+
 @pytest.fixture(scope="module")
 def compiler():
     """The system's C compiler as a list of words."""
@@ -38,8 +43,7 @@ def replayed(compiler, folder, core=None):
 
 @pytest.fixture(scope="module")
 def recorded():
-    lines = [json.loads(line) for line in VECTORS.read_text().splitlines()[1:]]
-    return [" ".join("null" if line[key] is None else str(line[key]) for key in STATE) for line in lines]
+    return states([json.loads(line) for line in VECTORS.read_text().splitlines()[1:]])
 
 
 def test_the_c_core_gives_the_recorded_numbers(compiler, recorded, tmp_path):

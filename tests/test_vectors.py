@@ -45,6 +45,10 @@ class Gemini:
         self.f = min(max((4 * c["threshold"] << 30) // (pipe + c["threshold"]), c["f_min"]), 2**32 - 1)
         self.increase = (min(max(scale(pipe, c["h_per_byte"], 20), c["h_min"]), c["h_max"]) * self.mss) >> 10
 
+    def play(self, e: dict[str, Any]) -> None:
+        if e["event"] != "start":
+            getattr(self, {"mss": "resize"}.get(e["event"], e["event"]))(e)
+
     def ack(self, e: dict[str, Any]) -> None:
         c, seq = self.c, e["ack_seq"]
         next_round = after(seq, self.reduced_until)
@@ -123,10 +127,10 @@ class Gemini:
 
     def host(self, e: dict[str, Any]) -> None:
         threshold = None if self.ssthresh == NONE else self.packets(self.ssthresh)
-        if e["packets"] != self.packets(self.cwnd):
-            self.cwnd, self.carry = e["packets"] * self.mss << 10, 0
-        if e["ssthresh"] != threshold:
-            self.ssthresh = NONE if e["ssthresh"] is None else e["ssthresh"] * self.mss << 10
+        if e["host_packets"] != self.packets(self.cwnd):
+            self.cwnd, self.carry = max(e["host_packets"], 1) * self.mss << 10, 0
+        if e["host_ssthresh"] != threshold:
+            self.ssthresh = NONE if e["host_ssthresh"] is None else max(e["host_ssthresh"], 1) * self.mss << 10
 
     def resize(self, e: dict[str, Any]) -> None:
         self.mss = e["mss"]
@@ -164,7 +168,6 @@ def test_another_implementation_gives_the_same_numbers() -> None:
         if event["event"] == "start":
             flow = Gemini(event)
         assert flow is not None
-        if event["event"] != "start":
-            getattr(flow, {"mss": "resize"}.get(event["event"], event["event"]))(event)
+        flow.play(event)
         expected = {key: event[key] for key in flow.state()}
         assert flow.state() == expected, f"line {number}: {event}"

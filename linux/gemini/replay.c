@@ -111,8 +111,8 @@ static void apply(struct gemini_constants *c, struct gemini_state *s, const char
 	} else if (is_event(line, "undo")) {
 		gemini_on_undo(s, number(line, "prior_cwnd"), number_or(line, "prior_ssthresh", GEMINI_NO_THRESHOLD));
 	} else if (is_event(line, "host")) {
-		gemini_resync(c, s, (u32)number(line, "packets"),
-			      (u32)number_or(line, "ssthresh", GEMINI_NO_THRESHOLD_PACKETS));
+		gemini_resync(c, s, (u32)number(line, "host_packets"),
+			      (u32)number_or(line, "host_ssthresh", GEMINI_NO_THRESHOLD_PACKETS));
 	} else if (is_event(line, "mss")) {
 		c->mss = number(line, "mss");
 		gemini_on_mss(c, s);

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from farloop.graphml import from_graphml
     from farloop.results import Comparison, Run
     from farloop.scenario import Scenario
+    from farloop.sweep.study import Study, study
     from farloop.trace import Trace
 
     __version__: str
@@ -32,6 +33,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Study",
     "Trace",
     "UnknownNameError",
     "__version__",
@@ -43,6 +45,7 @@ __all__ = [
     "metrics",
     "run",
     "schema",
+    "study",
     "version",
     "workloads",
 ]
@@ -54,6 +57,7 @@ _PLACES = {
     "Run": "results",
     "Scenario": "scenario",
     "ScenarioError": "_native",
+    "Study": "sweep.study",
     "Trace": "trace",
     "UnknownNameError": "errors",
     "algorithms": "api",
@@ -63,6 +67,7 @@ _PLACES = {
     "load": "api",
     "run": "api",
     "schema": "api",
+    "study": "sweep.study",
     "version": "api",
     "workloads": "api",
 }

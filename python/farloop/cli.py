@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, NoReturn, ParamSpec, TypeVar
+from typing import Annotated
 
 import typer
 
 from farloop import _native
 from farloop.algorithm import unused
-from farloop.errors import FarloopError, InvariantError
-from farloop.messages import notes, say
+from farloop.command import EXIT_INVARIANT, guarded, print_json
+from farloop.errors import FarloopError
+from farloop.kernel.commands import app as kernel
+from farloop.messages import say
 from farloop.scenario import Scenario, arena_names, figure_names
 
 app = typer.Typer(
@@ -26,12 +26,7 @@ app = typer.Typer(
     # Help says what is written: [workload] is no markup.
     rich_markup_mode=None,
 )
-
-EXIT_INVARIANT = 1
-EXIT_USAGE = 2
-
-P = ParamSpec("P")
-R = TypeVar("R")
+app.add_typer(kernel, name="kernel")
 
 
 def _algorithms(incomplete: str) -> list[str]:
@@ -151,32 +146,6 @@ TraceOption = Annotated[
 ]
 
 
-def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """Turns errors into a message on standard error and an exit code."""
-
-    @functools.wraps(command)
-    def run_guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except InvariantError as error:
-            _fail(error, EXIT_INVARIANT)
-        except (FarloopError, _native.ScenarioError) as error:
-            _fail(error, EXIT_USAGE)
-        except MemoryError as error:
-            error.args = ("out of memory; fewer --threads, a shorter run or fewer recorded flows and ports need less",)
-            _fail(error, EXIT_INVARIANT)
-
-    return run_guarded
-
-
-def _fail(error: BaseException, code: int) -> NoReturn:
-    message = str(error)
-    say(f"farloop: {message}" if "\n" not in message else message)
-    if told := notes(error):
-        say(f"farloop: {told}")
-    raise typer.Exit(code)
-
-
 def run() -> int:
     """Runs the command line; the exit code. Interrupts, and errors of standard output, are the caller's."""
     out = sys.stdout
@@ -188,11 +157,6 @@ def run() -> int:
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
-
-
-def _print_json(content: object) -> None:
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=not unicode))
 
 
 def _print_file(text: str) -> None:
@@ -434,6 +398,67 @@ def arena(
         show.written(target, report=not no_report)
 
 
+@app.command()
+@guarded
+def sweep(
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="A study file (TOML): a base scenario, points, what to collect.")
+    ],
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRECISION",
+            help="Add seeds until a 95 % confidence interval is as narrow, such as 'p99 slowdown ± 5 %' (+- will do).",
+        ),
+    ] = None,
+    most_seeds: Annotated[
+        int | None, typer.Option(min=10, metavar="N", help="The limit of seeds for --until (default: 100).")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes side by side (default: one per processor).")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what has failed before.")] = False,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where finished runs are kept, and looked for (default: run-store beside the output)."
+        ),
+    ] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Simulate a study: many runs over settings, algorithms and seeds, in processes side by side. What is there is never made again."""
+    from farloop.progress import counter
+    from farloop.sweep import definition as definitions
+    from farloop.sweep import study as studies
+    from farloop.sweep.pool import LocalPool
+
+    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds)
+    target = out or studies.default_target(study.stem)
+    _ready_to_draw(not no_report)
+    with counter(quiet=quiet) as counting:
+        found = studies.sweep(
+            wanted,
+            target,
+            LocalPool(studies.number_of_workers(workers)),
+            store=store,
+            retry=retry,
+            force=force,
+            report=not no_report,
+            counting=counting,
+        )
+    _tell(found.told)
+    if not quiet:
+        from farloop import show
+
+        show.study(found, wanted.collect)
+        show.written(target, report=not no_report)
+    if found.failures:
+        raise typer.Exit(EXIT_INVARIANT)
+
+
 @app.command("list")
 @guarded
 def list_(
@@ -450,7 +475,7 @@ def list_(
 
     rows = catalogue.entries(what)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     else:
         show.entries(rows)
 
@@ -461,7 +486,7 @@ def schema() -> None:
     """Print the JSON Schema of scenario files, for editors that complete and check TOML."""
     from farloop import api
 
-    _print_json(api.schema())
+    print_json(api.schema())
 
 
 @app.command("import-graphml")
@@ -520,7 +545,7 @@ def explain(
             )
         made = catalogue.of_file(Path(algorithm))
         if as_json:
-            _print_json(made)
+            print_json(made)
         else:
             for one in made:
                 show.algorithm(one, None)
@@ -530,7 +555,7 @@ def explain(
             raise FarloopError("--page: expected an algorithm; a scenario has no page")
         told = catalogue.scenario(algorithm, set_)
         if as_json:
-            _print_json(told)
+            print_json(told)
         else:
             show.scenario(told)
         return
@@ -544,7 +569,7 @@ def explain(
         _print_file(found.read_text("utf-8"))
         return
     if as_json:
-        _print_json(entry)
+        print_json(entry)
     else:
         show.algorithm(entry, found)
 
@@ -591,7 +616,7 @@ def bench(
     with reporter(quiet=quiet) as progress:
         results = benchmarks.measure(names, progress, threads=threads)
     if as_json:
-        _print_json(results)
+        print_json(results)
     else:
         show.entries(results["cases"])
 

@@ -84,7 +84,8 @@ SERIES = (
     Field(
         "object",
         "text",
-        "What it is about: `flow/NAME`, or `port/NODE->PEER` for the egress port of a node to its peer.",
+        "What it is about: `flow/NAME`, `port/NODE->PEER` for the egress port of a node to its peer, or `queue/NODE->PEER/QUEUE` for one "
+        "of its queues, by its name in queues.parquet.",
     ),
     Field("metric", "text", "Which metric: see below."),
     Field(
@@ -227,6 +228,8 @@ PORT_METRICS = (
     ),
 )
 
+QUEUE_METRICS = (Field("waiting", "B", "Bytes that wait in the queue at this instant."),)
+
 _CLASSES = {
     f"{kind}_{size}": f"flows {where} of {bytes_}"
     for kind, where in (("intra", "inside a datacenter"), ("cross", "across"))
@@ -363,7 +366,7 @@ RANKING = (
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 """The tables of an arena with their columns: one CSV and one Parquet file each."""
 
-METRICS: dict[str, tuple[Field, ...]] = {"flow": FLOW_METRICS, "port": PORT_METRICS}
+METRICS: dict[str, tuple[Field, ...]] = {"flow": FLOW_METRICS, "port": PORT_METRICS, "queue": QUEUE_METRICS}
 """The metrics of the series, by kind of object."""
 
 

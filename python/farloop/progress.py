@@ -91,24 +91,24 @@ class Bars:
     """One bar per running job."""
 
     def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+        self.progress = progress
         self._jobs: dict[str, tuple[TaskID, float]] = {}
         self._lock = threading.Lock()
 
     def kept(self, job: str) -> None:
         """A job has run before."""
-        self._progress.console.print(f"{job}: kept from before", markup=False, highlight=False, soft_wrap=True)
+        self.progress.console.print(f"{job}: kept from before", markup=False, highlight=False, soft_wrap=True)
 
     def start(self, job: str) -> None:
         """A job begins."""
-        task = self._progress.add_task(job, total=1.0, simulated="", speed="")
+        task = self.progress.add_task(job, total=1.0, simulated="", speed="")
         with self._lock:
             self._jobs[job] = (task, time.monotonic())
 
     def update(self, job: str, simulated: float, end: float, packet_hops: int) -> None:
         """A job has simulated so many of `end` seconds."""
         task, began = self._jobs[job]
-        self._progress.update(
+        self.progress.update(
             task,
             completed=simulated / end if end > 0 else 0.0,
             simulated=f"{simulated:.2f}/{end:.2f} s" if packet_hops else "building",
@@ -119,7 +119,7 @@ class Bars:
         """A job is done."""
         with self._lock:
             task, _ = self._jobs.pop(job)
-        self._progress.remove_task(task)
+        self.progress.remove_task(task)
 
 
 def speed(packet_hops: int, seconds: float) -> str:
@@ -143,3 +143,111 @@ def reporter(*, quiet: bool) -> Iterator[Reporter]:
             yield Bars(progress)
     else:
         yield Lines()
+
+
+class Counting(Protocol):
+    """What shows how many runs of a study are done."""
+
+    def begin(self, runs: int, kept: int, workers: int) -> None:
+        """So many runs are to be made, and so many were there already."""
+
+    def done(self, run: str, because: str = "") -> None:
+        """A run is made, or has failed."""
+
+    def told(self, text: str) -> None:
+        """Something that people may want to know."""
+
+
+class Uncounted:
+    """Shows nothing."""
+
+    def begin(self, runs: int, kept: int, workers: int) -> None:
+        """So many runs are to be made."""
+
+    def done(self, run: str, because: str = "") -> None:
+        """A run is made, or has failed."""
+
+    def told(self, text: str) -> None:
+        """Something that people may want to know."""
+
+
+class CountLines:
+    """A plain line every few seconds, and one for each run that fails."""
+
+    def __init__(self) -> None:
+        self._runs = self._done = self._failed = 0
+        self._began = self._printed = time.monotonic()
+
+    def begin(self, runs: int, kept: int, workers: int) -> None:
+        """So many runs are to be made, and so many were there already."""
+        self._runs, self._done = runs, 0
+        self._began = self._printed = time.monotonic()
+        before = f", {kept} kept from before" if kept else ""
+        say(f"{runs} runs to make{before}, {workers} side by side" if runs else f"no run to make{before}")
+
+    def done(self, run: str, because: str = "") -> None:
+        """A run is made, or has failed."""
+        self._done += 1
+        if because:
+            self._failed += 1
+            say(f"{run}: failed: {because}")
+        now = time.monotonic()
+        if self._done < self._runs and now - self._printed < LINE_EVERY:
+            return
+        self._printed = now
+        say(f"{self._done} of {self._runs} runs done{failed_text(self._failed)}, {self._left(now)}")
+
+    def told(self, text: str) -> None:
+        """Something that people may want to know."""
+        say(text)
+
+    def _left(self, now: float) -> str:
+        elapsed = now - self._began
+        if self._done == self._runs:
+            return f"in {elapsed:.1f} s"
+        return f"{elapsed * (self._runs - self._done) / self._done:.0f} s left"
+
+
+class CountBar:
+    """One bar for all runs."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task: TaskID | None = None
+        self._failed = 0
+
+    def begin(self, runs: int, kept: int, workers: int) -> None:
+        """So many runs are to be made, and so many were there already."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        before = f" ({kept} kept from before)" if kept else ""
+        self._task = self._progress.add_task(f"runs{before}", total=runs, simulated="", speed="")
+
+    def done(self, run: str, because: str = "") -> None:
+        """A run is made, or has failed."""
+        assert self._task is not None
+        if because:
+            self._failed += 1
+            self.told(f"{run}: failed: {because}")
+        task = self._progress.tasks[self._progress.task_ids.index(self._task)]
+        count = f"{int(task.completed) + 1} of {int(task.total or 0)}{failed_text(self._failed)}"
+        self._progress.update(self._task, advance=1, simulated=count)
+
+    def told(self, text: str) -> None:
+        """Something that people may want to know."""
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def failed_text(failed: int) -> str:
+    """How many failed; nothing for none."""
+    return f", {failed} failed" if failed else ""
+
+
+@contextmanager
+def counter(*, quiet: bool) -> Iterator[Counting]:
+    """What counts runs as suits standard error: a bar on a terminal, lines on a pipe."""
+    with reporter(quiet=quiet) as found:
+        if isinstance(found, Bars):
+            yield CountBar(found.progress)
+        else:
+            yield Uncounted() if quiet else CountLines()

@@ -169,6 +169,11 @@ def rewrite(source: Path) -> None:
 
                 running.rewrite(source, kept, aside)
                 return
+            if kept["kind"] == "study":
+                from farloop.sweep import study
+
+                study.rewrite(source, kept, aside)
+                return
             if kept["kind"] != "reproduction":
                 rewrite_views(judged_anew(load(source)), aside, str(kept["kind"]))
                 return

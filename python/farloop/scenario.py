@@ -66,7 +66,7 @@ class Scenario:
         path = Path(name)
         if not os.path.exists(path) and name in figure_names():  # noqa: PTH110, it never raises
             path = PAPERS / f"{name}.toml"
-        return cls(_read(path, name), str(path))
+        return cls(read_text(path, name), str(path))
 
     @classmethod
     def from_text(cls, text: str, file: str = "scenario.toml") -> Scenario:
@@ -191,8 +191,12 @@ def arena_names() -> list[str]:
     return sorted(path.stem for path in ARENA.glob("*.toml"))
 
 
-def _read(path: Path, name: str) -> str:
-    """The text of a scenario file."""
+def read_text(path: Path, name: str) -> str:
+    """The text of a file; `name` is what the user called it.
+
+    Raises:
+        ScenarioError: it cannot be read as UTF-8 text.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)

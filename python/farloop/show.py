@@ -20,10 +20,15 @@ if TYPE_CHECKING:
     from farloop.arena.table import Result
     from farloop.report.tables import Cell
     from farloop.results import Comparison
+    from farloop.sweep.measures import Measure
+    from farloop.sweep.study import Study
     from farloop.trace import Trace
 
 PIPE_WIDTH = 200
 """Columns when nobody's terminal sets a limit."""
+
+MOST_POINTS = 40
+"""Of a study's points on the terminal."""
 
 _NEEDS = {
     "ecn": "ecn",
@@ -58,6 +63,28 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     places = [{one.algorithm: one.place for one in result.standings} for result in results]
     rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
     _print_table(["place of", *(result.name for result in results)], rows)
+
+
+def study(found: Study, collect: Sequence[Measure]) -> None:
+    """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
+    from farloop.sweep.multiples import label, told
+
+    keys = [
+        name for name in found.points.column_names if name not in (*(one.name for one in collect), "seeds", "point")
+    ]
+    keys = [name for name in keys if not name.endswith(" ci95")]
+    rows = [
+        [label(found.points, row, keys), str(row["seeds"]), *(told(row, one.name, one.unit) for one in collect)]
+        for row in found.points.slice(0, MOST_POINTS).to_pylist()
+    ]
+    _print_table(["point", "seeds", *(one.name for one in collect)], rows, title=found.title)
+    left = found.points.num_rows - len(rows)
+    counts, statuses = found.counts, found.runs["status"].to_pylist()
+    parts = [f"{left} more points are in points.parquet"] if left > 0 else []
+    parts.append(f"{count_text(counts.made, 'run')} made, {counts.kept} kept from before")
+    parts += [f"{count_text(counts.lost, 'worker')} lost"] if counts.lost else []
+    parts += [f"{statuses.count(status)} {status}" for status in ("failed", "refused") if status in statuses]
+    _console().print("; ".join(parts), markup=False, highlight=False)
 
 
 def deadlocks(found: Sequence[str], name: str = "") -> None:
@@ -155,6 +182,41 @@ _COUNTED = {
     "links": "link",
     "flows": "flow",
 }
+
+
+def kernel_checks(rows: Sequence[dict[str, Any]]) -> None:
+    """What `farloop kernel doctor` found."""
+    cells = [["ok" if r["ok"] else "missing", r["need"], r["what"], r["found"]] for r in rows]
+    _print_table(["", "for", "what", "found"], cells)
+
+
+def kernel_status(found: dict[str, Any]) -> None:
+    """The connections that the kernel's GEMINI has."""
+    _console().print(f"gemini is {'' if found['loaded'] else 'not '}loaded", highlight=False)
+    if not found["connections"]:
+        return
+    header = [
+        "connection",
+        "state",
+        "cwnd",
+        "ssthresh",
+        "alpha",
+        "F",
+        "base RTT",
+        "RTT",
+        "ACKs",
+        "ECN",
+        "delay",
+        "losses",
+    ]
+    rows: list[list[Cell]] = []
+    for c in found["connections"]:
+        times = [None if c[k] is None else time_text(c[k] / 1e3) for k in ("base_rtt_ms", "srtt_ms")]
+        shares = [f"{c['alpha']:.3f}", f"{c['f']:.3f}"]
+        counts = [c["acks"], c["ecn_cuts"], c["delay_cuts"], c["fast_retransmits"] + c["timeouts"]]
+        ends = f"{c['source']} > {c['destination']}"
+        rows.append([ends, c["state"], c["cwnd"], c["ssthresh"], *shares, *times, *counts])
+    _print_table(header, rows, title="cwnd and ssthresh in packets; ECN and delay: reductions")
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:

@@ -131,10 +131,30 @@ def simulate(
     return [_there(kept[key]) for key in keys]
 
 
-def _there(simulated: Simulated | None) -> Simulated:
-    if simulated is None:
+def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, threads: int) -> Simulated:
+    """Runs one job in this thread, on up to `threads` threads; `progress` returns `False` to stop it.
+
+    Raises:
+        ScenarioError: the scenario is not valid.
+        InvariantError: the simulation broke one of its own consistency checks.
+        Cancelled: it was stopped.
+    """
+    scenario = job.scenario
+    output = _run(scenario, progress, threads, job.trace)
+    info = json.loads(output.info)
+    if scenario.classes:
+        info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
+    for invariant in info["invariants"]:
+        if not invariant["ok"]:
+            raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
+    found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
+    return Simulated(found, info, made(job.trace, output.trace))
+
+
+def _there(found: Simulated | None) -> Simulated:
+    if found is None:
         raise FarloopError("a finished run was taken away while it was needed; run the same command again")
-    return simulated
+    return found
 
 
 def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
@@ -147,7 +167,7 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
 
 
 def _run(
-    scenario: Scenario, progress: Callable[[float, float, int], bool], threads: int, trace: tuple[str, ...]
+    scenario: Scenario, progress: Callable[[float, float, int], bool] | None, threads: int, trace: tuple[str, ...]
 ) -> _native.RunOutput:
     text, file, overrides, classes = scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
     try:
@@ -170,17 +190,8 @@ def _simulate(
         return not stop.is_set()
 
     reporter.start(job.name)
-    scenario = job.scenario
     with processors.taken() as threads:
-        output = _run(scenario, progress, threads, job.trace)
-    info = json.loads(output.info)
-    if scenario.classes:
-        info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
-    for invariant in info["invariants"]:
-        if not invariant["ok"]:
-            raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
-    found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
-    result = Simulated(found, info, made(job.trace, output.trace))
+        result = simulated(job, progress, threads)
     if store is not None:
         try:
             store.put(key, result)

@@ -58,6 +58,17 @@ def read(name: str, path: Path) -> pa.Table:
         return described(name, file.read())
 
 
+def read_any(path: Path) -> pa.Table:
+    """Reads any table that `write` has written, with what its columns say of themselves.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    with pq.ParquetFile(path) as file:
+        return file.read()
+
+
 def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
     if field is None:
         return column.remove_metadata()
@@ -102,13 +113,13 @@ class Series:
 
     @property
     def metrics(self) -> dict[str, list[str]]:
-        """Names of the metrics that were recorded, by kind of object ("flow", "port"), in the order of the documentation."""
+        """Names of the metrics that were recorded, by kind of object ("flow", "port", "queue"), in the order of the documentation."""
         found = {(obj.split("/", 1)[0], metric) for obj, metric in self._index}
         kinds = {kind: [m.name for m in known if (kind, m.name) in found] for kind, known in fields.METRICS.items()}
         return {kind: names for kind, names in kinds.items() if names}
 
     def objects(self, kind: str) -> list[str]:
-        """Names of recorded objects of a kind ("flow" or "port"), in the order of the scenario."""
+        """Names of recorded objects of a kind ("flow", "port" or "queue"), in the order of the scenario."""
         names = dict.fromkeys(o.split("/", 1)[1] for o, _ in self._index if o.startswith(f"{kind}/"))
         return list(names)
 

@@ -22,16 +22,16 @@ def write(comparison: Comparison, into: Path) -> list[str]:
     pictures = into / FIGURES
     pictures.mkdir(exist_ok=True)
     notes: list[str] = []
-    _attempt("the pictures could not be drawn", lambda: draw.draw(comparison, pictures), notes)
+    attempt("the pictures could not be drawn", lambda: draw.draw(comparison, pictures), notes)
     made: list[str] = []
     told = replace(comparison, notes=[*comparison.notes, *notes])
-    _attempt("the report could not be drawn", lambda: made.append(page.page(told)), notes)
+    attempt("the report could not be drawn", lambda: made.append(page.page(told)), notes)
     text = made[0] if made else _bare_page(told.title, [*comparison.notes, *notes])
     (into / REPORT).write_text(text, encoding="utf-8", errors="replace")
     return notes
 
 
-def _attempt(what: str, make: Callable[[], object], notes: list[str]) -> None:
+def attempt(what: str, make: Callable[[], object], notes: list[str]) -> None:
     """Makes a view; where that fails, whatever the reason, there is a note instead: the results are on disk."""
     try:
         make()

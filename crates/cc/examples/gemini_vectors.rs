@@ -288,7 +288,7 @@ fn threshold(ssthresh: u64) -> Value {
 }
 
 fn host_line(cwnd: u32, ssthresh: u32) -> Value {
-    json!({ "event": "host", "packets": cwnd, "ssthresh": (ssthresh < NO_THRESHOLD_PACKETS).then_some(ssthresh) })
+    json!({ "event": "host", "host_packets": cwnd, "host_ssthresh": (ssthresh < NO_THRESHOLD_PACKETS).then_some(ssthresh) })
 }
 
 fn loss_name(kind: LossEvent) -> &'static str {

@@ -436,6 +436,11 @@ fn circuit_slots(
         let problem = if circuit.slots.is_empty() { "has no slots" } else { "has slots longer than time goes on" };
         return Err((CircuitPart::Cycle, problem.into()));
     };
+    let (count, ends) = (circuit.slots.len(), ports.len());
+    if count as u64 * ends as u64 > MOST_DAYS {
+        let problem = format!("has {count} slots, at {ends} ports: more than {MOST_DAYS} in all");
+        return Err((CircuitPart::Cycle, problem));
+    }
     let name = |node: &NodeId| spec.nodes.get(*node as usize).map_or("", |of| of.name.as_str());
     for (i, slot) in circuit.slots.iter().enumerate() {
         let refused = |problem: String| (CircuitPart::Slot(i), problem);
@@ -451,6 +456,9 @@ fn circuit_slots(
                 return Err(refused(format!("\"{}\" is connected to itself", name(from))));
             }
             let [sends, receives] = &mut seen;
+            if sends.get(from) == Some(to) {
+                return Err(refused(format!("\"{}\" is connected to \"{}\" twice", name(from), name(to))));
+            }
             if let Some(other) = sends.insert(*from, *to) {
                 return Err(refused(format!(
                     "\"{}\" is connected to both \"{}\" and \"{}\"",

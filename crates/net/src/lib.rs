@@ -38,6 +38,7 @@ mod packet;
 mod part;
 mod pauses;
 mod port;
+mod queue_names;
 pub mod result;
 mod sample;
 mod sim;
@@ -47,7 +48,7 @@ mod trace;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
 pub use cut::Cores;
-pub use memory::OutOfMemory;
+pub use memory::{OutOfMemory, available as available_memory};
 pub use result::RunResult;
 pub use sim::{Progress, Simulation, Stopped, simulate};
 pub use spec::NetworkSpec;

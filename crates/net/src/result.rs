@@ -18,6 +18,8 @@ pub struct RunResult {
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
     pub port_series: Vec<PortSample>,
+    /// Sampled series of queues of switches that schedule circuits: one row per sample and queue.
+    pub queue_series: Vec<QueueSample>,
     /// Use of circuits: one row per circuit switch, day that is over and connected port, in this order.
     pub days: Vec<DayRow>,
     /// The queues of switches that schedule circuits, by port.
@@ -226,6 +228,19 @@ pub struct PortSample {
     pub paused: Delta,
     /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, by its agent, or for want of a circuit.
     pub dropped: u64,
+}
+
+/// A queue of a switch that schedules circuits at a sampling instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueSample {
+    /// When.
+    pub time: Time,
+    /// Its port (index in [`RunResult::ports`]).
+    pub port: u32,
+    /// Which of the port's queues.
+    pub queue: QueueName,
+    /// Bytes that wait in it.
+    pub bytes: Bytes,
 }
 
 /// Totals of a run.

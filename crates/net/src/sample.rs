@@ -1,4 +1,4 @@
-//! Observers: series of recorded flows and ports, sampled at a fixed interval.
+//! Observers: series of recorded flows and ports, sampled at a fixed interval, and of queues that wait for circuits, at one of their own.
 //!
 //! Each part samples what it has: the source's side of a flow, the destination's side, ports. Samples are no events: before anything happens
 //! later than a sample is due, it is taken. At the end the parts' samples are joined by time and flow.
@@ -6,7 +6,9 @@
 use crate::host::Hosts;
 use crate::ids::{FlowId, PortId};
 use crate::medium::Medium;
-use crate::result::{FlowSample, PortSample};
+use crate::port::circuit_queues::Queue;
+use crate::queue_names::named;
+use crate::result::{FlowSample, PortSample, QueueSample};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// What a part records.
@@ -17,6 +19,17 @@ pub(crate) struct Recorder {
     taken: u64,
     flows: Vec<RecordedFlow>,
     ports: Vec<RecordedPort>,
+    queues: Option<RecordedQueues>,
+}
+
+/// Ports of this part whose queues are recorded.
+pub(crate) struct RecordedQueues {
+    /// When the next sample is due.
+    pub next: Time,
+    pub interval: Delta,
+    /// The last time at which one may be due.
+    pub end: Time,
+    pub ports: Vec<RecordedPort>,
 }
 
 /// A flow of which this part has the source, the destination or both.
@@ -44,12 +57,18 @@ pub(crate) struct RecordedPort {
 pub(crate) struct Samples {
     pub flows: Vec<(usize, FlowSample)>,
     pub ports: Vec<(usize, PortSample)>,
+    pub queues: Vec<(usize, QueueSample)>,
 }
 
 impl Recorder {
-    /// Records these every `interval`.
-    pub fn new(interval: Delta, flows: Vec<RecordedFlow>, ports: Vec<RecordedPort>) -> Recorder {
-        Recorder { interval, taken: 0, flows, ports }
+    /// Records these every `interval`, and queues as they say.
+    pub fn new(
+        interval: Delta,
+        flows: Vec<RecordedFlow>,
+        ports: Vec<RecordedPort>,
+        queues: Option<RecordedQueues>,
+    ) -> Recorder {
+        Recorder { interval, taken: 0, flows, ports, queues }
     }
 
     /// The time between samples; zero for none.
@@ -59,6 +78,14 @@ impl Recorder {
 
     /// When the next sample is due; [`Time::NEVER`] without samples.
     pub fn next(&self) -> Time {
+        self.next_of_all().min(self.next_of_queues())
+    }
+
+    fn next_of_queues(&self) -> Time {
+        self.queues.as_ref().filter(|queues| queues.next <= queues.end).map_or(Time::NEVER, |queues| queues.next)
+    }
+
+    fn next_of_all(&self) -> Time {
         match self.interval {
             Delta::ZERO => Time::NEVER,
             interval => Time::ZERO.saturating_add(interval * (self.taken + 1)),
@@ -68,6 +95,24 @@ impl Recorder {
     /// Takes the sample that is due.
     pub fn take(&mut self, m: &mut Medium, hosts: &Hosts, samples: &mut Samples) {
         let time = self.next();
+        if self.next_of_queues() == time
+            && let Some(queues) = &mut self.queues
+        {
+            queues.next = time.saturating_add(queues.interval);
+            for &RecordedPort { place, port: p } in &queues.ports {
+                let (number, discipline) = (m.numbers[p], m.ports[p].discipline);
+                if !discipline.exists() {
+                    continue;
+                }
+                let sample = |(queue, of): (_, &Queue)| {
+                    (place, QueueSample { time, port: number.0, queue, bytes: Bytes::new(of.bytes) })
+                };
+                samples.queues.extend(named(&m.network, number, &m.disciplines[discipline]).into_iter().map(sample));
+            }
+        }
+        if self.next_of_all() != time {
+            return;
+        }
         self.taken += 1;
         for recorded in &mut self.flows {
             let mut delivered = Bytes::ZERO;
@@ -116,12 +161,16 @@ pub(crate) fn final_sample(interval: Delta, last: Time) -> Time {
 }
 
 /// The samples of all parts as one, up to `end`.
-pub(crate) fn join(parts: Vec<Samples>, end: Time) -> (Vec<FlowSample>, Vec<PortSample>) {
-    let (flows, ports): (Vec<_>, Vec<_>) = parts.into_iter().map(|s| (s.flows, s.ports)).unzip();
-    let mut flows: Vec<_> = flows.into_iter().flatten().filter(|(_, s)| s.time <= end).collect();
-    let mut ports: Vec<_> = ports.into_iter().flatten().filter(|(_, s)| s.time <= end).collect();
+pub(crate) fn join(parts: Vec<Samples>, end: Time) -> (Vec<FlowSample>, Vec<PortSample>, Vec<QueueSample>) {
+    let (mut flows, mut ports, mut queues) = (Vec::new(), Vec::new(), Vec::new());
+    for part in parts {
+        flows.extend(part.flows.into_iter().filter(|(_, s)| s.time <= end));
+        ports.extend(part.ports.into_iter().filter(|(_, s)| s.time <= end));
+        queues.extend(part.queues.into_iter().filter(|(_, s)| s.time <= end));
+    }
     flows.sort_by_key(|(place, s)| (s.time, *place));
     ports.sort_by_key(|(place, s)| (s.time, *place));
+    queues.sort_by_key(|(place, s)| (s.time, *place));
     // Each side of a flow has zeros for what the other one knows.
     flows.dedup_by(|(there, b), (here, a)| {
         let same = there == here && a.time == b.time;
@@ -133,7 +182,11 @@ pub(crate) fn join(parts: Vec<Samples>, end: Time) -> (Vec<FlowSample>, Vec<Port
         }
         same
     });
-    (flows.into_iter().map(|(_, s)| s).collect(), ports.into_iter().map(|(_, s)| s).collect())
+    (
+        flows.into_iter().map(|(_, s)| s).collect(),
+        ports.into_iter().map(|(_, s)| s).collect(),
+        queues.into_iter().map(|(_, s)| s).collect(),
+    )
 }
 
 #[cfg(test)]
@@ -154,7 +207,8 @@ mod tests {
 
     #[test]
     fn the_two_sides_of_a_flow_become_one_row() {
-        let source = Samples { flows: vec![(1, sample(1, 7, 0, 50)), (1, sample(2, 7, 0, 60))], ports: vec![] };
+        let source =
+            Samples { flows: vec![(1, sample(1, 7, 0, 50)), (1, sample(2, 7, 0, 60))], ports: vec![], queues: vec![] };
         let destination = Samples {
             flows: vec![
                 (0, sample(1, 9, 3, 4)),
@@ -163,8 +217,9 @@ mod tests {
                 (1, sample(2, 7, 20, 0)),
             ],
             ports: vec![],
+            queues: vec![],
         };
-        let (flows, _) = join(vec![source, destination], Time::ZERO + Delta::from_us(1));
+        let (flows, ..) = join(vec![source, destination], Time::ZERO + Delta::from_us(1));
         assert_eq!(flows, [sample(1, 9, 3, 4), sample(1, 7, 10, 50)]);
     }
 

@@ -11,8 +11,8 @@ use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
 use crate::part::{Gauge, Part};
 use crate::port::Owner;
-use crate::port::circuit_queues::{Queue, QueuesBy};
-use crate::port::discipline::Discipline;
+use crate::port::circuit_queues::Queue;
+use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
 use crate::spec::{NetworkSpec, NodeId};
@@ -225,10 +225,22 @@ impl Simulation {
             samples.push(part.samples);
         }
         pauses.sort_unstable_by_key(|row| (row.port, row.cause, row.root));
-        let (flow_series, port_series) = join(samples, last_sample);
+        let (flow_series, port_series, queue_series) = join(samples, last_sample);
         let deadlocks = self.watch.deadlocks;
         let ports = ports.into_rows();
-        RunResult { flows, ports, pauses, days, queues, deadlocks, flow_series, port_series, totals, invariants }
+        RunResult {
+            flows,
+            ports,
+            pauses,
+            days,
+            queues,
+            deadlocks,
+            flow_series,
+            port_series,
+            queue_series,
+            totals,
+            invariants,
+        }
     }
 
     /// One row per flow, whether it has begun or not.
@@ -319,40 +331,16 @@ impl Simulation {
     }
 
     /// The queues of switches that schedule.
-    fn queue_rows(&mut self) -> Vec<QueueRow> {
+    fn queue_rows(&self) -> Vec<QueueRow> {
         let mut rows = Vec::new();
-        for m in self.parts.iter_mut().map(|part| &mut part.medium) {
+        for m in self.parts.iter().map(|part| &part.medium) {
             for (p, port) in m.ports.iter().filter(|(_, port)| port.discipline.exists()) {
                 let number = m.numbers[p];
-                let circuit = match self.network.ends[number].peer {
-                    NodeRef::Circuit(circuit) => Some(&self.network.circuits[circuit]),
-                    _ => None,
-                };
-                let row = |queue, of: &Queue| {
+                let row = |(queue, of): (QueueName, &Queue)| {
                     let (max_bytes, full, expired) = (Bytes::new(of.max_bytes), of.dropped, of.expired);
                     QueueRow { port: number.0, queue, max_bytes, full, expired }
                 };
-                match (&m.disciplines[port.discipline], circuit) {
-                    (Discipline::Priority(queues), _) => {
-                        rows.extend(
-                            [QueueName::High, QueueName::Low].into_iter().zip(&queues.queues).map(|(n, q)| row(n, q)),
-                        );
-                    }
-                    (Discipline::Circuits(queues), Some(circuit)) => {
-                        let (by, all) = queues.all();
-                        let name = |i: u32| match by {
-                            QueuesBy::Neighbour => {
-                                QueueName::Neighbour(self.network.ends[circuit.ports[i as usize]].peer_node)
-                            }
-                            QueuesBy::Day => QueueName::Day(i),
-                        };
-                        let others = |(i, _): &(u32, &Queue)| {
-                            by == QueuesBy::Day || circuit.ports[*i as usize] != number.other_end()
-                        };
-                        rows.extend((0..).zip(all).filter(others).map(|(i, q)| row(name(i), q)));
-                    }
-                    _ => {}
-                }
+                rows.extend(named(&self.network, number, &m.disciplines[port.discipline]).into_iter().map(row));
             }
         }
         rows.sort_by_key(|row| (row.port, row.queue));

@@ -583,4 +583,19 @@ pub struct RecordSpec {
     pub flows: Vec<u32>,
     /// Egress ports with series: (node, neighbour).
     pub ports: Vec<(NodeId, NodeId)>,
+    /// Queues with series.
+    pub queues: Option<QueueRecordSpec>,
+}
+
+/// Series of the queues of switches that schedule circuits. They have times of their own: circuits change by the microsecond, runs take seconds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueueRecordSpec {
+    /// The switches.
+    pub switches: Vec<NodeId>,
+    /// When the first sample is taken.
+    pub begin: Time,
+    /// How long after a sample the next one is.
+    pub interval: Delta,
+    /// No sample is taken later.
+    pub end: Time,
 }

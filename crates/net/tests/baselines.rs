@@ -31,7 +31,8 @@ fn steady(params: AnyParams, spec: SwitchSpec, initial: Option<Rate>) -> Steady 
     }
     let mut until = |end: u64| -> RunResult {
         network.end = ms(end);
-        network.record = RecordSpec { interval: Some(us(5)), flows: vec![], ports: vec![(0, 5)] };
+        network.record =
+            RecordSpec { interval: Some(us(5)), flows: vec![], ports: vec![(0, 5)], ..RecordSpec::default() };
         let result = simulate(network.clone()).expect("valid");
         sound(&result);
         result

@@ -48,7 +48,12 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
     NetworkSpec {
         transport: transport(kind),
         algorithms,
-        record: RecordSpec { interval: Some(us(20)), flows: (0..SENDERS).collect(), ports: vec![(0, 1)] },
+        record: RecordSpec {
+            interval: Some(us(20)),
+            flows: (0..SENDERS).collect(),
+            ports: vec![(0, 1)],
+            ..RecordSpec::default()
+        },
         end: Time::ZERO + Delta::from_ms(20),
         ..network(nodes, links, algorithm("fixed", &[]), flows)
     }

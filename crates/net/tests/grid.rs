@@ -73,7 +73,8 @@ fn cell(name: &str, column: &Column) -> String {
     spec.transport.tcp.min_rto = Delta::from_ms(10);
     let half = (column.rtt * 100).max(Delta::from_ms(10));
     spec.end = Time::ZERO + half * 2;
-    spec.record = RecordSpec { interval: Some(half / 1000), flows: vec![0, 1], ports: vec![(0, 3)] };
+    spec.record =
+        RecordSpec { interval: Some(half / 1000), flows: vec![0, 1], ports: vec![(0, 3)], ..RecordSpec::default() };
     let result = simulate(spec).expect("valid");
     sound(&result);
 

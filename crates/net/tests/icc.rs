@@ -44,7 +44,8 @@ fn pair(senders: u32, params: AnyParams, flows: Vec<FlowSpec>) -> NetworkSpec {
 
 /// What each flow delivered between two times, in Gbps on the wire, and the second run, with samples of a port.
 fn between(mut network: NetworkSpec, port: (u32, u32), from: u64, to: u64) -> (Vec<f64>, RunResult) {
-    network.record = RecordSpec { interval: Some(Delta::from_ns(1_370)), flows: vec![], ports: vec![port] };
+    network.record =
+        RecordSpec { interval: Some(Delta::from_ns(1_370)), flows: vec![], ports: vec![port], ..RecordSpec::default() };
     let mut until = |end: u64| -> RunResult {
         network.end = at(end);
         let result = simulate(network.clone()).expect("valid");

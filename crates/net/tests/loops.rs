@@ -55,7 +55,7 @@ fn dctcps_queue_oscillates_as_its_paper_predicts() {
     let params = algorithm("dctcp", &[("g", Value::Float(1.0 / 64.0))]);
     let mut network = dumbbell(Rate::from_gbps(100), Delta::from_us(25), spec, params, 1);
     network.end = Time::ZERO + Delta::from_ms(100);
-    network.record = RecordSpec { interval: Some(us(2)), flows: vec![], ports: vec![(0, 2)] };
+    network.record = RecordSpec { interval: Some(us(2)), flows: vec![], ports: vec![(0, 2)], ..RecordSpec::default() };
     let result = run(network);
     let late = result.port_series.iter().filter(|s| s.time > Time::ZERO + Delta::from_ms(60));
     let queues: Vec<f64> = late.map(|s| s.queue.as_f64() / PACKET as f64).collect();
@@ -70,7 +70,7 @@ fn hpcc_fills_its_share_and_keeps_the_queue_empty() {
     let spec = SwitchSpec { int: true, ..plain_switch() };
     let mut network = dumbbell(Rate::from_gbps(25), Delta::from_us(4), spec, algorithm("hpcc", &[]), 4);
     network.end = Time::ZERO + Delta::from_ms(20);
-    network.record = RecordSpec { interval: Some(us(5)), flows: vec![], ports: vec![(0, 5)] };
+    network.record = RecordSpec { interval: Some(us(5)), flows: vec![], ports: vec![(0, 5)], ..RecordSpec::default() };
     let result = run(network);
     let late: Vec<f64> = result
         .port_series

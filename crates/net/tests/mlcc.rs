@@ -77,6 +77,7 @@ fn burst(params: AnyParams, change: impl Fn(&mut SwitchSpec)) -> NetworkSpec {
         interval: Some(Delta::from_us(100)),
         flows: (0..8).collect(),
         ports: SPINES[1].map(|spine| (DCI[1], spine)).to_vec(),
+        ..RecordSpec::default()
     };
     network.end = ms(90);
     network
@@ -133,7 +134,12 @@ fn shares_are_fair_within_three_round_trips_wherever_the_bottleneck_is() {
     let next = SPINES[0][0];
     network.detours = destinations.map(|destination| DetourSpec { switch: leaf, destination, next }).collect();
     network.transport.int_bytes = Bytes::new(42);
-    network.record = RecordSpec { interval: Some(Delta::from_us(100)), flows: (0..8).collect(), ports: vec![] };
+    network.record = RecordSpec {
+        interval: Some(Delta::from_us(100)),
+        flows: (0..8).collect(),
+        ports: vec![],
+        ..RecordSpec::default()
+    };
     network.end = ms(36);
     let result = simulate(network).expect("valid");
     sound(&result);

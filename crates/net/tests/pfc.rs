@@ -81,7 +81,8 @@ fn a_pause_has_the_length_computed_by_hand() {
     switch.pfc.as_mut().expect("set").hysteresis = Bytes::ZERO;
     let (nodes, links) = star(1, (Rate::from_gbps(100), us(1)), (Rate::from_gbps(10), us(1)), switch);
     let mut spec = network(nodes, links, algorithm("fixed", &[]), vec![flow(1, 2, Time::ZERO, Bytes::new(60 * 1460))]);
-    spec.record = RecordSpec { interval: Some(Delta::from_ns(1)), flows: vec![], ports: vec![(1, 0)] };
+    spec.record =
+        RecordSpec { interval: Some(Delta::from_ns(1)), flows: vec![], ports: vec![(1, 0)], ..RecordSpec::default() };
     spec.end = Time::from_ps(60_000_000);
     let result = simulate(spec).expect("valid");
     sound(&result);

@@ -63,7 +63,7 @@ proptest! {
 #[test]
 fn the_base_round_trip_is_what_the_first_ack_measures() {
     let mut spec = chain(&[(100_000, 5_000), (40_000, 1_000), (100_000, 2_000)], 1460);
-    spec.record = RecordSpec { interval: Some(us(100)), flows: vec![0], ports: vec![] };
+    spec.record = RecordSpec { interval: Some(us(100)), flows: vec![0], ports: vec![], ..RecordSpec::default() };
     spec.end = Time::from_ps(200_000_000);
     let row = simulate(spec).expect("valid").flows[0];
     assert_eq!(row.finish.expect("finished") - row.start, row.base_rtt);
@@ -114,7 +114,8 @@ fn no_window_of_time_carries_more_than_line_rate() {
     let flows = (1..=4).map(|s| flow(s, 5, Time::ZERO, Bytes::new(20_000_000))).collect();
     let mut spec = network(nodes, links, algorithm("fixed", &[]), flows);
     let window = us(10);
-    spec.record = RecordSpec { interval: Some(window), flows: vec![], ports: vec![(0, 5), (1, 0)] };
+    spec.record =
+        RecordSpec { interval: Some(window), flows: vec![], ports: vec![(0, 5), (1, 0)], ..RecordSpec::default() };
     spec.end = Time::from_ps(25_000_000_000);
     let result = simulate(spec).expect("valid");
     sound(&result);

@@ -44,7 +44,7 @@ fn first_cut_comes(mut spec: NetworkSpec, at: Time) {
     spec.end = at;
     for (interval, cut) in [(at.since(Time::from_ps(1)), false), (at.since(Time::ZERO), true)] {
         // A sample comes after everything else of its time.
-        spec.record = RecordSpec { interval: Some(interval), flows: vec![0], ports: vec![] };
+        spec.record = RecordSpec { interval: Some(interval), flows: vec![0], ports: vec![], ..RecordSpec::default() };
         let sample = run(spec.clone()).flow_series[0];
         let line = Rate::from_gbps(100).as_bps();
         assert_eq!(sample.pacing_bps < line, cut, "{} bps at {}", sample.pacing_bps, sample.time);

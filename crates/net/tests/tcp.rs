@@ -235,7 +235,7 @@ fn noise_is_uniform_above_the_true_round_trip_time() {
     let mut spec = line("fixed", TcpSpec { rtt_noise: us(100), ..tcp() }, Bytes::MAX);
     spec.flows[0].initial_rate = Some(Rate::from_gbps(1));
     spec.end = Time::ZERO + Delta::from_ms(50);
-    spec.record = RecordSpec { interval: Some(us(50)), flows: vec![0], ports: vec![] };
+    spec.record = RecordSpec { interval: Some(us(50)), flows: vec![0], ports: vec![], ..RecordSpec::default() };
     let result = run(&spec);
     let base = result.flows[0].base_rtt.as_secs_f64();
     let noise: Vec<f64> = result.flow_series.iter().map(|s| s.rtt.as_secs_f64() - base).map(|n| n * 1e6).collect();
@@ -337,7 +337,8 @@ fn segmentation_offload_sends_chunks_back_to_back() {
         spec.links[1].delay = Delta::from_us(500);
         spec.flows[0].initial_cwnd = window(80);
         spec.end = Time::ZERO + Delta::from_ms(8);
-        spec.record = RecordSpec { interval: Some(us(100)), flows: vec![], ports: vec![(0, 2)] };
+        spec.record =
+            RecordSpec { interval: Some(us(100)), flows: vec![], ports: vec![(0, 2)], ..RecordSpec::default() };
         let result = run(&spec);
         let settled = Time::ZERO + Delta::from_ms(5); // beyond the tick at 4 ms
         let later =
@@ -370,7 +371,12 @@ fn paced_flows_leave_in_chunks_but_gemini_packet_by_packet() {
         spec.links[1].delay = Delta::from_us(500);
         spec.flows[0].initial_cwnd = cwnd;
         spec.end = Time::ZERO + Delta::from_ms(50);
-        spec.record = RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![], ports: vec![(0, 2)] };
+        spec.record = RecordSpec {
+            interval: Some(Delta::from_ms(1)),
+            flows: vec![],
+            ports: vec![(0, 2)],
+            ..RecordSpec::default()
+        };
         let result = run(&spec);
         let settled = result.port_series.iter().filter(|s| s.time > Time::ZERO + Delta::from_ms(5));
         let most = settled.map(|s| s.max_queue.get()).max().expect("samples") / PACKET;
@@ -391,7 +397,7 @@ fn series_of_ports_count_what_was_dropped_when() {
     let mut spec = line("fixed", tcp(), Bytes::new(50 * MSS));
     let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
     switch.queue_limit = QueueLimit { packets: Some(12), bytes: None };
-    spec.record = RecordSpec { interval: Some(us(1)), flows: vec![], ports: vec![(0, 2)] };
+    spec.record = RecordSpec { interval: Some(us(1)), flows: vec![], ports: vec![(0, 2)], ..RecordSpec::default() };
     let result = run(&spec);
     let port = result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port");
     assert!(port.dropped_limit > 0);

@@ -18,7 +18,8 @@ fn mean_window(params: AnyParams, p: f64, delay: Delta, measured: u64) -> f64 {
     let min_rto = Delta::from_ms(200);
     spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
     spec.end = seconds(10 + measured);
-    spec.record = RecordSpec { interval: Some(Delta::from_secs(1)), flows: vec![0], ports: vec![] };
+    spec.record =
+        RecordSpec { interval: Some(Delta::from_secs(1)), flows: vec![0], ports: vec![], ..RecordSpec::default() };
     let result = run(spec);
     let late = result.flow_series.iter().filter(|s| s.time > seconds(10));
     let rate = late.map(|s| s.delivered.as_f64()).sum::<f64>() / measured as f64;
@@ -66,7 +67,8 @@ fn drop_tail(params: AnyParams, delay: Delta, packets: u32, end: u64) -> RunResu
     let min_rto = Delta::from_ms(200);
     spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
     spec.end = seconds(end);
-    spec.record = RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![0], ports: vec![(0, 2)] };
+    spec.record =
+        RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![0], ports: vec![(0, 2)], ..RecordSpec::default() };
     run(spec)
 }
 
@@ -191,7 +193,8 @@ fn yeahs_queue_stays_below_its_bound() {
     let mut spec = network(nodes, links, algorithm("yeah", &[]), vec![flow(1, 2, seconds(0), Bytes::MAX)]);
     let min_rto = Delta::from_ms(200);
     spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
-    spec.record = RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![0], ports: vec![(0, 2)] };
+    spec.record =
+        RecordSpec { interval: Some(Delta::from_ms(1)), flows: vec![0], ports: vec![(0, 2)], ..RecordSpec::default() };
     let mut until = |s| {
         spec.end = seconds(s);
         run(spec.clone())

@@ -1,10 +1,11 @@
 //! `[circuits]` and `[[circuit_slot]]`: what circuit switches connect when.
 
-use crate::diagnostic::{Diagnostic, listing, nearest};
+use crate::csv_rows::{self, CsvRows};
+use crate::diagnostic::Diagnostic;
 use crate::network::NetworkKeys;
-use crate::reader::{Section, wanted, word};
+use crate::reader::{Section, word};
 use crate::sections::{CircuitKeys, ElephantsChoice, NodeRole, SchedulingChoice, SlotKeys};
-use farloop_units::{Kind, ParamError, ParamSpec, Params, Value};
+use farloop_units::{Kind, ParamSpec, Params, Value};
 
 /// What a scenario says of its circuit switches.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -78,73 +79,31 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
     }
 }
 
-/// Slots of a CSV file, each with its line: a first row with column names, which are keys of `[[circuit_slot]]`, then one row for each slot. An
-/// empty cell leaves the key at its default; empty lines and lines that begin with `#` are skipped.
+/// Slots of a CSV file, each with its line; its columns are keys of `[[circuit_slot]]`, with spaces between several circuits.
 pub(crate) fn from_csv(file: &str, text: &str) -> Result<Vec<(u32, SlotKeys)>, Diagnostic> {
     let specs = SlotKeys::spec_table();
-    let names = || specs.iter().map(|s| &*s.name);
-    let at = |line: u32, key: &str, problem: String, expected: String| Diagnostic {
-        line,
-        key: key.to_string(),
-        ..Diagnostic::of_file(file, problem, expected)
-    };
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .comment(Some(b'#'))
-        .trim(csv::Trim::All)
-        .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
     let mut columns: Option<Vec<&ParamSpec>> = None;
     let mut slots = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| at(1, "", e.to_string(), String::new()))?;
-        let line = record.position().map_or(1, |p| p.line() as u32);
+    let mut rows = CsvRows::new(file, text);
+    while let Some((line, cells)) = rows.next()? {
         let Some(columns) = &columns else {
-            let find = |cell: &str| {
-                specs.iter().find(|s| s.name == cell).ok_or_else(|| Diagnostic {
-                    suggestion: nearest(cell, names()),
-                    ..at(line, cell, "unknown column".into(), format!("columns: {}", listing(names())))
-                })
-            };
-            let found: Vec<&ParamSpec> = record.iter().map(find).collect::<Result<_, _>>()?;
-            let twice = found.iter().enumerate().find(|(i, s)| found[..*i].iter().any(|other| other.name == s.name));
-            if let Some((_, spec)) = twice {
-                let problem = "two columns have this name".into();
-                return Err(at(line, &spec.name, problem, "expected each column once".into()));
-            }
-            if !found.iter().any(|s| s.name == "connect") {
-                let expected = format!("columns: {}", listing(names()));
-                return Err(at(line, "connect", "the column is missing".into(), expected));
-            }
-            columns = Some(found);
+            columns = Some(csv_rows::header(file, line, &cells, specs, &["connect"])?);
             continue;
         };
-        if record.len() != columns.len() {
-            let expected = format!("expected {}, as many as columns", columns.len());
-            return Err(at(line, "", format!("the row has {} cells", record.len()), expected));
-        }
+        csv_rows::check_cells(file, line, columns, &cells)?;
         let mut slot = SlotKeys { connect: Some(Vec::new()), ..SlotKeys::default() };
-        for (spec, cell) in columns.iter().zip(&record).filter(|(_, cell)| !cell.is_empty()) {
+        for (spec, cell) in columns.iter().zip(&cells).filter(|(_, cell)| !cell.is_empty()) {
             let value = match &spec.kind {
                 Kind::TextList(_) => Value::List(cell.split_whitespace().map(str::to_string).collect()),
                 _ => Value::Text(cell.to_string()),
             };
-            slot.set(&spec.name, &value).map_err(|e| {
-                let problem = match e {
-                    ParamError::UnknownName => "unknown column".to_string(),
-                    ParamError::OutOfRange(_) => format!("{value} is outside the accepted range"),
-                    ParamError::BadValue(message) => {
-                        message.split("; expected ").next().unwrap_or_default().to_string()
-                    }
-                };
-                at(line, &spec.name, problem, format!("expected {}", wanted(spec)))
-            })?;
+            csv_rows::set(file, line, &mut slot, spec, &value)?;
         }
         slots.push((line, slot));
     }
     if slots.is_empty() {
         let expected = "expected a row of column names, such as \"day,night,connect\", and a row for each slot";
-        return Err(at(1, "", "the file has no slot".into(), expected.into()));
+        return Err(csv_rows::at(file, 1, "", "the file has no slot", expected));
     }
     Ok(slots)
 }

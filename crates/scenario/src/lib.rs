@@ -8,7 +8,7 @@
 //! The way of a key, from text to network, file by file; each imports only those before it:
 //!
 //! 1. `document`: TOML as a tree of values that know their lines, with `--set` applied. `diagnostic`: what a message says.
-//! 2. [`sections`], [`figure`]: every key declared once, with default, range and documentation. `reader` checks a table against them.
+//! 2. [`sections`], [`figure`]: every key declared once, with default, range and documentation. `reader` checks a table against them, `csv_rows` files of rows.
 //! 3. `network`, `switch`, `transport` (with `host_presets`), `algorithms`, `flow`, `workload`: what a section is beyond its keys.
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
@@ -49,8 +49,10 @@ pub mod tables;
 mod algorithms;
 mod build;
 mod circuits;
+mod csv_rows;
 mod document;
 mod error;
+mod estimate;
 mod files;
 mod flow;
 mod glob;
@@ -73,13 +75,13 @@ mod workload;
 pub use build::{Built, CircuitFacts, Demand};
 pub use diagnostic::Diagnostic;
 pub use error::RunError;
-pub use farloop_net::Cores;
+pub use farloop_net::{Cores, available_memory};
 pub use farloop_trace::{SpecError, TraceSpec};
 pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with};
-pub use run::{Outcome, Settings, check, explain, resolve, run, run_with, run_with_algorithms};
+pub use run::{Outcome, Settings, check, explain, most_memory, resolve, run, run_with, run_with_algorithms};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;

@@ -326,11 +326,14 @@ impl ParamType for Selection {
 params! {
     /// `[record]`: which time series are kept.
     pub struct Record {
-        /// Sampling interval; "none" for no series.
+        /// Sampling interval of flows and ports; "none" for no series of them.
         interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
         /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64, otherwise none.
         flows: Selection = Selection::Auto;
         /// Egress ports with series, written "left->right". "auto": the ports where the topology can be congested, at most 64.
         ports: Selection = Selection::Auto;
+        /// Switches that schedule circuits, whose queues get series, by name: sixteen samples in a slot, in the last whole week of the run, or all of it where
+        /// it has none. "auto": the first of them.
+        queues: Selection = Selection::Auto;
     }
 }

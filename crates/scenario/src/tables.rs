@@ -4,7 +4,7 @@
 
 use crate::build::Built;
 use farloop_net::RunResult;
-use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow, QueueName, QueueRow};
+use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow, QueueName, QueueRow, QueueSample};
 use farloop_net::spec::{LinkSpec, NodeKind};
 use farloop_units::{Bytes, Time};
 use std::collections::BTreeMap;
@@ -122,6 +122,15 @@ impl Names {
         format!("{}->{}", self.nodes[row.node as usize], self.nodes[row.peer as usize])
     }
 
+    fn queue_name(&self, queue: QueueName) -> String {
+        match queue {
+            QueueName::High => "high".to_string(),
+            QueueName::Low => "low".to_string(),
+            QueueName::Neighbour(node) => format!("to {}", self.nodes[node as usize]),
+            QueueName::Day(i) => format!("day {i}"),
+        }
+    }
+
     fn flows(&self, result: &RunResult) -> Table {
         let end = |f: &FlowRow| self.ends[f.flow as usize];
         let rows = &result.flows;
@@ -168,8 +177,18 @@ impl Names {
     }
 
     fn series(&self, result: &RunResult) -> Table {
-        const METRICS: [&str; 9] =
-            ["throughput", "cwnd", "pacing", "rtt", "queue", "max_queue", "utilisation", "paused", "dropped"];
+        const METRICS: [&str; 10] = [
+            "throughput",
+            "cwnd",
+            "pacing",
+            "rtt",
+            "queue",
+            "max_queue",
+            "utilisation",
+            "paused",
+            "dropped",
+            "waiting",
+        ];
         let mut objects: Vec<String> = Vec::new();
         let (mut time, mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut flow_object: BTreeMap<u32, u32> = BTreeMap::new();
@@ -202,6 +221,15 @@ impl Names {
             let utilisation = s.tx.as_f64() * 8.0 / (self.interval * rate);
             let paused = s.paused.as_secs_f64() / self.interval;
             push(s.time, id, 4, &[s.queue.as_f64(), s.max_queue.as_f64(), utilisation, paused, s.dropped as f64]);
+        }
+        let mut queue_object: BTreeMap<(u32, QueueName), u32> = BTreeMap::new();
+        for QueueSample { time, port, queue, bytes } in &result.queue_series {
+            let id = *queue_object.entry((*port, *queue)).or_insert_with(|| {
+                let port = self.port_name(&result.ports[*port as usize]);
+                objects.push(format!("queue/{port}/{}", self.queue_name(*queue)));
+                objects.len() as u32 - 1
+            });
+            push(*time, id, 9, &[bytes.as_f64()]);
         }
         let metrics = METRICS.iter().map(|m| m.to_string()).collect();
         vec![
@@ -258,12 +286,7 @@ impl Names {
         let mut known: BTreeMap<QueueName, u32> = BTreeMap::new();
         let mut name = |queue: QueueName| {
             *known.entry(queue).or_insert_with(|| {
-                names.push(match queue {
-                    QueueName::High => "high".to_string(),
-                    QueueName::Low => "low".to_string(),
-                    QueueName::Neighbour(node) => format!("to {}", self.nodes[node as usize]),
-                    QueueName::Day(i) => format!("day {i}"),
-                });
+                names.push(self.queue_name(queue));
                 names.len() as u32 - 1
             })
         };

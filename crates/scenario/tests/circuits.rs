@@ -187,6 +187,43 @@ fn what_waits_for_its_circuit_is_never_cut() {
     assert!(mean_occupancy(&tight, 0) < mean_occupancy(&outcome, 0));
 }
 
+/// The last whole week of 780 us in 6 ms, sixteen samples in a slot, of the first switch unless others are named.
+#[test]
+fn queues_have_series() {
+    let samples = |more: &str| {
+        let outcome = run(&hybrid(&format!("scheduling = \"blocking\"\n{more}"), NEW_RENO, "elephant = true"));
+        let Some((_, Column::Dictionary(at, names))) = outcome.tables.series.iter().find(|(n, _)| *n == "object")
+        else {
+            panic!("no objects")
+        };
+        let Some((_, Column::F64(values))) = outcome.tables.series.iter().find(|(n, _)| *n == "value") else {
+            panic!("no values")
+        };
+        let times = ints(&outcome.tables.series, "time_ps");
+        let rows = at.iter().zip(times).zip(values).map(|((i, t), v)| (names[*i as usize].clone(), t, *v as i64));
+        let queues: Vec<_> = rows.filter(|(name, ..)| name.starts_with("queue/")).collect();
+        (outcome, queues)
+    };
+    let (outcome, queues) = samples("");
+    let of = |name: &str| queues.iter().filter(|(n, ..)| n == name).map(|(_, t, v)| (*t, *v)).collect::<Vec<_>>();
+    let first = of("queue/tor1->ocs/to tor2");
+    let times: Vec<i64> = (0..=48).map(|i| 4_680_000_000 + i * 16_250_000).collect();
+    assert_eq!(first.iter().map(|(t, _)| *t).collect::<Vec<_>>(), times);
+    assert!(queues.iter().all(|(name, ..)| name.starts_with("queue/tor1->")));
+    assert!(of("queue/tor1->eps/high").len() >= 49 && of("queue/tor1->ocs/to tor1").is_empty());
+    // What waits for its circuit leaves in its day, and there was never more than the table says.
+    let most = first.iter().map(|(_, v)| *v).max().expect("samples");
+    assert!(first.iter().any(|(_, v)| *v < most / 2) && most > 10_000, "{first:?}");
+    assert!(most <= *ints(&outcome.tables.queues, "max_bytes").iter().max().expect("queues"));
+    let (_, named) = samples("\n[record]\nqueues = [\"tor3\"]");
+    assert!(!named.is_empty() && named.iter().all(|(name, ..)| name.starts_with("queue/tor3->")));
+    assert!(samples("\n[record]\nqueues = \"none\"").1.is_empty());
+    let text = hybrid("scheduling = \"blocking\"\n[record]\nqueues = [\"eps\"]", NEW_RENO, "");
+    let refused = parse(&text, "bad.toml", &[]).and_then(|s| s.build().map(drop)).expect_err("refused").to_string();
+    let expected = "record.queues: no switch \"eps\" schedules circuits; switches that do: \"tor1\", \"tor2\"";
+    assert!(refused.contains(expected), "{refused}");
+}
+
 #[test]
 fn mice_stay_in_the_packet_network() {
     let outcome = run(&hybrid("scheduling = \"blocking\"", NEW_RENO, ""));

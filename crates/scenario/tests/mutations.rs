@@ -4,9 +4,10 @@ use farloop_net::Simulation;
 use farloop_scenario::parse;
 use proptest::prelude::*;
 
-const SAMPLES: [&str; 5] = [
+const SAMPLES: [&str; 6] = [
     include_str!("example.toml"),
     include_str!("links.toml"),
+    include_str!("hybrid.toml"),
     include_str!("fat-tree.toml"),
     include_str!("datacenters.toml"),
     include_str!("workloads.toml"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import warnings
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from farloop import papers
+from farloop.figures.circuit_schedule import has_schedule, schedules
 from farloop.figures.network_map import network_maps
 from farloop.figures.panels import queue_panels, slowdown_panels, throughput_panels
 from farloop.network_map import map_of
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 RESOLUTION = 150
 """Dots per inch."""
 
+EMBEDDED_RESOLUTION = 110
+"""The same in pages."""
+
 COMPRESSION = 3
 """Of PNG, from 1 to 9: 6, the usual one, takes a quarter to two thirds longer, for a tenth of the bytes at best."""
 
@@ -32,6 +38,8 @@ def draw(comparison: Comparison, into: Path) -> list[Path]:
     pictures: dict[str, Figure] = _papers(module, comparison) if module else generic(comparison)
     if not module or any(map_of(run.ports).is_fabric for run in comparison.runs[:1]):
         pictures["network"] = network_maps(comparison.runs, comparison.title)
+    if any(has_schedule(run) for run in comparison.runs):
+        pictures["schedule"] = schedules(comparison.runs, comparison.title)
     paths = []
     for name, figure in pictures.items():
         path = into / f"{name}.png"
@@ -41,6 +49,17 @@ def draw(comparison: Comparison, into: Path) -> list[Path]:
             write_png(figure, path)
         paths.append(path)
     return paths
+
+
+def embedded(figure: Figure) -> str:
+    """A figure as the address of a picture that is part of a page."""
+    buffer = BytesIO()
+    figure.set_dpi(EMBEDDED_RESOLUTION)
+    figure.set_facecolor("white")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        FigureCanvasAgg(figure).print_png(buffer, pil_kwargs={"compress_level": COMPRESSION})  # type: ignore[no-untyped-call]
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
 def write_png(figure: Figure, path: Path) -> None:

@@ -14,7 +14,7 @@ from farloop.scenario import PAPERS, Scenario, figure_names
 if TYPE_CHECKING:
     from farloop.results import Comparison, Run
 
-NO_OUTCOME = ("title", "source", "figure", "case", "run.seed", "record.flows", "record.ports")
+NO_OUTCOME = ("title", "source", "figure", "case", "run.seed", "record.flows", "record.ports", "record.queues")
 """Keys that change neither what happens in a run nor how it is measured. Another sampling interval does: variations depend on it."""
 
 CASES = re.compile(r"^\[\[case\]\].*?(?=^\[\[claim\]\]|\Z)", re.MULTILINE | re.DOTALL)

@@ -59,7 +59,7 @@ def directory(target: Path, *, force: bool = False, fresh: bool = False) -> Iter
     try:
         if fresh:
             shutil.rmtree(pending.runs, ignore_errors=True)
-        others = {} if fresh else store.finished(_run_directories(target))
+        others = {} if fresh else finished_runs(target)
         try:
             yield Output(pending.output, Store(pending.runs, others))
             # Something may have come there meanwhile.
@@ -235,6 +235,11 @@ def _manifest_of(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def finished_runs(target: Path) -> dict[str, Path]:
+    """The directories of the runs of the output at `target`, by address; none if it is no output."""
+    return store.finished(_run_directories(target))
 
 
 def _run_directories(target: Path) -> list[Path]:

@@ -58,7 +58,16 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         raise FarloopError(
             f"{source}: has no runs of its own; load one of the scenarios in it, such as {_first_scenario(source, kept)}"
         )
+    if kept["kind"] == "study":
+        raise FarloopError(
+            f"{source}: has no runs of its own; load one of the runs in it, such as {_first_run(source)}; its numbers are in runs.parquet"
+        )
     raise FarloopError(f"{source / MANIFEST}: was not written by farloop")
+
+
+def _first_run(source: Path) -> str:
+    found = sorted((source / "runs").glob(f"*/{MANIFEST}"))
+    return str(found[0].parent) if found else f"{source}/runs/ADDRESS"
 
 
 def _first_figure(source: Path, kept: dict[str, Any]) -> str:

@@ -49,6 +49,9 @@ _DESCRIPTIONS = ("title", "source", "figure", "case", "claim")
 _ADDRESS = "[0-9a-f]*"
 """Pattern of the directories of finished runs; those that are being written begin with a dot."""
 
+_FAILED = ".failed.json"
+"""After the address: why a run failed."""
+
 _LONGEST = 150
 """Bytes of an output's name that the names of directories beside it repeat; file systems allow 255 in all."""
 
@@ -168,16 +171,61 @@ class Store:
         Raises:
             OSError: it cannot be written.
         """
-        aside = self.directory / f".{secrets.token_hex(8)}"
+        aside = self.directory / f"{_aside(key)}{secrets.token_hex(8)}"
         aside.mkdir(parents=True)
         try:
             hashes = write_tables(outcome.tables, aside)
             content = {"address": key, "tables": hashes, **info(outcome.info)}
             (aside / KEPT).write_text(json.dumps(content, indent=2), encoding="utf-8")
-            if not (self.directory / key).exists():
+            if self.find(key) is None:
+                # What is damaged is in the way.
+                shutil.rmtree(self.directory / key, ignore_errors=True)
                 aside.rename(self.directory / key)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def claimed(self, key: str) -> Iterator[bool]:
+        """Whether this process alone makes the run of this address until the block ends; another one may be at it, anywhere.
+
+        A process that is killed claims nothing any more. Where the file system has no locks, nobody is waited for.
+
+        Raises:
+            OSError: the store cannot be written.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path = self.directory / f".{key}.lock"
+        path.touch()
+        lock = _locked(path, own=True)
+        try:
+            if lock is not None:
+                for left in self.directory.glob(f"{_aside(key)}*"):
+                    # Of somebody who was killed while he wrote it.
+                    shutil.rmtree(left, ignore_errors=True)
+            yield lock is not None
+        finally:
+            if lock is not None:
+                path.unlink(missing_ok=True)
+                lock.close()
+
+    def failure(self, key: str) -> str:
+        """Why the run of an address failed; empty if it did not."""
+        return str(_read(self.directory / f"{key}{_FAILED}").get("because", ""))
+
+    def put_failure(self, key: str, because: str) -> None:
+        """Keeps why a run failed, so that it is not tried again and again.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        aside = self.directory / f".{key}{_FAILED}-{secrets.token_hex(8)}"
+        aside.write_text(json.dumps({"because": because}), encoding="utf-8")
+        aside.replace(self.directory / f"{key}{_FAILED}")
+
+    def forget_failure(self, key: str) -> None:
+        """Lets a run that failed be tried again."""
+        (self.directory / f"{key}{_FAILED}").unlink(missing_ok=True)
 
     def adopt(self, other: Path) -> None:
         """Takes over the finished runs of another store's directory."""
@@ -275,7 +323,7 @@ class Pending:
 
     def _take_over(self, target: Path) -> None:
         for left in sorted(target.parent.glob(f"{_glob(prefix(target))}*")):
-            lock = None if left == self.path else _locked(left, own=False)
+            lock = None if left == self.path else _locked(left / LOCK, own=False)
             if lock is not None:
                 with lock:
                     if (left / REPLACED).is_dir() and not target.exists():
@@ -292,6 +340,11 @@ def prefix(target: Path) -> str:
     return f".{name}.partial-"
 
 
+def _aside(key: str) -> str:
+    """What the names of the directories begin with in which a run is written."""
+    return f".{key[:32]}-"
+
+
 def _fresh(target: Path) -> tuple[Path, IO[bytes]]:
     """A new directory that this process has locked."""
     while True:
@@ -302,22 +355,22 @@ def _fresh(target: Path) -> tuple[Path, IO[bytes]]:
             continue
         (path / LOCK).touch()
         # Between the two lines another process may have found it unlocked, and removed it.
-        lock = _locked(path, own=True)
+        lock = _locked(path / LOCK, own=True)
         if lock is not None:
             return path, lock
 
 
 def _locked(path: Path, *, own: bool) -> IO[bytes] | None:
-    """The lock of a directory as a file that holds it until it is closed; `None` if its owner may be alive."""
+    """A locked file, which is so until it is closed; `None` if the owner of its lock may be alive."""
     try:
-        lock = (path / LOCK).open("r+b")
+        lock = path.open("r+b")
     except OSError:
         return None
     try:
         if sys.platform == "win32":
             raise OSError(errno.ENOLCK, "not used there")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(lock.fileno()), (path / LOCK).stat()):
+        if os.path.samestat(os.fstat(lock.fileno()), path.stat()):
             return lock
     except OSError as error:
         # Where there are no locks, the random name has to do, and nothing is known of the others.

@@ -21,4 +21,20 @@ def section(comparison: Comparison, table: Any) -> str:
     """The section's HTML; `table` makes a table of a header and rows."""
     found = [(of.told, of.runs[0].info.get("circuits")) for of in replicas(comparison.runs)]
     rows = [fact_row(told, facts) for told, facts in found if facts]
-    return f'<h2 id="circuits">Circuits</h2>{table(HEADER, rows)}<p class="soft">{escape(EXPLANATION)}</p>'
+    told = f'<h2 id="circuits">Circuits</h2>{table(HEADER, rows)}<p class="soft">{escape(EXPLANATION)}</p>'
+    return told + _schedule(comparison)
+
+
+def _schedule(comparison: Comparison) -> str:
+    """The picture of the schedule; nothing where no day was over."""
+    from farloop.figures.circuit_schedule import has_schedule, schedules
+    from farloop.figures.draw import embedded
+
+    if not any(has_schedule(run) for run in comparison.runs):
+        return ""
+    address = embedded(schedules(comparison.runs, ""))
+    return (
+        '<p class="soft">Who is connected to whom when, what waits meanwhile in the queues of the recorded switch (record.queues), '
+        "and how full the days are. Nights are grey.</p>"
+        f'<div class="card scroll"><img class="schedule" alt="Circuits over the last week of each run" src="{address}"></div>'
+    )

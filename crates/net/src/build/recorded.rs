@@ -4,8 +4,8 @@ use crate::check::BuildError;
 use crate::cut::Cut;
 use crate::ids::{FlowId, Key, PortId, PortNumber};
 use crate::network::Network;
-use crate::sample::{RecordedFlow, RecordedPort, Recorder};
-use crate::spec::NetworkSpec;
+use crate::sample::{RecordedFlow, RecordedPort, RecordedQueues, Recorder};
+use crate::spec::{NetworkSpec, QueueRecordSpec};
 use farloop_units::Delta;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,7 @@ pub(super) struct Recorded {
     interval: Delta,
     flows: Vec<FlowId>,
     ports: Vec<PortNumber>,
+    queues: Option<QueueRecordSpec>,
 }
 
 impl Recorded {
@@ -42,6 +43,7 @@ impl Recorded {
             interval: spec.record.interval.unwrap_or(Delta::ZERO),
             flows: spec.record.flows.iter().map(check).collect::<Result<_, _>>()?,
             ports: spec.record.ports.iter().map(find).collect::<Result<_, _>>()?,
+            queues: spec.record.queues.clone().filter(|queues| queues.interval > Delta::ZERO),
         })
     }
 
@@ -56,10 +58,20 @@ impl Recorded {
             delivered: 0,
         });
         let ports = self.ports.iter().enumerate().filter(|(_, port)| here(network.ends[**port].node));
+        let queues = self.queues.as_ref().map(|queues| {
+            let own = network.ends.iter().filter(|(_, end)| queues.switches.contains(&end.node) && here(end.node));
+            RecordedQueues {
+                next: queues.begin,
+                interval: queues.interval,
+                end: queues.end,
+                ports: own.map(|(port, _)| RecordedPort { place: port.index(), port: ids[port.index()] }).collect(),
+            }
+        });
         Recorder::new(
             self.interval,
             flows.filter(|flow| flow.has_source || flow.has_destination).collect(),
             ports.map(|(place, port)| RecordedPort { place, port: ids[port.index()] }).collect(),
+            queues.filter(|queues| !queues.ports.is_empty()),
         )
     }
 }

@@ -26,7 +26,12 @@ pub fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta)
     let min_rto = Delta::from_ms(200);
     spec.transport = TransportSpec { tcp: TcpSpec { min_rto, ..tcp() }, ..transport(TransportKind::Tcp) };
     spec.end = seconds(end);
-    spec.record = RecordSpec { interval: Some(Delta::from_ms(1)), flows: (0..n).collect(), ports: vec![(0, n + 1)] };
+    spec.record = RecordSpec {
+        interval: Some(Delta::from_ms(1)),
+        flows: (0..n).collect(),
+        ports: vec![(0, n + 1)],
+        ..RecordSpec::default()
+    };
     let result = run(spec);
     let repaired: u64 = result.flows.iter().map(|f| f.retransmitted + f.timeouts).sum();
     assert_eq!((result.totals.dropped_buffer, repaired), (0, 0));

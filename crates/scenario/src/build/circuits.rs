@@ -30,6 +30,21 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
     }
     for id in circuits {
         let own = slots_of(layout, id, &slots);
+        if own.is_empty() && !slots.is_empty() {
+            let circuit = &layout.nodes[id as usize].name;
+            let problem = format!("circuit switch \"{circuit}\": has no slots");
+            let (path, expected) = match settings.keys.slots {
+                Some(_) => {
+                    let row = format!("expected a row with {circuit} in the column circuit, or with none there");
+                    (&["circuits", "slots"][..], row)
+                }
+                None => {
+                    let table = format!("expected a [[circuit_slot]] with circuit = \"{circuit}\", or without circuit");
+                    (&["circuit_slot"][..], table)
+                }
+            };
+            return Err(scenario.at(path, problem, expected));
+        }
         let neighbours = layout.neighbours(id);
         let spec = match &slots[..] {
             [] => {

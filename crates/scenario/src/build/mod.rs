@@ -91,8 +91,8 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     check_switches(scenario, &layout)?;
     let traffic = traffic::traffic(scenario, &Hosts::of(&layout), generate, &mut || go_on().is_ok())?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
-    let record = record::record(scenario, &layout, &traffic)?;
     let circuits = circuit_facts::facts(scenario, &layout, &traffic.flows)?;
+    let record = record::record(scenario, &layout, &traffic, circuits.as_ref())?;
     let notes = circuits.iter().flat_map(CircuitFacts::notes).collect();
     let spec = NetworkSpec {
         links,

@@ -1,12 +1,14 @@
-//! `[record]`: which flows and ports get time series.
+//! `[record]`: which flows, ports and queues get time series.
 
+use super::circuit_facts::CircuitFacts;
 use super::flow_table::FlowTable;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
 use crate::scenario::Scenario;
 use crate::sections::Selection;
 use crate::topology::Layout;
-use farloop_net::spec::{NodeId, RecordSpec};
+use farloop_net::spec::{NodeId, NodeKind, QueueRecordSpec, RecordSpec};
+use farloop_units::{Delta, Time};
 use std::collections::{HashMap, HashSet};
 
 /// More objects than this get no series unless they are asked for.
@@ -15,11 +17,17 @@ const AUTO_SERIES: usize = 64;
 const MAX_SERIES_ROWS: u64 = 200_000_000;
 
 /// What is recorded, for names that are there and a size that is bearable.
-pub(crate) fn record(scenario: &Scenario, layout: &Layout, traffic: &FlowTable) -> Result<RecordSpec, Diagnostic> {
+pub(crate) fn record(
+    scenario: &Scenario,
+    layout: &Layout,
+    traffic: &FlowTable,
+    circuits: Option<&CircuitFacts>,
+) -> Result<RecordSpec, Diagnostic> {
     let keys = &scenario.record;
     let flows = record_flows(scenario, traffic)?;
     let ports = record_ports(scenario, layout)?;
-    let Some(interval) = keys.interval else { return Ok(RecordSpec::default()) };
+    let queues = record_queues(scenario, layout, circuits)?;
+    let Some(interval) = keys.interval else { return Ok(RecordSpec { queues, ..RecordSpec::default() }) };
     let samples = scenario.end().as_ps() / interval.as_ps();
     let objects = (flows.len() + ports.len()) as u64;
     if samples.saturating_mul(objects) > MAX_SERIES_ROWS {
@@ -27,7 +35,53 @@ pub(crate) fn record(scenario: &Scenario, layout: &Layout, traffic: &FlowTable) 
         let expected = format!("expected at most {MAX_SERIES_ROWS}: a longer interval, fewer flows or ports");
         return Err(scenario.at(&["record", "interval"], problem, expected));
     }
-    Ok(RecordSpec { interval: Some(interval), flows, ports })
+    Ok(RecordSpec { interval: Some(interval), flows, ports, queues })
+}
+
+/// Samples of a queue in a slot of the week that is recorded, and most of them in the whole week.
+const SAMPLES_PER_SLOT: u64 = 16;
+const MOST_SAMPLES: u64 = 10_000;
+
+fn record_queues(
+    scenario: &Scenario,
+    layout: &Layout,
+    circuits: Option<&CircuitFacts>,
+) -> Result<Option<QueueRecordSpec>, Diagnostic> {
+    let schedules =
+        |id: &NodeId| matches!(&layout.nodes[*id as usize].kind, NodeKind::Switch(s) if s.scheduling.is_some());
+    let known: Vec<NodeId> = (0..layout.nodes.len() as NodeId).filter(schedules).collect();
+    let name = |id: &NodeId| layout.nodes[*id as usize].name.as_str();
+    let switches = match &scenario.record.queues {
+        Selection::Auto => known.iter().copied().take(1).collect(),
+        Selection::All => known.clone(),
+        Selection::None => Vec::new(),
+        Selection::Named(names) => {
+            let find = |wanted: &String| {
+                known.iter().copied().find(|id| name(id) == wanted).ok_or_else(|| {
+                    let problem = format!("no switch \"{wanted}\" schedules circuits");
+                    let expected = match known.is_empty() {
+                        true => "there is none: expected \"auto\", \"none\", or [circuits].scheduling".to_string(),
+                        false => format!("switches that do: {}", listing(known.iter().map(name))),
+                    };
+                    Diagnostic {
+                        suggestion: nearest(wanted, known.iter().map(name)),
+                        ..scenario.at(&["record", "queues"], problem, expected)
+                    }
+                })
+            };
+            names.iter().map(find).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let Some(circuits) = circuits.filter(|_| !switches.is_empty()) else { return Ok(None) };
+    let (end, week) = (scenario.end().as_ps(), circuits.week.as_ps().max(1));
+    let begin = (end / week).saturating_sub(1) * week;
+    let samples = circuits.slots.saturating_mul(SAMPLES_PER_SLOT).clamp(1, MOST_SAMPLES);
+    Ok(Some(QueueRecordSpec {
+        switches,
+        begin: Time::from_ps(begin),
+        interval: Delta::from_ps((week / samples).max(1)),
+        end: Time::from_ps(begin.saturating_add(week).min(end)),
+    }))
 }
 
 fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Diagnostic> {

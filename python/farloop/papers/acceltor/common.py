@@ -284,9 +284,15 @@ def drawn(measure: Callable[[Run], Point], run: Run) -> Point:
 
 
 def logarithmic(axis: Axes) -> None:
-    """Makes the vertical axis logarithmic, where something positive is drawn."""
-    if axis.dataLim.y1 > 0:
+    """Makes the vertical axis logarithmic from 1 on, where something is drawn."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    if axis.dataLim.y1 > 1:
         axis.set_yscale("log")
+        axis.set_ylim(bottom=1)
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def grouped(

@@ -130,6 +130,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     grouped(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")
     grouped(axes[2], groups, table(lambda run: single(100 * occupancy(run))), "occupancy (%)")
     grouped(axes[3], groups, table(lambda run: single(mean_fct(run))), "mice, normalised FCT")
+    axes[2].set_ylim(0, 100)
     axes[2].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
     logarithmic(axes[3])
     for axis in axes[2:]:

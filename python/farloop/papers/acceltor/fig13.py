@@ -50,6 +50,12 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                 return part < BELOW, f"{mean[1] / 1e6:.3g} of {mean[0] / 1e6:.3g} Mbps, below {BELOW:g} times"
 
             judging.order(f"{size}: {what} throughput well below AccelToR's", [own[0], need], below)
+
+        def emptier(a: Run, b: Run) -> tuple[bool, str]:
+            shares = occupancy(a), occupancy(b)
+            return shares[1] < BELOW * shares[0], f"{shares[1]:.3f} and {shares[0]:.3f}, below {BELOW:g} times"
+
+        judging.order(f"{size}: all circuits together are used well below AccelToR's", [own[0], need], emptier)
     runs = alone(comparison.runs)
     for run in runs:
         judging.measure(numbers, run)

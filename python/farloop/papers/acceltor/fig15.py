@@ -84,9 +84,9 @@ def end(run: Run) -> float:
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's picture, a panel for each loss."""
-    known = (LOSS, "loss 0.001", "no loss", LOSS + LARGE)
+    known = (LOSS, "loss 0.001", "no loss", f"{LOSS}, rescue", LOSS + LARGE)
     losses = [x for x in known if any(run.case.endswith(f", {x}") for run in comparison.runs)]
-    figure, axes = grid(max(1, len(losses)), "A circuit whose destination rack loses packets", columns=2)
+    figure, axes = grid(max(1, len(losses)), "A circuit whose destination rack loses packets")
     for axis, loss in zip(axes, losses, strict=False):
         for name, colour in ((WITH, CROSS[0]), (WITHOUT, INTRA[0])):
             for run in (r for r in comparison.runs if r.case == f"{name}, {loss}"):

@@ -38,6 +38,9 @@ NAMES = {
 }  # fmt: skip
 """The paper's names, in its order."""
 
+RFC = "CUBIC,\nRFC 9438"
+"""What stands beside ns-3's."""
+
 LOWER = {"cubic": "CUBIC", "bbr": "BBR"}
 """Those that reach less, and the names of their numbers."""
 
@@ -45,6 +48,7 @@ LOWER = {"cubic": "CUBIC", "bbr": "BBR"}
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Weekly throughput against both rivals under each algorithm; how many of them fill the circuits; the two that do not."""
     judging = Judging(comparison, claims["acceltor/fig17"])
+    # Of CUBIC the cases that come last: ns-3's.
     at = {name: {n.algorithm: n for n in planned(comparison, name)} for name in SCHEDULES}
     own = at[ACCELTOR]
     for algorithm, need in own.items():
@@ -84,18 +88,23 @@ def _median(runs: Sequence[Run]) -> float:
     return found[len(found) // 2]
 
 
+def _told(run: Run) -> str:
+    """Where a run stands in the pictures."""
+    return RFC if run.algorithm == "cubic" and "CUBIC" not in run.case else NAMES[run.algorithm]
+
+
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's two panels, one above the other."""
     figure, axes = grid(2, "Sixteen TCPs under three schedules", columns=1, shared=False)
-    figure.set_size_inches(9, 6)
+    figure.set_size_inches(10.5, 6)
     runs = alone(comparison.runs)
-    groups = [name for a, name in NAMES.items() if any(run.algorithm == a for run in runs)]
+    groups = [name for name in (*NAMES.values(), RFC) if any(_told(run) == name for run in runs)]
     throughput: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
     used: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
     for run in runs:
         name = run.case.partition(",")[0]
-        throughput[name][NAMES[run.algorithm]] = drawn(lambda r: spread(weekly(r) / 1e6), run)
-        used[name][NAMES[run.algorithm]] = drawn(lambda r: single(100 * occupancy(r)), run)
+        throughput[name][_told(run)] = drawn(lambda r: spread(weekly(r) / 1e6), run)
+        used[name][_told(run)] = drawn(lambda r: single(100 * occupancy(r)), run)
     grouped(axes[0], groups, throughput, "weekly throughput (Mbps)")
     grouped(axes[1], groups, used, "occupancy (%)")
     axes[1].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)

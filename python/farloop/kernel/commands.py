@@ -1,0 +1,107 @@
+"""`farloop kernel`: algorithms in the Linux kernel that runs."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop.command import guarded, print_json
+from farloop.messages import say
+from farloop.units import count_text
+
+app = typer.Typer(help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Name(enum.StrEnum):
+    """The algorithms that there are for the kernel."""
+
+    GEMINI = "gemini"
+
+
+NameArgument = Annotated[Name, typer.Argument(metavar="ALGORITHM", help="The algorithm: gemini.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+@guarded
+def doctor(as_json: JsonOption = False) -> None:
+    """Say what the kernel half needs of this host, what is missing, and how to get it. Changes nothing."""
+    from farloop.kernel.doctor import report
+
+    found = report()
+    if as_json:
+        print_json(found)
+    else:
+        from farloop import show
+
+        show.kernel_checks(found)
+    if not all(check["ok"] for check in found if check["need"] == "load"):
+        raise typer.Exit(2)
+
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a parameter (`farloop explain gemini`), such as capacity=10Gbps, which is needed. May be repeated.",
+    ),
+]
+
+
+@app.command()
+@guarded
+def load(algorithm: NameArgument, set_: SetOption = None) -> None:
+    """Register an algorithm with the kernel, by its name. It stays until `unload` or a reboot; no connection uses it unasked."""
+    from farloop.kernel import gemini
+
+    found = gemini.load(set_ or [])
+    typer.echo(f"{algorithm} is loaded: {', '.join(f'{k} {v}' for k, v in found.items() if k != 'slow_start')}")
+    typer.echo("new connections use it where sysctl net.ipv4.tcp_congestion_control, a route or a socket says gemini")
+
+
+@app.command()
+@guarded
+def unload(algorithm: NameArgument) -> None:
+    """Take an algorithm away. Connections that use it keep it until they end."""
+    from farloop.kernel import gemini
+
+    gemini.unload()
+    typer.echo(f"{algorithm} is unloaded")
+
+
+@app.command()
+@guarded
+def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
+    """Say whether an algorithm is loaded, and what its connections do, in all network namespaces."""
+    from farloop.kernel import gemini
+
+    found = gemini.status()
+    if as_json:
+        print_json({"algorithm": str(algorithm), **found})
+    else:
+        from farloop import show
+
+        show.kernel_status(found)
+
+
+@app.command()
+@guarded
+def record(
+    algorithm: NameArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; an older file is replaced.")],
+    set_: SetOption = None,
+    duration: Annotated[str, typer.Option(metavar="TIME", help="For how long, such as 30s.")] = "10s",
+) -> None:
+    """Load an algorithm for a while; write all events of connections that begin then (vectors/README.md)."""
+    from farloop.kernel.recording import write
+
+    found = write(file, set_ or [], duration)
+    typer.echo(f"{file}: {found.events} events of {count_text(found.connections, 'connection')}")
+    if found.lost:
+        say(
+            f"farloop: of {count_text(len(found.lost), 'connection')} only the beginning: the kernel had no room for more events"
+        )

@@ -1,0 +1,165 @@
+"""What the kernel half needs of a host, checked without changing anything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from farloop.errors import FarloopError
+
+OBJECTS = Path(__file__).parent / "objects"
+"""Where the compiled BPF programs lie: in wheels, and after `make kernel`."""
+
+BTF = Path("/sys/kernel/btf/vmlinux")
+"""The types of the running kernel."""
+
+_LEAST = (6, 10)
+"""cong_control() has its four arguments from this kernel on."""
+
+_CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_PERFMON": 38, "CAP_BPF": 39}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of what was looked for.
+
+    Attributes:
+        what: What was looked for.
+        need: "load" for loading and unloading, "build" for compiling the programs, "traffic" for tests with real traffic, "note" for
+            what only matters to some.
+        ok: It is there.
+        found: What is there, or what is missing and how to get it.
+    """
+
+    what: str
+    need: str
+    ok: bool
+    found: str
+
+
+def checks() -> list[Check]:
+    """Everything, in the order in which it is needed."""
+    return [
+        _kernel(),
+        _types(),
+        _jit(),
+        _capabilities(),
+        _libbpf(),
+        *(_object(name) for name in ("gemini", "flows")),
+        _ecn(),
+        _default(),
+        _command("clang", "build", "clang 12 or later"),
+        _exists("libbpf headers", Path("/usr/include/bpf/bpf_helpers.h"), "libbpf-dev or libbpf-devel", need="build"),
+        _command("ip", "traffic", "iproute2"),
+        _command("tc", "traffic", "iproute2"),
+        _command("bpftool", "traffic", "bpftool"),
+        _command("iperf3", "traffic", "iperf3"),
+    ]
+
+
+def report() -> list[dict[str, Any]]:
+    """All checks, as JSON has them."""
+    return [asdict(check) for check in checks()]
+
+
+def missing(*, objects: bool = True) -> list[str]:
+    """What loading, or with `objects` false unloading, lacks: one line each, with how to get it."""
+    needed = [_kernel(), _types(), _jit(), _capabilities(), _libbpf()]
+    needed += [_object(name) for name in ("gemini", "flows")] if objects else []
+    return [f"{check.what}: {check.found}" for check in needed if not check.ok]
+
+
+def checks_to_build() -> bool:
+    """Whether the programs can be compiled here."""
+    return all(check.ok for check in checks() if check.need == "build")
+
+
+def object_file(name: str) -> Path:
+    """The compiled program of that name."""
+    return OBJECTS / f"{name}.bpf.o"
+
+
+def _kernel() -> Check:
+    if platform.system() != "Linux":
+        return Check("kernel", "load", False, f"{platform.system()}; Linux {_LEAST[0]}.{_LEAST[1]} or later is needed")
+    release = platform.release()
+    match = re.match(r"(\d+)\.(\d+)", release)
+    ok = match is not None and (int(match[1]), int(match[2])) >= _LEAST
+    return Check(
+        "kernel",
+        "load",
+        ok,
+        f"Linux {release}" if ok else f"Linux {release}; {_LEAST[0]}.{_LEAST[1]} or later is needed",
+    )
+
+
+def _exists(what: str, path: Path, source: str, *, need: str = "load") -> Check:
+    return Check(what, need, path.exists(), str(path) if path.exists() else f"{path} is missing; get {source}")
+
+
+def _types() -> Check:
+    return _exists("BTF", BTF, "a kernel built with CONFIG_DEBUG_INFO_BTF=y")
+
+
+def _jit() -> Check:
+    value = _read("/proc/sys/net/core/bpf_jit_enable")
+    # Where the kernel has no interpreter there is nothing to switch, and the file may not be there.
+    ok = value != "0"
+    return Check("BPF JIT", "load", ok, "on" if ok else "off; sysctl net.core.bpf_jit_enable=1 switches it on")
+
+
+def _capabilities() -> Check:
+    held = next((line for line in _read("/proc/self/status").splitlines() if line.startswith("CapEff:")), "CapEff: 0")
+    bits = int(held.split()[1], 16)
+    lacking = [name for name, bit in _CAPABILITIES.items() if not bits >> bit & 1]
+    found = "all held" if not lacking else f"{', '.join(lacking)} missing; run it as root"
+    return Check("capabilities", "load", not lacking, found)
+
+
+def _libbpf() -> Check:
+    from farloop.kernel import libbpf
+
+    try:
+        version = libbpf.library().libbpf_version_string().decode()
+    except FarloopError as error:
+        return Check("libbpf", "load", False, str(error))
+    return Check("libbpf", "load", True, f"version {version.lstrip('v')}")
+
+
+def _object(name: str) -> Check:
+    path = object_file(name)
+    found = (
+        str(path)
+        if path.exists()
+        else "not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
+    )
+    return Check(f"program {name}", "load", path.exists(), found)
+
+
+def _ecn() -> Check:
+    value = _read("/proc/sys/net/ipv4/tcp_ecn")
+    told = {"0": "off: the other side must use gemini, too", "1": "asked for and accepted", "2": "accepted"}
+    return Check("ECN", "note", value != "0", f"net.ipv4.tcp_ecn = {value or 'unknown'}, {told.get(value, 'on')}")
+
+
+def _default() -> Check:
+    value = _read("/proc/sys/net/ipv4/tcp_congestion_control")
+    return Check("default congestion control", "note", True, value or "unknown")
+
+
+def _command(name: str, need: str, package: str) -> Check:
+    # Where ordinary users do not look for commands.
+    path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    return Check(name, need, path is not None, path or f"missing; install {package}")
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,111 @@
+"""GEMINI's parameters, as scenarios write them, in the fixed point of its integer core (crates/cc/src/algorithms/gemini/core.rs)."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+from farloop import _native
+from farloop.errors import FarloopError
+from farloop.units import rate, seconds, size
+
+FULL_PACKET = 1538
+"""Bytes on the wire of a full-size packet, of which K's rule counts 50 per Gbps."""
+
+NAMES = (
+    "mss",
+    "capacity",
+    "threshold",
+    "delay_threshold",
+    "beta",
+    "f_min",
+    "h_per_byte",
+    "h_min",
+    "h_max",
+    "max_cut",
+    "g",
+    "gain",
+)
+"""The constants of 64 bits in the order of `struct gemini_constants`."""
+
+LAYOUT = struct.Struct("=12Q2I2Q")
+"""`struct settings`."""
+
+_SCENARIO = """
+[run]
+duration = "1ms"
+[network]
+topology = "dumbbell"
+[transport]
+kind = "tcp"
+[algorithm]
+name = "gemini"
+[[flow]]
+from = "s1"
+to = "r1"
+"""
+
+
+def parameters(settings: Iterable[str]) -> dict[str, Any]:
+    """GEMINI's parameters with these settings, each KEY=VALUE, checked as a scenario's `[algorithm.gemini]` is.
+
+    Raises:
+        FarloopError: a setting is wrong, or C is not set.
+    """
+    pairs = []
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise FarloopError(f"--set {setting}: expected KEY=VALUE, such as capacity=10Gbps")
+        if key.strip() == "slow_start":
+            raise FarloopError("--set slow_start: connections of the kernel always begin in slow start")
+        pairs.append((f"algorithm.gemini.{key.strip()}", value.strip()))
+    try:
+        resolved = json.loads(_native.resolve(_SCENARIO, "gemini", pairs))
+    except _native.ScenarioError as error:
+        raise FarloopError(str(error).replace("algorithm.gemini.", "")) from None
+    found: dict[str, Any] = resolved["algorithm"]["gemini"]
+    if found["capacity"] == "none":
+        raise FarloopError(
+            "C is not known: say the rate of the access link, or of the bottleneck where that is slower, such as --set capacity=10Gbps"
+        )
+    return found
+
+
+def constants(found: dict[str, Any]) -> dict[str, int]:
+    """The constants of the core, as `Constants::new` makes them of the same parameters.
+
+    Pacing counts payload, as Linux paces: unlike the simulator's, `gain` has no headers. `mss` is each connection's own, here 0.
+    """
+    capacity = rate(found["capacity"])
+    threshold = found["ecn_threshold"]
+    k = 50 * FULL_PACKET * capacity / 1e9 if threshold == "none" else size(threshold)
+    return {
+        "mss": 0,
+        "capacity": min(max(int(capacity) // 8000, 1), 2**31 - 1),
+        "threshold": min(max(int(k), 1), 2**30),
+        "delay_threshold": round(seconds(found["delay_threshold"]) * 1e9),
+        "beta": fixed(found["beta"], 30),
+        "f_min": fixed(found["f_min"], 30),
+        "h_per_byte": fixed(8 * found["h"], 40),
+        "h_min": 0 if found["h_min"] == "none" else fixed(found["h_min"], 20),
+        "h_max": 1 << 40 if found["h_max"] == "none" else fixed(found["h_max"], 20),
+        "max_cut": fixed(found["max_cut"], 30),
+        "g": fixed(found["g"], 30),
+        "gain": min(fixed(found["pacing_gain"], 16), 1 << 26),
+        "skip_after_cut": int(found["skip_after_cut"]),
+        "initial_alpha": fixed(found["initial_alpha"], 30),
+    }
+
+
+def packed(values: dict[str, int], *, record: bool = False) -> bytes:
+    """The constants as `struct settings` of linux/gemini/kernel.h."""
+    last = (values["skip_after_cut"], 0, values["initial_alpha"], record)
+    return LAYOUT.pack(*(values[n] for n in NAMES), *last)
+
+
+def fixed(x: float, bits: int) -> int:
+    """A real number in units of 2^-bits, to the nearest."""
+    return int(float(x) * (1 << bits) + 0.5)

@@ -1,0 +1,482 @@
+"""What a study is: a base scenario, points, constraints, what is collected; from a file or from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from farloop import _native
+from farloop.errors import FarloopError, nearest, shown
+from farloop.scenario import Scenario, figure_names
+from farloop.seeds import read_seeds
+from farloop.sweep import points
+from farloop.sweep.document import Document, Key, blanked
+from farloop.sweep.expressions import Expression
+from farloop.sweep.measures import DEFAULT, Measure, from_function, measure
+from farloop.sweep.points import ALGORITHM, SEED, Point, Range, Value
+from farloop.sweep.precision import LEAST, MOST, MSER5, NONE, Target, check_warm_up
+
+if TYPE_CHECKING:
+    from farloop.results import Run
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Collected = str | Callable[["Run"], Any] | Mapping[str, Callable[["Run"], Any]]
+"""Something to collect: the name of a metric, a function of a run, or functions by name."""
+
+KEYS = (
+    "title", "base", "set", "grid", "list", "random", "where", "constraint", "collect", "pareto", "until", "most_seeds", "warmup",
+)  # fmt: skip
+"""What a study's file may have at its top."""
+
+_RANDOM = ("samples", "seed")
+_RANGE = ("from", "to", "scale")
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What must hold of a point, and why."""
+
+    expression: Expression
+    because: str = ""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A study.
+
+    Attributes:
+        title: What it is about.
+        base: The scenario that every point changes.
+        points: The points that the constraints leave.
+        varied: The keys that differ between points, in their order, algorithm and seed among them if they do.
+        excluded: How many points the constraints took away.
+        collect: What is measured.
+        pareto: The two metrics of the Pareto front; nothing where there are none.
+        until: How precise one of them is to be.
+        most_seeds: The limit for that.
+        warm_up: Which part of each run's beginning is cut.
+        places: Where each key was written, for messages.
+    """
+
+    title: str
+    base: Scenario
+    points: list[Point]
+    varied: tuple[str, ...]
+    excluded: int
+    collect: tuple[Measure, ...]
+    pareto: tuple[Measure, Measure] | None
+    until: Target | None
+    most_seeds: int
+    warm_up: str
+    places: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def scenario(self, point: Point) -> Scenario:
+        """The scenario of a point."""
+        return self.base.override([f"{key}={value}" for key, value in (points.setting(*one) for one in point.items())])
+
+
+def from_file(path: str | PathLike[str], *, until: str | None = None, most_seeds: int | None = None) -> Definition:
+    """A study from its file.
+
+    Args:
+        path: The file.
+        until: The precision that is asked for, in place of the file's.
+        most_seeds: The limit of seeds for it, in place of the file's.
+
+    Raises:
+        FarloopError: something in it is wrong; the text names file, line, key, and what would be accepted.
+        ScenarioError: the base scenario cannot be read.
+    """
+    document = Document.load(Path(path))
+    document.refuse_others(document.content, KEYS)
+    given = {key: value for key, value in (("until", until), ("most_seeds", most_seeds)) if value is not None}
+
+    def error(key: Sequence[str | int], problem: str, name: str = "") -> FarloopError:
+        option = f"--{str(key[0]).replace('_', '-')}" if key[0] in given else ""
+        return _of_python((option,), problem) if option else document.error(key, problem, name)
+
+    reader = _Reader(document.content | given, error)
+    return reader.definition(_base(document), Path(path).stem)
+
+
+def from_python(
+    base: str | PathLike[str] | Scenario,
+    *,
+    title: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    grid: Mapping[str, Iterable[Any]] | None = None,
+    listed: Iterable[Mapping[str, Any]] | None = None,
+    random: Mapping[str, Any] | None = None,
+    where: str | Iterable[str] | None = None,
+    collect: Collected | Iterable[Collected] | None = None,
+    pareto: Iterable[Collected] | None = None,
+    until: str | None = None,
+    most_seeds: int | None = None,
+    warmup: str | None = None,
+) -> Definition:
+    """A study from Python; each argument is what the file's key of the same name is (`listed` that of `[[list]]`).
+
+    Raises:
+        FarloopError: an argument is wrong.
+        ScenarioError: the base scenario cannot be read.
+    """
+    given = {
+        "title": title,
+        "set": set,
+        "grid": None if grid is None else {key: _plain(values) for key, values in _mapping(grid, "grid").items()},
+        "list": None if listed is None else [dict(_mapping(point, "listed")) for point in listed],
+        "random": None if random is None else {key: _plain(value) for key, value in _mapping(random, "random").items()},
+        "where": where if where is None or isinstance(where, str) else list(where),
+        "collect": collect
+        if collect is None or isinstance(collect, str | Mapping) or callable(collect)
+        else list(collect),
+        "pareto": None if pareto is None else list(pareto),
+        "until": until,
+        "most_seeds": most_seeds,
+        "warmup": warmup,
+    }
+    scenario = Scenario.load(base)
+    reader = _Reader({key: value for key, value in given.items() if value is not None}, _of_python)
+    return reader.definition(scenario, Path(scenario.file).stem)
+
+
+def _plain(values: Any) -> Any:
+    """Numbers of numpy, ranges and the like as a file would have them."""
+    if isinstance(values, str | Mapping):
+        return values
+    if isinstance(values, Iterable):
+        return [_plain(value) for value in values]
+    return values.item() if callable(getattr(values, "item", None)) else values
+
+
+def _mapping(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise FarloopError(
+            f"{name}: {shown(repr(value))}: expected a mapping of keys, such as {{'network.wan_delay': ['1ms', '5ms']}}"
+        )
+    return value
+
+
+def _of_python(key: Sequence[str | int], problem: str, name: str = "") -> FarloopError:
+    return FarloopError(f"{name or '.'.join(str(part) for part in key)}: {problem}")
+
+
+def _base(document: Document) -> Scenario:
+    base = document.content.get("base")
+    if base is None:
+        raise document.error(
+            ("base",),
+            'missing; expected the name of a scenario file, as in base = "scenario.toml", or tables such as [base.run]',
+        )
+    if isinstance(base, Mapping):
+        return Scenario.from_text(blanked(document, "base"), document.file)
+    if not isinstance(base, str):
+        raise document.error(("base",), f"{shown(repr(base))}: expected the name of a scenario file")
+    beside = Path(document.file).parent / base
+    if not beside.is_file() and base not in figure_names():
+        hint = nearest(
+            base, [path.name for path in sorted(beside.parent.glob("*.toml")) if path.name != Path(document.file).name]
+        )
+        raise document.error(
+            ("base",),
+            f"{shown(base)}: no such file beside the study; {hint}; a paper's figure such as gear/fig09 will do as well",
+        )
+    return Scenario.load(beside if beside.is_file() else base)
+
+
+class _Reader:
+    """Reads the parts of a study; `error` makes an error about one of them."""
+
+    def __init__(self, content: Mapping[str, Any], error: Callable[..., FarloopError]) -> None:
+        self._content, self._error = content, error
+        self._places: dict[str, str] = {}
+
+    def definition(self, base: Scenario, name: str) -> Definition:
+        title = self._text("title")
+        base = base.override(
+            [f"{key}={value}" for key, value in (points.setting(*one) for one in self._settings().items())]
+        )
+        parts = [self._guarded(("grid",), points.grid, self._grid()), self._list(), self._random()]
+        found = self._guarded(("grid",), points.combined, *(part for part in parts if part))
+        constraints = self._constraints()
+        left = [point for point in found if self._holds(constraints, point, base)]
+        if not left:
+            raise self._error(
+                ("where",) if "where" in self._content else ("constraint",), f"no point of {len(found)} is left"
+            )
+        collect = self._collect()
+        until, most = self._until(), self._most_seeds()
+        if until is not None and until.measure.name not in [one.name for one in collect]:
+            collect = (*collect, until.measure)
+        return Definition(
+            title=title or base_title(base) or name,
+            base=base,
+            points=left,
+            varied=tuple(dict.fromkeys(key for point in left for key in point)),
+            excluded=len(found) - len(left),
+            collect=collect,
+            pareto=self._pareto(collect),
+            until=until,
+            most_seeds=most,
+            warm_up=self._warm_up(until),
+            places=self._places,
+        )
+
+    def _guarded(self, key: Key, make: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return make(*arguments, **named)
+        except FarloopError as error:
+            raise self._error(key, str(error)) from None
+
+    def _text(self, key: str) -> str:
+        value = self._content.get(key, "")
+        if not isinstance(value, str):
+            raise self._error((key,), f"{shown(repr(value))}: expected a text")
+        return value
+
+    def _table(self, key: str) -> Mapping[str, Any]:
+        value = self._content.get(key, {})
+        if not isinstance(value, Mapping):
+            raise self._error((key,), f"{shown(repr(value))}: expected a table")
+        return value
+
+    def _flat(self, table: Mapping[str, Any], at: Key, leaf: Callable[[Any], bool]) -> dict[str, tuple[Key, Any]]:
+        """The values of a table by dotted key, with the way to each."""
+        found: dict[str, tuple[Key, Any]] = {}
+        for key, value in table.items():
+            if isinstance(value, Mapping) and not leaf(value):
+                inner = {f"{key}.{name}": one for name, one in self._flat(value, (*at, key), leaf).items()}
+            else:
+                inner = {str(key): ((*at, key), value)}
+            for name, one in inner.items():
+                short = points.key_name(name)
+                if short in found:
+                    raise self._error(one[0], f"{short} is there already")
+                found[short] = one
+                self._places[short] = str(self._error(one[0], "", short)).removesuffix(f"{short}: ").rstrip(": ")
+        return found
+
+    def _settings(self) -> Point:
+        found = self._flat(self._table("set"), ("set",), lambda _: False)
+        return {key: self._guarded(way, points.check_value, value) for key, (way, value) in found.items()}
+
+    def _grid(self) -> dict[str, list[Value]]:
+        return {
+            key: self._guarded(way, _values, key, value)
+            for key, (way, value) in self._flat(self._table("grid"), ("grid",), lambda _: False).items()
+        }
+
+    def _list(self) -> list[Point]:
+        listed = self._content.get("list", [])
+        if not isinstance(listed, list) or not all(isinstance(point, Mapping) for point in listed):
+            raise self._error(("list",), f"{shown(repr(listed))}: expected points, each a table [[list]]")
+        found: list[Point] = []
+        for i, table in enumerate(listed):
+            flat = self._flat(table, ("list", i), lambda _: False)
+            if not flat:
+                raise self._error(("list", i), 'has no keys; expected some, such as network.wan_delay = "5ms"')
+            single = {key: self._guarded(way, _single, key, value) for key, (way, value) in flat.items()}
+            found.append(single)
+        return found
+
+    def _random(self) -> list[Point]:
+        table = self._table("random")
+        if not table:
+            return []
+        count, seed = table.get("samples"), table.get("seed", 1)
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= points.MOST_POINTS:
+            raise self._error(
+                ("random", "samples"), f"{shown(repr(count))}: expected a whole number from 1 to {points.MOST_POINTS}"
+            )
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise self._error(
+                ("random", "seed"), f"{shown(repr(seed))}: expected a whole number from 0 on, the seed of the samples"
+            )
+        rest = {key: value for key, value in table.items() if key not in _RANDOM}
+        flat = self._flat(rest, ("random",), lambda value: "from" in value or "to" in value)
+        sources = {key: self._guarded(way, _source, key, value) for key, (way, value) in flat.items()}
+        if not sources:
+            raise self._error(
+                ("random",),
+                'has no keys; expected some, such as network.wan_delay = { from = "1ms", to = "50ms", scale = "log" }',
+            )
+        return points.samples(count, seed, sources)
+
+    def _constraints(self) -> list[tuple[Key, Constraint]]:
+        where = self._content.get("where", [])
+        texts = [where] if isinstance(where, str) else where
+        if not isinstance(texts, list):
+            raise self._error(("where",), f"{shown(repr(where))}: expected an expression, or a list of them")
+        at: Key = ("where",)
+        found = [(at, Constraint(self._guarded(at, Expression.read, text))) for text in texts]
+        tables = self._content.get("constraint", [])
+        if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+            raise self._error(("constraint",), f"{shown(repr(tables))}: expected tables [[constraint]]")
+        for i, one in enumerate(tables):
+            for key in one:
+                if key not in ("where", "because"):
+                    raise self._error(("constraint", i, key), "unknown key; accepted keys: where, because")
+            way: Key = ("constraint", i, "where")
+            expression = self._guarded(way, Expression.read, one.get("where"))
+            found.append((way, Constraint(expression, str(one.get("because", "")))))
+        return found
+
+    def _holds(self, constraints: Sequence[tuple[Key, Constraint]], point: Point, base: Scenario) -> bool:
+        return all(
+            self._guarded(way, one.expression.holds, lambda key: _looked_up(key, point, base))
+            for way, one in constraints
+        )
+
+    def _collect(self) -> tuple[Measure, ...]:
+        wanted = self._content.get("collect", list(DEFAULT))
+        names = wanted if isinstance(wanted, list) else [wanted]
+        found = [one for i, name in enumerate(names) for one in self._measures(i, name)]
+        if not found:
+            raise self._error(("collect",), "there is none; expected metrics, such as p99_slowdown")
+        doubled = sorted({one.name for one in found if [o.name for o in found].count(one.name) > 1})
+        if doubled:
+            raise self._error(("collect",), f"{', '.join(doubled)} is there twice")
+        return tuple(found)
+
+    def _measures(self, i: int, name: Any) -> list[Measure]:
+        if isinstance(name, Mapping) and name and all(callable(one) for one in name.values()):
+            return [from_function(str(key), one) for key, one in name.items()]
+        if callable(name):
+            return [from_function(getattr(name, "__name__", f"function {i + 1}"), name)]
+        return [self._guarded(("collect",), measure, name)]
+
+    def _pareto(self, collect: Sequence[Measure]) -> tuple[Measure, Measure] | None:
+        known = {one.name: one for one in collect}
+        wanted = self._content.get("pareto")
+        if wanted is None:
+            judged = [one for one in collect if one.better]
+            # Two of one kind, such as two slowdowns, go together most of the time.
+            other = next((one for one in judged if one.unit != judged[0].unit), judged[-1])
+            return (judged[0], other) if len(judged) >= 2 else None
+        expected = "expected two metrics that are collected"
+        if not isinstance(wanted, list) or len(wanted) != 2:
+            raise self._error(("pareto",), f"{shown(repr(wanted))}: {expected}")
+        names = [
+            "_".join(str(getattr(name, "__name__", name)).split()) if "/" not in str(name) else str(name)
+            for name in wanted
+        ]
+        for name in names:
+            if name not in known:
+                raise self._error(("pareto",), f"{shown(name)}: {expected}; {nearest(name, known)}")
+            if not known[name].better:
+                raise self._error(("pareto",), f"{shown(name)}: neither more nor less of it is better")
+        return known[names[0]], known[names[1]]
+
+    def _until(self) -> Target | None:
+        wanted = self._content.get("until")
+        return None if wanted is None else self._guarded(("until",), Target.read, wanted)
+
+    def _most_seeds(self) -> int:
+        most = self._content.get("most_seeds", MOST)
+        if isinstance(most, bool) or not isinstance(most, int) or most < LEAST:
+            raise self._error(("most_seeds",), f"{shown(repr(most))}: expected a whole number from {LEAST} on")
+        return most
+
+    def _warm_up(self, until: Target | None) -> str:
+        rule = self._content.get("warmup", NONE if until is None else MSER5)
+        return self._guarded(("warmup",), check_warm_up, rule)
+
+
+def _seeds(value: Any) -> list[Value]:
+    return list(read_seeds(str(value) if isinstance(value, int) and not isinstance(value, bool) else value))
+
+
+def _values(key: str, value: Any) -> list[Value]:
+    """The values of a key of the grid: a list, of seeds also a text such as "1-10", of one value that."""
+    listed = value if isinstance(value, list) else [value]
+    found = _seeds(value) if key == SEED else [points.check_value(one) for one in listed]
+    if not found:
+        raise FarloopError("there is no value; expected a list of them")
+    seen: set[tuple[type, str]] = set()
+    for one in found:
+        if (type(one), repr(one)) in seen:
+            raise FarloopError(f"{shown(repr(one))} is there twice")
+        seen.add((type(one), repr(one)))
+    if key == ALGORITHM:
+        _check_algorithms(found)
+    return found
+
+
+def _single(key: str, value: Any) -> Value:
+    """The value of a key of a point in a list."""
+    if key == SEED:
+        found = _seeds(value)
+        if len(found) != 1:
+            raise FarloopError(f"{shown(repr(value))}: expected one seed; several are for [grid]")
+        return found[0]
+    if key == ALGORITHM:
+        _check_algorithms([value])
+    return points.check_value(value)
+
+
+def _source(key: str, value: Any) -> Range | list[Value]:
+    if isinstance(value, Mapping):
+        for name in value:
+            if name not in _RANGE:
+                raise FarloopError(
+                    f"{shown(name)}: unknown key; {nearest(name, _RANGE).replace('there is', 'accepted keys:')}"
+                )
+        for name in ("from", "to"):
+            if name not in value:
+                raise FarloopError(
+                    f'there is no {name}; expected a range such as {{ from = "1ms", to = "50ms", scale = "log" }}'
+                )
+        return Range.read(value["from"], value["to"], value.get("scale", "uniform"))
+    if not isinstance(value, list):
+        raise FarloopError(
+            f'{shown(repr(value))}: expected choices, such as ["hpcc", "dctcp"], or a range such as {{ from = 0.1, to = 0.9 }}'
+        )
+    return _values(key, value)
+
+
+def _check_algorithms(names: Sequence[object]) -> None:
+    from farloop import catalogue
+
+    for name in names:
+        if not isinstance(name, str):
+            raise FarloopError(f"{shown(repr(name))}: expected the name of an algorithm, such as hpcc")
+        catalogue.algorithm(name)
+
+
+def _looked_up(key: str, point: Point, base: Scenario) -> object:
+    """The value of a key at a point, or in the base scenario."""
+    name = points.key_name(key)
+    if name in point:
+        return point[name]
+    try:
+        value: Any = base.resolved
+    except _native.ScenarioError as error:
+        raise FarloopError(f"{shown(key)}: is not varied here, and the base scenario has no value: {error}") from None
+    way: list[str] = []
+    for part in points.NAMES.get(name, name).split("."):
+        names = (
+            list(value)
+            if isinstance(value, Mapping)
+            else [str(one.get("name")) for one in value]
+            if isinstance(value, list)
+            else []
+        )
+        if part not in names:
+            known = [".".join([*way, one]) for one in names]
+            raise FarloopError(f"{shown(key)}: is no key of the scenario; {nearest(key, known)}")
+        value = value[part] if isinstance(value, Mapping) else value[names.index(part)]
+        way.append(part)
+    return value
+
+
+def base_title(base: Scenario) -> str:
+    """The title of a scenario; nothing where it is not valid by itself."""
+    try:
+        return str(base.resolved.get("title", ""))
+    except _native.ScenarioError:
+        return ""

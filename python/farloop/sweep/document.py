@@ -1,0 +1,207 @@
+"""TOML whose keys know their lines, so that a message about a study names the place, as those about scenarios do."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from farloop._native import ScenarioError
+from farloop.errors import FarloopError, nearest, shown
+from farloop.scenario import read_text
+
+Key = tuple[str | int, ...]
+"""The way to a value: names of tables and keys, numbers of elements from 0."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A heading, or a key with its value.
+
+    Attributes:
+        first: Its first line, from 0.
+        last: Its last line.
+        at: The table that it stands in, or, of a heading, that it begins.
+        key: What it sets there; nothing of a heading.
+        content: What it sets, as nested tables.
+    """
+
+    first: int
+    last: int
+    at: Key
+    key: Key
+    content: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A TOML file.
+
+    Attributes:
+        text: Its text.
+        file: Its name.
+        content: What it says.
+        statements: Its headings and keys in their order.
+    """
+
+    text: str
+    file: str
+    content: dict[str, Any]
+    statements: list[Assignment] = field(repr=False)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Document:
+        """Reads a file.
+
+        Raises:
+            ScenarioError: it cannot be read.
+            FarloopError: it is not TOML.
+        """
+        try:
+            return cls.from_text(read_text(Path(path), str(path)), str(path))
+        except ScenarioError as error:
+            # Who asks for a study is not helped by the papers' scenarios.
+            raise FarloopError(str(error).partition("; ")[0] + "; expected a study (TOML)") from None
+
+    @classmethod
+    def from_text(cls, text: str, file: str) -> Document:
+        """A document from its text.
+
+        Raises:
+            FarloopError: it is not TOML.
+        """
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            # Its place stands in the text alone.
+            place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+            told = str(error)[: place.start()] if place else str(error)
+            where = f":{place[1]}" if place else ""
+            raise FarloopError(f"{file}{where}: is not valid TOML: {shown(told)}; expected a study (TOML)") from None
+        return cls(text, file, content, list(_statements(text)))
+
+    def line(self, *key: str | int) -> int:
+        """The line, from 1, on which a key or its nearest table stands; 1 where there is none."""
+        for length in range(len(key), 0, -1):
+            if key[:length] in self._lines:
+                return self._lines[key[:length]]
+        return 1
+
+    def error(self, key: Sequence[str | int], problem: str, name: str = "") -> FarloopError:
+        """An error about a key; `name` is what the message calls it."""
+        told = name or ".".join(str(part + 1) if isinstance(part, int) else part for part in key)
+        return FarloopError(f"{self.file}:{self.line(*key)}: {told}: {problem}")
+
+    def refuse_others(self, table: Mapping[str, Any], known: Sequence[str], at: Key = ()) -> None:
+        """Refuses keys of a table that are not known.
+
+        Raises:
+            FarloopError: there is one.
+        """
+        for key in table:
+            if key not in known:
+                hint = nearest(key, known).replace("there is", "accepted keys:")
+                raise self.error((*at, key), f"unknown key; {hint}")
+
+    @cached_property
+    def _lines(self) -> dict[Key, int]:
+        lines: dict[Key, int] = {}
+        for one in self.statements:
+            for length in range(1, len(one.at) + 1):
+                lines.setdefault(one.at[:length], one.first + 1)
+            for key in _keys(one.content):
+                lines.setdefault((*one.at, *key), one.first + 1)
+        return lines
+
+
+def _keys(content: Any) -> Iterator[Key]:
+    """All keys in a value."""
+    pairs = content.items() if isinstance(content, Mapping) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in pairs:
+        yield (key,)
+        for below in _keys(value):
+            yield (key, *below)
+
+
+def _statements(text: str) -> Iterator[Assignment]:
+    """The statements of a text that is valid TOML."""
+    lines = text.split("\n")
+    at: Key = ()
+    counts: dict[Key, int] = {}
+    first = 0
+    while first < len(lines):
+        line = lines[first].strip()
+        if not line or line.startswith("#"):
+            first += 1
+            continue
+        last = first
+        while (content := _parsed(lines[first : last + 1])) is None and last + 1 < len(lines):
+            last += 1
+        if line.startswith("["):
+            at = _heading(content or {}, counts, is_element=line.startswith("[["))
+            yield Assignment(first, last, at, (), {})
+        else:
+            yield Assignment(first, last, at, _single(content or {}), content or {})
+        first = last + 1
+
+
+def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
+    """What a statement says; nothing if these lines are not the whole of it."""
+    if len(lines) > 1 and not any(end in lines[-1] for end in ("]", "}", '"""', "'''")):
+        return None
+    try:
+        return tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _heading(content: Mapping[str, Any], counts: dict[Key, int], *, is_element: bool) -> Key:
+    """The table that a heading begins; elements of an array of tables are counted."""
+    at: Key = ()
+    names = _single(content)
+    for i, name in enumerate(names):
+        at = (*at, str(name))
+        if is_element and i == len(names) - 1:
+            counts[at] = counts.get(at, -1) + 1
+        if at in counts:
+            at = (*at, counts[at])
+    return at
+
+
+def _single(content: Any) -> Key:
+    """The names of nested tables of which each has one key."""
+    found: Key = ()
+    while isinstance(content, Mapping) and len(content) == 1:
+        ((name, content),) = content.items()
+        found = (*found, name)
+    return found
+
+
+def blanked(document: Document, table: str) -> str:
+    """The text of a document with one of its tables as the whole: `[base.run]` becomes `[run]`, and all else empty lines.
+
+    Lines keep their numbers, so that messages about what is left name the right ones.
+
+    Raises:
+        FarloopError: a part of the table cannot stand alone.
+    """
+    lines = document.text.split("\n")
+    kept = [""] * len(lines)
+    for one in document.statements:
+        if one.at[:1] != (table,):
+            if one.key[:1] == (table,) and not one.at:
+                raise document.error((table,), f"expected the name of a scenario file, or tables such as [{table}.run]")
+            continue
+        if one.key:
+            kept[one.first : one.last + 1] = lines[one.first : one.last + 1]
+        elif len(one.at) > 1:
+            bare = lines[one.first].replace(table, "", 1)
+            opening, _, rest = bare.partition(".")
+            if opening.strip(" \t[\"'"):
+                raise document.error(one.at, f"expected a heading such as [{table}.run]")
+            kept[one.first] = "[" * opening.count("[") + rest
+    return "\n".join(kept)

@@ -1,0 +1,247 @@
+"""The page of a study: one HTML file that needs nothing else, with charts that zoom, the best and the worst, and what is not done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from farloop.palette import run_colours
+from farloop.report import plots
+from farloop.report.page import document, noted, table
+from farloop.report.plots import Panels
+from farloop.report.tables import Cell
+from farloop.seeds import seed_suffix
+from farloop.sweep.dataset import DONE
+from farloop.sweep.multiples import (
+    Multiples,
+    best_and_worst,
+    label,
+    multiples,
+    pareto_front,
+    ranked,
+    told,
+    unit_of,
+    value_text,
+)
+from farloop.units import count_text
+
+COLUMNS = 3
+
+_HOW = (
+    "Over the seeds of each point: of flows and samples the statistic of all seeds together, of other numbers the mean over seeds; with "
+    "95 % confidence intervals by Student's t, every seed being an independent replication. A percentile without an interval, or a line "
+    "without a band, has too few flows beyond it to bound it: more seeds, or longer runs, do. Parameters, metrics and directory of every "
+    "run are in runs.parquet, the points in points.parquet."
+)
+
+
+def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: list[str]) -> str:
+    """A complete HTML document that loads nothing from anywhere.
+
+    Args:
+        content: The study's manifest.
+        runs: Its runs.
+        points: Its points.
+        notes: What could not be drawn.
+    """
+    charts = [(metric, multiples(points, content["keys"], metric["name"])) for metric in content["collect"]]
+    drawn = [(metric, found) for metric, found in charts if found is not None]
+    parts = [("overview", "Overview", _overview(content, runs, points))]
+    parts += [(f"metric-{i}", metric["name"], _metric(i, metric, found)) for i, (metric, found) in enumerate(drawn)]
+    parts.append(("extremes", "Best and worst", _extremes(content, points)))
+    if len(content["pareto"]) == 2:
+        parts.append(("pareto", "Pareto front", _pareto(content, points)))
+    failed = [row for row in runs.to_pylist() if row["status"] != DONE]
+    if failed:
+        parts.append(("failures", "Not done", _failures(content, runs, failed)))
+    parts.append(("points", "All points", _points(content, points)))
+    navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
+    size = f"{count_text(runs.num_rows, 'run')} of {count_text(len(set(runs['point'].to_pylist())), 'point')}, farloop {content['farloop']}"
+    header = f"<header><h1>{escape(str(content['title']))}</h1><p>{escape(size)}</p><nav>{navigation}</nav></header>"
+    sections = "".join(f'<h2 id="{anchor}">{escape(name)}</h2>{body}' for anchor, name, body in parts)
+    return document(f"farloop: {content['title']}", header + noted(notes) + sections, script=plots.script())
+
+
+def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
+    rows: list[list[Cell]] = [["base scenario", str(content["base"]["file"])]]
+    for key in content["keys"]:
+        unit = unit_of(runs, key)
+        values = list(dict.fromkeys(value_text(value, unit) for value in runs[key].to_pylist()))
+        shown = ", ".join(values[:8]) + (f" and {len(values) - 8} more" if len(values) > 8 else "")
+        rows.append([key, shown])
+    seeds = points["seeds"].to_pylist()
+    if seeds:
+        least, most = min(seeds), max(seeds)
+        rows.append(["seeds of each point", str(least) if least == most else f"{least} to {most}"])
+    if content["excluded"]:
+        rows.append(["points that constraints leave out", str(content["excluded"])])
+    done = sum(status == DONE for status in runs["status"].to_pylist())
+    rows.append(["runs done", f"{done} of {runs.num_rows}"])
+    if content["until"]:
+        rows.append(["precision asked for", str(content["until"])])
+    cuts = [cut for cut in runs["warmup_s"].to_pylist() if cut is not None]
+    if content["warmup"] != "none" and cuts:
+        cut = f"{content['warmup']}: {value_text(float(np.mean(cuts)), 's')} on average, at most {value_text(max(cuts), 's')}"
+        rows.append(["warm-up cut", cut])
+    body = "".join(f'<tr><td>{escape(str(a))}</td><td class="wrap">{escape(str(b))}</td></tr>' for a, b in rows)
+    return f'<div class="card scroll"><table><tbody>{body}</tbody></table></div><p class="soft">{_HOW}</p>'
+
+
+def _metric(number: int, metric: Mapping[str, Any], found: Multiples) -> str:
+    left = f" {found.left_out} more panels are left out: see points.parquet." if found.left_out else ""
+    said = f"{metric['meaning'][:1].upper()}{metric['meaning'][1:]}.{left}"
+    return f'<p class="soft">{escape(said)}</p><div class="card">{_panels(found).html(f"chart-{number}")}</div>'
+
+
+def _panels(found: Multiples) -> Panels:
+    columns = min(COLUMNS, len(found.panels))
+    chart = Panels(
+        ["" if found.is_scatter else escape(heading) for heading in found.panels],
+        columns=columns,
+        panel_height=240 if len(found.panels) > 1 else 340,
+        between_rows=90,
+        between_columns=0.06,
+        per_column=found.is_scatter,
+    )
+    colours = run_colours(found.lines)
+    named: set[str] = set()
+    for i, lines in enumerate(found.panels.values()):
+        joined = not (found.is_scatter or found.across[i].words)
+        for line in lines:
+            half = np.nan_to_num(line.half)
+            trace: dict[str, Any] = {
+                "x": line.x,
+                "y": line.y,
+                "name": escape(line.name),
+                "legendgroup": line.name,
+                "showlegend": bool(line.name) and line.name not in named,
+                "mode": "lines+markers" if joined else "markers",
+                "line": {"color": colours[line.name]},
+                "marker": {"color": colours[line.name], "size": 6},
+            }
+            named.add(line.name)
+            if joined and half.any():
+                low, high = line.y - half, line.y + half
+                low = np.maximum(low, line.y / 100) if found.up.is_log else low
+                band = {
+                    "x": np.concatenate([line.x, line.x[::-1]]),
+                    "y": np.concatenate([high, low[::-1]]),
+                    "fill": "toself",
+                    "mode": "none",
+                    "fillcolor": f"{colours[line.name]}33",
+                    "legendgroup": line.name,
+                    "showlegend": False,
+                    "hoverinfo": "skip",
+                }
+                chart.add(i, band)
+            elif half.any():
+                trace["error_y"] = {"type": "data", "array": half, "thickness": 1.2}
+            chart.add(i, trace)
+        across = found.across[i]
+        if found.is_scatter:
+            chart.update_x({"title": {"text": escape(across.title)}}, i)
+        if across.words:
+            ticks = {"tickvals": list(range(len(across.words))), "ticktext": list(map(escape, across.words))}
+            chart.update_x({**ticks, "range": [-0.5, len(across.words) - 0.5]}, i)
+        else:
+            ticks = {"tickvals": list(across.values), "ticktext": [f"{value:.4g}" for value in across.values]}
+            chart.update_x(({"type": "log"} if across.is_log else {}) | (ticks if across.values else {}), i)
+    if found.up.is_log:
+        chart.update_y({"type": "log"})
+    else:
+        chart.update_y({"rangemode": "tozero"})
+    chart.label("" if found.is_scatter else escape(found.across[0].title), escape(found.up.title))
+    return chart
+
+
+def _extremes(content: Mapping[str, Any], points: pa.Table) -> str:
+    found = []
+    for metric in content["collect"]:
+        if not metric["better"]:
+            continue
+        ordered = ranked(points, metric["name"], metric["better"])
+        rows: list[list[Cell]] = [
+            [
+                f"{place} of {len(ordered)}",
+                label(points, row, content["keys"]),
+                told(row, metric["name"], metric["unit"]),
+                str(row["seeds"]),
+            ]
+            for place, row in best_and_worst(ordered)
+        ]
+        if rows:
+            found.append(
+                f"<h3>{escape(metric['name'])}, {metric['better']} is better</h3>"
+                + table(["place", "point", metric["name"], "seeds"], rows)
+            )
+    return "".join(found) or '<p class="soft">No metric of which less or more is better.</p>'
+
+
+def _pareto(content: Mapping[str, Any], points: pa.Table) -> str:
+    metrics = {metric["name"]: metric for metric in content["collect"]}
+    first, second = (metrics[name] for name in content["pareto"])
+    front = pareto_front(points, (first["name"], first["better"]), (second["name"], second["better"]))
+    colours = run_colours(list(dict.fromkeys(str(name) for name in points["algorithm"].to_pylist())))
+    chart = Panels([""], columns=1, panel_height=340, between_rows=0, between_columns=0)
+    for algorithm, colour in colours.items():
+        own = [row for row in points.to_pylist() if str(row["algorithm"]) == algorithm]
+        own = [row for row in own if row[first["name"]] is not None and row[second["name"]] is not None]
+        chart.add(
+            0,
+            {
+                "x": np.array([row[first["name"]] for row in own], dtype=float),
+                "y": np.array([row[second["name"]] for row in own], dtype=float),
+                "text": [escape(label(points, row, content["keys"])) for row in own],
+                "mode": "markers",
+                "name": escape(algorithm),
+                "marker": {"color": colour, "size": 8},
+            },
+        )
+    line = {"color": plots.GREY, "width": 1}
+    chart.add(
+        0,
+        {
+            "x": np.array([row[first["name"]] for row in front], dtype=float),
+            "y": np.array([row[second["name"]] for row in front], dtype=float),
+            "mode": "lines",
+            "name": "Pareto front",
+            "line": line,
+            "hoverinfo": "skip",
+        },
+    )
+    chart.label(*(escape(f"{one['name']} ({one['unit']}), {one['better']} is better") for one in (first, second)))
+    rows: list[list[Cell]] = [
+        [label(points, row, content["keys"]), *(told(row, one["name"], one["unit"]) for one in (first, second))]
+        for row in front
+    ]
+    note = '<p class="soft">The points that no other one beats in both metrics.</p>'
+    return f'{note}<div class="card">{chart.html("chart-pareto")}</div>{table(["point", first["name"], second["name"]], rows)}'
+
+
+def _failures(content: Mapping[str, Any], runs: pa.Table, failed: list[dict[str, Any]]) -> str:
+    keys = [key for key in content["keys"] if key in runs.column_names]
+    body = ""
+    for row in failed:
+        name = label(runs, row, keys) + ("" if row["seed"] is None else seed_suffix(row["seed"]))
+        body += f'<tr><td>{row["run"]}</td><td class="text">{escape(name)}</td><td class="text">{row["status"]}</td>'
+        body += f'<td class="wrap">{escape(str(row["because"]))}</td></tr>'
+    note = '<p class="soft">A run that failed is tried again with <code>farloop sweep --retry</code>.</p>'
+    head = '<tr><th>run</th><th class="text">point</th><th class="text">status</th><th class="text">cause</th></tr>'
+    return f'{note}<div class="card scroll"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _points(content: Mapping[str, Any], points: pa.Table) -> str:
+    names = [metric["name"] for metric in content["collect"]]
+    rows: list[list[Cell]] = [
+        [
+            label(points, row, content["keys"]),
+            str(row["seeds"]),
+            *(told(row, m["name"], m["unit"]) for m in content["collect"]),
+        ]
+        for row in points.to_pylist()
+    ]
+    return f"<details><summary>{count_text(len(rows), 'point')}</summary>{table(['point', 'seeds', *names], rows)}</details>"

@@ -1,0 +1,280 @@
+"""Makes the runs of a study: a row for each, those that are not there by a pool or a cluster, more seeds until enough is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from farloop import _native
+from farloop.batch import Variant, as_run
+from farloop.errors import FarloopError, shown
+from farloop.output.store import Store, address
+from farloop.progress import Counting
+from farloop.results import Run
+from farloop.scenario import Scenario
+from farloop.seeds import LARGEST_SEED, seed_suffix
+from farloop.simulate import default_threads
+from farloop.sweep import points, precision
+from farloop.sweep.dataset import DONE, FAILED, REFUSED, Row
+from farloop.sweep.definition import Definition
+from farloop.sweep.points import ALGORITHM, SEED, Point
+from farloop.sweep.precision import Interval
+from farloop.sweep.tasks import BROKEN, LOST, MADE, Outcome, Task
+from farloop.sweep.tasks import FAILED as TASK_FAILED
+from farloop.sweep.tasks import KEPT as TASK_KEPT
+from farloop.tables import Floats
+from farloop.units import count_text
+
+
+class Engine(Protocol):
+    """What makes tasks: processes here, or a cluster."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks it makes side by side at most."""
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+        """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
+
+
+@dataclass
+class Counts:
+    """What happened.
+
+    Attributes:
+        made: Runs that were simulated.
+        kept: Runs that were there.
+        lost: Workers that ended in the middle of a run, which was made again.
+    """
+
+    made: int = 0
+    kept: int = 0
+    lost: int = 0
+
+
+@dataclass
+class Making:
+    """The runs of a study, as far as they are made.
+
+    Attributes:
+        definition: The study.
+        store: Where runs are found, and put.
+        engine: What makes them.
+        counting: What shows progress.
+        retries: Whether runs that have failed before are tried again.
+        rows: The runs.
+        counts: What happened.
+    """
+
+    definition: Definition
+    store: Store
+    engine: Engine
+    counting: Counting
+    retries: bool = False
+    rows: list[Row] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
+    _points: list[Point] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _tried: set[str] = field(default_factory=set)
+    _measured: dict[str, tuple[float | None, Floats | None]] = field(default_factory=dict)
+
+    def make(self) -> None:
+        """Makes all runs, and more seeds where a precision is asked for.
+
+        Raises:
+            FarloopError: a value of a key is none that it can have, no point can be simulated, or runs cannot be made or kept here.
+            ScenarioError: the base scenario is not valid.
+        """
+        self._plan(self._first_points())
+        if all(row.status == REFUSED for row in self.rows):
+            # Of any point the same would be said of a base scenario that is wrong.
+            raise _native.ScenarioError(self.rows[0].because)
+        self._make(self.rows)
+        if self.definition.until is not None:
+            while more := self._more():
+                self.counting.told(f"{count_text(len(more), 'more run')} for {self.definition.until.text}")
+                before = len(self.rows)
+                self._plan(more)
+                self._make(self.rows[before:])
+
+    def scenario(self, row: Row) -> Scenario:
+        """The scenario of a row."""
+        point: Point = self._points[row.point] | ({} if row.seed is None else {SEED: row.seed})
+        return self.definition.scenario(point)
+
+    def run(self, row: Row) -> Run:
+        """The run of a row that is done."""
+        found = self.store.get(row.key)
+        if found is None:
+            raise FarloopError(
+                f"{self.store.directory}: the run {row.label} was taken away while it was needed; sweep again"
+            )
+        return as_run(found, Variant(row.label, "", row.algorithm or "", self.scenario(row)))
+
+    def _first_points(self) -> list[Point]:
+        """The study's points; those that say no seed take the first ones where a precision is asked for."""
+        given = self.definition.points
+        if self.definition.until is None:
+            return given
+        first = min(precision.LEAST, self.definition.most_seeds)
+        return [
+            point | {SEED: seed}
+            for point in given
+            for seed in ([point[SEED]] if SEED in point else range(1, first + 1))
+        ]
+
+    def _plan(self, wanted: Sequence[Point]) -> None:
+        """Adds a row for each point."""
+        for point in wanted:
+            settings = {key: value for key, value in point.items() if key != SEED}
+            name = repr(sorted(settings.items()))
+            if name not in self._numbers:
+                self._numbers[name] = len(self._points)
+                self._points.append(settings)
+            self.rows.append(self._row(self._numbers[name], point))
+
+    def _row(self, number: int, point: Point) -> Row:
+        seed = point.get(SEED)
+        settings = {key: value for key, value in point.items() if key not in (SEED, ALGORITHM)}
+        named = point.get(ALGORITHM)
+        parts = [
+            *([str(named)] if named is not None else []),
+            *(f"{key} {points.value_text(value)}" for key, value in settings.items()),
+        ]
+        row = Row(
+            number,
+            settings,
+            None if named is None else str(named),
+            seed if isinstance(seed, int) else None,
+            (", ".join(parts) or "base") + (seed_suffix(seed) if isinstance(seed, int) else ""),
+        )
+        scenario = self.definition.scenario(point)
+        try:
+            resolved = scenario.resolved
+            row.key = address(scenario)
+        except _native.ScenarioError as error:
+            self._refuse_value(error, point)
+            row.status, row.because = REFUSED, str(getattr(error, "problem", error)) if self.rows else str(error)
+            return row
+        row.algorithm, row.seed = str(resolved["algorithm"]["name"]), int(resolved["run"]["seed"])
+        return row
+
+    def _refuse_value(self, error: _native.ScenarioError, point: Point) -> None:
+        """Where a setting itself is wrong, and not what it comes to together with others, the study is wrong.
+
+        Raises:
+            FarloopError: it is.
+        """
+        option, _, told = str(error).partition(": ")
+        if option != "--set":
+            return
+        about = told.partition(": ")[0]
+        names = {key: points.NAMES.get(key, key) for key in (*self.definition.places, *point)}
+        near = [
+            key
+            for key, name in names.items()
+            if name == about or name.startswith(f"{about}.") or about.startswith(f"{name}.")
+        ]
+        place = next((self.definition.places[key] for key in near if self.definition.places.get(key)), "")
+        raise FarloopError(f"{place}: {told}" if place else told) from None
+
+    def _make(self, rows: Sequence[Row]) -> None:
+        """Makes those of the runs that are not there; writes into their rows how they stand."""
+        of_key: dict[str, list[Row]] = {}
+        for row in rows:
+            if row.key:
+                of_key.setdefault(row.key, []).append(row)
+        missing = []
+        for key, same in of_key.items():
+            if key in self.store:
+                self.counts.kept += 1
+                continue
+            because = self.store.failure(key)
+            if because and not (self.retries and key not in self._tried):
+                self._stand(same, FAILED, because)
+                continue
+            missing.append(key)
+        self._tried |= set(missing)
+        self.counting.begin(len(missing), len(of_key) - len(missing), min(self.engine.workers, len(missing)))
+        threads = max(1, default_threads() // max(1, min(self.engine.workers, len(missing))))
+        tasks = self._tasks(missing, of_key, threads)
+        broken = ""
+        for task, outcome in self.engine.outcomes(tasks):
+            same = of_key[task.key]
+            if outcome.status == LOST:
+                self.counts.lost += 1
+                self.counting.told(f"{task.label}: its worker ended ({outcome.because}); it is made again")
+                continue
+            self.counting.done(task.label, outcome.because.replace(task.file, self.definition.base.file))
+            if outcome.status == MADE:
+                self.counts.made += 1
+                self.store.forget_failure(task.key)
+            elif outcome.status == TASK_KEPT:
+                self.counts.kept += 1
+            elif outcome.status == TASK_FAILED:
+                # Workers may have another working directory.
+                because = outcome.because.replace(task.file, self.definition.base.file)
+                self.store.put_failure(task.key, because)
+                self._stand(same, FAILED, because)
+            elif outcome.status == BROKEN:
+                broken = outcome.because
+                break
+        if broken:
+            raise FarloopError(broken)
+
+    def _tasks(self, missing: Sequence[str], of_key: dict[str, list[Row]], threads: int) -> Iterator[Task]:
+        for key in missing:
+            row = of_key[key][0]
+            yield Task.of(key, row.label, self.scenario(row), self.store.directory, threads)
+
+    @staticmethod
+    def _stand(rows: Sequence[Row], status: str, because: str) -> None:
+        for row in rows:
+            row.status, row.because = status, because
+
+    def _more(self) -> list[Point]:
+        """The points with the seeds that are still to be run for the precision that is asked for."""
+        target = self.definition.until
+        assert target is not None
+        found: list[Point] = []
+        for number, settings in enumerate(self._points):
+            rows = [row for row in self.rows if row.point == number]
+            if any(row.status != DONE for row in rows):
+                # More seeds of what fails would fail.
+                continue
+            now = self.interval(rows)
+            count = precision.more_seeds(target, now, len(rows), self.definition.most_seeds)
+            last = max(row.seed or 0 for row in rows)
+            if last + count > LARGEST_SEED:
+                raise FarloopError(f"seed: {last}: there are no {count} seeds after it; expected smaller ones")
+            found += [settings | {SEED: last + 1 + i} for i in range(count)]
+        return found
+
+    def interval(self, rows: Sequence[Row]) -> Interval:
+        """What the runs of one point say of the metric whose precision is asked for."""
+        target = self.definition.until
+        assert target is not None
+        for row in rows:
+            if row.key not in self._measured:
+                run = self.run(row)
+                cut = precision.warm_up(self.definition.warm_up, run)
+                sample = target.measure.sample
+                self._measured[row.key] = (target.measure.of(run, cut), None if sample is None else sample(run, cut))
+        found = [self._measured[row.key] for row in rows]
+        return precision.interval(
+            target.measure, [number for number, _ in found], [s for _, s in found if s is not None]
+        )
+
+    def told(self) -> list[str]:
+        """What is not done and why, in words for people; runs with the same cause together."""
+        found: dict[tuple[str, str], list[Row]] = {}
+        for row in self.rows:
+            if row.status != DONE:
+                found.setdefault((row.status, row.because), []).append(row)
+        return [
+            rows[0].label
+            + (f" and {count_text(len(rows) - 1, 'other run')}" if len(rows) > 1 else "")
+            + f": {status}: {shown(because, 300)}"
+            for (status, because), rows in found.items()
+        ]

@@ -1,0 +1,269 @@
+"""What the pictures of a study show: small multiples of its metrics over a key, the best and the worst points, a Pareto front."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from farloop.sweep.measures import LESS
+from farloop.sweep.points import ALGORITHM
+from farloop.tables import Floats
+from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, rate_text, time_text, unit_for
+
+MOST_PANELS = 12
+MOST_LINES = 10
+MOST_TICKS = 8
+
+FEW = 3
+"""Best and worst points that are named."""
+
+WIDE = 20.0
+"""An axis whose largest value is more than so many times the smallest is logarithmic."""
+
+_TEXTS = {"s": time_text, "bit/s": rate_text, "B": bytes_text}
+_UNITS: dict[str, Sequence[Unit]] = {"s": TIMES, "bit/s": RATES, "B": BYTES}
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """A line of a panel: points from left to right, each with half the width of its interval (NaN where there is none)."""
+
+    name: str
+    x: Floats
+    y: Floats
+    half: Floats
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis.
+
+    Attributes:
+        title: What stands at it.
+        words: What stands at the positions 0, 1, … where it has words instead of numbers.
+        is_log: Whether it is logarithmic.
+        values: Its values, where they are few.
+    """
+
+    title: str
+    words: tuple[str, ...] = ()
+    is_log: bool = False
+    values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """The panels of one metric.
+
+    Attributes:
+        metric: Its name.
+        panels: The lines of each panel, by its heading.
+        across: The horizontal axis, the same in all panels.
+        up: The vertical axis, the same in all panels.
+        left_out: Panels that there is no room for.
+        is_scatter: Whether points are not joined, since keys were drawn at random.
+    """
+
+    metric: str
+    panels: dict[str, list[Stroke]]
+    across: list[Axis]
+    up: Axis
+    left_out: int
+    is_scatter: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """The names of all lines."""
+        return list(dict.fromkeys(line.name for lines in self.panels.values() for line in lines))
+
+
+def unit_of(table: pa.Table, name: str) -> str:
+    """The unit of a column."""
+    metadata = table.schema.field(name).metadata or {}
+    return str(metadata.get(b"unit", b"").decode())
+
+
+def value_text(value: Any, unit: str) -> str:
+    """A value of a column for people."""
+    if value is None:
+        return "base"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return _TEXTS[unit](value) if unit in _TEXTS else f"{value:.4g}"
+    return str(value)
+
+
+def varying(points: pa.Table, keys: Sequence[str]) -> list[str]:
+    """Those of the keys that have several values."""
+    return [key for key in keys if len({repr(value) for value in points[key].to_pylist()}) > 1]
+
+
+def multiples(points: pa.Table, keys: Sequence[str], metric: str) -> Multiples | None:
+    """The panels of a metric; nothing where no point has a value of it.
+
+    Across goes the key with the most numeric values; a line is an algorithm, or a value of the key with the fewest; every combination of
+    the others is a panel. Where keys were drawn at random, so that hardly two points share a value, each of them has a panel with all
+    points.
+    """
+    rows = [row for row in points.to_pylist() if row[metric] is not None]
+    if not rows:
+        return None
+    free = varying(points, keys)
+    numeric = [key for key in free if unit_of(points, key) not in ("text", "true or false")]
+    distinct = {key: len({row[key] for row in rows}) for key in free}
+    lines_by = next((key for key in (ALGORITHM,) if key in free and distinct[key] <= MOST_LINES), "")
+    of_line = max(1, distinct.get(lines_by, 1))
+    drawn = [key for key in numeric if len(rows) >= 4 and distinct[key] * of_line > 0.6 * len(rows)]
+    if len(drawn) >= 2:
+        return _scatter(points, rows, drawn, lines_by, metric)
+    candidates = numeric or [key for key in free if key != lines_by] or free
+    across = max(candidates, key=lambda key: distinct[key], default="")
+    rest = [key for key in free if key not in (across, lines_by)]
+    if not lines_by and rest:
+        lines_by = min((key for key in rest if distinct[key] <= MOST_LINES), key=lambda key: distinct[key], default="")
+        rest = [key for key in rest if key != lines_by]
+    if across == lines_by:
+        lines_by = ""
+    return _lines(points, rows, across, lines_by, rest, metric)
+
+
+def _lines(
+    points: pa.Table, rows: Sequence[Mapping[str, Any]], across: str, lines_by: str, rest: Sequence[str], metric: str
+) -> Multiples:
+    axis, place = _axis(points, rows, across)
+    up, factor = scaled(points, rows, metric)
+    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    for row in rows:
+        if across and row[across] is None:
+            continue
+        heading = ", ".join(f"{key} {value_text(row[key], unit_of(points, key))}" for key in rest)
+        name = value_text(row[lines_by], unit_of(points, lines_by)) if lines_by else ""
+        name = name if lines_by in ("", ALGORITHM) else f"{lines_by} {name}"
+        half = row[f"{metric} ci95"]
+        value = (
+            place(row[across]) if across else 0.0,
+            row[metric] / factor,
+            math.nan if half is None else half / factor,
+        )
+        panels.setdefault(heading, {}).setdefault(name, []).append(value)
+    shown = list(panels)[:MOST_PANELS]
+    found = {heading: [_line(name, values) for name, values in panels[heading].items()] for heading in shown}
+    return Multiples(metric, found, [axis] * len(found), up, len(panels) - len(shown))
+
+
+def _scatter(
+    points: pa.Table, rows: Sequence[Mapping[str, Any]], keys: Sequence[str], lines_by: str, metric: str
+) -> Multiples:
+    up, factor = scaled(points, rows, metric)
+    panels: dict[str, list[Stroke]] = {}
+    axes = []
+    for key in keys[:MOST_PANELS]:
+        axis, place = _axis(points, rows, key)
+        lines: dict[str, list[tuple[float, float, float]]] = {}
+        for row in rows:
+            if row[key] is not None:
+                half = row[f"{metric} ci95"]
+                name = str(row[lines_by]) if lines_by else ""
+                value = (place(row[key]), row[metric] / factor, math.nan if half is None else half / factor)
+                lines.setdefault(name, []).append(value)
+        panels[key] = [_line(name, values) for name, values in lines.items()]
+        axes.append(axis)
+    return Multiples(metric, panels, axes, up, max(0, len(keys) - MOST_PANELS), is_scatter=True)
+
+
+def _line(name: str, values: Sequence[tuple[float, float, float]]) -> Stroke:
+    x, y, half = np.array(sorted(values), dtype=float).T
+    return Stroke(name, x, y, half)
+
+
+def _axis(points: pa.Table, rows: Sequence[Mapping[str, Any]], key: str) -> tuple[Axis, Any]:
+    """The axis of a key, and what gives a value its place on it."""
+    if not key:
+        return Axis("", ("",)), None
+    unit = unit_of(points, key)
+    values = [row[key] for row in rows if row[key] is not None]
+    if unit in ("text", "true or false"):
+        words = list(dict.fromkeys(values))
+        return Axis(key, tuple(value_text(word, unit) for word in words)), lambda value: float(words.index(value))
+    scale = unit_for((abs(value) for value in values), _UNITS.get(unit, (Unit("", 1.0),)))
+    title = f"{key} ({scale.name})" if unit in _UNITS else key
+    few = sorted({value / scale.factor for value in values})
+    ticks = tuple(few) if len(few) <= MOST_TICKS else ()
+    return Axis(title, is_log=is_wide(values), values=ticks), lambda value: value / scale.factor
+
+
+def scaled(points: pa.Table, rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Axis, float]:
+    """The axis of a metric, and how many of the metric's unit one of the axis' is."""
+    unit = unit_of(points, metric)
+    values = [row[metric] for row in rows]
+    scale = unit_for((abs(value) for value in values), _UNITS.get(unit, (Unit("", 1.0),)))
+    name = scale.name if unit in _UNITS else "" if unit in ("1", "") else unit
+    told = metric.replace("_", " ") if "/" not in metric else metric
+    return Axis(f"{told} ({name})" if name else told, is_log=is_wide(values)), scale.factor
+
+
+def is_wide(values: Sequence[float]) -> bool:
+    """Whether an axis with these values is to be logarithmic."""
+    known = [value for value in values if value is not None]
+    return bool(known) and min(known) > 0 and max(known) > WIDE * min(known)
+
+
+def label(points: pa.Table, row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """A point for people: the values of the keys that differ."""
+    parts = [
+        value_text(row[key], unit_of(points, key))
+        if key == ALGORITHM
+        else f"{key} {value_text(row[key], unit_of(points, key))}"
+        for key in varying(points, keys)
+    ]
+    return ", ".join(parts) or "the base scenario"
+
+
+def told(row: Mapping[str, Any], metric: str, unit: str) -> str:
+    """A metric of a point with half the width of its interval."""
+    value, half = row[metric], row[f"{metric} ci95"]
+    if value is None:
+        return "–"
+    return value_text(float(value), unit) + ("" if half is None else f" ± {value_text(float(half), unit)}")
+
+
+def ranked(points: pa.Table, metric: str, better: str) -> list[dict[str, Any]]:
+    """The points that have a metric, the best first."""
+    rows = [row for row in points.to_pylist() if row[metric] is not None]
+    return sorted(rows, key=lambda row: row[metric], reverse=better != LESS)
+
+
+def best_and_worst(ordered: Sequence[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """The first and the last ones with their places, from 1; all where they are few."""
+    numbered = list(enumerate(ordered, 1))
+    return numbered if len(numbered) <= 2 * FEW else [*numbered[:FEW], *numbered[-FEW:]]
+
+
+def pareto_front(points: pa.Table, first: tuple[str, str], second: tuple[str, str]) -> list[dict[str, Any]]:
+    """The points that no other one beats in both metrics, in the order of the first.
+
+    Args:
+        points: The points.
+        first: A metric, and whether less or more of it is better.
+        second: Another one.
+    """
+    signs = [1.0 if better == LESS else -1.0 for _, better in (first, second)]
+    rows = [row for row in points.to_pylist() if row[first[0]] is not None and row[second[0]] is not None]
+    rows.sort(key=lambda row: (signs[0] * row[first[0]], signs[1] * row[second[0]]))
+    front: list[dict[str, Any]] = []
+    for row in rows:
+        last = front[-1] if front else None
+        value = signs[1] * row[second[0]]
+        if (
+            last is None
+            or value < signs[1] * last[second[0]]
+            or (row[first[0]], row[second[0]]) == (last[first[0]], last[second[0]])
+        ):
+            front.append(row)
+    return front

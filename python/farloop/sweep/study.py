@@ -1,0 +1,325 @@
+"""Studies from Python and for the command line: sweeps a definition, writes what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from farloop import _native, tables
+from farloop.errors import FarloopError, shown
+from farloop.output import manifest, reading
+from farloop.output.directories import directory, finished_runs
+from farloop.output.store import Store
+from farloop.output.writing import write_run
+from farloop.progress import Counting, Uncounted
+from farloop.scenario import Scenario
+from farloop.simulate import default_threads
+from farloop.sweep import dataset, precision
+from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
+from farloop.sweep.definition import Collected, Definition, from_file, from_python
+from farloop.sweep.making import Counts, Engine, Making
+from farloop.sweep.points import ALGORITHM, SEED
+from farloop.sweep.pool import LocalPool
+from farloop.tables import Floats
+
+if TYPE_CHECKING:
+    from farloop.results import Run
+
+STORE = "run-store"
+"""Where finished runs are kept, beside the outputs, if nothing else is said."""
+
+KIND = "study"
+"""What manifests call a study."""
+
+MOST_WORKERS = 1024
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study that has been swept, and what it found.
+
+    Attributes:
+        directory: Where it was written.
+        title: What it is about.
+        runs: A row for every run: its parameters, metrics, and where it is (Arrow).
+        points: A row for every point: its parameters, and each metric over its seeds with half the width of its 95 % interval (Arrow).
+        counts: How many runs were made, and how many were there already.
+        told: What failed, and what else people should know.
+    """
+
+    directory: Path
+    title: str
+    runs: pa.Table = field(repr=False)
+    points: pa.Table = field(repr=False)
+    counts: Counts = field(default_factory=Counts)
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The rows of the runs whose simulation failed, with the cause; not of those that are refused, since their scenario is none."""
+        return [row for row in self.runs.to_pylist() if row["status"] == FAILED]
+
+    def run(self, number: int) -> Run:
+        """The run of a number, as the column `run` has it.
+
+        Raises:
+            FarloopError: there is none, or it is not done.
+        """
+        if not 1 <= number <= self.runs.num_rows:
+            raise FarloopError(f"run {number}: there are runs 1 to {self.runs.num_rows}")
+        path = self.runs["path"][number - 1].as_py()
+        if path is None:
+            raise FarloopError(f"run {number}: is not done: {self.runs['because'][number - 1].as_py()}")
+        return reading.load(self.directory / path).runs[0]
+
+
+def study(
+    file: str | PathLike[str] | None = None,
+    *,
+    base: str | PathLike[str] | Scenario | None = None,
+    title: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    grid: Mapping[str, Iterable[Any]] | None = None,
+    listed: Iterable[Mapping[str, Any]] | None = None,
+    random: Mapping[str, Any] | None = None,
+    where: str | Iterable[str] | None = None,
+    collect: Collected | Iterable[Collected] | None = None,
+    pareto: Iterable[Collected] | None = None,
+    until: str | None = None,
+    most_seeds: int | None = None,
+    warmup: str | None = None,
+    out: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    retry: bool = False,
+    force: bool = False,
+    report: bool = True,
+    progress: Counting | None = None,
+) -> Study:
+    """Simulates many points of a scenario, in processes side by side, and writes what they have to say into a directory.
+
+    Either `file`, or `base` with what a file would say. Runs that are there are not made again, whoever made them.
+
+    Args:
+        file: A study's file (TOML).
+        base: The scenario that all points change: a file, the name of a paper's figure, or a loaded scenario.
+        title: What it is about.
+        set: Settings for all points.
+        grid: Values by key, combined each with each: `{"algorithm": ["hpcc", "dctcp"], "workload.load": [0.3, 0.6], "seed": "1-10"}`.
+        listed: Points, each a mapping of keys to values.
+        random: `{"samples": 20, "seed": 1, "network.wan_delay": {"from": "1ms", "to": "50ms", "scale": "log"}}`.
+        where: Constraints between keys, such as "network.wan_delay > 2 * network.link_delay".
+        collect: Names of metrics, such as "p99_slowdown", functions from a `Run` to a number, or mappings from names to such.
+        pareto: Two of them, for the Pareto front.
+        until: A precision, such as "p99 slowdown ± 5 %": seeds are added until the 95 % confidence interval is as narrow.
+        most_seeds: The limit for that (by default 100).
+        warmup: What is cut of each run's beginning for metrics of flows and samples: "none", "mser-5" (default with `until`), or a time.
+        out: Where to write (by default below out/, under the name of the file).
+        store: Where finished runs are kept and looked for (by default run-store beside `out`).
+        workers: Processes side by side (by default one per processor).
+        retry: Try again what has failed before.
+        force: Write beside files that farloop did not write, over those of the same names.
+        report: With the report and the pictures; `farloop report` draws them later.
+        progress: What shows progress.
+
+    Raises:
+        FarloopError: something of the study is wrong, or it cannot be written. A run that fails is no error: see `Study.failures`.
+        ScenarioError: the base scenario is not valid.
+    """
+    described = (title, set, grid, listed, random, where, collect, pareto, until, most_seeds, warmup)
+    if (file is None) == (base is None):
+        raise FarloopError("file and base: expected one of them")
+    if file is not None:
+        if any(one is not None for one in described):
+            raise FarloopError("file: what it says cannot be said beside it; use base instead")
+        definition = from_file(file)
+    else:
+        assert base is not None
+        definition = from_python(
+            base,
+            title=title,
+            set=set,
+            grid=grid,
+            listed=listed,
+            random=random,
+            where=where,
+            collect=collect,
+            pareto=pareto,
+            until=until,
+            most_seeds=most_seeds,
+            warmup=warmup,
+        )
+    name = Path(file).stem if file is not None else Path(definition.base.file).stem
+    target = Path(out) if out is not None else default_target(name)
+    return sweep(
+        definition,
+        target,
+        LocalPool(number_of_workers(workers)),
+        store=None if store is None else Path(store),
+        retry=retry,
+        force=force,
+        report=report,
+        counting=progress,
+    )
+
+
+def default_target(name: str) -> Path:
+    """Where the study of a file of this name goes."""
+    return Path("out") / manifest.slug(name)
+
+
+def number_of_workers(wanted: int | None) -> int:
+    """A number of workers; for `None` one per processor.
+
+    Raises:
+        FarloopError: it is none.
+    """
+    if wanted is None:
+        return default_threads()
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MOST_WORKERS:
+        raise FarloopError(f"workers: {shown(repr(wanted))}: expected a whole number from 1 to {MOST_WORKERS}")
+    return wanted
+
+
+def sweep(
+    definition: Definition,
+    target: Path,
+    engine: Engine,
+    *,
+    store: Path | None = None,
+    retry: bool = False,
+    force: bool = False,
+    report: bool = True,
+    counting: Counting | None = None,
+) -> Study:
+    """Makes the runs of a study that are not there, and writes all of it into `target`.
+
+    Raises:
+        FarloopError: something of the study is wrong, or it cannot be written.
+        ScenarioError: the base scenario is not valid.
+    """
+    _check_names(definition)
+    with directory(target, force=force) as out:
+        where = (store if store is not None else target.parent / STORE).absolute()
+        kept = Store(where, finished_runs(target))
+        try:
+            where.mkdir(parents=True, exist_ok=True)
+            making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
+            making.make()
+            runs, points = _fill(making, out.path)
+            notes = _write(making, runs, points, out.path, report=report)
+        except OSError as error:
+            raise FarloopError(f"{error.filename or where}: cannot be written: {error.strerror or error}") from None
+        except BaseException as error:
+            if making_left := len(kept):
+                error.add_note(f"{making_left} finished runs are in {where}; the same command goes on from there")
+            raise
+    return Study(target, definition.title, runs, points, making.counts, [*making.told(), *notes])
+
+
+def _check_names(definition: Definition) -> None:
+    for one in definition.collect:
+        if one.name in dataset.RESERVED or one.name in definition.varied:
+            raise FarloopError(
+                f"collect: {shown(one.name)}: is the name of another column; give the function another name"
+            )
+
+
+def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
+    """Writes the runs into an existing directory, and measures them; the tables."""
+    definition = making.definition
+    keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
+    rows = making.rows
+    found: list[Summary] = []
+    for number in sorted({row.point for row in rows}):
+        same = [row for row in rows if row.point == number and row.status == DONE]
+        samples: dict[str, list[Floats]] = {one.name: [] for one in definition.collect}
+        for row in same:
+            _measure(making, row, samples, into)
+        if same:
+            intervals = {
+                one.name: precision.interval(one, [row.values[one.name] for row in same], samples[one.name])
+                for one in definition.collect
+            }
+            found.append(Summary(number, same[0].settings, same[0].algorithm, len(same), intervals))
+    runs = dataset.runs(rows, keys, definition.collect)
+    points = dataset.summaries(found, keys, definition.collect)
+    return runs, points
+
+
+def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: Path) -> None:
+    """Writes a run, unless another row has the same one, and measures it."""
+    run = making.run(row)
+    row.path = f"{RUNS}/{row.key[:16]}"
+    where = into / row.path
+    if not where.exists():
+        where.mkdir(parents=True)
+        content = write_run(run, where, making.store)
+        manifest.write_json(where / manifest.MANIFEST, content | {"files": manifest.files(where)})
+    row.warm_up = precision.warm_up(making.definition.warm_up, run)
+    for one in making.definition.collect:
+        row.values[one.name] = one.of(run, row.warm_up)
+        if one.sample is not None:
+            samples[one.name].append(one.sample(run, row.warm_up))
+
+
+def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, report: bool) -> list[str]:
+    """Writes the tables, the views and the manifest; notes on what could not be drawn."""
+    definition = making.definition
+    tables.write(runs, into / f"{RUNS}.parquet")
+    tables.write(points, into / f"{POINTS}.parquet")
+    content: dict[str, Any] = {
+        "farloop": _native.version(),
+        "kind": KIND,
+        "title": definition.title,
+        "base": {
+            "file": definition.base.file,
+            "overrides": list(definition.base.overrides),
+            "text": definition.base.text,
+        },
+        "keys": [key for key in definition.varied if key != SEED],
+        "collect": [
+            {"name": one.name, "unit": one.unit, "meaning": one.meaning, "better": one.better}
+            for one in definition.collect
+        ],
+        "pareto": [one.name for one in definition.pareto or ()],
+        "until": None if definition.until is None else definition.until.text,
+        "warmup": definition.warm_up,
+        "excluded": definition.excluded,
+    }
+    notes = write_views(content, runs, points, into) if report else []
+    manifest.write_json(into / manifest.MANIFEST, content | {"notes": notes, "files": manifest.files(into)})
+    return notes
+
+
+def write_views(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, into: Path) -> list[str]:
+    """Writes pictures and report of a study; notes on what could not be drawn."""
+    from farloop.sweep import drawing, findings
+    from farloop.views import attempt
+
+    notes: list[str] = []
+    pictures = into / manifest.FIGURES
+    pictures.mkdir(exist_ok=True)
+    attempt("the pictures could not be drawn", lambda: drawing.draw(content, points, pictures), notes)
+    made: list[str] = []
+    attempt("the report could not be drawn", lambda: made.append(findings.page(content, runs, points, notes)), notes)
+    if made:
+        (into / manifest.REPORT).write_text(made[0], encoding="utf-8", errors="replace")
+    return notes
+
+
+def rewrite(source: Path, kept: Mapping[str, Any], aside: Path) -> None:
+    """Draws a study on disk anew, from its tables, into a directory of `rewriting`.
+
+    Raises:
+        FarloopError: something could not be drawn.
+    """
+    runs, points = (tables.read_any(source / f"{name}.parquet") for name in (RUNS, POINTS))
+    notes = write_views(kept, runs, points, aside)
+    if notes:
+        raise FarloopError(f"{source}: {'; '.join(notes)}; the old report stays")

@@ -1,0 +1,169 @@
+"""One run of a study: what a worker is told, what it does, and what it answers; the same on this machine and on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from farloop import _native
+from farloop.errors import FarloopError, InvariantError
+from farloop.output.store import Store, simulator
+from farloop.scenario import Scenario
+from farloop.simulate import Job, simulated
+
+MADE, KEPT, BUSY, FAILED, BROKEN, LOST = "made", "kept", "busy", "failed", "broken", "lost"
+"""How a task can end: it has been simulated; it was there; somebody else is at it; the simulation failed, and would again; it could not be
+done here, and may be elsewhere; its worker was killed."""
+
+READY = "ready\n"
+"""What a worker says first."""
+
+JOURNAL = "journal.jsonl"
+"""In a store: a line for every simulation that began or was finished, with time, machine and process. For people; nothing reads it."""
+
+Progress = Callable[[float, float, int], bool]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that is to be made.
+
+    Attributes:
+        key: Its address.
+        label: What people call it.
+        text: Its scenario.
+        file: The scenario's file, beside which are those that it names.
+        overrides: The settings of it.
+        store: Where it goes.
+        memory: Bytes that it takes, estimated, with the process around it.
+        threads: How many it may use.
+        simulator: The hash of the simulator that is to make it.
+    """
+
+    key: str
+    label: str
+    text: str = field(repr=False)
+    file: str
+    overrides: tuple[tuple[str, str], ...]
+    store: str
+    memory: int
+    threads: int
+    simulator: str
+
+    @classmethod
+    def of(cls, key: str, label: str, scenario: Scenario, store: Path, threads: int) -> Task:
+        """The task of a scenario; its network is built to estimate its memory."""
+        most = _native.most_memory(scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes)
+        overrides = tuple(scenario.overrides)
+        return cls(
+            key,
+            label,
+            scenario.text,
+            str(Path(scenario.file).absolute()),
+            overrides,
+            str(store),
+            PROCESS + most,
+            threads,
+            simulator(),
+        )
+
+    def as_json(self) -> str:
+        """The task as one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str) -> Task:
+        """The task of a line."""
+        content = json.loads(line)
+        return cls(**content | {"overrides": tuple((key, value) for key, value in content["overrides"])})
+
+
+PROCESS = 120 << 20
+"""Bytes that a worker takes without a simulation: the interpreter, numpy, Arrow."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task ended.
+
+    Attributes:
+        status: One of the words above.
+        because: What went wrong, in words.
+        peak: Most bytes of memory that its process has had; 0 where that is not known.
+        wall_s: How long it took.
+    """
+
+    status: str
+    because: str = ""
+    peak: int = 0
+    wall_s: float = 0.0
+
+    def as_json(self) -> str:
+        """The outcome as one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str) -> Outcome:
+        """The outcome of a line."""
+        return cls(**json.loads(line))
+
+
+def make(task: Task, progress: Progress | None = None) -> Outcome:
+    """Makes a run, unless it is there or somebody else is at it. Never raises but where `progress` stops it."""
+    began = time.monotonic()
+    store = Store(Path(task.store))
+    if not store.directory.is_dir():
+        return Outcome(
+            BROKEN,
+            f"{task.store}: there is no such directory on {socket.gethostname()}; it must be on a file system that all machines share",
+        )
+    if simulator() != task.simulator:
+        return Outcome(
+            BROKEN, f"{socket.gethostname()} has another build of farloop than the machine that asked for the run"
+        )
+    _forget_peak()
+    try:
+        with store.claimed(task.key) as mine:
+            if not mine:
+                return Outcome(BUSY)
+            if task.key in store:
+                return Outcome(KEPT)
+            note(store.directory, "began", task)
+            scenario = Scenario(task.text, task.file, task.overrides)
+            store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads))
+            note(store.directory, "finished", task)
+    except MemoryError:
+        return Outcome(FAILED, "out of memory", _peak(), time.monotonic() - began)
+    except (_native.ScenarioError, InvariantError, FarloopError) as error:
+        return Outcome(FAILED, str(error), _peak(), time.monotonic() - began)
+    except OSError as error:
+        return Outcome(BROKEN, f"{task.store}: cannot be written: {error.strerror or error}")
+    return Outcome(MADE, "", _peak(), time.monotonic() - began)
+
+
+def note(store: Path, what: str, task: Task) -> None:
+    """Writes a line into the journal of a store."""
+    line = {"what": what, "run": task.key, "at": time.time(), "host": socket.gethostname(), "process": os.getpid()}
+    with (store / JOURNAL).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def _forget_peak() -> None:
+    """Lets the peak of resident memory begin anew, where the system can."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    """The peak of resident memory in bytes; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+        return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)
+    except (OSError, ValueError, IndexError):
+        return 0

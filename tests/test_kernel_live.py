@@ -1,0 +1,174 @@
+"""GEMINI in the kernel that runs the tests. As root, and where nothing is missing; otherwise skipped, with the reason."""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import kernel_bed
+import pytest
+import test_linux_gemini
+import test_vectors
+
+from farloop.errors import FarloopError
+from farloop.kernel import doctor, gemini, libbpf, recording
+
+ROOT = Path(__file__).parents[1]
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory):
+    """The compiled programs: of this checkout where clang is there, else those that lie in the package."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("not root on Linux")
+    if lacking := doctor.missing(objects=False):
+        pytest.skip(lacking[0])
+    if doctor.checks_to_build():
+        folder = tmp_path_factory.mktemp("objects")
+        subprocess.run(["make", "-s", "kernel", f"KERNEL_OBJECTS={folder}"], cwd=ROOT, check=True)
+        return folder
+    if not doctor.object_file("gemini").exists():
+        pytest.skip("the programs are not compiled, and there is no clang to do it")
+    return doctor.OBJECTS
+
+
+@pytest.fixture
+def host(objects, monkeypatch):
+    """A host on which GEMINI is not loaded, and is not afterwards."""
+    monkeypatch.setattr(doctor, "OBJECTS", objects)
+    if gemini.loaded():
+        pytest.skip("gemini is loaded on this host already")
+    yield
+    kernel_bed.remove()
+    if gemini.loaded():
+        gemini.unload()
+
+
+def left(deadline=10.0):
+    """What there is of ours, once the kernel has tidied up."""
+    end = time.monotonic() + deadline
+    while True:
+        maps = [m for m in libbpf.maps() if m.name in ("gemini", "gemini_flows")]
+        found = (maps, kernel_bed.namespaces(), gemini.loaded())
+        if found == ([], [], False) or time.monotonic() > end:
+            return found
+        time.sleep(0.1)
+
+
+def test_twenty_loads_and_unloads_leave_nothing(host):
+    before = (AVAILABLE.read_text(), {m.id for m in libbpf.maps()})
+    for _ in range(20):
+        gemini.load(["capacity=1Gbps"])
+        assert gemini.loaded()
+        with pytest.raises(FarloopError, match="loaded already"):
+            gemini.load(["capacity=1Gbps"])
+        assert gemini.status() == {"loaded": True, "connections": []}
+        gemini.unload()
+        assert not gemini.loaded()
+    with pytest.raises(FarloopError, match="gemini is not loaded"):
+        gemini.unload()
+    assert left() == ([], [], False)
+    assert AVAILABLE.read_text() == before[0]
+    assert {m.id for m in libbpf.maps()} <= before[1]
+
+
+def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    rate_mbps, threshold = 200, 15_380  # 50 packets of 1538 B per Gbps
+    gemini.load([f"capacity={rate_mbps}Mbps", f"ecn_threshold={threshold}B"])
+    ideal = rate_mbps * 1448 / 1514  # a segment's payload and its Ethernet frame
+    with kernel_bed.bed(tmp_path, rate_mbps=rate_mbps, threshold=threshold, control="gemini"):
+        # A host that is busy with other things can only take throughput away: what it does in one of three runs it can do.
+        for _ in range(3):
+            seen = []
+            report = kernel_bed.flows(4, during=lambda into=seen: into.extend(gemini.status()["connections"]))
+            goodput = report["end"]["sum_received"]["bits_per_second"] / 1e6
+            if goodput >= 0.93 * ideal:
+                break
+    gemini.unload()
+    assert goodput >= 0.93 * ideal
+    bulk = [c for c in seen if c["acks"] > 1000]
+    assert len(bulk) == 2, seen
+    for c in bulk:
+        assert c["ecn_cuts"] > 10, c
+        # An echoed mark cuts at most once per round trip, not with each ACK that brings it.
+        assert c["ecn_cuts"] < c["marked_acks"], c
+        assert c["samples"] > 0.9 * c["acks"], c
+        assert 0 < c["alpha"] < 0.5, c
+        # 4K/(C·RTT + K)
+        pipe = rate_mbps / 8 * 1e3 * c["base_rtt_ms"]
+        assert c["f"] == pytest.approx(4 * threshold / (pipe + threshold), rel=0.01), c
+    base = max(c["base_rtt_ms"] for c in bulk)
+    times = [s["rtt"] / 1e3 for i in report["intervals"] for s in i["streams"]]
+    assert statistics.median(times) <= base + threshold / (rate_mbps * 125) + 1
+    assert left() == ([], [], False)
+
+
+def test_connections_outlive_unloading(host, tmp_path):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    gemini.load(["capacity=200Mbps", "ecn_threshold=30kB"])
+    with kernel_bed.bed(tmp_path, rate_mbps=200, threshold=30_000, control="gemini"):
+        report = kernel_bed.flows(2, during=gemini.unload)
+        assert not gemini.loaded()
+        second = report["intervals"][len(report["intervals"]) * 3 // 4 :]
+        assert statistics.median(i["sum"]["bits_per_second"] for i in second) > 20e6
+    assert left() == ([], [], False)
+
+
+def test_the_default_of_a_namespace_is_not_taken_away(host):
+    """A namespace of its own for the command, so that nobody's default changes."""
+    kernel_bed.remove()
+    gemini.load(["capacity=1Gbps"])
+    kernel_bed.run("ip", "netns", "add", kernel_bed.PREFIX + "a")
+    kernel_bed.run(*kernel_bed.inside("a", "sysctl", "-qw", "net.ipv4.tcp_congestion_control=gemini"))
+    words = kernel_bed.inside("a", sys.executable, "-m", "farloop", "kernel", "unload", "gemini")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "choose another first" in done.stderr
+    assert gemini.loaded()
+    kernel_bed.run(*kernel_bed.inside("a", "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"))
+    kernel_bed.run(*words)
+    assert not gemini.loaded()
+
+
+def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_path):
+    """One arithmetic: every event of real connections, replayed by the cores in C, in Rust and in Python."""
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    settings = ["capacity=200Mbps", "ecn_threshold=30kB"]
+    with (
+        recording.recorded(settings) as (found, poll),
+        kernel_bed.bed(tmp_path, rate_mbps=200, threshold=30_000, control="gemini"),
+    ):
+        kernel_bed.flows(2)
+        while poll(200):
+            pass
+    assert not gemini.loaded()
+    assert not found.lost and found.connections >= 4 and found.events > 3000
+    file = tmp_path / "live.jsonl"
+    file.write_text("".join(f"{line}\n" for line in found.lines()))
+    events = [json.loads(line) for line in found.lines()[1:]]
+    kinds = Counter(event["event"] for event in events)
+    assert kinds["start"] == found.connections and kinds["ack"] > 2000 and kinds["idle"] > 0, kinds
+    assert sum(event.get("ecn_echo", False) for event in events) > 20
+    flow = None
+    for number, event in enumerate(events, start=2):
+        flow = test_vectors.Gemini(event) if flow is None or event["event"] == "start" else flow
+        flow.play(event)
+        assert flow.state() == {key: event[key] for key in flow.state()}, f"line {number}: {event}"
+    if compiler := shutil.which("cc"):
+        subprocess.run([compiler, "-O2", "-o", tmp_path / "replay", ROOT / "linux/gemini/replay.c"], check=True)
+        done = subprocess.run([tmp_path / "replay"], input=file.read_text(), check=True, capture_output=True, text=True)
+        assert done.stdout.splitlines() == test_linux_gemini.states(events)
+    if cargo := shutil.which("cargo"):
+        words = [cargo, "test", "-q", "-p", "farloop-cc", "--test", "gemini_vectors", "recorded"]
+        done = subprocess.run(words, cwd=ROOT, env={**os.environ, "FARLOOP_GEMINI_VECTORS": str(file)}, check=False)
+        assert done.returncode == 0
