@@ -131,6 +131,18 @@ fn an_idle_elephant_leaves_its_place() {
     assert_eq!(counts(&run(&text("16ms"))), (8, 0, 0), "who sends now and then stays one");
 }
 
+/// RDMA has no FIN; its last packet says so all the same.
+#[test]
+fn elephants_over_rdma_finish_too() {
+    let circuits = "scheduling = \"blocking\", circuit_buffer = \"20MB\", elephants = \"detected\"";
+    let text = scenario(circuits, &[ELEPHANTS]).replace(", ecmp = \"packet\"", "").replace("\"reno\"", "\"hpcc\"");
+    let (before, _) = text.split_once("[transport]").expect("its last section");
+    // A timeout that comes before the circuit does would send all of a flow again, which joins anew then.
+    let outcome = run(&format!("{before}transport = {{ rto_intra = \"10ms\" }}"));
+    let Totals { elephants_labelled, elephants_idle, elephants_finished, finished, .. } = outcome.totals;
+    assert_eq!((elephants_labelled, elephants_idle, elephants_finished, finished), (240, 0, 240, 240));
+}
+
 /// Sets, sketches and rescues are the switch's own: how the network is cut cannot be seen.
 #[test]
 fn one_part_or_several_give_the_same() {
