@@ -41,7 +41,7 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 SECTIONS = {
     "Start": ["README.md", "docs/tutorials/start.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce")],
-    "How to": ["docs/how-to.md", "docs/python-algorithms.md", "examples/**/*.md"],
+    "How to": ["docs/how-to.md", "docs/studies.md", "docs/python-algorithms.md", "docs/kernel.md", "examples/**/*.md"],
     "Reference": [
         "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/traces.md",
         "docs/network-model.md", "docs/determinism.md",
@@ -49,7 +49,9 @@ SECTIONS = {
     "Algorithms": ["spec/index.md", "spec/defaults.md", "spec/*.md"],
     "Gallery": ["gallery/index.md", "gallery/arena.md", "gallery/*.md"],
     "Findings": ["docs/findings/README.md", "docs/findings/*.md"],
-    "Project": ["docs/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions/*.md", "**/*.md"],
+    "Project": [
+        "docs/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions/index.md", "docs/decisions/*.md", "**/*.md",
+    ],
 }  # fmt: skip
 """What the site's tabs hold, by patterns; a page stands at the first one that matches it."""
 
