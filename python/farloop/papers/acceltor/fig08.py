@@ -61,6 +61,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.order(
             f"{count} racks: AccelToR uses {100 * HELD:.0f} % of the optical bandwidth", [need], filled, number=True
         )
+    if judging.have(list(at[ACCELTOR].values())):
+        judging.measure(
+            lambda *runs: {"occupancy_min": min(map(occupancy, runs))}, *judging.have(list(at[ACCELTOR].values()))
+        )
     for fewer, more in itertools.pairwise(sizes):
 
         def falls(small: Run, large: Run) -> tuple[bool, str]:

@@ -63,6 +63,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             f"{load} %: AccelToR uses {100 * HELD:.0f} % of the optical bandwidth", [own[load]], holds, number=True
         )
 
+    if len(judging.have(list(own.values()))) == len(own):
+        judging.measure(_holds, {load: judging.have([need])[0] for load, need in own.items()})
+
     def falls(heavy: Run, full: Run) -> tuple[bool, str]:
         a, b = occupancy(heavy), occupancy(full)
         return b < QUICKLY * a, f"{a:.3f} and {b:.3f}, below {QUICKLY:g} times"
@@ -86,6 +89,16 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.measure(numbers, run)
     note = "loads are parts of an uplink's 10 Gbps; of five uplinks: beside, without a verdict"
     return [judging.finding(note=f"{note}; {measured_part(alone(comparison.runs))}")]
+
+
+def _holds(runs: Mapping[int, Run]) -> dict[str, float]:
+    """The least occupancy up to 70 %, and the largest load at which it is the paper's."""
+    share = {load: occupancy(run) for load, run in runs.items()}
+    least = min(share[load] for load in share if load <= 100 * HEAVY)
+    return {
+        "occupancy_min": least,
+        "holds_until_load": max((load / 100 for load in share if share[load] >= HELD), default=0.0),
+    }
 
 
 def by_load(needs: Sequence[Need]) -> dict[int, Need]:

@@ -41,6 +41,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def stays(run: Run) -> tuple[bool, str]:
         share = by_week(run)[SETTLED:]
+        judging.measured["with_margin"] = float(share.mean())
         return float(share.mean()) >= HELD, f"mean {share.mean():.3f}, least {share.min():.3f}"
 
     def declines(run: Run) -> tuple[bool, str]:
