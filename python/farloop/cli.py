@@ -417,6 +417,16 @@ def sweep(
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes side by side (default: one per processor).")
     ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="auto|ADDRESS", help="Run on this Ray cluster (pip install 'farloop[ray]').")
+    ] = None,
+    slurm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY=VALUE,...",
+            help="Run as Slurm jobs, such as partition=short,time=2:00:00,jobs=50,runs=10 (pip install 'farloop[slurm]').",
+        ),
+    ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what has failed before.")] = False,
     store: Annotated[
         Path | None,
@@ -429,11 +439,10 @@ def sweep(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Simulate a study: many runs over settings, algorithms and seeds, in processes side by side. What is there is never made again."""
+    """Simulate a study: many runs over settings, algorithms and seeds, in processes or on a cluster. What is there is never made again."""
     from farloop.progress import counter
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
-    from farloop.sweep.pool import LocalPool
 
     wanted = definitions.from_file(study, until=until, most_seeds=most_seeds)
     target = out or studies.default_target(study.stem)
@@ -442,7 +451,7 @@ def sweep(
         found = studies.sweep(
             wanted,
             target,
-            LocalPool(studies.number_of_workers(workers)),
+            studies.engine(target, workers=workers, ray=ray, slurm=slurm, store=store),
             store=store,
             retry=retry,
             force=force,

@@ -37,6 +37,9 @@ class Engine(Protocol):
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Makes all tasks; gives each with its outcome as it ends. LOST is told each time; such a task goes on."""
 
+    def close(self) -> None:
+        """Ends what it has begun."""
+
 
 @dataclass
 class Counts:

@@ -96,6 +96,8 @@ def study(
     out: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     workers: int | None = None,
+    ray: str | None = None,
+    slurm: str | None = None,
     retry: bool = False,
     force: bool = False,
     report: bool = True,
@@ -122,6 +124,8 @@ def study(
         out: Where to write (by default below out/, under the name of the file).
         store: Where finished runs are kept and looked for (by default run-store beside `out`).
         workers: Processes side by side (by default one per processor).
+        ray: Run on this Ray cluster: "auto", or an address.
+        slurm: Run as Slurm jobs with these options, such as "partition=short,time=2:00:00".
         retry: Try again what has failed before.
         force: Write beside files that farloop did not write, over those of the same names.
         report: With the report and the pictures; `farloop report` draws them later.
@@ -159,7 +163,7 @@ def study(
     return sweep(
         definition,
         target,
-        LocalPool(number_of_workers(workers)),
+        engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
         store=None if store is None else Path(store),
         retry=retry,
         force=force,
@@ -186,6 +190,35 @@ def number_of_workers(wanted: int | None) -> int:
     return wanted
 
 
+def store_of(target: Path, store: Path | None) -> Path:
+    """Where the runs of a study are kept that is written to `target`."""
+    return (store if store is not None else target.parent / STORE).absolute()
+
+
+def engine(
+    target: Path,
+    *,
+    workers: int | None = None,
+    ray: str | None = None,
+    slurm: str | None = None,
+    store: Path | None = None,
+) -> Engine:
+    """What makes the runs of a study that is written to `target`.
+
+    Raises:
+        FarloopError: there is no such thing here, or more than one is asked for.
+    """
+    named = {"workers": workers, "ray": ray, "slurm": slurm}
+    chosen = [f"--{name}" for name, value in named.items() if value is not None]
+    if len(chosen) > 1:
+        raise FarloopError(f"{' and '.join(chosen)}: expected one of them")
+    if ray is None and slurm is None:
+        return LocalPool(number_of_workers(workers))
+    from farloop.sweep.clusters import RayCluster, SlurmCluster
+
+    return SlurmCluster(slurm, store_of(target, store)) if slurm is not None else RayCluster(str(ray))
+
+
 def sweep(
     definition: Definition,
     target: Path,
@@ -205,7 +238,7 @@ def sweep(
     """
     _check_names(definition)
     with directory(target, force=force) as out:
-        where = (store if store is not None else target.parent / STORE).absolute()
+        where = store_of(target, store)
         kept = Store(where, finished_runs(target))
         try:
             where.mkdir(parents=True, exist_ok=True)
@@ -219,6 +252,8 @@ def sweep(
             if making_left := len(kept):
                 error.add_note(f"{making_left} finished runs are in {where}; the same command goes on from there")
             raise
+        finally:
+            engine.close()
     return Study(target, definition.title, runs, points, making.counts, [*making.told(), *notes])
 
 
