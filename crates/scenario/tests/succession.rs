@@ -66,6 +66,15 @@ fn a_file_may_name_what_flows_wait_for() {
     let outcome = write("a,h1,h2,10kB,\nb,h3,h2,10kB,\nc,h2,h4,10kB,a b+1us\n").unwrap_or_else(|e| panic!("{e:?}"));
     let (start, received) = (column(&outcome.tables.flows, "start_ps"), column(&outcome.tables.flows, "received_ps"));
     assert_eq!(start[2], received[0].max(received[1].map(|b| b + 1_000_000)));
+    // Truth values are written as in a scenario; here no switch schedules circuits.
+    std::fs::write(dir.join("flows.csv"), "from,to,elephant\nh1,h2,false\nh1,h2,true\n").expect("written");
+    let path = dir.join("case.toml");
+    let text = format!("{NETWORK}workload.flows = \"flows.csv\"\n");
+    let elephant = run_with(&text, path.to_str().expect("text"), &[], &Settings::default(), &mut |_| true)
+        .map(|_| ())
+        .map_err(message);
+    let problem = elephant.expect_err("refused");
+    assert!(problem.contains("flows.csv:3: elephant: no switch schedules circuits"), "{problem}");
     let error = write("a,h1,h2,10kB,\nc,h2,h4,10kB,d\n").map(|_| ()).map_err(message).expect_err("refused");
     assert!(error.contains("flows.csv:3: after: there is no flow \"d\""), "{error}");
     std::fs::remove_dir_all(dir).expect("removed");

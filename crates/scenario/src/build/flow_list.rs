@@ -94,6 +94,7 @@ fn flow(
     let mut flow = Flow::default();
     for (spec, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
         let value = match (&spec.kind, cell.parse::<i64>()) {
+            (Kind::Bool, _) if ["true", "false"].contains(cell) => Value::Bool(*cell == "true"),
             (Kind::TextList(_), _) => Value::List(cell.split_whitespace().map(str::to_string).collect()),
             (Kind::Integer, Ok(number)) => Value::Int(number),
             _ => Value::Text(cell.to_string()),
