@@ -612,8 +612,12 @@ def test_only_as_many_run_side_by_side_as_fit(place):
     gigabyte = 1 << 30
     for room, most in ((gigabyte, 1), (3 * gigabyte, 2)):
         seen.clear()
-        found = list(Watched(2, room).outcomes(task(place, f"{room}{i}", gigabyte) for i in range(4)))
-        assert [outcome.status for _, outcome in found] == ["made"] * 4
+        # A worker of a busy machine may be done before the other one has begun: then once more.
+        for attempt in range(10):
+            found = list(Watched(2, room).outcomes(task(place, f"{room}{attempt}{i}", gigabyte) for i in range(4)))
+            assert [outcome.status for _, outcome in found] == ["made"] * 4
+            if max(seen) == most:
+                break
         assert max(seen) == most
     found = list(Watched(2, 1).outcomes([task(place, "7", gigabyte)]))
     assert [outcome.status for _, outcome in found] == ["made"], "one always runs"

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -231,7 +232,7 @@ def load(path: Path | str) -> list[type[Algorithm]]:
         AlgorithmError: the file cannot be read or run, or defines none.
     """
     path = Path(path)
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113, it never raises
         raise AlgorithmError(
             f"{shown(path)}: no such file; expected Python with a class derived from farloop.algorithm.Algorithm"
         )

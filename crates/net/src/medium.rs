@@ -2,7 +2,7 @@
 //! who may send, who is paused, what is dropped is for switches and hosts to say.
 
 use crate::events::Events;
-use crate::ids::{DisciplineId, FlowId, PortId, PortNumber, Slot, Table};
+use crate::ids::{DisciplineId, FlowId, HostId, PortId, PortNumber, Slot, Table};
 use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
@@ -36,8 +36,8 @@ pub(crate) struct Medium {
     pub effects: Vec<Effect>,
     /// What a port agent asks its switch for; empty between two steps.
     pub asked: Vec<Effect>,
-    /// Flows that are over at the host that acts, where others may follow; empty between two steps.
-    pub over: Vec<FlowId>,
+    /// Flows that are over at a host, where others may follow; empty when time goes on.
+    pub over: Vec<(HostId, FlowId)>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
     /// Keeps what happens, where that was asked for.
@@ -63,11 +63,12 @@ impl Medium {
         self.packets.insert(packet)
     }
 
-    /// A flow is over at the host that acts: its last byte has arrived there, or what it has sent itself is acknowledged.
+    /// A flow is over at a host: its last byte has arrived there, or what it has sent itself is acknowledged. The host's agenda sees to what follows.
     #[inline]
-    pub fn note_over(&mut self, flow: FlowId) {
+    pub fn note_over(&mut self, host: HostId, flow: FlowId) {
         if !self.network.succession.is_empty() {
-            self.over.push(flow);
+            self.over.push((host, flow));
+            self.calendar.set(self.events.agenda(host), self.now);
         }
     }
 

@@ -145,13 +145,12 @@ impl Hosts {
             PacketKind::Data | PacketKind::Bare => {
                 receivers.on_packet(m, &mut host.desk, slot);
                 host.post(m, senders);
-                return self.go_on(m, id);
+                return;
             }
             PacketKind::Ack | PacketKind::Nack => senders.on_ack(m, &mut host.desk, slot),
             _ => senders.on_signal(m, &mut host.desk, slot),
         };
         host.settle(m, senders, after);
-        self.go_on(m, id);
     }
 
     /// The transmitter of a host is free.
@@ -171,42 +170,38 @@ impl Hosts {
 
     /// The next start or stop on a host's agenda is due.
     pub fn agenda_due(&mut self, m: &mut Medium, id: HostId) {
+        if !m.over.is_empty() {
+            self.follow(m, id);
+        }
         let Hosts { hosts, senders, .. } = self;
         let host = &mut hosts[id];
-        let Some(entry) = host.take_due(&m.network) else { return };
+        let due = host.take_due(&m.network, m.now);
         let event = m.events.agenda(id);
         match host.next_due(&m.network) {
             Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
+        let Some(entry) = due else { return };
         let after = match entry.is_stop() {
             true => senders.stop(m, &mut host.desk, entry.flow()),
             false => senders.start(m, &mut host.desk, entry.flow()),
         };
         host.settle(m, senders, after);
-        self.go_on(m, id);
     }
 
-    /// Lets flows begin that waited for those which are over now.
-    #[inline]
-    fn go_on(&mut self, m: &mut Medium, id: HostId) {
-        if !m.over.is_empty() {
-            self.follow(m, id);
-        }
-    }
-
+    /// Lets flows begin that waited for those which are over at this host now.
     #[inline(never)]
     fn follow(&mut self, m: &mut Medium, id: HostId) {
         let host = &mut self.hosts[id];
         let mut over = std::mem::take(&mut m.over);
-        for flow in over.drain(..) {
-            self.followers
-                .after(&m.network, host.number, flow, m.now, &mut |flow, at| host.late.push(Reverse((at, flow))));
-        }
+        over.retain(|(there, flow)| {
+            if *there == id {
+                let begin = &mut |flow, at| host.late.push(Reverse((at, flow)));
+                self.followers.after(&m.network, host.number, *flow, m.now, begin);
+            }
+            *there != id
+        });
         m.over = over;
-        if let Some(at) = host.next_due(&m.network) {
-            m.calendar.set(m.events.agenda(id), at);
-        }
     }
 
     /// The first timers of a host have come due.
@@ -230,7 +225,6 @@ impl Hosts {
             Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
-        self.go_on(m, id);
     }
 
     /// Payload that reached the destination of a flow in order, as far as the hosts of this part know: those that have its destination.
@@ -257,8 +251,11 @@ impl Host {
         planned.into_iter().chain(late).min()
     }
 
-    /// Takes it; at one time those first that were planned.
-    fn take_due(&mut self, network: &Network) -> Option<Agenda> {
+    /// Takes it, if that is now; at one time those first that were planned.
+    fn take_due(&mut self, network: &Network, now: Time) -> Option<Agenda> {
+        if self.next_due(network).is_none_or(|at| at > now) {
+            return None;
+        }
         let planned = self.agenda.last().map(|entry| entry.time(network));
         match self.late.peek() {
             Some(Reverse((at, _))) if planned.is_none_or(|planned| *at < planned) => {

@@ -169,7 +169,7 @@ impl Receivers {
         if expected >= m.network.flows.size(flow).get() {
             self.retire(flow, id);
             m.ledger.received.push((flow, m.now));
-            m.note_over(flow);
+            m.note_over(desk.host, flow);
         }
         let reply = Reply { kind, fields, ..Reply::ack(expected, feedback.ecn_echo) };
         answer(m, desk, flow, slot, &reply);
@@ -198,7 +198,7 @@ impl Receivers {
         let timer = tcp.inner.timer();
         let flow = receiver.flow;
         self.arm(m, desk, id, Which::TRANSPORT, timer);
-        self.note_received(m, id);
+        self.note_received(m, desk, id);
         match before {
             Some(ack) => answer(m, desk, flow, held, &Reply::tcp(&ack, earlier)),
             None if held.exists() => m.packets.remove(held),
@@ -259,14 +259,14 @@ impl Receivers {
     }
 
     /// Notes when the last byte of a flow has arrived.
-    fn note_received(&mut self, m: &mut Medium, id: ReceiverId) {
+    fn note_received(&mut self, m: &mut Medium, desk: &Desk, id: ReceiverId) {
         let receiver = &mut self.states[id];
         let request = m.ledger.request(receiver.flow);
         let end = request.begin.saturating_add(m.network.flows.size(request.flow).get());
         if receiver.noted != request.flow && receiver.expected() >= end {
             receiver.noted = request.flow;
             m.ledger.received.push((request.flow, m.now));
-            m.note_over(request.flow);
+            m.note_over(desk.host, request.flow);
         }
     }
 

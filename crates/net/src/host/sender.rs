@@ -124,7 +124,7 @@ impl Senders {
         let sender = &mut self.states[id];
         let (sent, done) = sender.endpoint.stop(m.now, sender.limit);
         sender.limit = sender.limit.min(sent);
-        if done { self.retire(m, id, true) } else { After::Changed(id) }
+        if done { self.retire(m, desk, id, true) } else { After::Changed(id) }
     }
 
     /// The next packet of a flow, whose turn it is.
@@ -287,13 +287,13 @@ impl Senders {
     fn tell(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, meaning: &Meaning, slot: Option<Slot>) -> After {
         if meaning.finished {
             m.trace_progress(self.states[id].seen(), meaning, slot);
-            return self.retire(m, id, true);
+            return self.retire(m, desk, id, true);
         }
         let sender = &mut self.states[id];
         if meaning.failed.is_some() {
             sender.counts.gave_up = true;
             m.ledger.totals.gave_up += 1;
-            return self.retire(m, id, false);
+            return self.retire(m, desk, id, false);
         }
         let rtt = match &sender.endpoint {
             Endpoint::Rdma(_) => meaning.rtt,
@@ -346,7 +346,7 @@ impl Senders {
         self.take_effects(m, desk, id, &mut effects);
         m.effects = effects;
         if m.network.persistent {
-            self.end_request(m, id);
+            self.end_request(m, desk, id);
         }
         self.arm_endpoint(m, desk, id);
         After::Changed(id)
@@ -399,7 +399,7 @@ impl Senders {
     }
 
     /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps what it counted, frees its state.
-    fn retire(&mut self, m: &mut Medium, id: SenderId, delivered: bool) -> After {
+    fn retire(&mut self, m: &mut Medium, desk: &Desk, id: SenderId, delivered: bool) -> After {
         let sender = self.states.remove(id);
         self.lives.end(sender.flow);
         self.remember(&m.network, &sender);
@@ -409,7 +409,7 @@ impl Senders {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
             m.trace_finish(counts.flow);
-            m.note_over(counts.flow);
+            m.note_over(desk.host, counts.flow);
         }
         if !delivered {
             self.connections.abandon(counts.flow, sender.begin);
@@ -465,7 +465,7 @@ impl Senders {
     }
 
     /// If the flow on the connection of `id` is over, what it counted is kept and the connection is free for the next one.
-    fn end_request(&mut self, m: &mut Medium, id: SenderId) {
+    fn end_request(&mut self, m: &mut Medium, desk: &Desk, id: SenderId) {
         let sender = &mut self.states[id];
         let Some(tcp) = sender.endpoint.tcp() else { return };
         let open = !matches!(tcp.inner.state(), State::Closed | State::SynSent);
@@ -479,7 +479,7 @@ impl Senders {
             counts.finish = m.now;
             m.ledger.totals.finished += 1;
             m.trace_finish(counts.flow);
-            m.note_over(counts.flow);
+            m.note_over(desk.host, counts.flow);
         } else {
             self.connections.cut_short(counts.flow, sender.limit);
         }
@@ -493,7 +493,7 @@ impl Senders {
         let Some(tcp) = sender.endpoint.tcp_mut() else { return After::Nothing };
         tcp.inner.withdraw(m.now);
         sender.limit = sender.limit.min(tcp.inner.snd_nxt() - sender.begin);
-        self.end_request(m, id);
+        self.end_request(m, desk, id);
         self.arm_endpoint(m, desk, id);
         After::Changed(id)
     }
