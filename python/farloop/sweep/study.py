@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -251,6 +252,9 @@ def sweep(
         except BaseException as error:
             if making_left := len(kept):
                 error.add_note(f"{making_left} finished runs are in {where}; the same command goes on from there")
+            else:
+                with contextlib.suppress(OSError):
+                    where.rmdir()  # Only where it is empty.
             raise
         finally:
             engine.close()
