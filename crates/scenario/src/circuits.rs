@@ -73,11 +73,30 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
         of_set("sketch_rows", keys.sketch_rows != default.sketch_rows),
         of_set("sketch_width", keys.sketch_width != default.sketch_width),
     ];
-    match problems.into_iter().find(|(_, wrong, ..)| *wrong) {
-        Some((key, _, problem, expected)) => Err(section.diagnostic(key, problem, format!("expected {expected}"))),
-        None => Ok(()),
+    if let Some((key, _, problem, expected)) = problems.into_iter().find(|(_, wrong, ..)| *wrong) {
+        return Err(section.diagnostic(key, problem, format!("expected {expected}")));
     }
+    for (choice, names) in OF_SCHEDULING.iter().filter(|(choice, _)| *choice != keys.scheduling) {
+        // The bound of sets that switches find is what has room in the queue of a day.
+        let of_sets = |name: &str| !labelled && ["day_queue", "circuit_rtt"].contains(&name);
+        if let Some(name) = names.iter().find(|name| keys.get(name) != default.get(name) && !of_sets(name)) {
+            let problem = format!("nothing reads it with scheduling = \"{scheduling}\"");
+            let expected = format!("expected scheduling = \"{}\", or the default of this key", word(choice));
+            return Err(section.diagnostic(name, problem, expected));
+        }
+    }
+    Ok(())
 }
+
+/// The keys that belong to one way of scheduling.
+const OF_SCHEDULING: [(SchedulingChoice, &[&str]); 3] = [
+    (SchedulingChoice::Blocking, &["circuit_buffer", "rack_queue", "packet_queue"]),
+    (SchedulingChoice::Unblocking, &["shared_queue"]),
+    (
+        SchedulingChoice::AccelToR,
+        &["high_queue", "low_queue", "day_queue", "packet_rtt", "circuit_rtt", "safe_margin", "days", "overflow"],
+    ),
+];
 
 /// Slots of a CSV file, each with its line; its columns are keys of `[[circuit_slot]]`, with spaces between several circuits.
 pub(crate) fn from_csv(file: &str, text: &str) -> Result<Vec<(u32, SlotKeys)>, Diagnostic> {

@@ -491,3 +491,27 @@ fn the_resolved_scenario_is_the_same_again() {
         parse(&racks(3, &flow(1, 2, "")), "case.toml", &[]).expect("valid").resolved()["circuits"]["day"] == "240us"
     );
 }
+
+/// A key that belongs to another way of scheduling is refused, not ignored.
+#[test]
+fn keys_of_another_scheduling_are_refused() {
+    let of = |scheduling: &str, key: &str| {
+        let text = hybrid(&format!("scheduling = \"{scheduling}\"\n{key}"), NEW_RENO, "elephant = true");
+        parse(&text, "bad.toml", &[]).map(|_| ()).map_err(|d| d.to_string())
+    };
+    for (scheduling, key, other) in [
+        ("blocking", "shared_queue = \"1MB\"", "unblocking"),
+        ("unblocking", "rack_queue = \"1MB\"", "blocking"),
+        ("acceltor", "circuit_buffer = \"1MB\"", "blocking"),
+        ("blocking", "days = 4", "acceltor"),
+        ("none", "safe_margin = false", "acceltor"),
+    ] {
+        let name = key.split(' ').next().unwrap_or_default();
+        let found = of(scheduling, key).expect_err("refused");
+        let expected = format!(
+            "circuits.{name}: nothing reads it with scheduling = \"{scheduling}\"; expected scheduling = \"{other}\", or the default of this key"
+        );
+        assert!(found.contains(&expected), "{found}");
+    }
+    assert_eq!(of("blocking", "days = \"none\"\nshared_queue = \"1.8MB\""), Ok(()), "the defaults may stand there");
+}
