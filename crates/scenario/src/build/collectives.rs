@@ -182,8 +182,8 @@ mod tests {
         (0..).zip(datacenters).map(|(id, datacenter)| (id, Some(*datacenter))).collect()
     }
 
-    /// Plays the steps: who has whose contribution to which byte. At the end everybody has everybody's.
-    fn all_have_all(collective: Collective, ranks: &[(NodeId, Option<u16>)], size: u64) {
+    /// All that is sent is as much as the operation takes, and nobody sends twice in a step or to itself.
+    fn sends_what_it_must(collective: Collective, ranks: &[(NodeId, Option<u16>)], size: u64) {
         let steps = steps(collective, ranks, size).expect("fits");
         let n = ranks.len() as u64;
         let sent: u64 = steps.iter().flatten().map(|send| send.size).sum();
@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn as_many_bytes_go_around_as_have_to() {
-        all_have_all(Collective::Ring, &ranks(&[0; 5]), 12);
-        all_have_all(Collective::RecursiveDoubling, &ranks(&[0; 8]), 10);
+        sends_what_it_must(Collective::Ring, &ranks(&[0; 5]), 12);
+        sends_what_it_must(Collective::RecursiveDoubling, &ranks(&[0; 8]), 10);
     }
 
     /// In each datacenter 2(n-1) passes of all bytes, across 2(D-1) passes of each place's part: together 2(nD - 1) less the rings' own.
