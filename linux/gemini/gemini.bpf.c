@@ -9,8 +9,8 @@
  * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), CA_EVENT_LOSS,
  * and set_state(TCP_CA_CWR) without a mark, which a tail loss probe leads to.
  *
- * A call can fail to come (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold of 0, which is what the
- * kernel takes for the answer that ssthresh() did not give, is none.
+ * Some kernels leave out calls (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold or a window of 0, which
+ * is what the kernel takes for the answer that ssthresh() or undo_cwnd() did not give, is none.
  *
  * The receiving half echoes marks as RFC 8257, section 3.2, has it: at each change of the mark an ACK for what came before.
  */
@@ -124,7 +124,9 @@ static __always_inline void follow(struct gemini_constants *c, struct private_st
 		resized.ack_seq = p->mss;
 		record(c, p, flow, &resized);
 	}
-	/* No threshold is 0: the kernel asked ssthresh(), and was not answered. */
+	/* Neither is ever 0: the kernel asked undo_cwnd() or ssthresh(), and was not answered. */
+	if (cwnd == 0)
+		cwnd = gemini_cwnd_packets(c, &p->core);
 	if (ssthresh == 0)
 		ssthresh = gemini_ssthresh_packets(c, &p->core);
 	if (cwnd == gemini_cwnd_packets(c, &p->core) && ssthresh == gemini_ssthresh_packets(c, &p->core))
