@@ -111,7 +111,7 @@ static __always_inline void begin(const struct gemini_constants *c, struct priva
 /* Before an event: packet size, window and threshold as the kernel has them now. */
 static __always_inline void follow(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp, struct flow *flow)
 {
-	u32 cwnd = tp->snd_cwnd, ssthresh = tp->snd_ssthresh;
+	u32 cwnd = tp->snd_cwnd, ssthresh = tp->snd_ssthresh, most;
 	struct event_input moved = { .kind = EVENT_HOST };
 	struct event_input resized = { .kind = EVENT_MSS };
 
@@ -124,9 +124,15 @@ static __always_inline void follow(struct gemini_constants *c, struct private_st
 		resized.ack_seq = p->mss;
 		record(c, p, flow, &resized);
 	}
-	/* Neither is ever 0: the kernel asked undo_cwnd() or ssthresh(), and was not answered. */
+	/*
+	 * Neither is ever 0: the kernel asked undo_cwnd() or ssthresh(), and was not answered. It may then read anything as an answer; of itself it
+	 * gives no more than there was before the loss.
+	 */
+	most = gemini_max(gemini_cwnd_packets(c, &p->core), tp->prior_cwnd);
 	if (cwnd == 0)
 		cwnd = gemini_cwnd_packets(c, &p->core);
+	if (cwnd > most)
+		cwnd = most;
 	if (ssthresh == 0)
 		ssthresh = gemini_ssthresh_packets(c, &p->core);
 	if (cwnd == gemini_cwnd_packets(c, &p->core) && ssthresh == gemini_ssthresh_packets(c, &p->core))
