@@ -36,10 +36,13 @@ help:
 demo: build
 	@$(FARLOOP) compare papers/gear/fig09.toml --algorithms $(DEMO_ALGORITHMS) --out out/demo
 
+# Tests of the live kernel come by themselves: real packets wait for real processors.
+WORKERS ?= auto
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude farloop-py
 	$(PLUGIN_CARGO) test $(PLUGIN)
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -m "not live" -n $(WORKERS) --dist loadfile
+	$(VENV)/bin/python -m pytest -m live
 
 lint: build $(VENV)/.dev
 	cargo fmt --all --check

@@ -20,6 +20,7 @@ from farloop.kernel import doctor, gemini, libbpf, recording
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+pytestmark = pytest.mark.live
 NOTHING: tuple[list[object], list[str], bool] = ([], [], False)
 
 

@@ -11,8 +11,9 @@ import typer
 
 from farloop import _native
 from farloop.algorithm import unused
-from farloop.command import EXIT_INVARIANT, guarded, print_json
+from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
+from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
 from farloop.scenario import Scenario, arena_names, figure_names
@@ -157,17 +158,6 @@ def run() -> int:
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
-
-
-def _print_file(text: str) -> None:
-    """Prints what is to become a file of a format that is UTF-8 wherever it is written."""
-    sys.stdout.flush()
-    buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(text)
-    else:
-        buffer.write(text.encode("utf-8"))
-        buffer.flush()
 
 
 def _ready_to_draw(report: bool) -> None:
@@ -498,35 +488,8 @@ def schema() -> None:
     print_json(api.schema())
 
 
-@app.command("import-graphml")
-@guarded
-def import_graphml(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An undirected GraphML file.")],
-    kind: Annotated[str | None, typer.Option(help="Kind of nodes that have none: host, switch or router.")] = None,
-    datacenter: Annotated[int | None, typer.Option(min=0, help="Datacenter of nodes that have none.")] = None,
-    rate: Annotated[str | None, typer.Option(help="Rate of edges that have none, such as 100Gbps.")] = None,
-    delay: Annotated[str | None, typer.Option(help="One-way delay of edges that have none, such as 5us.")] = None,
-    loss: Annotated[float | None, typer.Option(help="Loss probability of edges that have none.")] = None,
-    corruption: Annotated[float | None, typer.Option(help="Damage probability of edges that have none.")] = None,
-) -> None:
-    """Print the network of a GraphML file as part of a scenario."""
-    from farloop.graphml import from_graphml
-
-    text = from_graphml(
-        file, kind=kind, datacenter=datacenter, rate=rate, delay=delay, loss=loss, corruption=corruption
-    )
-    _print_file(text)
-
-
-@app.command("import-flows")
-@guarded
-def import_flows(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file with one row per flow.")],
-) -> None:
-    """Print the flows of a Parquet file as the CSV that a scenario's [workload] reads."""
-    from farloop.flow_list import flows_from_parquet
-
-    _print_file(flows_from_parquet(file))
+for _name, _command in IMPORTS.items():
+    app.command(_name)(_command)
 
 
 @app.command()
@@ -575,7 +538,7 @@ def explain(
     if page:
         if found is None:
             raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` says what there is to say")
-        _print_file(found.read_text("utf-8"))
+        print_file(found.read_text("utf-8"))
         return
     if as_json:
         print_json(entry)
