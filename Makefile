@@ -4,6 +4,7 @@
 #   make test    build, run every test of the Rust crates and of the Python package
 #   make lint    formatting, clippy, rustdoc, ruff, mypy
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
+#   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
 #   make bench   speed of the simulator, in packet-hops per second
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
@@ -28,7 +29,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test lint site bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
+.PHONY: help demo test lint site wheels bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -58,6 +59,11 @@ lint: build $(VENV)/.dev
 FIGURES ?=
 site: build $(VENV)/.site
 	@$(VENV)/bin/python scripts/build_site.py $(FIGURES)
+
+# Neither what is built here nor what is installed gets into a package. Options of the script: WHEELS='--only x86_64 --quick'.
+WHEELS ?=
+wheels: $(VENV)/.packages
+	@$(VENV)/bin/python scripts/build_packages.py $(WHEELS)
 
 bench: build
 	@$(FARLOOP) bench
@@ -108,7 +114,7 @@ build: $(VENV)/.native
 
 clean:
 	cargo clean
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out dist
 
 prerequisites:
 	@PYTHON=$(PYTHON) scripts/check-prerequisites.sh
@@ -127,6 +133,10 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 
 $(VENV)/.site: requirements/site.txt $(VENV)/.runtime
 	$(PIP) install --require-hashes -r requirements/site.txt
+	@touch $@
+
+$(VENV)/.packages: requirements/packages.txt $(VENV)/.runtime
+	$(PIP) install --require-hashes -r requirements/packages.txt
 	@touch $@
 
 # An editable install: changes of Python files count at once, changes of Rust files when make runs again.

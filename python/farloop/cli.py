@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from farloop import _native
 from farloop.algorithm import unused
 from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
@@ -613,9 +612,13 @@ def new_algorithm(
 @app.callback(invoke_without_command=True)
 @guarded
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, what it was built from and how, and exit.")
+    ] = False,
 ) -> None:
     """Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers."""
     if version:
-        typer.echo(f"farloop {_native.version()}")
+        from farloop import build_facts
+
+        typer.echo(build_facts.text())
         raise typer.Exit
