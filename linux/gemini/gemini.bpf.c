@@ -318,27 +318,12 @@ static __always_inline void silence_ends(struct sock *sk)
 		flow->idle_restarts += idle > rto;
 }
 
-/* At each change of the mark the receiver says at once what it has seen before, and echoes the new state from then on. */
 static __always_inline void marked(struct sock *sk, u32 ce_state)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
 
-	if (!flow)
-		return;
-	if (flow->ce_state != ce_state && tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER) {
-		if (flow->ce_state)
-			tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-		else
-			tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
-		bpf_tcp_send_ack(tp, flow->prior_rcv_nxt);
-	}
-	flow->prior_rcv_nxt = tp->rcv_nxt;
-	flow->ce_state = ce_state;
-	if (ce_state)
-		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-	else
-		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+	if (flow)
+		echo_mark((struct tcp_sock *)sk, &flow->ce_state, &flow->prior_rcv_nxt, ce_state);
 }
 
 SEC("struct_ops/on_event")
