@@ -132,7 +132,7 @@ def checks(run: Trial) -> Iterator[tuple[str, bool]]:
     yield "farloop list scenarios: the papers", "mlcc/" in run("farloop", "list", "scenarios")
     yield "farloop list arena: its scenarios", "gear-bottleneck" in run("farloop", "list", "arena")
     yield "farloop explain gear --page: the specification", "# Gear" in run("farloop", "explain", "gear", "--page")
-    yield "farloop explain gear/fig09", "dumbbell" in run("farloop", "explain", "gear/fig09")
+    yield "farloop explain gear/fig09", "4 hosts" in run("farloop", "explain", "gear/fig09")
     run("farloop", "run", "backbone.toml", "--set", "run.duration=20ms", "--out", "out/backbone", "--quiet")
     yield "farloop run examples/backbone.toml", (run.work / "out/backbone/figures/network.png").is_file()
     compared = (

@@ -393,6 +393,7 @@ def sweep(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY", help="A study file (TOML): a base scenario, points, what to collect.")
     ],
+    algorithm_file: AlgorithmFileOption = None,
     until: Annotated[
         str | None,
         typer.Option(
@@ -433,7 +434,7 @@ def sweep(
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
 
-    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds)
+    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [])
     target = out or studies.default_target(study.stem)
     _ready_to_draw(not no_report)
     with counter(quiet=quiet) as counting:
@@ -596,17 +597,40 @@ def bench(
 @guarded
 def new_algorithm(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: lower case letters, digits and hyphens.")],
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE.py",
+            help="Begin from a class of Python: its parameters, needs, and a test that has what it does.",
+        ),
+    ] = None,
+    crate: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --from: write a crate of its own, which uses this checkout, into DIR."),
+    ] = None,
 ) -> None:
-    """Start a new algorithm in this checkout: its file, its two lines in the registry, its page."""
+    """Start a new algorithm in this checkout: its file, its two lines in the registry, its page. Or in a crate of its own."""
     from farloop import scaffold
 
     try:
         here = Path.cwd()
     except FileNotFoundError:
         raise FarloopError("the working directory has been deleted; go to a checkout of farloop") from None
-    for path in scaffold.create(name, here):
+    if crate is not None and from_ is None:
+        raise FarloopError(
+            "--crate: expected --from as well; examples/plugin-algorithm is a crate to begin from nothing"
+        )
+    if crate is not None and from_ is not None:
+        written = scaffold.create_crate(name, here, crate, source=from_)
+        hint = f"translate the handlers in {crate}/src/lib.rs, then `cargo test` and `cargo run -- SCENARIO` there"
+    else:
+        written = scaffold.create(name, here, source=from_)
+        do = "translate its handlers" if from_ else "write it"
+        hint = f"describe it in spec/{name}.md, {do}, run `cargo test -p farloop-cc` and `make build`"
+    for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"next: describe it in spec/{name}.md, write it, run `cargo test -p farloop-cc` and `make build`")
+    typer.echo(f"next: {hint}")
 
 
 @app.callback(invoke_without_command=True)

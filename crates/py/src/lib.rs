@@ -67,6 +67,12 @@ fn torture(py: Python<'_>, described: Py<PyAny>, sequences: u64) -> PyResult<()>
     algorithm::torture(py, &described, sequences)
 }
 
+/// Window in bytes and rate in bit/s of an object of a class after each of so many signals.
+#[pyfunction]
+fn recorded(py: Python<'_>, described: Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
+    algorithm::recorded(py, &described, count)
+}
+
 fn told(info: &AlgorithmInfo) -> Json {
     json!({
         "name": info.name,
@@ -437,6 +443,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(class_names, module)?)?;
     module.add_function(wrap_pyfunction!(torture, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
