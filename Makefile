@@ -89,13 +89,20 @@ fuzz:
 CLANG ?= clang
 LLVM_STRIP ?= $(shell command -v llvm-strip || ls /usr/lib/llvm-*/bin/llvm-strip 2>/dev/null | tail -n 1)
 KERNEL_OBJECTS := python/farloop/kernel/objects
-kernel: $(KERNEL_OBJECTS)/gemini.bpf.o $(KERNEL_OBJECTS)/flows.bpf.o
+kernel: $(KERNEL_OBJECTS)/gemini.bpf.o $(KERNEL_OBJECTS)/flows.bpf.o $(KERNEL_OBJECTS)/switch.bpf.o
+
+define compile-kernel
+@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
+@mkdir -p $(@D)
+$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
+$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
+endef
+
+$(KERNEL_OBJECTS)/switch.bpf.o: linux/testbed/switch.bpf.c
+	$(compile-kernel)
 
 $(KERNEL_OBJECTS)/%.bpf.o: linux/gemini/%.bpf.c linux/gemini/kernel.h linux/gemini/core.h
-	@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
-	@mkdir -p $(@D)
-	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
-	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
+	$(compile-kernel)
 
 deny:
 	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }
