@@ -16,6 +16,7 @@ from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
 from farloop.scenario import Scenario, arena_names, figure_names
+from farloop.testbed.command_line import app as testbed
 
 app = typer.Typer(
     name="farloop",
@@ -27,6 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(kernel, name="kernel")
+app.add_typer(testbed, name="testbed")
 
 
 def _algorithms(incomplete: str) -> list[str]:
