@@ -98,7 +98,7 @@ fuzz:
 CLANG ?= clang
 LLVM_STRIP ?= $(shell command -v llvm-strip || ls /usr/lib/llvm-*/bin/llvm-strip 2>/dev/null | tail -n 1)
 KERNEL_OBJECTS := python/farloop/kernel/objects
-KERNEL_PROGRAMS := gemini cubic dctcp vegas flows switch
+KERNEL_PROGRAMS := gemini cubic dctcp vegas flows switch gear options rows
 vpath %.bpf.c linux linux/testbed $(KERNEL_PROGRAMS:%=linux/%)
 kernel: $(KERNEL_PROGRAMS:%=$(KERNEL_OBJECTS)/%.bpf.o)
 

@@ -30,6 +30,7 @@ _SIGNATURES = {
     "bpf_object__close": (None, [ctypes.c_void_p]),
     "bpf_map__set_initial_value": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]),
     "bpf_map__set_max_entries": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_uint32]),
+    "bpf_map__reuse_fd": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
     "bpf_map__attach_struct_ops": (ctypes.c_void_p, [ctypes.c_void_p]),
     "bpf_program__fd": (ctypes.c_int, [ctypes.c_void_p]),
     "bpf_link_create": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p]),
@@ -37,6 +38,10 @@ _SIGNATURES = {
     "bpf_map_get_next_id": (ctypes.c_int, [ctypes.c_uint32, ctypes.c_void_p]),
     "bpf_map_get_fd_by_id": (ctypes.c_int, [ctypes.c_uint32]),
     "bpf_obj_get_info_by_fd": (ctypes.c_int, [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]),
+    "bpf_prog_attach": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_uint]),
+    "bpf_prog_detach2": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int]),
+    "bpf_prog_query": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_uint32, *3 * [ctypes.c_void_p]]),
+    "bpf_prog_get_fd_by_id": (ctypes.c_int, [ctypes.c_uint32]),
     "bpf_map_delete_elem": (ctypes.c_int, [ctypes.c_int, ctypes.c_void_p]),
     "ring_buffer__new": (ctypes.c_void_p, [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]),
     "ring_buffer__poll": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
@@ -142,7 +147,9 @@ def opened(code: bytes) -> Iterator[int]:
         bpf.bpf_object__close(handle)
 
 
-def register(code: bytes, ops: str, settings: tuple[str, bytes], room: tuple[str, int] | None = None) -> None:
+def register(
+    code: bytes, ops: str, settings: tuple[str, bytes], room: tuple[str, int] | None = None, share: str | None = None
+) -> None:
     """Loads an object and registers its struct_ops map `ops`; the kernel holds it from then on.
 
     Args:
@@ -150,9 +157,12 @@ def register(code: bytes, ops: str, settings: tuple[str, bytes], room: tuple[str
         ops: Name of the struct_ops map.
         settings: A section of constants, such as ".rodata.settings", and its bytes.
         room: A ring buffer and its size in bytes, a power of two of pages.
+        share: A socket storage map that another program may have already; it is used then.
     """
     bpf = library()
     with opened(code) as handle:
+        if share:
+            share_map(handle, share)
         section, content = settings
         constants = bpf.bpf_object__find_map_by_name(handle, section.encode())
         if not constants or bpf.bpf_map__set_initial_value(constants, content, len(content)):
@@ -166,6 +176,18 @@ def register(code: bytes, ops: str, settings: tuple[str, bytes], room: tuple[str
         # The link is left alone: to destroy it would unregister the map.
         if not bpf.bpf_map__attach_struct_ops(bpf.bpf_object__find_map_by_name(handle, ops.encode())):
             raise complaint(f"the kernel does not register {ops}")
+
+
+def share_map(handle: int, name: str) -> None:
+    """Has an opened object use the socket storage map of that name that the kernel holds, if there is one."""
+    bpf = library()
+    numbers = [m.id for m in maps() if (m.kind, m.name) == (SK_STORAGE, name)]
+    if not numbers:
+        return
+    mine = bpf.bpf_object__find_map_by_name(handle, name.encode())
+    with _map(max(numbers)) as descriptor:
+        if not mine or bpf.bpf_map__reuse_fd(mine, descriptor):
+            raise complaint(f"{name} of another program cannot be shared; it is of another version perhaps")
 
 
 def maps() -> list[Map]:

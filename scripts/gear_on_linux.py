@@ -1,0 +1,130 @@
+"""Gear in the kernel that runs: two flows of 1 ms and 30 ms through one 200 Mbps port, and their shares by setting (as root).
+
+    .venv/bin/python scripts/gear_on_linux.py [PICTURE]
+
+The bed of tests/int_bed.py, three repetitions of 15 s per condition: a line for each, the measurements as JSON beside the picture of
+docs/int-option.md. All together some eight minutes. With a JSON file in the place of PICTURE it draws what that holds.
+"""
+
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import int_bed
+
+from farloop.figures.draw import write_png
+from farloop.figures.panels import caption, grid
+from farloop.kernel import gear
+
+RATE_MBPS = 200
+DELAYS_US = (1000, 30_000)
+SECONDS, REPETITIONS = 15, 3
+COUNTED = 5
+"""Seconds of each repetition that are left out of the shares."""
+
+BASE = ["capacity=200Mbps", "irtt=1ms", "cross_factor=5"]
+FAIR = ["max_stage=0", "w_ai_fraction=0.025"]
+"""maxStage of the published simulation's scripts; W_AI by HPCC's rule, (1 - η)/N for N = 2 flows."""
+
+CONDITIONS: dict[str, list[str]] = {
+    "HPCC inside, Gear across": [*BASE, *FAIR],
+    "the same, window W": [*BASE, *FAIR, "in_flight=1"],
+    "the same, W_AI for 10 flows": [*BASE, "max_stage=0", "w_ai_fraction=0.005"],
+    "the same, W_AI for 100 flows": [*BASE, "max_stage=0", "w_ai_fraction=0.0005"],
+    "the same, maxStage 5": [*BASE, "max_stage=5", "w_ai_fraction=0.025"],
+    "the simulator's defaults": BASE,
+    "HPCC for both": [*BASE, *FAIR, "cross_factor=1000"],
+    "reno": [],
+}
+
+
+def measured(settings: list[str]) -> dict[str, Any]:
+    """One repetition: both flows' throughput per tenth of a second, and what the kernel counted halfway."""
+    if settings:
+        gear.load(settings)
+    seen: list[dict[str, Any]] = []
+    control = "gear" if settings else "reno"
+    try:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            int_bed.bed(Path(folder), rate_mbps=RATE_MBPS, delays_us=DELAYS_US, control=control) as bed,
+        ):
+            reports, sent = int_bed.flows(bed, SECONDS, during=lambda: seen.extend(gear.status()["connections"]))
+            errors = sum(sum(int_bed.checksum_errors(side).values()) for side in "ab")
+    finally:
+        if settings:
+            gear.unload()
+    return {
+        "mbps": [int_bed.throughputs(report) for report in reports],
+        "rtt_us": [report["end"]["streams"][0]["sender"]["mean_rtt"] for report in sent],
+        "retransmits": [report["end"]["sum_sent"]["retransmits"] for report in sent],
+        "calls": sum(c["acks"] for c in seen),
+        "with_telemetry": sum(c["acks_with_telemetry"] for c in seen),
+        "errors": errors,
+        "lines": bed.lines,
+    }
+
+
+def shares(found: dict[str, Any]) -> list[float]:
+    """Mean Mbps of each flow after the beginning."""
+    return [statistics.mean(flow[10 * COUNTED : 10 * SECONDS]) for flow in found["mbps"]]
+
+
+def told(name: str, found: list[dict[str, Any]]) -> str:
+    """A line: medians and range of the ratio, sums, round-trip times, telemetry."""
+    pairs = [shares(one) for one in found]
+    ratios = sorted(a / b for a, b in pairs)
+    calls = sum(one["calls"] for one in found)
+    seen = f"{100 * sum(one['with_telemetry'] for one in found) / calls:.2f} %" if calls else "-"
+    medians = [statistics.median(one["rtt_us"][i] for one in found) / 1e3 for i in (0, 1)]
+    return (
+        f"{name}: ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f}), "
+        f"{statistics.median(sum(pair) for pair in pairs):.0f} Mbps, RTT {medians[0]:.2f} and {medians[1]:.2f} ms, "
+        f"{sum(sum(one['retransmits']) for one in found)} retransmissions, telemetry with {seen} of {calls} calls, "
+        f"{sum(one['errors'] for one in found)} checksum errors"
+    )
+
+
+def draw(results: dict[str, list[dict[str, Any]]], to: Path) -> None:
+    """Throughput over time, half a second to a point: the middle one of each condition's repetitions."""
+    figure, axes = grid(len(results), "Two flows of 1 ms and 30 ms through 200 Mbps, on Linux", columns=4)
+    for axis, (name, found) in zip(axes, results.items(), strict=True):
+        ordered = sorted(found, key=lambda one: shares(one)[0] / shares(one)[1])
+        middle = ordered[len(ordered) // 2]
+        for mbps, label in zip(middle["mbps"], ("1 ms", "30 ms"), strict=True):
+            points = [statistics.mean(mbps[i : i + 5]) for i in range(0, 10 * SECONDS - 4, 5)]
+            axis.plot([0.5 * i + 0.25 for i in range(len(points))], points, label=label, linewidth=1.2)
+        one, other = shares(middle)
+        caption(axis, f"{name}: {one:.0f}/{other:.0f} = {one / other:.2f}")
+        axis.set_ylim(0, RATE_MBPS)
+    axes[0].legend(fontsize=7)
+    axes[0].set_ylabel("Mbps")
+    for axis in axes[-4:]:
+        axis.set_xlabel("s")
+    write_png(figure, to)
+
+
+def main() -> None:
+    """Measures, prints a line per condition, and draws."""
+    to = Path(sys.argv[1] if len(sys.argv) > 1 else "gear-on-linux.png")
+    if to.suffix == ".json":
+        results = json.loads(to.read_text())
+    else:
+        results = {name: [] for name in CONDITIONS}
+        # One repetition of each after the other: what else the host does meets all of them.
+        for _ in range(REPETITIONS):
+            for name, settings in CONDITIONS.items():
+                results[name].append(measured(settings))
+        to.with_suffix(".json").write_text(json.dumps(results))
+    for name, found in results.items():
+        sys.stdout.write(told(name, found) + "\n")
+    draw(results, to.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
