@@ -16,6 +16,7 @@ from farloop.scenario import Scenario
 from farloop.testbed import repetitions
 from farloop.testbed.measured import MEASURED
 
+pytestmark = pytest.mark.live
 EXAMPLE = Path(__file__).parents[1] / "examples" / "testbed.toml"
 SYSCTLS = ("tcp_congestion_control", "tcp_ecn", "ip_forward", "tcp_rmem", "conf/all/rp_filter")
 
