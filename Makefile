@@ -89,23 +89,19 @@ fuzz:
 CLANG ?= clang
 LLVM_STRIP ?= $(shell command -v llvm-strip || ls /usr/lib/llvm-*/bin/llvm-strip 2>/dev/null | tail -n 1)
 KERNEL_OBJECTS := python/farloop/kernel/objects
-kernel: $(KERNEL_OBJECTS)/gemini.bpf.o $(KERNEL_OBJECTS)/flows.bpf.o
+KERNEL_PROGRAMS := gemini cubic dctcp vegas flows
+vpath %.bpf.c linux $(KERNEL_PROGRAMS:%=linux/%)
+kernel: $(KERNEL_PROGRAMS:%=$(KERNEL_OBJECTS)/%.bpf.o)
 
-$(KERNEL_OBJECTS)/%.bpf.o: linux/gemini/%.bpf.c linux/gemini/kernel.h linux/gemini/core.h
+$(KERNEL_OBJECTS)/%.bpf.o: %.bpf.c $(wildcard linux/*.h linux/*/*.h)
 	@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
 	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
 
 # Telemetry in a TCP option, and Gear on it (docs/int-option.md).
-GEAR_OBJECTS := $(addprefix $(KERNEL_OBJECTS)/,gear.bpf.o options.bpf.o rows.bpf.o)
-kernel: $(GEAR_OBJECTS)
-
-$(GEAR_OBJECTS): $(KERNEL_OBJECTS)/%.bpf.o: linux/gear/%.bpf.c $(wildcard linux/gear/*.h)
-	@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
-	@mkdir -p $(@D)
-	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
-	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
+vpath %.bpf.c linux/gear
+kernel: $(addprefix $(KERNEL_OBJECTS)/,gear.bpf.o options.bpf.o rows.bpf.o)
 
 deny:
 	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }

@@ -13,7 +13,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from farloop.kernel import gear, telemetry
+from farloop.kernel import telemetry
+from farloop.kernel.gear import GEAR
 
 ROOT = Path(__file__).parents[1]
 PREFIX = "farloop-int-"
@@ -221,7 +222,7 @@ def leftovers():
     """What there is of ours: namespaces, cgroup, maps."""
     from farloop.kernel import libbpf
 
-    names = (gear.NAME, gear.STORAGE, telemetry.STORAGE)
+    names = (GEAR.control, GEAR.flows, telemetry.STORAGE)
     maps = [m.name for m in libbpf.maps() if m.name in names]
     group = hierarchy() / f"{PREFIX}test"
     return namespaces() + maps + ([str(group)] if group.exists() else [])

@@ -11,7 +11,8 @@ import int_bed
 import pytest
 
 from farloop.errors import FarloopError
-from farloop.kernel import doctor, gear, telemetry
+from farloop.kernel import doctor, telemetry
+from farloop.kernel.gear import GEAR
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ["capacity=200Mbps", "irtt=1ms", "cross_factor=5", "max_stage=0", "w_ai_fraction=0.025"]
@@ -38,7 +39,7 @@ def objects(tmp_path_factory):
 def host(objects, monkeypatch):
     """A host without Gear and without our cgroup, before and after."""
     monkeypatch.setattr(doctor, "OBJECTS", objects)
-    if gear.loaded():
+    if GEAR.loaded():
         pytest.skip("gear is loaded on this host already")
     int_bed.remove()
     if (top := int_bed.hierarchy()) is None:
@@ -51,8 +52,8 @@ def host(objects, monkeypatch):
         pytest.skip(f"no cgroup can be made: {error.strerror}")
     yield group
     int_bed.remove()
-    if gear.loaded():
-        gear.unload()
+    if GEAR.loaded():
+        GEAR.unload()
 
 
 def left(deadline=10.0):
@@ -67,21 +68,21 @@ def test_loading_and_attaching_leave_nothing(host):
     for _ in range(3):
         host.mkdir()
         telemetry.attach(host)
-        gear.load(SETTINGS)
+        GEAR.load(SETTINGS)
         with pytest.raises(FarloopError, match="has telemetry already"):
             telemetry.attach(host)
         with pytest.raises(FarloopError, match="loaded already"):
-            gear.load(SETTINGS)
+            GEAR.load(SETTINGS)
         assert telemetry.attached(host)
-        assert gear.status() == {"loaded": True, "connections": []}
+        assert GEAR.status() == {"loaded": True, "connections": []}
         telemetry.detach(host)
         assert not telemetry.attached(host)
         with pytest.raises(FarloopError, match="has no telemetry"):
             telemetry.detach(host)
-        gear.unload()
+        GEAR.unload()
         host.rmdir()
     with pytest.raises(FarloopError, match="gear is not loaded"):
-        gear.unload()
+        GEAR.unload()
     assert left() == []
 
 
@@ -93,18 +94,18 @@ def test_what_is_no_cgroup_is_refused(host, tmp_path):
 
 
 def test_two_flows_of_1_and_30_ms_share_a_port(host, tmp_path):
-    gear.load(SETTINGS)
+    GEAR.load(SETTINGS)
     given = {"rate_mbps": 200, "delays_us": (1000, 30_000), "control": "gear"}
     with int_bed.bed(tmp_path, **given) as bed:
         # A busy host adds to the round trip of 1 ms: what it does in one of three runs it can do.
         for _ in range(3):
             seen = []
-            reports, _ = int_bed.flows(bed, 4, during=lambda into=seen: into.extend(gear.status()["connections"]))
+            reports, _ = int_bed.flows(bed, 4, during=lambda into=seen: into.extend(GEAR.status()["connections"]))
             intra, cross = (statistics.mean(int_bed.throughputs(report)[20:40]) for report in reports)
             if 0.4 < intra / cross < 2.5 and intra + cross > 120:
                 break
         errors = [int_bed.checksum_errors(side) for side in "ab"]
-    gear.unload()
+    GEAR.unload()
     flows = int_bed.gear_connections(seen)
     assert sorted(flows) == ["cross", "intra"], seen
     for flow in flows.values():

@@ -17,9 +17,11 @@ import test_vectors
 
 from farloop.errors import FarloopError
 from farloop.kernel import doctor, gemini, libbpf, recording
+from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+BASELINES = (CUBIC, DCTCP, VEGAS)
 NOTHING: tuple[list[object], list[str], bool] = ([], [], False)
 
 
@@ -43,13 +45,15 @@ def objects(tmp_path_factory):
 def host(objects, monkeypatch):
     """A host on which GEMINI is not loaded, and is not afterwards."""
     monkeypatch.setattr(doctor, "OBJECTS", objects)
-    if gemini.loaded():
-        pytest.skip("gemini is loaded on this host already")
+    for program in (gemini.GEMINI, *BASELINES):
+        if program.loaded():
+            pytest.skip(f"{program.name} is loaded on this host already")
     mounts = bpf_mounts()
     yield
     kernel_bed.remove()
-    if gemini.loaded():
-        gemini.unload()
+    for program in (gemini.GEMINI, *BASELINES):
+        if program.loaded():
+            program.unload()
     assert bpf_mounts() == mounts, "a test has mounted bpffs"
 
 
@@ -128,6 +132,39 @@ def test_connections_outlive_unloading(host, tmp_path):
         second = report["intervals"][len(report["intervals"]) * 3 // 4 :]
         assert statistics.median(i["sum"]["bits_per_second"] for i in second) > 20e6
     assert left() == NOTHING
+
+
+def test_the_baselines_carry_traffic_and_tell_of_it(host, tmp_path):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    found = {}
+    for program in BASELINES:
+        program.load()
+    # The receiving side echoes each mark.
+    with kernel_bed.bed(tmp_path, rate_mbps=200, threshold=60_000, control=DCTCP.control):
+        for program in BASELINES:
+            # A host that is busy with other things takes throughput away; what a program does in one of three runs it can do.
+            for _ in range(3):
+                seen = found[program.name] = []
+                look = lambda p=program, into=seen: into.extend(p.status()["connections"])  # noqa: E731
+                report = kernel_bed.flows(2, streams=1, control=program.control, during=look)
+                goodput = report["end"]["sum_received"]["bits_per_second"]
+                if goodput > 50e6:
+                    break
+            assert goodput > 50e6, program.name
+    for program in BASELINES:
+        program.unload()
+    (cubic,), (vegas,) = ([c for c in found[n] if c["acks"] > 200] for n in ("cubic", "vegas"))
+    (dctcp,) = [c for c in found["dctcp"] if c["acks"] > 200 and c["destination"].endswith(":5201")]
+    # Slow start fills the queue, beyond the mark at the least.
+    assert cubic["reductions"] + cubic["fast_retransmits"] + cubic["timeouts"] > 0 and cubic["w_max"] > 2, cubic
+    assert dctcp["reductions"] > 0 and 0 < dctcp["alpha"] < 1, dctcp
+    assert 0 < vegas["base_rtt_ms"] <= vegas["srtt_ms"], vegas
+    maps = {p.control for p in BASELINES} | {p.flows for p in BASELINES}
+    end = time.monotonic() + 10
+    while (rest := [m for m in libbpf.maps() if m.name in maps]) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not rest and not any(p.loaded() for p in BASELINES)
 
 
 CHUNKS = """
