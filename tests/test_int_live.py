@@ -65,10 +65,16 @@ def left(deadline=10.0):
 
 
 def test_loading_and_attaching_leave_nothing(host):
-    for _ in range(3):
+    for gear_first in (True, False, True):
         host.mkdir()
-        telemetry.attach(host)
-        GEAR.load(SETTINGS)
+        if gear_first:
+            GEAR.load(SETTINGS)
+            telemetry.attach(host)
+        else:
+            telemetry.attach(host)
+            GEAR.load(SETTINGS)
+        # Whoever comes second uses the first one's socket storage.
+        assert int_bed.leftovers().count(telemetry.STORAGE) == 1
         with pytest.raises(FarloopError, match="has telemetry already"):
             telemetry.attach(host)
         with pytest.raises(FarloopError, match="loaded already"):
