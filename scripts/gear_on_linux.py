@@ -19,7 +19,7 @@ import int_bed
 
 from farloop.figures.draw import write_png
 from farloop.figures.panels import caption, grid
-from farloop.kernel import gear
+from farloop.kernel.gear import GEAR
 
 RATE_MBPS = 200
 DELAYS_US = (1000, 30_000)
@@ -46,7 +46,7 @@ CONDITIONS: dict[str, list[str]] = {
 def measured(settings: list[str]) -> dict[str, Any]:
     """One repetition: both flows' throughput per tenth of a second, and what the kernel counted halfway."""
     if settings:
-        gear.load(settings)
+        GEAR.load(settings)
     seen: list[dict[str, Any]] = []
     control = "gear" if settings else "reno"
     try:
@@ -54,11 +54,11 @@ def measured(settings: list[str]) -> dict[str, Any]:
             tempfile.TemporaryDirectory() as folder,
             int_bed.bed(Path(folder), rate_mbps=RATE_MBPS, delays_us=DELAYS_US, control=control) as bed,
         ):
-            reports, sent = int_bed.flows(bed, SECONDS, during=lambda: seen.extend(gear.status()["connections"]))
+            reports, sent = int_bed.flows(bed, SECONDS, during=lambda: seen.extend(GEAR.status()["connections"]))
             errors = sum(sum(int_bed.checksum_errors(side).values()) for side in "ab")
     finally:
         if settings:
-            gear.unload()
+            GEAR.unload()
     return {
         "mbps": [int_bed.throughputs(report) for report in reports],
         "rtt_us": [report["end"]["streams"][0]["sender"]["mean_rtt"] for report in sent],

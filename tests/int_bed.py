@@ -13,7 +13,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from farloop.kernel import gear, telemetry
+from farloop.kernel import telemetry
+from farloop.kernel.gear import GEAR
 
 ROOT = Path(__file__).parents[1]
 PREFIX = "farloop-int-"
@@ -83,25 +84,31 @@ def remove():
                 time.sleep(0.1)
 
 
-def compiled(folder, rate_mbps):
-    """The switch program, and the delay line."""
-    switch, delay = folder / "telemetry.bpf.o", folder / "delay"
-    flags = ["-mcpu=v3", "-O2", "-g", f"-DRATE_MBPS={rate_mbps}", "-DHOP=1"]
+def write_telemetry(folder, side, device, rate_mbps, hop):
+    """Has a port write its entry into what leaves by it."""
+    switch = folder / f"telemetry{hop}.bpf.o"
+    flags = ["-mcpu=v3", "-O2", "-g", f"-DRATE_MBPS={rate_mbps}", f"-DHOP={hop}"]
     run("clang", "-target", "bpf", *flags, "-c", ROOT / "linux" / "testbed" / "telemetry.bpf.c", "-o", switch)
-    run("cc", "-O2", "-o", delay, ROOT / "linux" / "testbed" / "delay.c")
-    return switch, delay
+    run("tc", "-n", PREFIX + side, "qdisc", "add", "dev", device, "clsact")
+    program = ["bpf", "direct-action", "object-file", switch, "section", "tc"]
+    # tc mounts bpffs where there is none: in a mount namespace of its own it takes that away with it.
+    run(*inside(side, "unshare", "--mount", "tc", "filter", "add", "dev", device, "egress", *program))
 
 
 @contextlib.contextmanager
-def bed(folder, *, rate_mbps, delays_us, control, limit=400_000, timestamps=True, entries=telemetry.ENTRIES):
-    """Two links, a switch that forwards at a rate, and delay lines for the ACKs to the sender's two addresses."""
+def bed(folder, *, rate_mbps, delays_us, control, limit=400_000, timestamps=True, two_hops=False):
+    """Two links, a switch that forwards at a rate, and delay lines for the ACKs to the sender's two addresses.
+
+    With `two_hops` the sender's own port writes as well, which has no queue.
+    """
     remove()
     group = hierarchy() / f"{PREFIX}test"
-    switch, delay = compiled(folder, rate_mbps)
+    delay = folder / "delay"
+    run("cc", "-O2", "-o", delay, ROOT / "linux" / "testbed" / "delay.c")
     lines = []
     try:
         group.mkdir()
-        telemetry.attach(group, entries)
+        telemetry.attach(group)
         for side in SIDES:
             run("ip", "netns", "add", PREFIX + side)
             run("ip", "-n", PREFIX + side, "link", "set", "lo", "up")
@@ -127,14 +134,12 @@ def bed(folder, *, rate_mbps, delays_us, control, limit=400_000, timestamps=True
             run(*inside(side, "sysctl", "-qw", *settings))
         run("ip", "-n", PREFIX + "a", "addr", "add", f"{CROSS}/24", "dev", "farint-a")
         run(*inside("r", "sysctl", "-qw", "net.ipv4.ip_forward=1"))
-        port, tc = ["dev", "farint-rb"], ["tc", "-n", PREFIX + "r"]
         # A burst of two milliseconds: kernels wake up no more often.
         shape = ["rate", f"{rate_mbps}mbit", "burst", rate_mbps * 250, "limit", limit]
-        run(*tc, "qdisc", "add", *port, "root", "tbf", *shape)
-        run(*tc, "qdisc", "add", *port, "clsact")
-        program = ["bpf", "direct-action", "object-file", switch, "section", "tc"]
-        # tc mounts bpffs where there is none: in a mount namespace of its own it takes that away with it.
-        run(*inside("r", "unshare", "--mount", "tc", "filter", "add", *port, "egress", *program))
+        run("tc", "-n", PREFIX + "r", "qdisc", "add", "dev", "farint-rb", "root", "tbf", *shape)
+        write_telemetry(folder, "r", "farint-rb", rate_mbps, 1)
+        if two_hops:
+            write_telemetry(folder, "a", "farint-a", 10_000, 2)
         for address, delay_us, name in zip((INTRA, CROSS), delays_us, ("farint-d1", "farint-d2"), strict=True):
             sides = [f"/run/netns/{PREFIX}{side}" for side in "br"]
             words = [*PUNCTUAL, delay, *sides, name, delay_us]
@@ -221,7 +226,7 @@ def leftovers():
     """What there is of ours: namespaces, cgroup, maps."""
     from farloop.kernel import libbpf
 
-    names = (gear.NAME, gear.STORAGE, telemetry.STORAGE)
+    names = (GEAR.control, GEAR.flows, telemetry.STORAGE)
     maps = [m.name for m in libbpf.maps() if m.name in names]
     group = hierarchy() / f"{PREFIX}test"
     return namespaces() + maps + ([str(group)] if group.exists() else [])

@@ -93,7 +93,7 @@ def able(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "BTF", tmp_path)
     monkeypatch.setattr(doctor, "OBJECTS", tmp_path)
     monkeypatch.setattr(doctor, "_libbpf", lambda: doctor.Check("libbpf", "load", True, "version 1.1"))
-    for name in (*doctor.PROGRAMS, "flows"):
+    for name in (*doctor.PROGRAMS, "flows", *doctor.TELEMETRY):
         (tmp_path / f"{name}.bpf.o").touch()
     return files
 
@@ -343,12 +343,32 @@ def test_only_geminis_arithmetic_is_recorded(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "program", ["gemini/gemini", "cubic/cubic", "dctcp/dctcp", "vegas/vegas", "flows", "testbed/mark"]
+    "program",
+    [
+        "gemini/gemini",
+        "cubic/cubic",
+        "dctcp/dctcp",
+        "vegas/vegas",
+        "flows",
+        "testbed/mark",
+        "gear/gear",
+        "gear/options",
+        "gear/rows",
+        "testbed/telemetry",
+    ],
 )
 def test_the_programs_compile_without_kernel_headers(program, tmp_path):
     if shutil.which("clang") is None or not Path("/usr/include/bpf/bpf_helpers.h").exists():
         pytest.skip("no clang, or no headers of libbpf")
-    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-DTHRESHOLD=30000"]
+    warnings = [
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-unused-parameter",
+        "-DTHRESHOLD=30000",
+        "-DRATE_MBPS=200",
+        "-DHOP=1",
+    ]
     source = ROOT / "linux" / f"{program}.bpf.c"
     words = ["clang", "-target", "bpf", "-mcpu=v3", "-O2", "-g", *warnings, "-c", source, "-o", tmp_path / "x.o"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

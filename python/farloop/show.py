@@ -198,13 +198,26 @@ def kernel_status(found: dict[str, Any]) -> None:
         return
     names = {"alpha": "alpha", "f": "F", "w_max": "W_max", "base_rtt_ms": "base RTT", "srtt_ms": "RTT", "acks": "ACKs"}
     names |= {"ecn_cuts": "ECN", "delay_cuts": "delay", "reductions": "ECN"}
+    names |= {"kind": "kind", "load": "load", "acks_with_telemetry": "with telemetry"}
     own = [key for key in names if key in connections[0]]
     header = ["connection", "state", "cwnd", "ssthresh", *(names[key] for key in own), "losses"]
     rows: list[list[Cell]] = []
     for c in connections:
         ends, losses = f"{c['source']} > {c['destination']}", c["fast_retransmits"] + c["timeouts"]
-        rows.append([ends, c["state"], c["cwnd"], c["ssthresh"], *(_of_connection(key, c[key]) for key in own), losses])
+        rows.append(
+            [ends, c.get("state"), c["cwnd"], c.get("ssthresh"), *(_of_connection(key, c[key]) for key in own), losses]
+        )
     _print_table(header, rows, title="cwnd, ssthresh and W_max in packets; ECN and delay: reductions")
+
+
+def kernel_telemetry(found: list[dict[str, Any]]) -> None:
+    """Connections that carry telemetry, and what became of it."""
+    names = ("probes", "echoed", "probed", "unstamped", "echoes", "no_room", "partial")
+    rows: list[list[Cell]] = [[f"{c['source']} > {c['destination']}", *(c[name] for name in names)] for c in found]
+    title = "sender: probes sent, echoes received; receiver: probes with and without entries, echoes sent, without room, cut short"
+    _print_table(
+        ["connection", "probes", "echoed", "probed", "empty", "echoes", "no room", "cut short"], rows, title=title
+    )
 
 
 def _of_connection(key: str, value: Any) -> Cell:

@@ -26,10 +26,12 @@ class Name(enum.StrEnum):
     CUBIC = "cubic"
     DCTCP = "dctcp"
     VEGAS = "vegas"
+    GEAR = "gear"
 
 
 NameArgument = Annotated[
-    Name, typer.Argument(metavar="ALGORITHM", help="The algorithm: gemini, or for comparison cubic, dctcp, vegas.")
+    Name,
+    typer.Argument(metavar="ALGORITHM", help="The algorithm: gemini, gear, or for comparison cubic, dctcp, vegas."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -56,7 +58,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a parameter (`farloop explain ALGORITHM`); gemini needs capacity, such as capacity=10Gbps. May be repeated.",
+        help="Set a parameter (`farloop explain ALGORITHM`); gemini and gear need capacity, such as capacity=10Gbps. May be repeated.",
     ),
 ]
 
@@ -116,11 +118,56 @@ def record(
         )
 
 
+telemetry = typer.Typer(help="Have the sockets of a cgroup carry telemetry (docs/int-option.md).", no_args_is_help=True)
+app.add_typer(telemetry, name="telemetry")
+
+CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="A directory of cgroup v2.")]
+
+
+@telemetry.command()
+@guarded
+def attach(
+    cgroup: CgroupArgument,
+    entries: Annotated[int, typer.Option(metavar="N", help="Hops for which packets have room, 1 to 3.")] = 3,
+) -> None:
+    """Have sockets that are made in a cgroup from now on offer switches room for telemetry, and echo it."""
+    from farloop.kernel.telemetry import attach as attach_to
+
+    attach_to(cgroup, entries)
+    typer.echo(f"connections that begin in {cgroup} carry telemetry")
+
+
+@telemetry.command()
+@guarded
+def detach(cgroup: CgroupArgument) -> None:
+    """End that. Connections go on without telemetry."""
+    from farloop.kernel.telemetry import detach as detach_from
+
+    detach_from(cgroup)
+    typer.echo(f"{cgroup} has no telemetry any more")
+
+
+@telemetry.command("status")
+@guarded
+def telemetry_status(as_json: JsonOption = False) -> None:
+    """Say what connections with telemetry have offered, met and echoed, in all network namespaces."""
+    from farloop.kernel.telemetry import connections
+
+    found = connections()
+    if as_json:
+        print_json(found)
+    else:
+        from farloop import show
+
+        show.kernel_telemetry(found)
+
+
 def _program(name: Name) -> Program:
     from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
+    from farloop.kernel.gear import GEAR
     from farloop.kernel.gemini import GEMINI
 
-    return {Name.GEMINI: GEMINI, Name.CUBIC: CUBIC, Name.DCTCP: DCTCP, Name.VEGAS: VEGAS}[name]
+    return {Name.GEAR: GEAR, Name.GEMINI: GEMINI, Name.CUBIC: CUBIC, Name.DCTCP: DCTCP, Name.VEGAS: VEGAS}[name]
 
 
 def _shown(value: Any) -> str:

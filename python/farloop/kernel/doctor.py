@@ -21,6 +21,9 @@ BTF = Path("/sys/kernel/btf/vmlinux")
 PROGRAMS = ("gemini", "cubic", "dctcp", "vegas")
 """The algorithms that there are for the kernel."""
 
+TELEMETRY = ("gear", "options", "rows")
+"""Programs around telemetry in a TCP option: a congestion control, what the ends of connections run, and what lists them."""
+
 _LEAST = (6, 10)
 """cong_control() has its four arguments from this kernel on."""
 
@@ -53,7 +56,7 @@ def checks() -> list[Check]:
         _jit(),
         _capabilities(),
         _libbpf(),
-        *(_object(name) for name in (*PROGRAMS, "flows")),
+        *(_object(name) for name in (*PROGRAMS, "flows", *TELEMETRY)),
         _ecn(),
         _default(),
         _command("clang", "build", "clang 12 or later"),
@@ -73,7 +76,7 @@ def report() -> list[dict[str, Any]]:
 def missing(program: str = "gemini", *, objects: bool = True) -> list[str]:
     """What loading a program, or with `objects` false unloading it, lacks: one line each, with how to get it."""
     needed = [_kernel(), _types(), _jit(), _capabilities(), _libbpf()]
-    needed += [_object(name) for name in (program, "flows")] if objects else []
+    needed += [_object(name) for name in (program, "rows" if program in TELEMETRY else "flows")] if objects else []
     return [f"{check.what}: {check.found}" for check in needed if not check.ok]
 
 

@@ -33,6 +33,7 @@ class Program:
         parameters: Makes parameters of settings, each KEY=VALUE.
         packed: Makes the bytes that the program reads of parameters.
         told: Makes what `status` tells of a connection of icsk_ca_priv, what is stored beside it, and the kernel's numbers.
+        shared: A map of connections that other programs use as well.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Program:
     parameters: Callable[[Iterable[str]], dict[str, Any]]
     packed: Callable[[dict[str, Any]], bytes]
     told: Callable[[bytes, bytes, dict[str, Any]], dict[str, Any]]
+    shared: str | None = None
 
     def load(
         self, settings: Iterable[str] = (), *, ring: tuple[str, int] | None = None, packed: bytes | None = None
@@ -64,7 +66,7 @@ class Program:
         if self.loaded():
             raise FarloopError(f"{self.name} is loaded already; `farloop kernel unload {self.name}` takes it away")
         content = self.packed(found) if packed is None else packed
-        libbpf.register(object_file(self.name).read_bytes(), self.control, (_SETTINGS, content), ring)
+        libbpf.register(object_file(self.name).read_bytes(), self.control, (_SETTINGS, content), ring, self.shared)
         return found
 
     def unload(self) -> None:

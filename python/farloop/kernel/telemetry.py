@@ -43,7 +43,7 @@ def attach(cgroup: Path, entries: int = ENTRIES) -> None:
     """
     if not 1 <= entries <= ENTRIES:
         raise FarloopError(f"{entries} entries; expected 1 to {ENTRIES}")
-    if lacking := lacks():
+    if lacking := missing("options"):
         raise FarloopError(f"telemetry cannot be attached: {lacking[0]}")
     bpf = libbpf.library()
     with _directory(cgroup) as directory:
@@ -86,22 +86,13 @@ def attached(cgroup: Path) -> bool:
         return bool(_programs(directory))
 
 
-def lacks() -> list[str]:
-    """What is missing here: one line each, with how to get it."""
-    names = [name for name in ("options", "rows") if not object_file(name).exists()]
-    return missing(objects=False) + [
-        f"program {name}: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
-        for name in names
-    ]
-
-
 def connections() -> list[dict[str, Any]]:
     """What each connection with telemetry has offered, met and echoed, in all network namespaces.
 
     Returns:
         For each `source`, `destination`, `namespace` (inode) and the counters of `struct path` in linux/gear/kernel.h.
     """
-    if lacking := lacks():
+    if lacking := missing("options"):
         raise FarloopError(f"connections with telemetry cannot be listed: {lacking[0]}")
     return parsed(rows("paths", STORAGE))
 
