@@ -127,6 +127,12 @@ PORTS = (
         "packets",
         "Data packets dropped because they had not left when the day of their circuit was over.",
     ),
+    Field(
+        "dropped_down",
+        "packets",
+        "Packets dropped because the link of this port was down, when they came or when it went down.",
+    ),
+    Field("dropped_unrouted", "packets", "Packets that this port sent to a switch from which no path led on."),
     Field("shared_queue", "packets", "Data packets that found no queue of their flow free, and shared one."),
     Field("lost", "packets", "Packets lost on the link."),
     Field(
@@ -134,6 +140,7 @@ PORTS = (
         "packets",
         "Packets that found no circuit at the other end of the link, or were cut by the end of a day.",
     ),
+    Field("lost_down", "packets", "Packets that were on the link when it went down."),
     Field("corrupted", "packets", "Packets damaged on the link."),
     Field("marked", "packets", "Packets that got an ECN mark here."),
     Field("pauses", "frames", "PFC pause (Xoff) frames that reached this port: how often it was told to stop."),

@@ -13,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
+from farloop.link_events import HEADER as EVENTS
+from farloop.link_events import event_rows
 from farloop.trace import PCAPNG, PERFETTO
 from farloop.units import count_text, number, time_text
 
@@ -171,6 +173,9 @@ def scenario(entry: dict[str, Any]) -> None:
     if rows:
         _print_table(["case" if entry["cases"] else "scenario", *HEADER[1:]], rows)
         console.print(EXPLANATION, markup=False, highlight=False, style="dim")
+    happening = [row for name, one in found for row in event_rows(name, one["events"])]
+    if happening:
+        _print_table(["case" if entry["cases"] else "scenario", *EVENTS[1:]], happening)
     for name, one in found:
         deadlocks(one["notes"], f"{name}:")
 

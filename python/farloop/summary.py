@@ -43,7 +43,7 @@ def summarise(
         "worst": worst,
         "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
         "dropped": sum(int(totals[cause]) for cause in DROPS),
-        "lost": sum(int(totals[cause]) for cause in ("lost", "lost_circuit", "corrupted")),
+        "lost": sum(int(totals[cause]) for cause in ("lost", "lost_circuit", "lost_down", "corrupted")),
         "packet_hops": totals["packet_hops"],
         "slowdown": slowdown,
         "unfinished": unfinished,
@@ -106,7 +106,15 @@ def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
     return flows.take(np.sort(order[:most]))
 
 
-DROPS = ("dropped_buffer", "dropped_limit", "dropped_agent", "dropped_blocked", "dropped_expired")
+DROPS = (
+    "dropped_buffer",
+    "dropped_limit",
+    "dropped_agent",
+    "dropped_blocked",
+    "dropped_expired",
+    "dropped_down",
+    "dropped_unrouted",
+)
 """Why switches drop packets: columns of the table of ports, and totals."""
 
 WORST = ("mean_queue", "max_queue", "drops", "paused")

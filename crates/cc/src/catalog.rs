@@ -357,7 +357,7 @@ fn is_of(kind: &Kind, value: &Value) -> bool {
         (Kind::Time, Value::Text(t)) => t.parse::<Delta>().is_ok(),
         (Kind::Bytes, Value::Text(t)) => t.parse::<Bytes>().is_ok(),
         (Kind::Rate, Value::Text(t)) => t.parse::<Rate>().is_ok(),
-        (Kind::Text, Value::Text(_)) | (Kind::TextList(_), Value::List(_)) => true,
+        (Kind::Text | Kind::Texts, Value::Text(_)) | (Kind::TextList(_) | Kind::Texts, Value::List(_)) => true,
         (Kind::Choice(words) | Kind::TextList(words), Value::Text(t)) => words.iter().any(|w| w == t),
         _ => false,
     }

@@ -48,6 +48,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         ],
         links: vec![link(0, 1), link(2, 0), link(3, 0), link(4, 1), link(5, 1)],
         detours: Vec::new(),
+        events: LinkEvents::default(),
         follows: Vec::new(),
         transport: TransportSpec {
             kind: TransportKind::Rdma,

@@ -3,18 +3,20 @@
 mod circuits;
 mod recorded;
 
+use crate::changes::Changes;
 use crate::check::{BuildError, Sizes, port_infos, sizes};
 use crate::circuit::CircuitSwitch;
 use crate::cut::{Cores, Cut};
 use crate::events::Events;
 use crate::host::{Agenda, Hosts};
-use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
+use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table};
 use crate::ledger::Ledger;
 use crate::medium::Medium;
 use crate::network::flows::Flows;
 use crate::network::routing::Routes;
 use crate::network::schedule::Circuits;
 use crate::network::succession::Succession;
+use crate::network::timeline::Timeline;
 use crate::network::{Format, LinkEnd, Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::packet::arena::Packets;
@@ -71,6 +73,10 @@ pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> 
         parts.push(plan.part(&network, &cut, part, seed, &recorded)?);
     }
     fill_agendas(&network, &cut, &mut parts);
+    for part in &mut parts {
+        // All else that happens at time zero comes later.
+        while part.change(Time::ZERO) {}
+    }
     let node_of = |h: HostNumber| network.ends[network.host_ports[h]].node as usize;
     let part_of_host = network.host_ports.keys().map(|h| cut.part_of[node_of(h)]).collect();
     Ok(Built { network, parts, cut, part_of_host, pauses: plan.pauses })
@@ -85,7 +91,8 @@ struct Plan {
     host_ports: Table<HostNumber, PortNumber>,
     formats: Vec<Format>,
     tcp_configs: Vec<Arc<Config>>,
-    routes: Option<Routes<SwitchNumber, PortNumber>>,
+    timeline: Timeline,
+    routes: Vec<Routes<SwitchNumber, PortNumber>>,
     symmetric: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     circuits: Table<CircuitNumber, Arc<Circuits>>,
@@ -121,14 +128,16 @@ impl Plan {
         let ecmp: Vec<Ecmp> = spec.nodes.iter().filter_map(switch_of).map(|switch| switch.ecmp).collect();
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
         let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
-        let routes = Routes::new(hosts as usize, &ecmp, &both, salt, go_on).ok_or(BuildError::Cancelled)?;
+        let timeline = Timeline::new(&spec.events);
+        let mut routes =
+            |down| Routes::new(hosts as usize, &ecmp, &both, down, salt, go_on).ok_or(BuildError::Cancelled);
+        let routes = timeline.without.iter().map(&mut routes).collect::<Result<_, _>>()?;
         let buffers = buffers(spec, &mut ports, largest);
         let host_ports = host_ports(&nodes, &ends, hosts as usize);
         let schedules = |node: u32| switch_of(&spec.nodes[node as usize]).is_some_and(|s| s.scheduling.is_some());
         let detours = detours(&spec.detours, schedules, &nodes, &ends)?;
         let circuits = circuit_switches(spec, &ends, &host_ports);
         let pauses = ports.rows().any(|port| port.ingress.pfc);
-        let routes = Some(routes);
         let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
         Ok(Plan {
             nodes,
@@ -138,6 +147,7 @@ impl Plan {
             host_ports,
             formats,
             tcp_configs,
+            timeline,
             routes,
             symmetric,
             detours,
@@ -157,7 +167,8 @@ impl Plan {
             node_specs: spec.nodes,
             ends: std::mem::replace(&mut self.ends, Table::new()),
             host_ports: std::mem::replace(&mut self.host_ports, Table::new()),
-            routes: self.routes.take().expect("taken once"),
+            timeline: std::mem::take(&mut self.timeline),
+            routes: std::mem::take(&mut self.routes),
             symmetric: std::mem::replace(&mut self.symmetric, Table::new()),
             detours: std::mem::take(&mut self.detours),
             circuits: std::mem::replace(&mut self.circuits, Table::new()),
@@ -231,9 +242,10 @@ impl Plan {
             let telemetry = RandomStream::new(seed, "telemetry", u64::from(number.0));
             let mut port = Port::new(owner(end.owner), owner(end.peer), end.rate, end.delay, telemetry);
             let LinkSpec { loss, corruption, .. } = plan.link;
-            port.unreliable = loss > 0.0 || corruption > 0.0;
+            let happens = network.timeline.concerns(*number);
+            port.unreliable = loss > 0.0 || corruption > 0.0 || happens;
             let (from, to) = (cut.part_of[end.node as usize], cut.part_of[end.peer_node as usize]);
-            if from != to || end.rate.bytes_in(end.delay) >= self.largest * PACKED_FROM {
+            if from != to || happens || end.rate.bytes_in(end.delay) >= self.largest * PACKED_FROM {
                 port.packed = packets.add_packed_link();
             }
             if from == part && to != part {
@@ -281,7 +293,13 @@ impl Plan {
             CircuitSwitch::new(circuits, ports)
         };
         let circuits = own_circuits.iter().map(circuit).collect();
-        let routes = if cut.parts == 1 { network.routes.of_whole() } else { network.routes.of_part(&own, &ids) };
+        let own_routes = |routes: &Routes<SwitchNumber, PortNumber>| match cut.parts {
+            1 => routes.of_whole(),
+            _ => routes.of_part(&own, &ids),
+        };
+        let all_routes: Vec<Routes<SwitchId, PortId>> = network.routes.iter().map(own_routes).collect();
+        let routes = all_routes[0].clone();
+        let changes = Changes::of_part(&network.timeline, &ids, all_routes);
         let medium = Medium {
             now: Time::ZERO,
             network: network.clone(),
@@ -294,6 +312,7 @@ impl Plan {
             disciplines,
             numbers,
             ledger: Ledger::new(),
+            routing: 0,
             effects: Vec::new(),
             asked: Vec::new(),
             over: Vec::new(),
@@ -307,6 +326,7 @@ impl Plan {
             circuits,
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
+            changes,
             outboxes: outboxes.into_iter().collect(),
             inlets: inlets.into_iter().collect(),
             observe_after: Time::ZERO,
@@ -386,7 +406,7 @@ fn buffers(
 ) -> Table<SwitchNumber, Option<Buffer>> {
     let classes = spec.classes_with_traffic();
     let mut reserved = vec![Bytes::ZERO; spec.nodes.len()];
-    for (i, link) in spec.links.iter().enumerate() {
+    for (i, link) in spec.events.worst(&spec.links).iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
             let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
             let port = &mut ports[PortNumber::new(2 * i + side)];

@@ -1,6 +1,8 @@
 //! What can be refused before a network is built: rules about links, packet formats, buffers, telemetry, port agents and size. All of them
 //! but those of flows, whose paths only the finished network knows.
 
+mod link_events;
+
 use crate::events::Events;
 use crate::spec::{
     CircuitSpec, DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
@@ -110,6 +112,17 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// Something cannot happen to a link.
+    LinkEvent {
+        /// Index of the event.
+        event: usize,
+        /// The setting at fault, as scenarios call it.
+        setting: &'static str,
+        /// What is wrong.
+        problem: String,
+        /// What would be right.
+        expected: String,
+    },
     /// A circuit switch is inconsistent.
     Circuit {
         /// Its name.
@@ -190,6 +203,7 @@ impl fmt::Display for BuildError {
                 f,
                 "switch {switch}: the algorithm keeps each flow in a queue of its own at its ports; leave the discipline at \"fifo\""
             ),
+            BuildError::LinkEvent { event, problem, .. } => write!(f, "link event {}: {problem}", event + 1),
             BuildError::Circuit { circuit, problem, .. } => write!(f, "circuit switch {circuit}: {problem}"),
             BuildError::Scheduling { switch, problem, .. } => write!(f, "switch {switch}: {problem}"),
             BuildError::Cancelled => write!(f, "cancelled"),
@@ -252,11 +266,13 @@ impl NetworkSpec {
     ///
     /// # Errors
     /// Those of [`check_links`], [`BuildError::NoPayload`], [`BuildError::PacketTooLong`], [`BuildError::Tcp`],
-    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::Circuit`], [`BuildError::Scheduling`], [`BuildError::TooLarge`].
+    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::Circuit`], [`BuildError::Scheduling`], [`BuildError::LinkEvent`],
+    /// [`BuildError::TooLarge`].
     pub fn check(&self) -> Result<(), BuildError> {
         check_links(&self.nodes, &self.links)?;
         check_circuits(self)?;
         self.check_scheduling()?;
+        self.check_link_events()?;
         let largest = self.check_formats()?;
         self.check_buffers(largest)?;
         let agents = self.check_agents()?;
@@ -266,6 +282,14 @@ impl NetworkSpec {
             return Err(BuildError::TooLarge { events });
         }
         Ok(())
+    }
+
+    /// What happens to links can happen.
+    fn check_link_events(&self) -> Result<(), BuildError> {
+        link_events::check(self).map_err(|fault| {
+            let link_events::Fault { event, setting, problem, expected } = fault;
+            BuildError::LinkEvent { event, setting, problem, expected }
+        })
     }
 
     /// Switches that schedule have one link to a circuit switch, and nothing that contradicts the queues for that.
@@ -328,7 +352,7 @@ impl NetworkSpec {
         let classes = u128::from(self.classes_with_traffic());
         // Their sum can be more than 64 bits hold, before it is refused.
         let mut reserved = vec![0u128; self.nodes.len()];
-        for link in &self.links {
+        for link in &self.events.worst(&self.links) {
             for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
                 let headroom = self.headroom(link, node, peer, largest).map_or(0, Bytes::get);
                 reserved[node as usize] += u128::from(headroom) * classes;

@@ -129,8 +129,11 @@ impl Graph {
             let (a, b) = (end.node as usize, end.peer_node as usize);
             work[a] += bytes(there);
             work[b] += bytes(back);
-            let cuttable = end.delay > Delta::ZERO && !is_host[a] && !is_host[b];
-            links.push(Edge { a, b, delay: end.delay, work: bytes(there) + bytes(back), cuttable });
+            // What crosses never takes less, whatever happens to the link.
+            let shortest = |p| network.timeline.shortest(p, end.delay);
+            let delay = shortest(there).min(shortest(back));
+            let cuttable = delay > Delta::ZERO && !is_host[a] && !is_host[b];
+            links.push(Edge { a, b, delay, work: bytes(there) + bytes(back), cuttable });
         }
         Graph { work, links, is_host }
     }

@@ -6,8 +6,7 @@
 //!
 //! The search looks at all parts, so it is made when all of them have come to the same time.
 
-use crate::ids::{DisciplineId, PortNumber};
-use crate::packet::DATA;
+use crate::ids::PortNumber;
 use crate::part::Part;
 use crate::port::Owner;
 use crate::result::Deadlock;
@@ -95,18 +94,14 @@ fn waits(
     }
     for part in parts {
         let m = &part.medium;
-        for (q, port) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
-            let mut note = |slot| {
+        for (q, _) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
+            for slot in m.waiting(q, class) {
                 let ingress = m.packets[slot].ingress();
                 if ingress.exists()
                     && let Some(at) = waits.get_mut(&m.numbers[ingress].other_end())
                 {
                     at.insert(m.numbers[q]);
                 }
-            };
-            match port.discipline {
-                DisciplineId::NONE => port.queues[usize::from(DATA) + class].iter(&m.packets).for_each(&mut note),
-                d => m.disciplines[d].waiting(&m.packets, class).for_each(&mut note),
             }
         }
     }

@@ -23,6 +23,7 @@
 
 pub mod acceltor;
 mod build;
+mod changes;
 mod check;
 mod circuit;
 mod cut;

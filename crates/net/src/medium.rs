@@ -6,11 +6,12 @@ use crate::ids::{DisciplineId, FlowId, HostId, PortId, PortNumber, Slot, Table};
 use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
-use crate::packet::{CONTROL, DATA, Packet, PacketKind};
+use crate::packet::{CONTROL, CUT, DATA, LINK, Packet, PacketKind};
 use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
+use crate::spec::DATA_CLASSES;
 use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, prefetch};
@@ -32,6 +33,8 @@ pub(crate) struct Medium {
     pub numbers: Table<PortId, PortNumber>,
     pub pauses: Pauses,
     pub ledger: Ledger,
+    /// Which of the network's routes hold now.
+    pub routing: usize,
     /// For handlers of algorithms; empty between two steps.
     pub effects: Vec<Effect>,
     /// What a port agent asks its switch for; empty between two steps.
@@ -140,6 +143,15 @@ impl Medium {
         port.dequeue(&self.packets, class)
     }
 
+    /// The packets of a data class that wait at port `p`, in no useful order.
+    pub fn waiting(&self, p: PortId, data_class: usize) -> Box<dyn Iterator<Item = Slot> + '_> {
+        let port = &self.ports[p];
+        match port.discipline {
+            DisciplineId::NONE => Box::new(port.queues[usize::from(DATA) + data_class].iter(&self.packets)),
+            d => self.disciplines[d].waiting(&self.packets, data_class),
+        }
+    }
+
     /// Takes out of port `p` a packet that waits for a day of circuits that is over.
     pub fn expired(&mut self, p: PortId) -> Option<Slot> {
         let port = &mut self.ports[p];
@@ -175,9 +187,15 @@ impl Medium {
         }
     }
 
-    /// Draws whether the link behind port `p` loses or damages a packet. PFC frames are exempt: real ones are refreshed.
+    /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt from what is drawn:
+    /// real ones are refreshed.
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
-        if matches!(self.packets[slot].kind, PacketKind::Xoff | PacketKind::Xon) {
+        let packet = &self.packets[slot];
+        if packet.flags & CUT != 0 {
+            self.lose_cut(p, slot);
+            return true;
+        }
+        if matches!(packet.kind, PacketKind::Xoff | PacketKind::Xon) {
             return false;
         }
         let stats = &mut self.stats[p];
@@ -196,6 +214,53 @@ impl Medium {
         }
         self.discard(slot);
         true
+    }
+
+    /// Loses a packet that was on the link behind port `p` when that went down.
+    #[cold]
+    fn lose_cut(&mut self, p: PortId, slot: Slot) {
+        if self.packets[slot].class == LINK {
+            return self.discard_frame(slot);
+        }
+        self.stats[p].row.lost_down += 1;
+        self.ledger.totals.lost_down += 1;
+        self.trace_drop(p.other_end(), slot, Cause::LinkDown);
+        self.discard(slot);
+    }
+
+    /// Drops a packet that should have left by port `p`, whose link is down.
+    #[cold]
+    pub fn drop_down(&mut self, p: PortId, slot: Slot) {
+        if self.packets[slot].class == LINK {
+            return self.discard_frame(slot);
+        }
+        self.stats[p].row.dropped_down += 1;
+        self.ledger.totals.dropped_down += 1;
+        self.trace_drop(p, slot, Cause::LinkDown);
+        self.discard(slot);
+    }
+
+    /// Forgets a PFC frame that nobody receives.
+    fn discard_frame(&mut self, slot: Slot) {
+        self.ledger.frames_received += 1;
+        self.packets.remove(slot);
+    }
+
+    /// Takes out all that waits at port `p`, whose pauses are over with it; says whether there was one.
+    pub fn drain(&mut self, p: PortId) -> (Vec<Slot>, bool) {
+        let (port, stats) = (&mut self.ports[p], &mut self.stats[p]);
+        stats.integrate(self.now, port.data_queue);
+        let discipline = port.discipline.exists().then(|| &mut self.disciplines[port.discipline]);
+        let slots = port.drain(discipline, &self.packets);
+        let was_paused = std::mem::take(&mut port.paused) != 0;
+        stats.held = 0;
+        if let Some(since) = stats.paused_since.take() {
+            stats.row.paused += self.now - since;
+        }
+        for data_class in 0..DATA_CLASSES {
+            self.pauses.forget(p, data_class, self.now);
+        }
+        (slots, was_paused)
     }
 
     /// Forgets a packet that will not arrive.
@@ -256,7 +321,8 @@ impl Medium {
         if last {
             self.stats[p].held &= !(1 << data_class);
         }
-        if packet.kind == PacketKind::Data && !self.network.leads_over(self.numbers[p], packet.dst, packet.flow, root) {
+        let (number, routing) = (self.numbers[p], self.routing);
+        if packet.kind == PacketKind::Data && !self.network.leads_over(routing, number, packet.dst, packet.flow, root) {
             self.ledger.count_victim(packet.flow);
         }
     }

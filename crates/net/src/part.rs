@@ -5,6 +5,7 @@
 //! place in the pair of the link's ports, with the packets that are on their way. What the one part launches goes into an outbox, is posted when
 //! the window is over, and joins the stand-in's packets before the next one.
 
+use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
 use crate::events::Event;
 use crate::host::Hosts;
@@ -14,7 +15,8 @@ use crate::packet::LINK;
 use crate::packet::packed::Packed;
 use crate::port::Owner;
 use crate::sample::{Recorder, Samples};
-use crate::switch::Switches;
+use crate::spec::{LinkChange, NodeKind};
+use crate::switch::{Switches, failure};
 use crate::trace::Traced;
 use farloop_engine::LogicalProcess;
 use farloop_units::{Delta, Time};
@@ -33,7 +35,9 @@ pub(crate) struct Part {
     pub outboxes: Vec<(usize, Vec<PortId>)>,
     /// The stand-ins for ports of other parts, by part: in the order of that part's outbox.
     pub inlets: Vec<(usize, Vec<PortId>)>,
-    /// Before anything happens later than this, something is to be looked at.
+    /// What will happen to links.
+    pub changes: Changes,
+    /// Before anything happens later than this, something is to be looked at or changed.
     pub observe_after: Time,
     /// What the simulation's caller may see while it runs.
     pub gauge: Arc<Gauge>,
@@ -56,11 +60,15 @@ impl Part {
         while *limit > 0 {
             *limit -= 1;
             let Some((time, event)) = self.medium.calendar.peek().filter(|(time, _)| *time <= last) else {
+                if self.changes.next() <= last && self.observe(self.changes.next(), last) {
+                    continue;
+                }
                 return false;
             };
             assert!(time >= self.medium.now, "time runs backwards: {} after {}", time, self.medium.now);
-            if time > self.observe_after {
-                self.observe(time);
+            if time > self.observe_after && self.observe(time, time) {
+                // Something may happen earlier now.
+                continue;
             }
             self.medium.now = time;
             self.medium.ledger.totals.events += 1;
@@ -72,20 +80,60 @@ impl Part {
         true
     }
 
-    /// Takes the samples and looks that are due before `before`.
-    pub fn observe(&mut self, before: Time) {
+    /// Takes the samples and looks that are due before `before`, up to the first change at `last` or before: makes this, and says that there was one.
+    pub fn observe(&mut self, before: Time, last: Time) -> bool {
         loop {
             let (sample, look) = (self.recorder.next(), self.medium.ledger.census.next());
-            self.observe_after = sample.min(look);
+            self.observe_after = sample.min(look).min(self.changes.due_after());
             if self.observe_after >= before {
-                return;
+                return false;
             }
             if sample == self.observe_after {
                 self.recorder.take(&mut self.medium, &self.hosts, &mut self.samples);
-            } else {
+            } else if look == self.observe_after {
                 self.medium.ledger.census.look(self.medium.packets.live() as u64);
+            } else {
+                return self.change(last);
             }
         }
+    }
+
+    /// Makes the next change, if it is for `last` or before.
+    #[cold]
+    pub fn change(&mut self, last: Time) -> bool {
+        let Some((now, change)) = self.changes.take(last) else { return false };
+        let m = &mut self.medium;
+        m.now = now;
+        match change {
+            Change::Routes(number) => {
+                self.switches.routes = self.changes.routes[number].clone();
+                m.routing = number;
+            }
+            Change::Link(p, change) => {
+                let (port, stats) = (&mut m.ports[p], &mut m.stats[p]);
+                match (change, port.owner) {
+                    (LinkChange::Down, owner) => {
+                        port.cut(&mut m.packets);
+                        if let Owner::Switch(s) = owner {
+                            failure::goes_down(&mut self.switches, m, s, p);
+                        }
+                    }
+                    (LinkChange::Up, Owner::Switch(s)) => failure::comes_up(&mut self.switches, m, s, p),
+                    (LinkChange::Up, _) => {}
+                    (LinkChange::Rate(rate), _) => {
+                        port.set_rate(rate);
+                        let owner = &m.network.node_specs[stats.row.node as usize].kind;
+                        if let NodeKind::Switch(switch) = owner {
+                            stats.set_rate(switch.ecn.as_ref(), rate);
+                        }
+                    }
+                    (LinkChange::Delay(delay), _) => port.delay = delay,
+                    (LinkChange::Loss(loss), _) => stats.loss = loss,
+                    (LinkChange::Corruption(corruption), _) => stats.corruption = corruption,
+                }
+            }
+        }
+        true
     }
 
     /// Packets that have no room ([`Gauge::exhausted`]), and how far the part has come.
@@ -167,14 +215,15 @@ impl LogicalProcess for Part {
     type Mail = Mail;
 
     fn next_event(&mut self) -> Time {
-        self.medium.calendar.peek().map_or(Time::NEVER, |(time, _)| time)
+        self.medium.calendar.peek().map_or(Time::NEVER, |(time, _)| time).min(self.changes.next())
     }
 
     fn run_until(&mut self, end: Time) {
         if end > Time::ZERO {
-            self.step(end - Delta::from_ps(1), &mut u64::MAX.clone());
+            let last = end - Delta::from_ps(1);
+            self.step(last, &mut u64::MAX.clone());
             // What is posted now counts as the other part's from here on.
-            self.observe(end);
+            self.observe(end, last);
             self.show();
         }
     }

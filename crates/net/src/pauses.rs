@@ -105,6 +105,12 @@ impl Pauses {
         Some(pause.reason.root)
     }
 
+    /// The link of port `p` goes down, and with it the pause of a class and what it held.
+    pub fn forget(&mut self, p: PortId, data_class: usize, now: Time) {
+        self.ends(p, data_class, Held::Nothing, now);
+        self.states[p][data_class].held = Held::Nothing;
+    }
+
     /// A packet that a pause had held leaves port `p`: the root of the pause, and whether it was the last one.
     pub fn leaves(&mut self, p: PortId, data_class: usize, slot: Slot) -> (PortNumber, bool) {
         let state = &mut self.states[p][data_class];

@@ -123,12 +123,18 @@ pub struct PortRow {
     pub dropped_blocked: u64,
     /// Data packets dropped because they had not left when the day of their circuit was over.
     pub dropped_expired: u64,
+    /// Packets dropped because this port's link was down, when they came or when it went down.
+    pub dropped_down: u64,
+    /// Packets that this port sent to a switch from which no path led on.
+    pub dropped_unrouted: u64,
     /// Data packets that found no queue of their flow free, and shared one.
     pub shared_queue: u64,
     /// Packets lost on this port's link.
     pub lost: u64,
     /// Packets that found no circuit at the other end of this port's link, or were cut by the end of its day.
     pub lost_circuit: u64,
+    /// Packets that were on this port's link when it went down.
+    pub lost_down: u64,
     /// Packets damaged on this port's link.
     pub corrupted: u64,
     /// Packets that got an ECN mark here.
@@ -226,7 +232,8 @@ pub struct PortSample {
     pub tx: Bytes,
     /// How long its data classes were paused since the last sample.
     pub paused: Delta,
-    /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, by its agent, or for want of a circuit.
+    /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, by its agent, or for want of a circuit; and
+    /// all packets while its link was down.
     pub dropped: u64,
 }
 
@@ -266,10 +273,16 @@ pub struct Totals {
     pub dropped_blocked: u64,
     /// Dropped because the day of their circuit was over.
     pub dropped_expired: u64,
+    /// Dropped because the link of their port was down.
+    pub dropped_down: u64,
+    /// Dropped because no path led on.
+    pub dropped_unrouted: u64,
     /// Lost on links.
     pub lost: u64,
     /// Lost at circuit switches, at night or without a circuit.
     pub lost_circuit: u64,
+    /// On links that went down.
+    pub lost_down: u64,
     /// Damaged on links.
     pub corrupted: u64,
     /// Still in queues or on links at the end.
@@ -310,8 +323,11 @@ impl Totals {
             dropped_agent,
             dropped_blocked,
             dropped_expired,
+            dropped_down,
+            dropped_unrouted,
             lost,
             lost_circuit,
+            lost_down,
             corrupted,
             elephants_labelled,
             elephants_idle,
@@ -334,8 +350,11 @@ impl Totals {
         self.dropped_agent += dropped_agent;
         self.dropped_blocked += dropped_blocked;
         self.dropped_expired += dropped_expired;
+        self.dropped_down += dropped_down;
+        self.dropped_unrouted += dropped_unrouted;
         self.lost += lost;
         self.lost_circuit += lost_circuit;
+        self.lost_down += lost_down;
         self.corrupted += corrupted;
         self.elephants_labelled += elephants_labelled;
         self.elephants_idle += elephants_idle;

@@ -4,22 +4,23 @@ use crate::build::{Built, build};
 use crate::check::BuildError;
 use crate::cut::{Cores, Cut, LONGEST_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
-use crate::ids::{FlowId, HostNumber, Key, PortNumber, Table};
+use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, Table};
 use crate::ledger::{Census, SenderCounts};
 use crate::memory::{Memory, OutOfMemory};
 use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
+use crate::packet::LOSSY;
 use crate::part::{Gauge, Part};
 use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
-use crate::spec::{NetworkSpec, NodeId};
+use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
 use farloop_engine::{LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Rate, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -139,7 +140,7 @@ impl Simulation {
             (Some(NodeRef::Switch(switch)), Some(NodeRef::Host(host))) => {
                 match network.detours.get(&(*switch, *host)) {
                     Some(detour) => vec![network.ends[*detour].peer_node],
-                    None => network.routes.group(*switch, *host).map(|p| network.ends[p].peer_node).collect(),
+                    None => network.routes[0].group(*switch, *host).map(|p| network.ends[p].peer_node).collect(),
                 }
             }
             _ => Vec::new(),
@@ -207,7 +208,7 @@ impl Simulation {
         let interval = self.parts.first().map_or(Delta::ZERO, |part| part.recorder.interval());
         let last_sample = if self.network.end == Time::NEVER { final_sample(interval, last) } else { end };
         for part in &mut self.parts {
-            part.observe(last_sample.max(end).saturating_add(Delta::from_ps(1)));
+            part.observe(last_sample.max(end).saturating_add(Delta::from_ps(1)), Time::ZERO);
             // What receivers keep for an ACK has been delivered.
             part.hosts.receivers.drop_held(&mut part.medium);
         }
@@ -218,6 +219,7 @@ impl Simulation {
         let days = self.day_rows(end);
         let queues = self.queue_rows();
         let mut invariants = self.invariants(&totals, &ports);
+        invariants.push(self.buffers());
         invariants.extend(self.circuits(&days));
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
         for part in self.parts {
@@ -308,7 +310,7 @@ impl Simulation {
             for (p, port) in m.ports.iter() {
                 let stats = &mut m.stats[p];
                 if port.owner == Owner::Elsewhere {
-                    elsewhere.push((m.numbers[p], stats.row.lost, stats.row.corrupted, stats.row.lost_circuit));
+                    elsewhere.push((m.numbers[p], stats.row.clone()));
                     continue;
                 }
                 stats.integrate(end, port.data_queue);
@@ -322,10 +324,13 @@ impl Simulation {
         }
         let mut rows: Table<PortNumber, PortRow> =
             rows.into_rows().into_iter().map(|row| row.expect("each port is in one part")).collect();
-        for (port, lost, corrupted, lost_circuit) in elsewhere {
-            rows[port].lost += lost;
-            rows[port].corrupted += corrupted;
-            rows[port].lost_circuit += lost_circuit;
+        for (port, seen) in elsewhere {
+            let row = &mut rows[port];
+            row.lost += seen.lost;
+            row.corrupted += seen.corrupted;
+            row.lost_circuit += seen.lost_circuit;
+            row.lost_down += seen.lost_down;
+            row.dropped_unrouted += seen.dropped_unrouted;
         }
         rows
     }
@@ -361,6 +366,51 @@ impl Simulation {
         }
         rows.sort_by_key(|row| row.circuit);
         rows
+    }
+
+    /// What switches count as taken of their buffers is what waits in them.
+    fn buffers(&self) -> Invariant {
+        let mut wrong: BTreeSet<NodeId> = BTreeSet::new();
+        for part in &self.parts {
+            let (m, ingress) = (&part.medium, &part.switches.ingress);
+            // By ingress what is charged to it, by switch what is shared.
+            let mut charged: BTreeMap<(PortId, usize), u64> = BTreeMap::new();
+            let mut lossy: BTreeMap<SwitchId, u64> = BTreeMap::new();
+            let mut shared: BTreeMap<SwitchId, (u64, NodeId)> = BTreeMap::new();
+            for (p, port) in m.ports.iter() {
+                let Owner::Switch(s) = port.owner else { continue };
+                for data_class in 0..DATA_CLASSES {
+                    for packet in m.waiting(p, data_class).map(|slot| &m.packets[slot]).filter(|p| p.ingress().exists())
+                    {
+                        let wire = u64::from(packet.wire);
+                        match packet.flags & LOSSY {
+                            0 => *charged.entry((packet.ingress(), data_class)).or_default() += wire,
+                            _ => *lossy.entry(s).or_default() += wire,
+                        }
+                    }
+                    shared.entry(s).or_insert((0, m.stats[p].row.node)).0 += ingress[p].held(data_class).0;
+                }
+            }
+            for (p, _) in m.ports.iter().filter(|(_, port)| matches!(port.owner, Owner::Switch(_))) {
+                for data_class in 0..DATA_CLASSES {
+                    let (shared, headroom) = ingress[p].held(data_class);
+                    if shared + headroom != charged.get(&(p, data_class)).copied().unwrap_or(0) {
+                        wrong.insert(m.stats[p].row.node);
+                    }
+                }
+            }
+            for (s, (bytes, node)) in shared {
+                if part.switches.switches[s].buffer.used() != bytes + lossy.get(&s).copied().unwrap_or(0) {
+                    wrong.insert(node);
+                }
+            }
+        }
+        let names: Vec<&str> = wrong.iter().map(|n| self.network.node_specs[*n as usize].name.as_str()).collect();
+        let detail = match &names[..] {
+            [] => "switches hold what they count".to_string(),
+            names => format!("these count more or less than waits in them: {}", names.join(", ")),
+        };
+        Invariant { name: "buffers", ok: wrong.is_empty(), detail }
     }
 
     /// Nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; nothing to say without such switches.
@@ -403,8 +453,11 @@ impl Simulation {
             + totals.dropped_agent
             + totals.dropped_blocked
             + totals.dropped_expired
+            + totals.dropped_down
+            + totals.dropped_unrouted
             + totals.lost
             + totals.lost_circuit
+            + totals.lost_down
             + totals.corrupted;
         let accounted = totals.delivered + dropped + totals.in_flight;
         let conservation = Invariant {
@@ -438,7 +491,7 @@ impl Simulation {
             .iter()
             .filter(|(p, row)| {
                 // Bytes whose transmission began by the end, less the packet still on the transmitter.
-                let allowed = self.network.ends[*p].rate.bytes_in(totals.end.since(Time::ZERO));
+                let allowed = self.network.timeline.carries(*p, self.network.ends[*p].rate, totals.end);
                 row.tx > allowed + Bytes::new(u64::from(u16::MAX))
             })
             .map(|(_, row)| format!("{} to {}", row.node, row.peer))

@@ -2,9 +2,12 @@
 //!
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
+mod link_events;
+
 use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
+pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
 
 /// Number of data classes; each has its own queue, PFC accounting and pause state.
 pub(crate) const DATA_CLASSES: usize = 2;
@@ -21,6 +24,8 @@ pub struct NetworkSpec {
     pub links: Vec<LinkSpec>,
     /// What some switches send another way than the shortest.
     pub detours: Vec<DetourSpec>,
+    /// What happens to links.
+    pub events: LinkEvents,
     /// Packets, headers, recovery.
     pub transport: TransportSpec,
     /// The algorithms that flows refer to. The port agents of all of them are installed.

@@ -157,7 +157,8 @@ fn a_run_without_an_end_is_over_when_nothing_is_left() {
 fn digest(result: &RunResult) -> u64 {
     let text = format!("{:?} {:?} {:?}", result.flows, result.ports, result.flow_series);
     let text = text.replace("shared_queue: 0, ", "").replace("lost_circuit: 0, ", "");
-    let text = text.replace("dropped_blocked: 0, dropped_expired: 0, ", "");
+    let text = text.replace("dropped_blocked: 0, dropped_expired: 0, dropped_down: 0, dropped_unrouted: 0, ", "");
+    let text = text.replace("lost_down: 0, ", "");
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 

@@ -10,7 +10,7 @@ use farloop_cc::AlgorithmInfo;
 use farloop_delay::wire::Line;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{CircuitFacts, Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
+use farloop_scenario::{CircuitFacts, Cores, Diagnostic, EventFact, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
@@ -312,13 +312,15 @@ impl RunOutput {
                 "packet_hops": t.packet_hops, "events": t.events, "end_s": t.end.as_secs_f64(), "injected": t.injected,
                 "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_limit": t.dropped_limit,
                 "dropped_agent": t.dropped_agent, "dropped_blocked": t.dropped_blocked, "dropped_expired": t.dropped_expired,
-                "lost": t.lost, "lost_circuit": t.lost_circuit, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
+                "dropped_down": t.dropped_down, "dropped_unrouted": t.dropped_unrouted,
+                "lost": t.lost, "lost_circuit": t.lost_circuit, "lost_down": t.lost_down, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
                 "elephants_labelled": t.elephants_labelled, "elephants_idle": t.elephants_idle,
                 "elephants_finished": t.elephants_finished, "rescued": t.rescued, "finished": t.finished, "gave_up": t.gave_up,
             },
             "invariants": invariants,
             "deadlocks": self.outcome.deadlocks,
             "circuits": self.outcome.circuits.as_ref().map(CircuitFacts::json),
+            "events": self.outcome.events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": self.outcome.notes,
         })
         .to_string()

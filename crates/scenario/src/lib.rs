@@ -53,6 +53,7 @@ mod csv_rows;
 mod document;
 mod error;
 mod estimate;
+mod events;
 mod files;
 mod flow;
 mod glob;
@@ -74,7 +75,7 @@ mod trace;
 mod transport;
 mod workload;
 
-pub use build::{Built, CircuitFacts, Demand};
+pub use build::{Built, CircuitFacts, Demand, EventFact};
 pub use diagnostic::Diagnostic;
 pub use error::RunError;
 pub use farloop_net::{Cores, available_memory};

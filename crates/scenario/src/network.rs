@@ -51,7 +51,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<NetworkKeys, Diagnostic> {
     let fits = |check: Result<(), Misfit>| {
         check.map_err(|(key, problem, expected)| section.diagnostic(key, problem, expected))
     };
-    let elsewhere = &["topology"];
+    // The keys of routes are read with the events ([`crate::events`]).
+    let elsewhere = &["topology", "detection_time"];
     Ok(match topology.topology {
         Topology::Dumbbell => {
             let keys: Dumbbell = section.read(&[], elsewhere)?;

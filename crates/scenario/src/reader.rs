@@ -248,6 +248,7 @@ pub(crate) fn wanted(spec: &ParamSpec) -> String {
         Kind::Rate => "a rate with its unit, such as \"100Gbps\"".to_string(),
         Kind::Text => "a text in quotes".to_string(),
         Kind::Choice(words) => format!("one of {}", listing(words.iter())),
+        Kind::Texts => "a text in quotes, or a list of texts, such as [\"a\", \"b\"]".to_string(),
         Kind::TextList(words) if words.is_empty() => "a list of texts, such as [\"a\", \"b\"]".to_string(),
         Kind::TextList(words) => {
             format!("a list of texts, such as [\"a\", \"b\"], or one of {}", listing(words.iter()))

@@ -44,6 +44,7 @@ fn resolved(scenario: &Scenario) -> Json {
     let (topology, keys) = network(&scenario.network);
     let mut network = Map::from_iter([("topology".to_string(), Json::from(topology))]);
     network.extend(keys);
+    network.extend(section(&scenario.routing));
     put("network", network.into());
     if let NetworkKeys::Links { nodes, links } = &scenario.network {
         put("node", list(nodes, section));
@@ -63,6 +64,9 @@ fn resolved(scenario: &Scenario) -> Json {
     }
     if !scenario.detours.is_empty() {
         put("detour", list(&scenario.detours, |(_, detour)| section(detour)));
+    }
+    if !scenario.events.is_empty() {
+        put("event", list(&scenario.events, section));
     }
     if !scenario.switch_overrides.is_empty() {
         put("switch_override", list(&scenario.switch_overrides, switch_override));

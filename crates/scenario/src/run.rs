@@ -1,6 +1,6 @@
 //! Runs a scenario: from its text to tables.
 
-use crate::build::{CircuitFacts, of_paths};
+use crate::build::{CircuitFacts, EventFact, of_paths};
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::parse::parse_while;
@@ -29,6 +29,8 @@ pub struct Outcome {
     pub deadlocks: Vec<String>,
     /// What the circuits of the network come to, where it has any.
     pub circuits: Option<CircuitFacts>,
+    /// What happened to links.
+    pub events: Vec<EventFact>,
     /// What was simulated and is most likely not meant, in words.
     pub notes: Vec<String>,
     /// What was traced, where that was asked for.
@@ -87,6 +89,7 @@ pub fn explain(
         "flows": built.spec.flows.len(),
         "end_s": built.spec.end.as_secs_f64(),
         "circuits": built.circuits.as_ref().map(CircuitFacts::json),
+        "events": built.events.iter().map(EventFact::json).collect::<Vec<_>>(),
         "notes": built.notes,
     });
     Ok(explained.to_string())
@@ -190,6 +193,7 @@ fn nothing_yet() -> Progress {
 /// A simulation that is to run, and what things are called in its tables and its trace.
 struct Ready {
     circuits: Option<CircuitFacts>,
+    events: Vec<EventFact>,
     notes: Vec<String>,
     names: Names,
     trace_names: Option<TraceNames>,
@@ -200,6 +204,7 @@ struct Ready {
 fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
     let mut built = scenario.build_while(go_on)?;
     let (circuits, notes) = (built.circuits.take(), std::mem::take(&mut built.notes));
+    let events = std::mem::take(&mut built.events);
     let names = Names::of(&built);
     let traced = match &settings.trace {
         Some(spec) => {
@@ -215,12 +220,12 @@ fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bo
         simulation.trace(&filter);
         names
     });
-    Ok(Ready { circuits, notes, names, trace_names, simulation })
+    Ok(Ready { circuits, events, notes, names, trace_names, simulation })
 }
 
 fn simulate(
     file: &str,
-    Ready { circuits, notes, names, trace_names, simulation }: Ready,
+    Ready { circuits, events, notes, names, trace_names, simulation }: Ready,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let parts = simulation.parts();
@@ -231,6 +236,7 @@ fn simulate(
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,
         circuits,
+        events,
         notes,
         trace: trace_names.map(|names| Traced::new(trace, names)),
         parts,

@@ -5,6 +5,7 @@ use crate::circuits::{self, CircuitSettings};
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::error::RunError;
+use crate::events;
 use crate::figure::{self, Case, Claim, Figure, LocatedCase, Overrides};
 use crate::files;
 use crate::flow;
@@ -38,6 +39,10 @@ pub struct Scenario {
     pub circuits: Option<CircuitSettings>,
     /// Every `[[detour]]`, with the name by which messages and overrides call it: "switch->destination".
     pub detours: Vec<(String, DetourKeys)>,
+    /// What `[network]` says of routes.
+    pub routing: RoutingKeys,
+    /// Every `[[event]]`.
+    pub events: Vec<EventKeys>,
     /// `[transport]`.
     pub transport: Transport,
     /// The keys of `[transport]` that its `kind` decides about.
@@ -96,7 +101,7 @@ impl Scenario {
 
     /// When the run ends.
     pub(crate) fn end(&self) -> Time {
-        Time::ZERO.saturating_add(self.run.duration.expect("a required key"))
+        end_of(&self.run)
     }
 
     /// What a full packet takes on the wire.
@@ -158,6 +163,7 @@ impl Scenario {
         let switch_overrides = switch::read_overrides(&root)?;
         let circuits = circuits::read(&root, &network)?;
         let detours = network::read_detours(&root)?;
+        let (routing, events) = events::read(&root, end_of(&run))?;
         let (transport, endpoint) = transport::read(&root)?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root, host_presets::name(endpoint.preset()))?;
         let algorithm_section = root.section("algorithm")?;
@@ -192,6 +198,8 @@ impl Scenario {
             switch_overrides,
             circuits,
             detours,
+            routing,
+            events,
             transport,
             endpoint,
             algorithm,
@@ -208,6 +216,11 @@ impl Scenario {
     }
 }
 
+/// When a run ends.
+fn end_of(run: &Run) -> Time {
+    Time::ZERO.saturating_add(run.duration.expect("a required key"))
+}
+
 /// Every section but the top level's own keys.
 const SECTIONS: &[&str] = &[
     "run",
@@ -220,6 +233,7 @@ const SECTIONS: &[&str] = &[
     "circuits",
     "circuit_slot",
     "detour",
+    "event",
     "transport",
     "algorithm",
     "flow",

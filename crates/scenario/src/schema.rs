@@ -36,6 +36,7 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     put("switch_override", list("Other settings for some of the switches.", overrides));
     let detours = table(&DetourKeys::specs(), &["switch", "destination", "next"]);
     put("detour", list("What a switch sends another way than the shortest.", detours));
+    put("event", list("Something that happens to links.", table(&EventKeys::specs(), &["at", "link"])));
     put("transport", transport());
     put("algorithm", algorithm(catalog));
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));
@@ -171,6 +172,7 @@ fn property(spec: &ParamSpec, optional: bool) -> Json {
         Kind::Rate => quantity(RATE),
         Kind::Text => object!({ "type": "string" }),
         Kind::Choice(choices) => words(choices),
+        Kind::Texts => object!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] }),
         Kind::TextList(others) => {
             let texts = object!({ "type": "array", "items": { "type": "string" } });
             if others.is_empty() { texts } else { object!({ "anyOf": [texts, words(others)] }) }

@@ -2,11 +2,13 @@
 //! `resolved()` and the editor schema come.
 
 mod circuits;
+mod events;
 mod network;
 mod transport;
 mod workload;
 
 pub use circuits::*;
+pub use events::*;
 pub use network::*;
 pub use transport::*;
 pub use workload::*;

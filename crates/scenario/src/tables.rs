@@ -6,8 +6,8 @@ use crate::build::Built;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow, QueueName, QueueRow, QueueSample};
-use farloop_net::spec::{LinkSpec, NodeKind};
-use farloop_units::{Bytes, Time};
+use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
+use farloop_units::{Bytes, Rate, Time};
 use std::collections::BTreeMap;
 
 /// What became of a flow: its last byte was acknowledged; its application stopped before; it was going on at the end (or had not
@@ -68,6 +68,8 @@ pub struct Names {
     parallel: Vec<u32>,
     /// The link behind each egress port.
     links: BTreeMap<(u32, u32), LinkSpec>,
+    /// Of ports whose rate changes: from when on which one, by time.
+    rates: BTreeMap<u32, Vec<(Time, Rate)>>,
     interval: f64,
 }
 
@@ -86,6 +88,7 @@ impl Names {
             places: (0..).zip(&spec.nodes).map(|(id, node)| (kind(built, id, &node.kind), node.datacenter)).collect(),
             links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
             parallel: parallel(&spec.links),
+            rates: rates(&spec.events.events),
             interval: spec.record.interval.map_or(0.0, |i| i.as_secs_f64()),
         }
     }
@@ -223,7 +226,7 @@ impl Names {
                 objects.push(format!("port/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
-            let rate = self.links[&(row.node, row.peer)].rate.as_f64();
+            let rate = self.mean_rate(s.port, self.links[&(row.node, row.peer)].rate, s.time);
             let utilisation = s.tx.as_f64() * 8.0 / (self.interval * rate);
             let paused = s.paused.as_secs_f64() / self.interval;
             push(s.time, id, 4, &[s.queue.as_f64(), s.max_queue.as_f64(), utilisation, paused, s.dropped as f64]);
@@ -244,6 +247,19 @@ impl Names {
             ("metric", Column::Dictionary(metric, metrics)),
             ("value", Column::F64(value)),
         ]
+    }
+
+    /// The mean rate of a port over the sampling interval that ends at `until`; it begins the run with `first`.
+    fn mean_rate(&self, port: u32, first: Rate, until: Time) -> f64 {
+        let Some(changes) = self.rates.get(&port) else { return first.as_f64() };
+        let begin = until.as_secs_f64() - self.interval;
+        let (mut rate, mut since, mut bits) = (first.as_f64(), begin, 0.0);
+        for (at, next) in changes.iter().filter(|(at, _)| *at < until) {
+            let at = at.as_secs_f64().max(begin);
+            bits += rate * (at - since);
+            (rate, since) = (next.as_f64(), at);
+        }
+        (bits + rate * (until.as_secs_f64() - since)) / self.interval
     }
 
     fn ports(&self, result: &RunResult) -> Table {
@@ -270,9 +286,12 @@ impl Names {
             ("dropped_agent", ints(&|r| r.dropped_agent)),
             ("dropped_blocked", ints(&|r| r.dropped_blocked)),
             ("dropped_expired", ints(&|r| r.dropped_expired)),
+            ("dropped_down", ints(&|r| r.dropped_down)),
+            ("dropped_unrouted", ints(&|r| r.dropped_unrouted)),
             ("shared_queue", ints(&|r| r.shared_queue)),
             ("lost", ints(&|r| r.lost)),
             ("lost_circuit", ints(&|r| r.lost_circuit)),
+            ("lost_down", ints(&|r| r.lost_down)),
             ("corrupted", ints(&|r| r.corrupted)),
             ("marked", ints(&|r| r.marked)),
             ("pauses", ints(&|r| r.pauses)),
@@ -350,6 +369,21 @@ impl Names {
 }
 
 /// Index into [`KINDS`].
+/// By port whose rate changes: from when on which one, by time.
+fn rates(events: &[LinkEventSpec]) -> BTreeMap<u32, Vec<(Time, Rate)>> {
+    let mut rates: BTreeMap<u32, Vec<(Time, Rate)>> = BTreeMap::new();
+    for event in events {
+        let LinkChange::Rate(rate) = event.change else { continue };
+        for port in event.direction.ports(event.link) {
+            rates.entry(port).or_default().push((event.at, rate));
+        }
+    }
+    for changes in rates.values_mut() {
+        changes.sort_by_key(|(at, _)| *at);
+    }
+    rates
+}
+
 fn kind(built: &Built, id: u32, kind: &NodeKind) -> u32 {
     match kind {
         NodeKind::Host => 0,

@@ -40,6 +40,8 @@ fn every_key_is_in_its_table() {
     check("[[switch_override]]", switch_override_specs().into_iter().take(1).collect(), &["match"]);
     check("[circuits]", CircuitKeys::specs(), &[]);
     check("[[circuit_slot]]", SlotKeys::specs(), &["connect"]);
+    check("[network]", RoutingKeys::specs(), &[]);
+    check("[[event]]", EventKeys::specs(), &["at", "link"]);
     check("[[detour]]", DetourKeys::specs(), &["switch", "destination", "next"]);
     check("[transport]", TransportKey::specs(), &[]);
     check("[transport]", Transport::specs(), &[]);

@@ -231,6 +231,10 @@ pub enum Cause {
     Corruption,
     /// A circuit switch had no circuit for it, or not long enough.
     Circuit,
+    /// The link was down, or went down.
+    LinkDown,
+    /// No path led to where it was bound for.
+    NoRoute,
     /// The day of its circuit was too far off for any queue.
     Blocked,
     /// The day of its circuit was over before it left.
@@ -245,6 +249,8 @@ impl fmt::Display for Cause {
             Cause::Agent => "port agent",
             Cause::Loss => "lost on the link",
             Cause::Circuit => "no circuit",
+            Cause::LinkDown => "link down",
+            Cause::NoRoute => "no route",
             Cause::Blocked => "circuit too far off",
             Cause::Expired => "day of its circuit over",
             Cause::Corruption => "damaged on the link",

@@ -50,6 +50,8 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Cause::Loss),
         Just(Cause::Corruption),
         Just(Cause::Circuit),
+        Just(Cause::LinkDown),
+        Just(Cause::NoRoute),
         Just(Cause::Blocked),
         Just(Cause::Expired)
     ];

@@ -59,6 +59,8 @@ pub enum Kind {
     Choice(Words),
     /// A list of texts, or one of the listed words instead of a list.
     TextList(Words),
+    /// A text, or a list of texts.
+    Texts,
 }
 
 /// Words that a parameter accepts: those of a declaration, or of a parameter that was made at run time.

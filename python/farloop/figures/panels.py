@@ -11,6 +11,7 @@ import numpy as np
 from farloop import completion
 from farloop.curves import CURVES, Curve, curves
 from farloop.figures.text import plain
+from farloop.link_events import moments
 from farloop.palette import run_colours
 from farloop.seeds import replicas
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
@@ -160,6 +161,8 @@ def _panels(runs: Sequence[Run], curve: Curve, title: str, told: Callable[[Run],
             if line.band:
                 low, high = line.band
                 axis.fill_between(times, low / up.factor, high / up.factor, color=line.colour, alpha=0.2, linewidth=0)
+        for moment in moments(of.runs[0].info):
+            axis.axvline(moment / across.factor, color="0.5", linewidth=0.7, linestyle=":", zorder=0)
         caption(axis, told(of.runs[0]) if of.n == 1 else of.told)
     _label(axes, columns, f"time ({across.name})", f"{curve.title} ({up.name})")
     legend_below(figure, axes, note)

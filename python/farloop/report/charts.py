@@ -11,6 +11,7 @@ import numpy as np
 
 from farloop import completion
 from farloop.curves import CURVES, MOST_CURVES, Curve, curves, is_far_apart
+from farloop.link_events import moments
 from farloop.palette import run_colours
 from farloop.report.plots import Panels
 from farloop.seeds import replicas
@@ -89,7 +90,9 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     up = unit_for((float(np.nanmax(x.values)) for lines in drawn for x in lines), UNITS[curve.quantity])
     logarithmic = curve.far_apart and is_far_apart(drawn)
     named: set[str] = set()
-    for i, (_, lines) in enumerate(found):
+    for i, (of, lines) in enumerate(found):
+        for moment in moments(of.runs[0].info):
+            panels.mark(i, moment / across.factor)
         for name, colour, times, values, band in lines:
             shown = values / up.factor
             if band:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from farloop import _native
 from farloop.judging.claims import remark
 from farloop.network_map import map_of
-from farloop.report import circuits, network_map, plots
+from farloop.report import circuits, link_events, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
 from farloop.report.tables import Cell, claim_rows, flow_rows, job_rows, run_rows, slowdown_rows, worst_rows
@@ -30,6 +30,7 @@ def page(comparison: Comparison) -> str:
         *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
         *([("pfc", "PFC", section(comparison, table))] if has_pauses(comparison) else []),
         *([("circuits", "Circuits", circuits.section(comparison, table))] if circuits.has_circuits(comparison) else []),
+        *([("events", "Links", link_events.section(comparison, table))] if link_events.has_events(comparison) else []),
         ("parameters", "Parameters", _parameters(comparison)),
     ]
     # Where there are many switches, where it happened is the first question; otherwise everybody knows.

@@ -98,6 +98,13 @@ class Panels:
         x, y = self.axes(panel)
         self.data.append({**trace, "type": "scatter", "xaxis": x, "yaxis": y})
 
+    def mark(self, panel: int, x: float) -> None:
+        """A dotted line from the bottom to the top of a panel, at `x`."""
+        across, up = self.axes(panel)
+        line = {"color": GREY, "width": 1, "dash": "dot"}
+        place = {"xref": across, "yref": f"{up} domain", "x0": x, "x1": x, "y0": 0, "y1": 1}
+        self.layout.setdefault("shapes", []).append({"type": "line", "layer": "below", "line": line, **place})
+
     def update_x(self, settings: dict[str, Any], panel: int | None = None) -> None:
         """Settings of a panel's horizontal axis; of all."""
         self._update("x", settings, panel)

@@ -351,7 +351,7 @@ impl Host {
     fn note_held(&self, m: &mut Medium, senders: &Senders, data_class: usize, root: PortNumber) {
         let held: Vec<_> = self.nic.waiting(senders, data_class, m.now).map(|s| senders.heads(s)).collect();
         for (flow, dst) in held {
-            if !m.network.leads_over(m.numbers[self.port], dst, flow, root) {
+            if !m.network.leads_over(m.routing, m.numbers[self.port], dst, flow, root) {
                 m.ledger.count_victim(flow);
             }
         }

@@ -6,6 +6,7 @@
 //! | [`link`] | what is at the ends of links |
 //! | [`schedule`] | which circuits there are when |
 //! | [`routing`] | which way packets go |
+//! | [`timeline`] | what happens to links |
 //! | [`path`] | closed forms over a path: base round-trip time, ideal completion time |
 //! | [`flows`] | the flows, kept small |
 //! | [`succession`] | which flows begin when others are over |
@@ -18,6 +19,7 @@ pub(crate) mod path;
 pub(crate) mod routing;
 pub(crate) mod schedule;
 pub(crate) mod succession;
+pub(crate) mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
 use crate::spec::{NodeId, NodeSpec, TransportKind, TransportSpec};
@@ -31,6 +33,7 @@ use schedule::Circuits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use succession::Succession;
+use timeline::Timeline;
 
 /// Sizes of an algorithm's packets.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +56,10 @@ pub(crate) struct Network {
     pub ends: Table<PortNumber, LinkEnd>,
     /// The egress port of each host.
     pub host_ports: Table<HostNumber, PortNumber>,
-    pub routes: Routes<SwitchNumber, PortNumber>,
+    /// What happens to links, and when which routes hold.
+    pub timeline: Timeline,
+    /// By set of links that are down ([`Timeline::without`]): the first without any.
+    pub routes: Vec<Routes<SwitchNumber, PortNumber>>,
     /// The switches that send ACKs back by their data's links.
     pub symmetric: Table<SwitchNumber, bool>,
     /// Where a switch sends what is bound for a host, whatever the routes say.
@@ -88,9 +94,12 @@ impl Network {
         datacenter(src).is_none() || datacenter(src) != datacenter(dst)
     }
 
-    /// Something is asked before the routes are at some switch.
+    /// Something is asked before the routes are at some switch, or its links may be down.
     pub fn has_forwarders(&self) -> bool {
-        !self.detours.is_empty() || !self.scheduling.is_empty() || self.symmetric.rows().any(|s| *s)
+        !self.timeline.routes.is_empty()
+            || !self.detours.is_empty()
+            || !self.scheduling.is_empty()
+            || self.symmetric.rows().any(|s| *s)
     }
 
     /// The host at `node`.
@@ -118,10 +127,17 @@ impl Network {
         self.formats[usize::from(self.flows.algorithm(flow))]
     }
 
-    /// The egress port of `switch` by which packets of `flow` to host `dst` leave; `None` without a path.
+    /// The egress port of `switch` by which packets of `flow` to host `dst` leave as long as nothing has happened to any link; `None` without a path.
     pub fn next(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
+        self.next_by(0, switch, dst, flow)
+    }
+
+    /// The same by these of the [routes](Network::routes).
+    fn next_by(&self, routing: usize, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
         let circuit = self.by_circuit(switch, dst, flow);
-        circuit.or_else(|| self.detours.get(&(switch, dst)).copied()).or_else(|| self.routes.next(switch, dst, flow))
+        circuit
+            .or_else(|| self.detours.get(&(switch, dst)).copied())
+            .or_else(|| self.routes[routing].next(switch, dst, flow))
     }
 
     /// The egress port of `switch` to the circuits that data of `flow` to host `dst` is meant for; `None` for the packet network.
@@ -134,8 +150,8 @@ impl Network {
     }
 
     /// The egress port of `switch` by which ACKs of `flow` leave where this sends them back by their data's links: the other end of the link by
-    /// which data comes. `None` where it does not, or no data comes.
-    pub fn data_came_by(&self, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
+    /// which data comes by these of the [routes](Network::routes). `None` where it does not, or no data comes.
+    pub fn data_came_by(&self, routing: usize, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
         if !self.symmetric[switch] {
             return None;
         }
@@ -145,7 +161,7 @@ impl Network {
         for _ in 0..self.nodes.len() {
             match self.ends[port].peer {
                 NodeRef::Switch(s) if s == switch => return Some(port.other_end()),
-                NodeRef::Switch(s) => port = self.next(s, dst, flow)?,
+                NodeRef::Switch(s) => port = self.next_by(routing, s, dst, flow)?,
                 NodeRef::Circuit(c) => port = self.circuits[c].towards(dst)?,
                 NodeRef::Host(_) => return None,
             }
@@ -157,7 +173,7 @@ impl Network {
     pub fn next_back(&self, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
         let src = self.source(flow);
         let detour = self.detours.get(&(switch, src)).copied();
-        detour.or_else(|| self.data_came_by(switch, flow)).or_else(|| self.routes.next(switch, src, flow))
+        detour.or_else(|| self.data_came_by(0, switch, flow)).or_else(|| self.routes[0].next(switch, src, flow))
     }
 
     /// Egress ports from host to host, in order; `None` where there is no path, or one that goes round in circles.
@@ -191,15 +207,22 @@ impl Network {
         }
     }
 
-    /// Whether packets of `flow` to host `dst` that leave by `port` come past the egress port `target`.
-    pub fn leads_over(&self, port: PortNumber, dst: HostNumber, flow: FlowId, target: PortNumber) -> bool {
+    /// Whether packets of `flow` to host `dst` that leave by `port` come past the egress port `target` by these of the [routes](Network::routes).
+    pub fn leads_over(
+        &self,
+        routing: usize,
+        port: PortNumber,
+        dst: HostNumber,
+        flow: FlowId,
+        target: PortNumber,
+    ) -> bool {
         let mut at = port;
         loop {
             if at == target {
                 return true;
             }
             match self.ends[at].peer {
-                NodeRef::Switch(s) => match self.next(s, dst, flow) {
+                NodeRef::Switch(s) => match self.next_by(routing, s, dst, flow) {
                     Some(next) => at = next,
                     None => return false,
                 },

@@ -9,7 +9,7 @@ use super::link::NodeRef;
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber};
 use crate::spec::Ecmp;
 use farloop_units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -17,6 +17,13 @@ use std::sync::Arc;
 pub(crate) struct Routes<S, P> {
     tables: Tables,
     keys: PhantomData<fn(S) -> P>,
+}
+
+impl<S, P> Clone for Routes<S, P> {
+    /// The same numbers.
+    fn clone(&self) -> Self {
+        Routes { tables: self.tables.clone(), keys: PhantomData }
+    }
 }
 
 /// The numbers behind [`Routes`], shared where a part is the whole network.
@@ -74,9 +81,10 @@ struct Graph {
 }
 
 impl Graph {
-    fn new(hosts: usize, switches: usize, ends: &[(NodeRef, NodeRef)]) -> Graph {
+    fn new(hosts: usize, switches: usize, ends: &[(NodeRef, NodeRef)], down: &BTreeSet<u32>) -> Graph {
         let mut graph = Graph { neighbours: vec![Vec::new(); switches], access: vec![Vec::new(); hosts] };
-        for (p, ends) in (0..).zip(ends) {
+        // Links of the network by number: each has two ports.
+        for (p, ends) in (0..).zip(ends).filter(|(p, _)| !down.contains(&(p / 2))) {
             match *ends {
                 (NodeRef::Switch(s), NodeRef::Switch(t)) => graph.neighbours[s.index()].push((p, t.0)),
                 (NodeRef::Switch(s), NodeRef::Host(h)) => graph.access[h.index()].push((p, s.0)),
@@ -88,17 +96,18 @@ impl Graph {
 }
 
 impl Routes<SwitchNumber, PortNumber> {
-    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `ecmp[s]` how switch `s` spreads packets; another `salt`
-    /// spreads the same flows differently. `go_on` is called now and then; `None` where it answers `false`.
+    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `down` the links that carry nothing, `ecmp[s]` how switch `s` spreads packets;
+    /// another `salt` spreads the same flows differently. `go_on` is called now and then; `None` where it answers `false`.
     pub fn new(
         hosts: usize,
         ecmp: &[Ecmp],
         ends: &[(NodeRef, NodeRef)],
+        down: &BTreeSet<u32>,
         salt: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Option<Self> {
         let switches = ecmp.len();
-        let graph = Graph::new(hosts, switches, ends);
+        let graph = Graph::new(hosts, switches, ends, down);
         // A host with several links, or none to a switch, is a site of its own.
         let mut of_switch: Vec<Option<u32>> = vec![None; switches];
         let mut origins: Vec<Vec<(u32, Group)>> = Vec::new();
@@ -337,7 +346,13 @@ mod tests {
 
     /// By plain numbers.
     fn salted(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], salt: u64) -> Tables {
-        Routes::new(hosts, ecmp, ends, salt, &mut || true).expect("not cancelled").tables
+        without(hosts, ecmp, ends, &[], salt)
+    }
+
+    /// Without these links.
+    fn without(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], down: &[u32], salt: u64) -> Tables {
+        let down = down.iter().copied().collect();
+        Routes::new(hosts, ecmp, ends, &down, salt, &mut || true).expect("not cancelled").tables
     }
 
     fn host(h: u32) -> NodeRef {
@@ -370,6 +385,15 @@ mod tests {
         assert_eq!(routes.group(0, 1), [4, 6]);
         assert_eq!(routes.group(0, 0), [1]);
         assert_eq!(routes.group(2, 1), [9]);
+    }
+
+    #[test]
+    fn links_that_are_down_are_avoided() {
+        let ends = leaf_spine();
+        let routes = without(2, &[Ecmp::Flow; 4], &ends, &[2], SALT);
+        assert_eq!((routes.group(0, 1), routes.group(1, 0), routes.group(2, 0)), (&[6][..], &[10][..], &[9][..]));
+        let apart = without(2, &[Ecmp::Flow; 4], &ends, &[2, 5], SALT);
+        assert_eq!((apart.next(0, 1, 7), apart.next(3, 0, 7)), (None, Some(7)));
     }
 
     /// Chi-square with one degree of freedom of a choice between two ports: 10.8 is the 0.1 % point.
@@ -500,6 +524,7 @@ mod tests {
 
     #[test]
     fn whoever_builds_may_stop() {
-        assert!(Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT, &mut || false).is_none());
+        let none = BTreeSet::new();
+        assert!(Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine(), &none, SALT, &mut || false).is_none());
     }
 }

@@ -187,6 +187,11 @@ impl Packets {
         packed.pop_notes(&mut row.notes[..notes]);
     }
 
+    /// Gives all packed packets of a link these flags, too.
+    pub fn flag_packed(&mut self, link: LinkId, flags: u8) {
+        self.packed[link].flag(flags);
+    }
+
     /// Takes all packed packets of a link, and leaves `empty` in their place.
     pub fn take_packed(&mut self, link: LinkId, empty: &mut Packed) {
         std::mem::swap(&mut self.packed[link], empty);

@@ -51,6 +51,8 @@ pub(crate) enum PacketKind {
 pub(crate) const MARKED: u8 = 1;
 /// The packet occupies shared buffer of a lossy ingress (set while it waits in a switch).
 pub(crate) const LOSSY: u8 = 2;
+/// The packet was on its link when that went down: the bit of [`LOSSY`], which no packet on a link has.
+pub(crate) const CUT: u8 = LOSSY;
 /// TCP: the packet is not ECN-capable.
 pub(crate) const NOT_ECT: u8 = 4;
 /// TCP: the sender has reduced its window.

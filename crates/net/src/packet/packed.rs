@@ -97,6 +97,11 @@ impl<T: Copy> Ring<T> {
         }
     }
 
+    /// All entries that have not been read.
+    fn unread(&mut self) -> impl Iterator<Item = &mut T> {
+        self.head[self.read..].iter_mut().chain(self.middle.iter_mut().flatten()).chain(&mut self.tail)
+    }
+
     /// The first entry, which stays.
     #[inline]
     fn first(&self) -> Option<&T> {
@@ -204,6 +209,13 @@ impl Packed {
     pub fn pop_notes(&mut self, notes: &mut [Note]) {
         for note in notes {
             *note = self.notes.pop().expect("as many as packets say");
+        }
+    }
+
+    /// Gives all packets these flags, too.
+    pub fn flag(&mut self, flags: u8) {
+        for entry in self.entries.unread() {
+            entry.flags |= flags;
         }
     }
 

@@ -146,6 +146,19 @@ impl Discipline {
         }
     }
 
+    /// Takes out all that waits of a data class; queues of flows begin anew.
+    pub fn drain(&mut self, packets: &Packets, data_class: usize) -> Vec<Slot> {
+        let slots = self.waiting(packets, data_class).collect();
+        match self {
+            Discipline::RoundRobin(classes) => classes[data_class].clear(),
+            Discipline::FlowQueues(classes) => classes[data_class].clear(),
+            Discipline::Circuits(_) | Discipline::Priority(_) => {
+                unreachable!("links of networks with circuits do not fail; checked when the network is built")
+            }
+        }
+        slots
+    }
+
     /// What waits of a flow in its own queue.
     pub fn flow_queue(&self, data_class: usize, flow: FlowId) -> Bytes {
         match self {

@@ -172,6 +172,11 @@ impl FlowQueues {
         Time::NEVER
     }
 
+    /// Forgets what waits, and which flows have queues.
+    pub fn clear(&mut self) {
+        *self = FlowQueues::new(self.limit);
+    }
+
     /// Some packet may leave now.
     pub fn is_due(&self) -> bool {
         !self.due.is_empty()

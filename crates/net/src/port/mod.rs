@@ -14,7 +14,7 @@ pub(crate) mod stats;
 use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchId};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
-use crate::packet::{CLASSES, DATA, PacketKind};
+use crate::packet::{CLASSES, CUT, DATA, PacketKind};
 use crate::spec::IntCarriage;
 use discipline::Discipline;
 use farloop_cc::IntRecord;
@@ -73,12 +73,20 @@ pub(crate) struct Port {
     pub held: u64,
     pub owner: Owner,
     pub rate: Rate,
+    /// When the last packet arrives that a link with packed packets was given.
+    latest: Time,
     /// Draws between telemetry records of equal queues.
     random: RandomStream,
 }
 
 /// The data classes, as bits.
 const DATA_BITS: u8 = u8::MAX << DATA;
+
+/// Picoseconds per byte where that is a whole number, else zero.
+fn ps_per_byte(rate: Rate) -> u64 {
+    let per_byte = 8_000_000_000_000 / rate.as_bps().max(1);
+    if per_byte * rate.as_bps() == 8_000_000_000_000 { per_byte } else { 0 }
+}
 
 /// Time to put `wire` bytes on a link: by picoseconds per byte where that is a whole number, else by the rate.
 #[inline(always)]
@@ -92,12 +100,10 @@ fn transmission_time(ps_per_byte: u64, rate: Rate, wire: u16) -> Delta {
 impl Port {
     /// A port of `owner` towards `peer`; `random` draws between telemetry records.
     pub fn new(owner: Owner, peer: Owner, rate: Rate, delay: Delta, random: RandomStream) -> Port {
-        let per_byte = 8_000_000_000_000 / rate.as_bps().max(1);
-        let exact = per_byte * rate.as_bps() == 8_000_000_000_000;
         Port {
             busy_until: Time::ZERO,
             armed_at: Time::NEVER,
-            ps_per_byte: if exact { per_byte } else { 0 },
+            ps_per_byte: ps_per_byte(rate),
             delay,
             pipe: Fifo::default(),
             packed: LinkId::NONE,
@@ -117,8 +123,15 @@ impl Port {
             agent: AgentId::NONE,
             discipline: DisciplineId::NONE,
             rate,
+            latest: Time::ZERO,
             random,
         }
+    }
+
+    /// Sends at another rate, from the next packet on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        (self.rate, self.ps_per_byte) = (rate, ps_per_byte(rate));
+        self.int = self.int.and_then(|_| RateCode::new(rate));
     }
 
     /// Time to put `wire` bytes on the link.
@@ -313,6 +326,9 @@ impl Port {
         slot: Slot,
         arrival: Time,
     ) {
+        // Where the delay has become shorter, packets still do not overtake.
+        let arrival = arrival.max(self.latest);
+        self.latest = arrival;
         if !self.pipe.is_empty() {
             let last = self.pipe.pop(packets);
             packets.pack(self.packed, last);
@@ -343,6 +359,28 @@ impl Port {
         }
         prefetch(&packets[self.pipe.head()]);
         (slot, Some(packets[slot].when))
+    }
+
+    /// The link goes down: marks what is on it. Only links that pack their packets do.
+    pub fn cut(&mut self, packets: &mut Packets) {
+        debug_assert!(self.packed.exists(), "known from the beginning");
+        packets.flag_packed(self.packed, CUT);
+        if !self.pipe.is_empty() {
+            packets[self.pipe.head()].flags |= CUT;
+        }
+    }
+
+    /// Takes out all that waits, class by class.
+    pub fn drain(&mut self, mut discipline: Option<&mut Discipline>, packets: &Packets) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = Vec::new();
+        for class in 0..CLASSES {
+            slots.extend(std::mem::take(&mut self.queues[class]).iter(packets));
+            if let (Some(discipline), Some(class)) = (&mut discipline, class.checked_sub(usize::from(DATA))) {
+                slots.extend(discipline.drain(packets, class));
+            }
+        }
+        (self.waiting, self.data_queue, self.data_packets, self.held) = (0, 0, 0, 0);
+        slots
     }
 
     fn land_packed(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {

@@ -68,6 +68,11 @@ impl RoundRobin {
         self.flows.values().flat_map(|flow| flow.queue.iter(packets))
     }
 
+    /// Forgets what waits.
+    pub fn clear(&mut self) {
+        *self = RoundRobin::new(self.quantum);
+    }
+
     fn begin_turn(&mut self) {
         if let Some(flow) = self.turns.front() {
             self.flows.get_mut(flow).expect("it has its turn").deficit += self.quantum;

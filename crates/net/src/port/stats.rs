@@ -69,9 +69,12 @@ impl PortStats {
             dropped_agent: 0,
             dropped_blocked: 0,
             dropped_expired: 0,
+            dropped_down: 0,
+            dropped_unrouted: 0,
             shared_queue: 0,
             lost: 0,
             lost_circuit: 0,
+            lost_down: 0,
             corrupted: 0,
             marked: 0,
             pauses: 0,
@@ -98,6 +101,11 @@ impl PortStats {
         }
     }
 
+    /// Marks as is right for another rate.
+    pub fn set_rate(&mut self, ecn: Option<&EcnSpec>, rate: Rate) {
+        self.marking = self.marking.and(ecn).map(|ecn| Marking::new(ecn, rate));
+    }
+
     /// Accounts for `before` bytes having waited since the last change; call before each change of the data queue.
     #[inline]
     pub fn integrate(&mut self, now: Time, before: u64) {
@@ -115,7 +123,7 @@ impl PortStats {
     /// Data packets dropped on their way to the port so far.
     pub fn dropped(&self) -> u64 {
         let PortRow { dropped_buffer, dropped_limit, dropped_agent, dropped_blocked, dropped_expired, .. } = self.row;
-        dropped_buffer + dropped_limit + dropped_agent + dropped_blocked + dropped_expired
+        dropped_buffer + dropped_limit + dropped_agent + dropped_blocked + dropped_expired + self.row.dropped_down
     }
 
     /// Total pause time up to `now`.

@@ -81,6 +81,8 @@ pub(crate) struct Ingress {
     headroom: [u64; DATA_CLASSES],
     /// Xoff was sent, and no Xon since.
     stopped: [bool; DATA_CLASSES],
+    /// The link came up when there was something in the headroom, and there has been since: it may not hold what comes until the neighbour stops.
+    unsettled: [bool; DATA_CLASSES],
     /// Capacity of the headroom of each class.
     capacity: u64,
 }
@@ -94,6 +96,22 @@ impl Ingress {
     /// The neighbour must not send this class.
     pub fn stopped(&self, data_class: usize) -> bool {
         self.stopped[data_class]
+    }
+
+    /// Bytes of a class that it holds, in shared buffer and headroom.
+    pub fn held(&self, data_class: usize) -> (u64, u64) {
+        (self.shared[data_class], self.headroom[data_class])
+    }
+
+    /// Its headroom holds whatever the neighbour sends.
+    pub fn is_lossless(&self, data_class: usize) -> bool {
+        self.pfc && !self.unsettled[data_class]
+    }
+
+    /// Its link goes down: the neighbour forgets what it was told.
+    pub fn forget_pauses(&mut self) {
+        self.stopped = [false; DATA_CLASSES];
+        self.unsettled = [false; DATA_CLASSES];
     }
 
     /// Bytes in the headroom of a class.
@@ -114,6 +132,11 @@ impl Buffer {
             limit_packets: packets.unwrap_or(u32::MAX),
             pfc: spec.pfc.as_ref().map(PfcState::new),
         }
+    }
+
+    /// Bytes of the shared buffer that are taken.
+    pub fn used(&self) -> u64 {
+        self.used
     }
 
     /// Finds a place for a packet of `size` bytes that came by `ingress` and joins a queue of `queue` bytes in `packets` packets.
@@ -169,11 +192,21 @@ impl Buffer {
         if !ingress.stopped[data_class] || ingress.headroom[data_class] > 0 {
             return false;
         }
+        ingress.unsettled[data_class] = false;
         let pfc = self.pfc.as_ref().expect("only an ingress with PFC is ever stopped");
         let low = ingress.shared[data_class] + pfc.hysteresis <= self.xoff_threshold(pfc);
         let go_on = low || ingress.shared[data_class] == 0;
         ingress.stopped[data_class] = !go_on;
         go_on
+    }
+
+    /// The link of an ingress has come up: whether the neighbour must stop at once, for what is still held of what came by it before.
+    pub fn stops_again(&self, ingress: &mut Ingress, data_class: usize) -> bool {
+        let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else { return false };
+        let held = ingress.headroom[data_class] > 0;
+        let stops = held || ingress.shared[data_class] > self.xoff_threshold(pfc);
+        (ingress.stopped[data_class], ingress.unsettled[data_class]) = (stops, held);
+        stops
     }
 
     fn free(&self) -> u64 {

@@ -30,6 +30,6 @@ impl Forwarder {
             return Some(*detour);
         }
         let switch = self.symmetric.filter(|_| !packet.is_forward())?;
-        m.network.data_came_by(switch, packet.flow).and_then(|port| m.port_of(port))
+        m.network.data_came_by(m.routing, switch, packet.flow).and_then(|port| m.port_of(port))
     }
 }

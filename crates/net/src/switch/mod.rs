@@ -9,6 +9,7 @@
 //! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
 //! | [`rescue`] | which flows may pass although their circuit is far off |
 //! | [`agent`] | the switch halves of algorithms |
+//! | [`failure`] | ports whose links go down and come up again |
 //!
 //! A packet that finds its egress port free and unpaused passes straight through and never touches the buffer (memory is
 //! freed when transmission starts). Otherwise it must be admitted ([`buffer`]), and waits.
@@ -18,6 +19,7 @@
 pub(crate) mod agent;
 pub(crate) mod buffer;
 pub(crate) mod elephants;
+pub(crate) mod failure;
 pub(crate) mod forward;
 pub(crate) mod rescue;
 pub(crate) mod scheduling;
@@ -69,7 +71,7 @@ impl Switches {
         if self.forwarders && class >= DATA && self.receive_scheduled(m, s, slot) {
             return;
         }
-        let out = self.egress(m, s, slot);
+        let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, ingress, slot) };
         let agents = self.agents.len() > 0;
         if agents && !forward && m.ports[ingress].agent.exists() {
             self.agent_reverse(m, s, ingress, slot);
@@ -185,6 +187,12 @@ impl Switches {
         if self.agents.len() > 0 && m.ports[p].agent.exists() {
             self.agent_dequeue(m, s, p, slot);
         }
+        self.release(m, s, ingress, size, lossy, data_class);
+    }
+
+    /// Frees the place of a packet that had waited, and lets the neighbour go on where that is due.
+    #[inline]
+    fn release(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, size: u64, lossy: bool, data_class: usize) {
         // What the switch itself sent takes no buffer.
         if !ingress.exists() {
             return;
@@ -217,24 +225,35 @@ impl Switches {
         }
     }
 
-    /// By which port a packet leaves switch `s`.
+    /// By which port a packet leaves switch `s`; `None` where its link is down, or no path leads on.
     #[inline(always)]
-    fn egress(&self, m: &Medium, s: SwitchId, slot: Slot) -> PortId {
-        if self.forwarders
-            && let Some(out) = self.forward(m, s, slot)
-        {
-            return out;
+    fn egress(&self, m: &Medium, s: SwitchId, slot: Slot) -> Option<PortId> {
+        if self.forwarders {
+            return self.forward(m, s, slot).filter(|out| m.ports[*out].busy_until != Time::NEVER);
         }
         let packet = &m.packets[slot];
-        self.routes
-            .forward(s, packet.dst, packet.flow, packet.sent)
-            .expect("paths are checked when the network is built")
+        self.routes.forward(s, packet.dst, packet.flow, packet.sent)
     }
 
-    /// What the forwarder of switch `s` says.
+    /// What the forwarder of switch `s` says, or else its routes.
     #[inline(never)]
     fn forward(&self, m: &Medium, s: SwitchId, slot: Slot) -> Option<PortId> {
-        self.switches[s].forwarder.as_ref()?.forward(m, &m.packets[slot])
+        let packet = &m.packets[slot];
+        let forwarder = self.switches[s].forwarder.as_ref();
+        let detour = forwarder.and_then(|forwarder| forwarder.forward(m, packet));
+        detour.or_else(|| self.routes.forward(s, packet.dst, packet.flow, packet.sent))
+    }
+
+    /// Drops a packet that cannot leave switch `s`, which came by `ingress`, or was made for port `ingress`.
+    #[cold]
+    fn astray(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
+        if let Some(out) = self.forward(m, s, slot) {
+            return m.drop_down(out, slot);
+        }
+        m.stats[ingress.other_end()].row.dropped_unrouted += 1;
+        m.ledger.totals.dropped_unrouted += 1;
+        m.trace_drop(ingress, slot, Cause::NoRoute);
+        m.discard(slot);
     }
 
     /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
@@ -283,7 +302,9 @@ impl Switches {
 
     /// Sends a packet into the packet network, by the queue of this priority.
     fn by_packets(&mut self, m: &mut Medium, s: SwitchId, slot: Slot, queue: usize) {
-        let p = self.egress(m, s, slot);
+        let p = self
+            .egress(m, s, slot)
+            .expect("links of networks with circuits do not fail; checked when the network is built");
         let agent = m.ports[p].agent.exists();
         if agent && !self.agent_enqueue(m, s, p, slot) {
             return;
@@ -383,7 +404,8 @@ impl Switches {
         };
         *at_port += 1;
         *in_all += 1;
-        m.stats[ingress].lossless_drops += u64::from(self.ingress[ingress].pfc);
+        let data_class = m.packets[slot].data_class();
+        m.stats[ingress].lossless_drops += u64::from(self.ingress[ingress].is_lossless(data_class));
         m.trace_drop(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
         m.discard(slot);
     }
@@ -485,13 +507,13 @@ impl Switches {
                 Effect::Emit(signal) => {
                     let packet = m.signal_packet(flow, signal);
                     let signal = m.inject(packet);
-                    self.send(m, s, signal);
+                    self.send(m, s, p, signal);
                 }
                 Effect::ReturnTelemetry => {
                     let packet = m.control_packet(PacketKind::Telemetry, flow);
                     let signal = m.inject(packet);
                     m.packets.copy_telemetry(slot, signal);
-                    self.send(m, s, signal);
+                    self.send(m, s, p, signal);
                 }
                 Effect::RemoveTelemetry => m.packets.remove_telemetry(slot),
                 Effect::Pace(rate) if m.ports[p].discipline.exists() => {
@@ -504,9 +526,9 @@ impl Switches {
         m.asked = asked;
     }
 
-    /// Sends a packet that switch `s` itself has made.
-    fn send(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) {
-        let out = self.egress(m, s, slot);
+    /// Sends a packet that switch `s` itself has made, at its port `p`.
+    fn send(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
+        let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, p, slot) };
         m.packets[slot].set_ingress(PortId::NONE);
         m.enqueue(out, slot);
         self.kick(m, s, out);

@@ -2,7 +2,7 @@
 //!
 //! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
 //! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`), what
-//! algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way (`detours`). The rules of the
+//! algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way (`detours`), what happens to links (`link_events`). The rules of the
 //! network model are the model's; `refusal` finds the keys that break them.
 
 mod agents;
@@ -15,6 +15,7 @@ mod flow_list;
 mod flow_table;
 mod follows;
 mod hosts;
+mod link_events;
 mod needs;
 mod random;
 mod record;
@@ -23,6 +24,7 @@ mod switches;
 mod traffic;
 
 pub use circuit_facts::{CircuitFacts, Demand};
+pub use link_events::EventFact;
 pub(crate) use refusal::of_paths;
 
 use crate::diagnostic::Diagnostic;
@@ -32,7 +34,7 @@ use crate::scenario::Scenario;
 use crate::topology::{Layout, Switches, datacenters, dumbbell, fat_tree, hybrid, links, spine_leaf, three_racks};
 use crate::transport;
 use farloop_net::check_links;
-use farloop_net::spec::{LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
+use farloop_net::spec::{LinkEvents, LinkSpec, NetworkSpec, NodeId, NodeKind, PfcSpec, SwitchSpec, XoffSpec};
 use hosts::Hosts;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -55,6 +57,8 @@ pub struct Built {
     pub routers: BTreeSet<NodeId>,
     /// What its circuits come to, where it has any.
     pub circuits: Option<CircuitFacts>,
+    /// What happens to its links.
+    pub events: Vec<EventFact>,
     /// What can be simulated and is most likely not meant, in words.
     pub notes: Vec<String>,
 }
@@ -93,10 +97,12 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
     let circuits = circuit_facts::facts(scenario, &layout, &traffic.flows)?;
     let record = record::record(scenario, &layout, &traffic, circuits.as_ref())?;
+    let happening = link_events::happening(scenario, &layout)?;
     let notes = circuits.iter().flat_map(CircuitFacts::notes).collect();
     let spec = NetworkSpec {
         links,
         detours: detours::detours(scenario, &layout)?,
+        events: LinkEvents { events: happening.specs, detection: scenario.routing.detection_time },
         transport: transport::spec(&scenario.transport, &scenario.endpoint),
         algorithms,
         flows: traffic.flows,
@@ -121,6 +127,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         algorithm_names: traffic.algorithm_names,
         routers: layout.routers,
         circuits,
+        events: happening.facts,
         notes,
     })
 }

@@ -2,6 +2,7 @@
 //! scenario breaks it.
 
 use super::circuits;
+use super::link_events;
 use super::switches::setting_path;
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
@@ -99,6 +100,11 @@ pub(crate) fn of_network(
                 }
                 None => scenario.at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch"),
             }
+        }
+        BuildError::LinkEvent { event, setting, problem, expected } => {
+            let origin = link_events::happening(scenario, layout).ok().and_then(|all| all.origins.get(*event).copied());
+            let number = origin.map_or(0, |origin| origin + 1).to_string();
+            scenario.at(&["event", &number, setting], problem.as_str(), expected.as_str())
         }
         BuildError::Detour { detour, problem } if *detour < scenario.detours.len() => {
             let path = ["detour", scenario.detours[*detour].0.as_str(), "next"];

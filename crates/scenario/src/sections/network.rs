@@ -1,6 +1,6 @@
 //! The keys of `[network]`, `[[node]]` and `[[link]]`.
 
-use super::{FASTEST, LONGEST_DELAY, SLOWEST};
+use super::{FASTEST, LONGEST_DELAY, RoutingKeys, SLOWEST};
 use farloop_units::{Delta, ParamSpec, Params, Rate, choice, params};
 
 choice! {
@@ -282,16 +282,17 @@ pub struct NetworkAlternative {
     pub topology: &'static str,
     /// The word of `fabric`, where the topology has that key.
     pub fabric: Option<&'static str>,
-    /// All keys but `topology`.
+    /// All keys but `topology`, those of routes last.
     pub specs: Vec<ParamSpec>,
 }
 
 /// One alternative for each topology, and for each fabric of `topology = "datacenters"`.
 pub fn network_alternatives() -> Vec<NetworkAlternative> {
-    let plain = |topology, specs| NetworkAlternative { topology, fabric: None, specs };
+    let routing = |specs: Vec<ParamSpec>| specs.into_iter().chain(RoutingKeys::specs()).collect();
+    let plain = |topology, specs| NetworkAlternative { topology, fabric: None, specs: routing(specs) };
     let joined = |fabric, specs: Vec<ParamSpec>| {
         let specs = Datacenters::specs().into_iter().chain(specs).collect();
-        NetworkAlternative { topology: "datacenters", fabric: Some(fabric), specs }
+        NetworkAlternative { topology: "datacenters", fabric: Some(fabric), specs: routing(specs) }
     };
     vec![
         plain("dumbbell", Dumbbell::specs()),

@@ -98,7 +98,7 @@ impl Draw {
         }
         for spec in chosen.specs.iter().filter(|s| s.name != "fabric") {
             let line = match (&spec.kind, &*spec.name) {
-                (_, "cores" | "remote_hosts" | "wan_links") => continue,
+                (_, "cores" | "remote_hosts" | "wan_links" | "detection_time") => continue,
                 (Kind::Integer, "aggs_per_pod") => Some("2".to_string()),
                 (Kind::Integer, _) => {
                     Some(self.between(1, 3).max(if spec.name == "datacenters" { 2 } else { 1 }).to_string())
@@ -158,6 +158,47 @@ impl Draw {
                 text,
                 "[[detour]]\nswitch = \"leaf{leaf}\"\ndestination = \"h{host}\"\nnext = \"spine{spine}\""
             );
+        }
+        text
+    }
+
+    /// Links that fail and change, of networks whose names are known: each goes down once at most, and comes up again or not.
+    fn events(&mut self, network: &str) -> String {
+        let mut text = String::new();
+        let mut names: Vec<String> = match network {
+            n if n.contains("topology = \"spine-leaf\"") => {
+                (1..=2).flat_map(|leaf| (1..=2).map(move |spine| format!("leaf{leaf}<->spine{spine}"))).collect()
+            }
+            n if n.contains("topology = \"links\"") => (0..4).map(|s| format!("x{}<->x{s}", s + 1)).collect(),
+            n if n.contains("topology = \"dumbbell\"") => vec!["left<->right".into(), "s1->left".into()],
+            n if n.contains("topology = \"fat-tree\"") => vec!["tor1-1<->agg1-1".into(), "agg1-?<->core*".into()],
+            _ => return text,
+        };
+        if self.chance(0.4) {
+            return text;
+        }
+        for _ in 0..self.between(1, names.len() as u64) {
+            let name = names.swap_remove(self.0.below(names.len() as u64) as usize);
+            let at = self.between(0, 200);
+            let mut one = |at: u64, keys: &str| {
+                let _ = writeln!(text, "[[event]]\nat = \"{at}us\"\nlink = \"{name}\"\n{keys}");
+            };
+            if self.chance(0.6) && name.contains("<->") {
+                one(at, "state = \"down\"");
+                if self.chance(0.7) {
+                    one(at + self.between(1, 200), "state = \"up\"");
+                }
+            }
+            if self.chance(0.6) {
+                let keys =
+                    self.keys(EventKeys::spec_table(), 0.4, &["at", "link", "state", "loss", "corruption", "rate"]);
+                let rate = self.one_of(&["1Gbps", "10Gbps", "40Gbps"]);
+                let loss = self.one_of(&["0.0", "0.01", "1.0"]);
+                let mut one = |at: u64, keys: &str| {
+                    let _ = writeln!(text, "[[event]]\nat = \"{at}us\"\nlink = \"{name}\"\n{keys}");
+                };
+                one(self.between(0, 300), &format!("rate = \"{rate}\"\nloss = {loss}\n{keys}"));
+            }
         }
         text
     }
@@ -245,7 +286,11 @@ impl Draw {
             let keys = self.keys(Switch::spec_table(), 0.1, &needed);
             let _ = write!(text, "[[switch_override]]\nmatch = \"*\"\n{keys}");
         }
-        text += &self.detours(&network);
+        let detours = self.detours(&network);
+        if detours.is_empty() {
+            text += &self.events(&network);
+        }
+        text += &detours;
         let alternatives = transport_alternatives();
         let delivery_rate = infos.iter().any(|i| i.name == algorithm && i.needs.delivery_rate);
         let (kind, specs) = &alternatives[if delivery_rate { 1 } else { self.0.below(2) as usize }];
@@ -274,6 +319,14 @@ pub fn repair(text: &mut String) {
         let Err(diagnostic) = parse(text, "random.toml", &[]).and_then(|s| s.build()) else { return };
         let mut lines: Vec<&str> = text.lines().collect();
         let at = diagnostic.line as usize - 1;
+        // Of links that are not there, or not as they should be, nothing is left to repair.
+        if diagnostic.key.starts_with("event") && at < lines.len() {
+            let begin = (0..=at).rev().find(|i| lines[*i] == "[[event]]").unwrap_or(at);
+            let end = (begin + 1..lines.len()).find(|i| lines[*i].starts_with('[')).unwrap_or(lines.len());
+            lines.drain(begin..end);
+            *text = lines.join("\n") + "\n";
+            continue;
+        }
         if !lines.get(at).is_some_and(|line| line.contains('=')) {
             return;
         }

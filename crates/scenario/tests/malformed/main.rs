@@ -1,6 +1,7 @@
 //! Bad input: every message names file, line, key, what is wrong and what would be accepted.
 
 mod corpus;
+mod events;
 mod networks;
 mod transports;
 mod workloads;

@@ -17,6 +17,9 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("ICC at the switches", agents("icc", "symmetric")),
         ("deficit round robin and detours", DETOURS.to_string()),
         ("MLCC at borders, symmetric", BORDERS.to_string()),
+        ("links that fail and change, under PFC", failing("flow", "rdma")),
+        ("the same, packets sprayed, lossy", failing("packet", "tcp")),
+        ("the same, ACKs taking their data's links back", failing("symmetric", "rdma")),
     ]
 }
 
@@ -95,6 +98,80 @@ const INCAST: &str = r#"
 "#;
 
 /// Five switches in a ring; every host sends two switches further, clockwise.
+/// Three leaves under two spines; links go down and up, become slow, long, short, lossy.
+fn failing(ecmp: &str, kind: &str) -> String {
+    let (pfc, timeouts) =
+        if kind == "tcp" { ("false", "min_rto = \"300us\"") } else { ("true", "rto_intra = \"200us\"") };
+    format!(
+        r#"
+        run = {{ duration = "2ms", seed = 5 }}
+        [network]
+        topology = "spine-leaf"
+        spines = 2
+        leaves = 3
+        hosts_per_leaf = 3
+        rate = "10Gbps"
+        link_delay = "2us"
+        detection_time = "70us"
+        [switch]
+        buffer = "400kB"
+        pfc = {pfc}
+        xoff = "15kB"
+        kmin = "20kB"
+        kmax = "40kB"
+        pmax = 0.3
+        ecmp = "{ecmp}"
+        [transport]
+        kind = "{kind}"
+        {timeouts}
+        [algorithm]
+        name = "dctcp"
+        [[workload]]
+        sizes = "40kB"
+        load = 0.6
+        [[workload]]
+        name = "bursts"
+        pattern = "incast"
+        senders = 6
+        sizes = "30kB"
+        interval = "400us"
+        [[event]]
+        at = "150us"
+        link = "leaf1<->spine1"
+        state = "down"
+        [[event]]
+        at = "151us"
+        link = "leaf1<->spine1"
+        state = "up"
+        [[event]]
+        at = "300us"
+        link = ["leaf2<->spine1", "leaf3<->spine2"]
+        state = "down"
+        rate = "1Gbps"
+        [[event]]
+        at = "700us"
+        link = "leaf2<->spine1"
+        state = "up"
+        delay = "9us"
+        [[event]]
+        at = "1ms"
+        link = "spine1->leaf2"
+        delay = "1us"
+        rate = "25Gbps"
+        loss = 0.02
+        corruption = 0.01
+        [[event]]
+        at = "1ms"
+        link = "leaf3<->spine2"
+        state = "up"
+        [record]
+        interval = "20us"
+        flows = "all"
+        ports = "all"
+        "#
+    )
+}
+
 fn ring() -> String {
     let mut text = "run.duration = \"2ms\"\nnetwork.topology = \"links\"\nalgorithm.name = \"fixed\"\n\
                     switch = { buffer = \"1MB\", xoff = \"20kB\" }\n"

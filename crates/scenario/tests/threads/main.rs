@@ -61,6 +61,11 @@ fn the_cases_show_what_they_are_for() {
     assert!(tcp.totals.lost > 0 && tcp.totals.corrupted > 0 && tcp.totals.dropped_buffer > 0, "{:?}", tcp.totals);
     assert_eq!(of("a ring").deadlocks.len(), 1);
     assert!(of("incast").totals.delivered > 0);
+    let failing = of("links that fail").totals;
+    assert!(
+        failing.lost_down > 0 && failing.dropped_down > 0 && failing.lost > 0 && failing.finished > 0,
+        "{failing:?}"
+    );
 }
 
 fn number(variable: &str, otherwise: u64) -> u64 {

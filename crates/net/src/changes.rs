@@ -1,0 +1,59 @@
+//! What happens to links, as a part of the network sees it: changes of its own ports and stand-ins, and of its routes.
+//!
+//! They are no events of the calendar: before anything else happens at their time or later, they are made. So runs without them pay nothing,
+//! and each part makes them on its own, however the network is cut.
+
+use crate::ids::{Key, PortId, SwitchId};
+use crate::network::routing::Routes;
+use crate::network::timeline::Timeline;
+use crate::spec::LinkChange;
+use farloop_units::Time;
+
+/// Something that happens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// To the link behind a port.
+    Link(PortId, LinkChange),
+    /// These of [`Changes::routes`] hold from now on, which have this number in the network.
+    Routes(usize),
+}
+
+/// What will happen.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// By time, the next one last.
+    left: Vec<(Time, Change)>,
+    /// By [set of links](crate::network::timeline::Timeline::without) that is avoided.
+    pub routes: Vec<Routes<SwitchId, PortId>>,
+}
+
+impl Changes {
+    /// What happens to the ports of a part, of which `ids` gives the part's ids, and to its routes.
+    pub fn of_part(timeline: &Timeline, ids: &[PortId], routes: Vec<Routes<SwitchId, PortId>>) -> Changes {
+        let own = timeline.changes.iter().filter(|(_, port, _)| ids[port.index()].exists());
+        let own = own.map(|(at, port, change)| (*at, Change::Link(ids[port.index()], *change)));
+        let mut changes: Vec<(Time, Change)> = own.collect();
+        changes.extend(timeline.routes.iter().map(|(at, number)| (*at, Change::Routes(*number))));
+        // At one time links first.
+        changes.sort_by_key(|(at, _)| *at);
+        Changes { left: changes.into_iter().rev().collect(), routes }
+    }
+
+    /// When the next one happens; [`Time::NEVER`] if none does any more.
+    pub fn next(&self) -> Time {
+        self.left.last().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// Nothing may happen later than this before the next one is made.
+    pub fn due_after(&self) -> Time {
+        match self.next() {
+            Time::NEVER => Time::NEVER,
+            at => Time::from_ps(at.as_ps().saturating_sub(1)),
+        }
+    }
+
+    /// Takes the next one, if it happens at `until` or before.
+    pub fn take(&mut self, until: Time) -> Option<(Time, Change)> {
+        self.left.pop_if(|(at, _)| *at <= until)
+    }
+}

@@ -1,0 +1,95 @@
+//! What happens to links while a simulation runs.
+
+use super::LinkSpec;
+use farloop_units::{Delta, Rate, Time};
+
+/// All that happens to links, known from the beginning.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LinkEvents {
+    /// In any order.
+    pub events: Vec<LinkEventSpec>,
+    /// So long after a link went down or came up, all switches have routes that know it.
+    pub detection: Delta,
+}
+
+/// Something that happens to a link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LinkEventSpec {
+    /// When: before all else that happens at that time.
+    pub at: Time,
+    /// Index into [`NetworkSpec::links`](super::NetworkSpec::links).
+    pub link: u32,
+    /// To which of its directions.
+    pub direction: Direction,
+    /// What.
+    pub change: LinkChange,
+}
+
+/// The directions of a link that something happens to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Direction {
+    /// Both: the only one that a link goes down or comes up in.
+    Both,
+    /// From its first end to its second.
+    FromA,
+    /// From its second end to its first.
+    FromB,
+}
+
+impl Direction {
+    /// Which of the two ports of link `i`, 2i and 2i + 1, send in this direction.
+    pub fn ports(self, link: u32) -> impl Iterator<Item = u32> {
+        let (first, last) = match self {
+            Direction::Both => (0, 1),
+            Direction::FromA => (0, 0),
+            Direction::FromB => (1, 1),
+        };
+        2 * link + first..=2 * link + last
+    }
+}
+
+/// What happens to a link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum LinkChange {
+    /// It carries nothing any more; what is on it is lost.
+    Down,
+    /// It carries packets again.
+    Up,
+    /// Packets whose transmission begins from then on are sent at this rate.
+    Rate(Rate),
+    /// They take so long, but do not overtake those before them.
+    Delay(Delta),
+    /// A packet that arrives from then on is lost with this probability.
+    Loss(f64),
+    /// It is damaged with this probability.
+    Corruption(f64),
+}
+
+impl LinkChange {
+    /// What it changes, as scenarios call it.
+    pub fn setting(&self) -> &'static str {
+        match self {
+            LinkChange::Down | LinkChange::Up => "state",
+            LinkChange::Rate(_) => "rate",
+            LinkChange::Delay(_) => "delay",
+            LinkChange::Loss(_) => "loss",
+            LinkChange::Corruption(_) => "corruption",
+        }
+    }
+}
+
+impl LinkEvents {
+    /// The links with the largest rates and delays that they ever have.
+    pub(crate) fn worst(&self, links: &[LinkSpec]) -> Vec<LinkSpec> {
+        let mut worst = links.to_vec();
+        for event in &self.events {
+            let Some(link) = worst.get_mut(event.link as usize) else { continue };
+            match event.change {
+                LinkChange::Rate(rate) => link.rate = link.rate.max(rate),
+                LinkChange::Delay(delay) => link.delay = link.delay.max(delay),
+                _ => {}
+            }
+        }
+        worst
+    }
+}

@@ -1,0 +1,38 @@
+//! `[[event]]`: what happens to links, and how soon routes follow.
+
+use crate::diagnostic::Diagnostic;
+use crate::reader::Section;
+use crate::sections::{EventKeys, RoutingKeys};
+use farloop_units::{Params, Time};
+
+/// Reads what `[network]` says of routes, and every `[[event]]`; the run ends at `end`.
+pub(crate) fn read(root: &Section<'_>, end: Time) -> Result<(RoutingKeys, Vec<EventKeys>), Diagnostic> {
+    let mut events = Vec::new();
+    for (_, section) in root.sections("event")? {
+        let keys: EventKeys = section.read(&["at", "link"], &[])?;
+        let at = keys.at.map_or(Time::ZERO, |at| Time::ZERO + at);
+        if at > end {
+            let problem = format!("the run is over at {end}");
+            return Err(section.diagnostic("at", problem, "expected a time of the run, or a longer run.duration"));
+        }
+        let EventKeys { state, rate, delay, loss, corruption, .. } = &keys;
+        if state.is_none() && rate.is_none() && delay.is_none() && loss.is_none() && corruption.is_none() {
+            let expected = "expected state, rate, delay, loss or corruption";
+            return Err(section.diagnostic("link", "nothing happens to it", expected));
+        }
+        events.push(keys);
+    }
+    let section = root.section("network")?;
+    let mut routing = RoutingKeys::default();
+    for spec in RoutingKeys::spec_table() {
+        if let Some(entry) = section.table.and_then(|t| t.get(&spec.name)) {
+            section.set(spec, &entry.item, |value| routing.set(&spec.name, value))?;
+        }
+    }
+    if routing != RoutingKeys::default() && events.iter().all(|event| event.state.is_none()) {
+        let problem = "no link goes down or comes up";
+        let expected = "expected an [[event]] with a state, or the default of this key";
+        return Err(section.diagnostic("detection_time", problem, expected));
+    }
+    Ok((routing, events))
+}

@@ -1,0 +1,64 @@
+//! The keys of `[[event]]`, and what `[network]` says of routes.
+
+use super::{FASTEST, LONGEST, LONGEST_DELAY, SLOWEST};
+use farloop_units::{Delta, Kind, ParamType, Rate, Value, choice, params};
+
+choice! {
+    /// Whether a link carries anything.
+    pub enum LinkState {
+        /// Nothing: what is on it is lost.
+        Down = "down",
+        /// It carries packets again.
+        Up = "up",
+    }
+}
+
+/// One name or several.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OneOrMore(pub Vec<String>);
+
+impl ParamType for OneOrMore {
+    const KIND: Kind = Kind::Texts;
+    fn from_value(value: &Value) -> Result<OneOrMore, String> {
+        match value {
+            Value::Text(name) => Ok(OneOrMore(vec![name.clone()])),
+            Value::List(names) if !names.is_empty() => Ok(OneOrMore(names.clone())),
+            other => Err(format!("{other} is not accepted; expected a name in quotes, or a list of them")),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(match &self.0[..] {
+            [name] => Value::Text(name.clone()),
+            names => Value::List(names.to_vec()),
+        })
+    }
+}
+
+params! {
+    /// What `[network]` says of routes, whatever the topology.
+    pub struct RoutingKeys {
+        /// So long after a link went down or came up ([[event]]) all switches have routes that know it.
+        detection_time: Delta = Delta::from_ms(1), in Delta::ZERO => LONGEST;
+    }
+}
+
+params! {
+    /// `[[event]]`: something that happens to links.
+    pub struct EventKeys {
+        /// When it happens: before all else at that time.
+        at: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
+        /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one, "tor1<->eps#2" for the second of
+        /// parallel links; "*" stands for any characters, "?" for any one.
+        link: Option<OneOrMore> = None;
+        /// "down": it carries nothing, and what is on it is lost; "up": it carries packets again. In both directions, between switches only.
+        state: Option<LinkState> = None;
+        /// Rate from the next packet on.
+        rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
+        /// One-way propagation delay from the next packet on; packets do not overtake those before them.
+        delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_DELAY);
+        /// Probability that a packet which arrives from then on is lost.
+        loss: Option<f64> = None, in Some(0.0) => Some(1.0);
+        /// Probability that a packet which arrives from then on is damaged.
+        corruption: Option<f64> = None, in Some(0.0) => Some(1.0);
+    }
+}
