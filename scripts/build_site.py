@@ -39,11 +39,10 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 """Directories that have pages, besides the top one."""
 
 SECTIONS = {
-    "Start": ["README.md", "docs/tutorials/start.md"],
-    "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce")],
-    "How to": [
-        "docs/how-to.md", "docs/studies.md", "docs/python-algorithms.md", "docs/kernel.md", "docs/int-option.md", "examples/**/*.md",
-    ],
+    "Start": ["README.md", "docs/tutorials/start.md", "docs/install.md"],
+    "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
+    "How to": ["docs/how-to.md", "docs/studies.md", "docs/python-algorithms.md", "docs/kernel.md", "docs/testbed.md",
+        "docs/int-option.md", "examples/**/*.md"],
     "Reference": [
         "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/traces.md",
         "docs/network-model.md", "docs/determinism.md",
@@ -97,11 +96,11 @@ class Stage:
                 or not target.is_relative_to(ROOT)
             ):
                 return link[0]
-            return f"]({relpath(ROOT / self._place(target), source.parent)}{link[2] or ''})"
+            return f"]({relpath(ROOT / self.place(target), source.parent)}{link[2] or ''})"
 
         return LINK.sub(replaced, text)
 
-    def _place(self, target: Path) -> Path:
+    def place(self, target: Path) -> Path:
         """Where the site has what a link leads to; it is staged if it is not a page by itself."""
         at = target.relative_to(ROOT)
         if target.is_dir():
@@ -112,17 +111,36 @@ class Stage:
             (self.directory / at).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(target, self.directory / at)
             return at
+        if at.suffix == ".ipynb":
+            self._notebook(target)
+            return at.with_suffix(".md")
         place = at.with_name(f"{at.name}.md")
         kind = {".py": "python", ".rs": "rust", ".toml": "toml"}.get(at.suffix, "text")
         self.write(str(place), f"# {at}\n\n````{kind}\n{target.read_text('utf-8')}\n````\n")
         return place
+
+    def _notebook(self, source: Path) -> None:
+        """Stages a notebook as a page, and the notebook itself, for download."""
+        at = source.relative_to(ROOT)
+        page = at.with_suffix(".md")
+        if (self.directory / page).exists():
+            return
+        self.write(str(page), "")  # there, should what it leads to lead back to it
+        shutil.copyfile(source, self.directory / at)
+        texts = []
+        for cell in json.loads(source.read_text("utf-8"))["cells"]:
+            text = "".join(cell["source"])
+            is_code = cell["cell_type"] == "code"
+            texts.append(f"```python\n{text}\n```\n" if is_code else f"{self._with_links(text, source)}\n")
+        texts.insert(1, f"[Download]({at.name}): `jupyter lab {at.name}` where farloop is installed. A test runs it.\n")
+        self.write(str(page), "\n".join(texts))
 
     def _listing(self, directory: Path) -> Path:
         at = directory.relative_to(ROOT) / "index.md"
         if not (self.directory / at).exists():
             self.write(str(at), "")  # there, should a file in it lead back to it
             files = [p for p in sorted(directory.iterdir()) if p.is_file()]
-            links = [f"- [{title(p)}]({relpath(ROOT / self._place(p), directory)})\n" for p in files]
+            links = [f"- [{title(p)}]({relpath(ROOT / self.place(p), directory)})\n" for p in files]
             self.write(str(at), f"# {directory.relative_to(ROOT)}\n\n{''.join(links)}")
         return at
 
@@ -318,6 +336,8 @@ def build(out: Path, reproductions: Sequence[Path]) -> None:
         stage = Stage(work / "pages")
         for page in [*ROOT.glob("*.md"), *(p for top in TOPS for p in (ROOT / top).rglob("*.md"))]:
             stage.page(page)
+        for notebook in (ROOT / "docs").rglob("*.ipynb"):
+            stage.place(notebook)
         stage.write("reference/commands.md", commands())
         stage.write("reference/python.md", package())
         Gallery(stage, reproductions).write()

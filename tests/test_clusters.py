@@ -1,6 +1,7 @@
 """Studies on clusters: a Ray cluster on the loopback, and submitit's local jobs, also killed ones; the runs are those of this machine."""
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from test_sweep import BASE, journal
 
@@ -34,14 +36,20 @@ def here(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ray_address(tmp_path_factory):
-    """A Ray cluster of two processors on the loopback, in a group of processes of its own, which alone is ended."""
-    ray = pytest.importorskip("ray", reason="ray is not installed")
+def ray_cluster(tmp_path_factory):
+    """A Ray cluster of two processors on the loopback, in a group of processes of its own, which alone is ended.
+
+    Its address, and a client's environment. It has a home and a token of its own: since 2.59 a token that lies in the user's home makes
+    `ray start` ask for it.
+    """
+    pytest.importorskip("ray", reason="ray is not installed")
     port = 26379 + os.getpid() % 1000
     # Sockets have short paths.
     where = Path("/tmp") / f"farloop-ray-{os.getpid()}"
+    home = tmp_path_factory.mktemp("home")
+    client = {"HOME": str(home), "RAY_AUTH_TOKEN": secrets.token_hex(16)}
     # Ray's workers are nice to others, who need not be nice to them.
-    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+    environment = os.environ | client | {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
     options = ["--num-cpus=2", f"--port={port}", "--node-ip-address=127.0.0.1", "--include-dashboard=false"]
     options += [f"--temp-dir={where}", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
     log = tmp_path_factory.mktemp("ray") / "log"
@@ -50,22 +58,17 @@ def ray_address(tmp_path_factory):
             [str(Path(sys.executable).parent / "ray"), "start", "--head", *options],
             stdout=file,
             stderr=file,
-            env=environment,
+            env=environment | {"RAY_AUTH_MODE": "token"},
             start_new_session=True,
         )
     try:
-        for _ in range(240):
+        for _ in range(480):
             if cluster.poll() is not None or "Ray runtime started" in log.read_text():
                 break
             time.sleep(0.5)
-        if cluster.poll() is not None:
+        if cluster.poll() is not None or "Ray runtime started" not in log.read_text():
             pytest.skip(f"no Ray cluster can be started: {log.read_text()[-300:]}")
-        try:
-            ray.init(address=f"127.0.0.1:{port}", log_to_driver=False)
-            ray.shutdown()
-        except Exception as error:
-            pytest.skip(f"the Ray cluster that was started cannot be used: {str(error)[:200]}")
-        yield f"127.0.0.1:{port}"
+        yield f"127.0.0.1:{port}", environment
     finally:
         cluster.terminate()
         try:
@@ -122,10 +125,38 @@ def test_a_job_that_is_killed_costs_its_last_run_alone(base, here):
     assert max(journal(store, "finished").values()) == 1
 
 
-def test_ray_makes_the_same_runs(base, here, ray_address):
-    found = farloop.study(base=base, grid=GRID, out=base.parent / "s", report=False, ray=ray_address)
-    assert (found.counts.made, found.failures) == (12, [])
-    assert same(found, here)
+def over_ray(base, address, environment):
+    """The study over Ray, as a command: Ray reads its environment once in a process."""
+    code = """
+import sys, farloop
+base, grid, out, ray = sys.argv[1:]
+found = farloop.study(base=base, grid=eval(grid), out=out, ray=ray, report=False)
+print(found.counts.made, found.counts.kept, found.failures)
+"""
+    arguments = [str(base), repr(GRID), str(base.parent / "s"), address]
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+
+
+def test_ray_makes_the_same_runs(base, here, ray_cluster):
+    done = over_ray(base, *ray_cluster)
+    assert done.stdout.splitlines()[-1:] == ["12 0 []"], done.stderr
+    found = pq.read_table(base.parent / "s" / "runs.parquet")
+    assert found.equals(here.runs)
+    assert over_ray(base, *ray_cluster).stdout.splitlines()[-1:] == ["0 12 []"]
+
+
+def test_a_ray_cluster_refuses_another_token(base, ray_cluster):
+    address, environment = ray_cluster
+    done = over_ray(base, address, environment | {"RAY_AUTH_TOKEN": secrets.token_hex(16)})
+    assert done.returncode != 0
+    assert "set RAY_AUTH_TOKEN to what `ray get-auth-token` says there" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from farloop.kernel import doctor, telemetry
 from farloop.kernel.gear import GEAR
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.live
 SETTINGS = ["capacity=200Mbps", "irtt=1ms", "cross_factor=5", "max_stage=0", "w_ai_fraction=0.025"]
 
 

@@ -140,8 +140,9 @@ def test_what_is_missing_is_said_in_one_line(able, monkeypatch, tmp_path, what, 
     assert (run("unload", "gemini").exit_code == 2) and (what == "object" or message in run("unload", "gemini").stderr)
 
 
-CORE = "cwnd ssthresh base_rtt srtt8 increase carry acked marked rtt_min alpha f alpha_end rtt_end reduced_until flags mss state ece unused"
-FLOW = "number acks samples marked_acks ecn_cuts delay_cuts fast_retransmits timeouts undone idle_restarts moved ce_state prior_rcv_nxt"
+CORE = "cwnd ssthresh base_rtt srtt8 increase carry acked marked rtt_min alpha f alpha_end rtt_end reduced_until flags"
+CORE += " mss ce state reduces late"
+FLOW = "number acks unsampled marked_acks ecn_cuts delay_cuts fast_retransmits timeouts undone idle_restarts moved ce_state prior_rcv_nxt"
 FLOW += " events padding"
 
 
@@ -167,8 +168,9 @@ def test_rows_of_the_kernel_become_connections():
         alpha=1 << 29,
         f=1 << 28,
         state=3,
-        acks=7,
-        samples=6,
+        acks=1 << 16,
+        late=7,
+        unsampled=1,
         ecn_cuts=5,
         delay_cuts=4,
         moved=3,
@@ -181,7 +183,7 @@ def test_rows_of_the_kernel_become_connections():
     assert (first["source"], first["destination"], first["state"]) == ("10.0.0.1:40000", "0.0.0.0:5201", "recovery")
     assert (first["cwnd"], first["ssthresh"], first["base_rtt_ms"], first["srtt_ms"]) == (10, None, 10, 12)
     assert (first["alpha"], first["f"]) == (0.5, 0.25)
-    assert [first[k] for k in ("acks", "samples", "ecn_cuts", "delay_cuts", "moved")] == [7, 6, 5, 4, 3]
+    assert [first[k] for k in ("acks", "samples", "ecn_cuts", "delay_cuts", "moved")] == [65_543, 65_542, 5, 4, 3]
     assert (second["source"], second["destination"]) == ("10.0.0.1:0", "[::1]:0")
     assert (second["cwnd"], second["ssthresh"], second["base_rtt_ms"]) == (1, 1, None)
 

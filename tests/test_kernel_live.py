@@ -21,6 +21,7 @@ from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+pytestmark = pytest.mark.live
 BASELINES = (CUBIC, DCTCP, VEGAS)
 NOTHING: tuple[list[object], list[str], bool] = ([], [], False)
 
@@ -96,16 +97,20 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
     gemini.load([f"capacity={rate_mbps}Mbps", f"ecn_threshold={threshold}B"])
     ideal = rate_mbps * 1448 / 1514  # a segment's payload and its Ethernet frame
     with kernel_bed.bed(tmp_path, rate_mbps=rate_mbps, threshold=threshold, control="gemini"):
-        # A host that is busy with other things can only take throughput away: what it does in one of three runs it can do.
+        # A host that is busy with other things can only take throughput away and add delay: what it does in one of three runs it can do.
         for _ in range(3):
             seen = []
             report = kernel_bed.flows(4, during=lambda into=seen: into.extend(gemini.status()["connections"]))
             goodput = report["end"]["sum_received"]["bits_per_second"] / 1e6
-            if goodput >= 0.93 * ideal:
+            bulk = [c for c in seen if c["acks"] > 1000]
+            base = max((c["base_rtt_ms"] for c in bulk), default=0)
+            delay = statistics.median(s["rtt"] / 1e3 for i in report["intervals"] for s in i["streams"])
+            most = base + threshold / (rate_mbps * 125) + 1
+            if goodput >= 0.93 * ideal and delay <= most:
                 break
     gemini.unload()
     assert goodput >= 0.93 * ideal
-    bulk = [c for c in seen if c["acks"] > 1000]
+    assert delay <= most
     assert len(bulk) == 2, seen
     for c in bulk:
         assert c["ecn_cuts"] > 10, c
@@ -116,9 +121,6 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
         # 4K/(C·RTT + K)
         pipe = rate_mbps / 8 * 1e3 * c["base_rtt_ms"]
         assert c["f"] == pytest.approx(4 * threshold / (pipe + threshold), rel=0.01), c
-    base = max(c["base_rtt_ms"] for c in bulk)
-    times = [s["rtt"] / 1e3 for i in report["intervals"] for s in i["streams"]]
-    assert statistics.median(times) <= base + threshold / (rate_mbps * 125) + 1
     assert left() == NOTHING
 
 
@@ -182,17 +184,11 @@ else:
 """
 
 
-@pytest.mark.parametrize(
-    ("dropped", "kinds"),
-    [(0, []), (25, ["fast_retransmit"]), (20, ["fast_retransmit"])],
-    ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
-)
-def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
-    if lacking := kernel_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+def losses_of_four_chunks(folder, dropped):
+    """Four bursts of twenty segments, of which one is dropped: what GEMINI is told of losses."""
     with (
         recording.recorded(["capacity=200Mbps", "ecn_threshold=300kB"]) as (found, poll),
-        kernel_bed.bed(tmp_path, rate_mbps=200, threshold=300_000, control="gemini", drop=dropped),
+        kernel_bed.bed(folder, rate_mbps=200, threshold=300_000, control="gemini", drop=dropped),
     ):
         python = [*kernel_bed.PRIORITY, sys.executable, "-c", CHUNKS]
         receiver = subprocess.Popen(kernel_bed.inside("b", *python, "receive"), stdout=subprocess.PIPE, text=True)
@@ -206,7 +202,22 @@ def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
         while poll(200):
             pass
     events = [json.loads(line) for line in found.lines()[1:]]
-    losses = [e for e in events if e["event"] in ("fast_retransmit", "timeout", "undo")]
+    return [e for e in events if e["event"] in ("fast_retransmit", "timeout", "undo")]
+
+
+@pytest.mark.parametrize(
+    ("dropped", "kinds"),
+    [(0, []), (25, ["fast_retransmit"]), (20, ["fast_retransmit"])],
+    ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
+)
+def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    # A busy host delays packets until TCP takes them for lost, and undoes that later: what it does in one of three runs it can do.
+    for _ in range(3):
+        losses = losses_of_four_chunks(tmp_path, dropped)
+        if [e["event"] for e in losses] == kinds:
+            break
     assert [e["event"] for e in losses] == kinds
     for loss in losses:
         assert loss["in_flight"] > 0, loss

@@ -18,6 +18,8 @@ typedef unsigned long long u64;
 #endif
 
 #define GEMINI_INLINE static inline __attribute__((always_inline, unused))
+/* What few ACKs lead to: it stands apart from what all run through. */
+#define GEMINI_RARE(x) __builtin_expect(!!(x), 0)
 
 /* One in Q30. */
 #define GEMINI_ONE (1ULL << 30)
@@ -161,6 +163,14 @@ GEMINI_INLINE u32 gemini_packets(const struct gemini_constants *c, u64 window)
 	return (u32)gemini_min(gemini_max(window / (c->mss << 10), 1), GEMINI_NO_THRESHOLD_PACKETS - 1);
 }
 
+/* Whether that is so many packets. Where the answer is yes, which costs no division, it is certain. */
+GEMINI_INLINE u32 gemini_is_packets(const struct gemini_constants *c, u64 window, u32 packets)
+{
+	u64 segment = c->mss << 10, least = packets * segment;
+
+	return packets && packets < GEMINI_NO_THRESHOLD_PACKETS && window < least + segment && (window >= least || packets == 1);
+}
+
 GEMINI_INLINE u32 gemini_is(const struct gemini_state *s, u32 flag)
 {
 	return s->flags & flag;
@@ -201,9 +211,9 @@ GEMINI_INLINE u64 gemini_pacing(const struct gemini_constants *c, const struct g
 	u64 wire = gemini_scale(s->cwnd, gemini_in_slow_start(s) ? 2 * c->gain : c->gain, 16);
 	u64 whole = wire / s->srtt8;
 
-	if (whole >= ~0ULL / units)
+	if (GEMINI_RARE(whole >= ~0ULL / units))
 		return ~0ULL;
-	return gemini_max(whole * units + wire % s->srtt8 * units / s->srtt8, 1);
+	return gemini_max(whole * units + (wire - whole * s->srtt8) * units / s->srtt8, 1);
 }
 
 /* RTT_base, and with it F (Algorithm 1, line 6) and h (line 11; the upper bound goes first). */
@@ -305,7 +315,7 @@ GEMINI_INLINE void gemini_update_alpha(const struct gemini_constants *c, struct 
 	s->acked += ack->acked;
 	if (ack->ecn_echo)
 		s->marked += ack->acked;
-	if (!gemini_after(ack->ack_seq, s->alpha_end))
+	if (!GEMINI_RARE(gemini_after(ack->ack_seq, s->alpha_end)))
 		return;
 	if (s->acked > 0) {
 		u32 bits = gemini_bits(s->acked);
@@ -327,9 +337,9 @@ GEMINI_INLINE void gemini_update_rtt(const struct gemini_constants *c, struct ge
 	u64 rtt = gemini_min(ack->rtt, GEMINI_MAX_RTT);
 
 	if (rtt != GEMINI_NO_RTT) {
-		if (gemini_is(s, GEMINI_NO_SAMPLE))
+		if (GEMINI_RARE(gemini_is(s, GEMINI_NO_SAMPLE)))
 			gemini_on_first_rtt(c, s, rtt);
-		else if (rtt < s->base_rtt)
+		else if (GEMINI_RARE(rtt < s->base_rtt))
 			gemini_set_base_rtt(c, s, rtt);
 		s->srtt8 = s->srtt8 - (s->srtt8 >> 3) + rtt; /* RFC 6298, section 2 */
 	}
@@ -337,11 +347,11 @@ GEMINI_INLINE void gemini_update_rtt(const struct gemini_constants *c, struct ge
 		return;
 	if (rtt != GEMINI_NO_RTT)
 		s->rtt_min = gemini_min(s->rtt_min, rtt);
-	if (!gemini_is(s, GEMINI_RTT_WINDOW)) {
+	if (GEMINI_RARE(!gemini_is(s, GEMINI_RTT_WINDOW))) {
 		s->rtt_end = ack->snd_nxt;
 		gemini_set(s, GEMINI_RTT_WINDOW, 1);
 	}
-	if (!gemini_after(ack->ack_seq, s->rtt_end))
+	if (!GEMINI_RARE(gemini_after(ack->ack_seq, s->rtt_end)))
 		return;
 	if (s->rtt_min == GEMINI_NO_RTT_MIN) {
 		/* A window without a sample decides nothing; it ends with the next one, however late that is. */
@@ -364,16 +374,16 @@ GEMINI_INLINE void gemini_grow(const struct gemini_constants *c, struct gemini_s
 
 	if (ack->acked == 0 || ack->in_recovery || ack->app_limited || ack->in_flight + ack->acked < (cwnd + 1) / 2)
 		return;
-	if (gemini_in_slow_start(s)) {
+	if (GEMINI_RARE(gemini_in_slow_start(s))) {
 		growth = gemini_min(ack->acked, (gemini_is(s, GEMINI_INITIAL) ? 2 : 1) * c->mss) << 10;
 	} else {
 		u64 acked = gemini_min(ack->acked, cwnd);
 
-		if (acked < 1 << 18) {
+		if (!GEMINI_RARE(acked >> 18)) {
 			u64 total = acked * s->increase + s->carry;
 
-			s->carry = total % cwnd;
 			growth = total / cwnd;
+			s->carry = total - growth * cwnd;
 		} else {
 			u32 shift = gemini_bits(acked) - 18;
 
@@ -393,7 +403,7 @@ GEMINI_INLINE void gemini_on_ack(const struct gemini_constants *c, struct gemini
 		s->reduced_until = ack->ack_seq - 1;
 	gemini_update_alpha(c, s, ack);
 	gemini_update_rtt(c, s, ack, next_round);
-	if (!ack->ecn_echo && !gemini_is(s, GEMINI_CONGESTED_WAN)) {
+	if (!GEMINI_RARE(ack->ecn_echo || gemini_is(s, GEMINI_CONGESTED_WAN))) {
 		gemini_grow(c, s, ack); /* lines 11 and 12 */
 	} else if (next_round) {
 		dcn = ack->ecn_echo ? ((u64)s->alpha * s->f) >> 30 : 0; /* line 7 */

@@ -7,7 +7,11 @@
  *
  * A mark cuts once: an ACK that echoes one makes the kernel ask ssthresh() as well, on its way into TCP_CA_CWR, and is told what holds.
  * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), CA_EVENT_LOSS,
- * and set_state(TCP_CA_CWR) without a mark, which a tail loss probe leads to.
+ * and with the ACK after set_state(TCP_CA_CWR) if that has no mark: a tail loss probe has repaired a loss, or the host's own queue was full.
+ *
+ * What runs for each ACK is short, and in one piece: between two ACKs the processor does other things, and it is the lines of code and data that
+ * are no longer in its caches that cost time, more than divisions. What is rare stands in functions of its own, and counters of a connection, which
+ * a call has to find, are touched only where something happens.
  *
  * Some kernels leave out calls (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold or a window of 0, which
  * is what the kernel takes for the answer that ssthresh() or undo_cwnd() did not give, is none.
@@ -62,12 +66,16 @@ static __always_inline void constants_of(struct gemini_constants *c, u32 mss)
 	c->mss = mss < 1 ? 1 : mss > 65535 ? 65535 : mss;
 }
 
-static __always_inline void record(const struct gemini_constants *c, const struct private_state *p, struct flow *flow,
+static __always_inline void record(const struct gemini_constants *c, const struct private_state *p, struct sock *sk,
 				   const struct event_input *input)
 {
 	struct event *event;
+	struct flow *flow;
 
-	if (!given()->record || !flow)
+	if (!given()->record)
+		return;
+	flow = flow_of(sk);
+	if (!flow)
 		return;
 	flow->events += 1;
 	event = bpf_ringbuf_reserve(&gemini_events, sizeof(*event), 0);
@@ -86,9 +94,11 @@ static __always_inline void record(const struct gemini_constants *c, const struc
 }
 
 /* A connection begins, or changes to this congestion control: icsk_ca_priv is zero. */
-static __always_inline void begin(const struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp, struct flow *flow)
+static __noinline void begin(const struct gemini_constants *c, struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
+	struct private_state *p = private_of(sk);
+	struct flow *flow = flow_of(sk);
 	struct event_input input = { .kind = EVENT_START };
 	u64 rtt = tp->rtt_min.s[0].v;
 
@@ -97,79 +107,121 @@ static __always_inline void begin(const struct gemini_constants *c, struct priva
 	input.in_flight = rtt;
 	input.ack_seq = tp->snd_una;
 	gemini_init(c, &p->core, input.acked, 1, given()->initial_alpha, rtt, input.ack_seq);
-	p->mss = (u32)c->mss;
+	p->mss = (u16)c->mss;
+	p->ce = (u16)tp->delivered_ce;
 	if (flow) {
 		flow->prior_rcv_nxt = tp->rcv_nxt;
 		if (given()->record)
 			flow->number = __sync_fetch_and_add(&flows_so_far, 1);
 	}
-	record(c, p, flow, &input);
+	record(c, p, sk, &input);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* Before an event: packet size, window and threshold as the kernel has them now. */
-static __always_inline void follow(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp, struct flow *flow)
+/* The packet size is another one, or the connection has not begun. */
+static __noinline void resize(const struct gemini_constants *c, struct tcp_sock *tp)
 {
-	u32 cwnd = tp->snd_cwnd, ssthresh = tp->snd_ssthresh;
-	struct event_input moved = { .kind = EVENT_HOST };
+	struct sock *sk = (struct sock *)tp;
+	struct private_state *p = private_of(sk);
 	struct event_input resized = { .kind = EVENT_MSS };
 
-	constants_of(c, tp->mss_cache);
-	if (p->mss == 0)
-		begin(c, p, tp, flow);
-	if (p->mss != (u32)c->mss) {
-		p->mss = (u32)c->mss;
-		gemini_on_mss(c, &p->core);
-		resized.ack_seq = p->mss;
-		record(c, p, flow, &resized);
+	if (p->mss == 0) {
+		begin(c, tp);
+		return;
 	}
-	/* Neither is ever 0: the kernel asked undo_cwnd() or ssthresh(), and was not answered. */
+	p->mss = (u16)c->mss;
+	gemini_on_mss(c, &p->core);
+	resized.ack_seq = p->mss;
+	record(c, p, sk, &resized);
+}
+
+/* The kernel's window or threshold may be another one than the core's. */
+static __noinline void move(const struct gemini_constants *c, struct tcp_sock *tp)
+{
+	struct sock *sk = (struct sock *)tp;
+	struct private_state *p = private_of(sk);
+	u32 cwnd = tp->snd_cwnd, ssthresh = tp->snd_ssthresh, most;
+	struct event_input moved = { .kind = EVENT_HOST };
+	struct flow *flow;
+
+	/*
+	 * Neither is ever 0: the kernel asked undo_cwnd() or ssthresh(), and was not answered. It may then read anything as an answer; of itself it
+	 * gives no more than there was before the loss.
+	 */
+	most = gemini_max(gemini_cwnd_packets(c, &p->core), tp->prior_cwnd);
 	if (cwnd == 0)
 		cwnd = gemini_cwnd_packets(c, &p->core);
+	if (cwnd > most)
+		cwnd = most;
 	if (ssthresh == 0)
-		ssthresh = gemini_ssthresh_packets(c, &p->core);
+		ssthresh = tp->snd_ssthresh = gemini_ssthresh_packets(c, &p->core);
 	if (cwnd == gemini_cwnd_packets(c, &p->core) && ssthresh == gemini_ssthresh_packets(c, &p->core))
 		return;
 	moved.ack_seq = cwnd;
 	moved.snd_nxt = ssthresh;
 	gemini_resync(c, &p->core, cwnd, ssthresh);
-	record(c, p, flow, &moved);
+	record(c, p, sk, &moved);
+	flow = flow_of(sk);
 	if (flow)
 		flow->moved += 1;
 }
 
-/* After an event: what the core says is what holds. */
-static __always_inline void give(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp)
+/* Before an event: packet size, window and threshold as the kernel has them now. */
+static __always_inline void follow(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp)
+{
+	u32 ssthresh;
+
+	constants_of(c, tp->mss_cache);
+	if (GEMINI_RARE(p->mss != (u16)c->mss))
+		resize(c, tp);
+	ssthresh = tp->snd_ssthresh;
+	if (GEMINI_RARE(!gemini_is_packets(c, p->core.cwnd, tp->snd_cwnd)))
+		move(c, tp);
+	else if (GEMINI_RARE(p->core.ssthresh == GEMINI_NO_THRESHOLD ? ssthresh != GEMINI_NO_THRESHOLD_PACKETS
+								  : !gemini_is_packets(c, p->core.ssthresh, ssthresh)))
+		move(c, tp);
+}
+
+/* After an event that has left the threshold alone: what the core says is what holds. */
+static __always_inline void give_window(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
 	u64 rate = gemini_pacing(c, &p->core) >> 3;
 	u64 most = sk->sk_max_pacing_rate;
-	u32 cwnd = gemini_cwnd_packets(c, &p->core), clamp = tp->snd_cwnd_clamp;
+	u32 cwnd, clamp;
 
-	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
-	tp->snd_ssthresh = gemini_ssthresh_packets(c, &p->core);
 	sk->sk_pacing_rate = rate < most ? rate : most;
+	if (gemini_is_packets(c, p->core.cwnd, tp->snd_cwnd))
+		return;
+	cwnd = gemini_cwnd_packets(c, &p->core);
+	clamp = tp->snd_cwnd_clamp;
+	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
 }
 
-static __always_inline void lost(struct sock *sk, enum gemini_loss event)
+static __always_inline void give(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	give_window(c, p, tp);
+	tp->snd_ssthresh = gemini_ssthresh_packets(c, &p->core);
+}
+
+/* A loss, after follow(). */
+static __noinline void lost(struct gemini_constants *c, struct tcp_sock *tp, enum gemini_loss event)
+{
+	struct sock *sk = (struct sock *)tp;
 	struct private_state *p = private_of(sk);
 	struct flow *flow = flow_of(sk);
-	struct gemini_constants c;
-
 	struct event_input input = {
 		.kind = event == GEMINI_TIMEOUT ? EVENT_TIMEOUT : EVENT_FAST_RETRANSMIT,
 		.snd_nxt = tp->snd_nxt,
 	};
 
-	follow(&c, p, tp, flow);
 	/* Where the loss is known only after the flight, nothing is out any more: the window stands for it. */
-	input.in_flight = (u64)(tp->packets_out ? tp->packets_out : tp->snd_cwnd) * c.mss;
-	gemini_on_loss(&c, &p->core, event, input.in_flight, input.snd_nxt);
-	record(&c, p, flow, &input);
-	give(&c, p, tp);
+	input.in_flight = (u64)(tp->packets_out ? tp->packets_out : tp->snd_cwnd) * c->mss;
+	gemini_on_loss(c, &p->core, event, input.in_flight, input.snd_nxt);
+	record(c, p, sk, &input);
+	give(c, p, tp);
+	p->reduces = 0;
 	if (flow && event == GEMINI_TIMEOUT)
 		flow->timeouts += 1;
 	else if (flow)
@@ -181,14 +233,15 @@ void BPF_PROG(on_init, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private_state *p = private_of(sk);
-
-	struct flow *flow = bpf_sk_storage_get(&gemini_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct gemini_constants c;
 
+	bpf_sk_storage_get(&gemini_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	/* The handshake's ACK may have come before. */
 	p->mss = 0;
 	p->ca_state = 0;
-	follow(&c, p, tp, flow);
+	p->reduces = 0;
+	p->acks = 0;
+	follow(&c, p, tp);
 	give(&c, p, tp);
 }
 
@@ -198,10 +251,19 @@ void BPF_PROG(on_release, struct sock *sk)
 	bpf_sk_storage_delete(&gemini_flows, sk);
 }
 
-SEC("struct_ops/on_ack_flags")
-void BPF_PROG(on_ack_flags, struct sock *sk, u32 flags)
+/* What is worth counting of an ACK, and the 65536th. */
+static __noinline void count(struct tcp_sock *tp, const struct gemini_ack *ack, u32 cut)
 {
-	private_of(sk)->ece = !!(flags & CA_ACK_ECE);
+	struct sock *sk = (struct sock *)tp;
+	struct flow *flow = flow_of(sk);
+
+	if (!flow)
+		return;
+	flow->acks += private_of(sk)->acks ? 0 : 1 << 16;
+	flow->unsampled += ack->rtt == GEMINI_NO_RTT;
+	flow->marked_acks += ack->ecn_echo;
+	flow->ecn_cuts += cut && ack->ecn_echo;
+	flow->delay_cuts += cut && !ack->ecn_echo;
 }
 
 SEC("struct_ops/on_ack")
@@ -209,43 +271,49 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private_state *p = private_of(sk);
-	struct flow *flow = flow_of(sk);
 	struct gemini_constants c;
 	struct gemini_ack ack;
-	struct event_input input = { .kind = EVENT_ACK };
 	u64 before;
 	u32 in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	u16 ce = (u16)tp->delivered_ce;
 
-	follow(&c, p, tp, flow);
+	follow(&c, p, tp);
+	if (GEMINI_RARE(p->reduces)) {
+		/* An ACK that delivers nothing can echo a mark, too. */
+		if (p->ce == ce && !(flag & FLAG_ECE))
+			lost(&c, tp, GEMINI_FAST_RETRANSMIT);
+		p->reduces = 0;
+	}
 	ack.acked = (u64)rs->acked_sacked * c.mss;
 	ack.in_flight = (u64)in_flight * c.mss;
 	/* A sample below a microsecond is one all the same; without one it is negative. */
 	ack.rtt = rs->rtt_us < 0 ? GEMINI_NO_RTT : gemini_max((u64)rs->rtt_us, 1) * 1000;
 	ack.ack_seq = tp->snd_una;
 	ack.snd_nxt = tp->snd_nxt;
-	ack.ecn_echo = p->ece;
+	ack.ecn_echo = p->ce != ce;
 	ack.in_recovery = p->ca_state == TCP_CA_RECOVERY;
 	ack.app_limited = rs->is_app_limited;
+	p->ce = ce;
 	before = p->core.cwnd;
 	gemini_on_ack(&c, &p->core, &ack);
-	input.acked = ack.acked;
-	input.in_flight = ack.in_flight;
-	input.rtt = ack.rtt;
-	input.ack_seq = ack.ack_seq;
-	input.snd_nxt = ack.snd_nxt;
-	input.flags = !!ack.ecn_echo | !!ack.in_recovery << 1 | !!ack.app_limited << 2;
-	record(&c, p, flow, &input);
-	give(&c, p, tp);
-	p->ece = 0;
-	if (!flow)
+	if (given()->record) {
+		struct event_input input = { .kind = EVENT_ACK };
+
+		input.acked = ack.acked;
+		input.in_flight = ack.in_flight;
+		input.rtt = ack.rtt;
+		input.ack_seq = ack.ack_seq;
+		input.snd_nxt = ack.snd_nxt;
+		input.flags = !!ack.ecn_echo | !!ack.in_recovery << 1 | !!ack.app_limited << 2;
+		record(&c, p, sk, &input);
+	}
+	give_window(&c, p, tp);
+	p->acks += 1;
+	if (p->core.cwnd < before)
+		tp->snd_ssthresh = gemini_ssthresh_packets(&c, &p->core);
+	else if (p->acks && !ack.ecn_echo && ack.rtt != GEMINI_NO_RTT)
 		return;
-	flow->acks += 1;
-	flow->samples += ack.rtt != GEMINI_NO_RTT;
-	flow->marked_acks += ack.ecn_echo;
-	if (p->core.cwnd < before && ack.ecn_echo)
-		flow->ecn_cuts += 1;
-	else if (p->core.cwnd < before)
-		flow->delay_cuts += 1;
+	count(tp, &ack, p->core.cwnd < before);
 }
 
 /* What holds: losses are answered elsewhere, and marks with their ACK. */
@@ -259,12 +327,14 @@ SEC("struct_ops/on_state")
 void BPF_PROG(on_state, struct sock *sk, u8 new_state)
 {
 	struct private_state *p = private_of(sk);
-	u32 recovers = new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY;
-	/* Without a mark this is a loss that a tail loss probe has repaired, or a full queue of the host's own. */
-	u32 reduces = new_state == TCP_CA_CWR && p->ca_state < TCP_CA_CWR && !p->ece;
+	struct gemini_constants c;
 
-	if (recovers || reduces)
-		lost(sk, GEMINI_FAST_RETRANSMIT);
+	if (new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY) {
+		follow(&c, p, (struct tcp_sock *)sk);
+		lost(&c, (struct tcp_sock *)sk, GEMINI_FAST_RETRANSMIT);
+	} else if (new_state == TCP_CA_CWR && p->ca_state < TCP_CA_CWR) {
+		p->reduces = 1;
+	}
 	p->ca_state = new_state;
 }
 
@@ -277,12 +347,12 @@ u32 BPF_PROG(on_undo, struct sock *sk)
 	struct gemini_constants c;
 	struct event_input input = { .kind = EVENT_UNDO, .in_flight = GEMINI_NO_THRESHOLD };
 
-	follow(&c, p, tp, flow);
+	follow(&c, p, tp);
 	input.acked = gemini_bytes_q10(tp->prior_cwnd * c.mss);
 	if (tp->prior_ssthresh < GEMINI_NO_THRESHOLD_PACKETS)
 		input.in_flight = gemini_bytes_q10(tp->prior_ssthresh * c.mss);
 	gemini_on_undo(&p->core, input.acked, input.in_flight);
-	record(&c, p, flow, &input);
+	record(&c, p, sk, &input);
 	give(&c, p, tp);
 	if (flow)
 		flow->undone += 1;
@@ -301,12 +371,12 @@ static __always_inline void silence_ends(struct sock *sk)
 
 	if (!sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle)
 		idle = 0;
-	follow(&c, p, tp, flow);
+	follow(&c, p, tp);
 	input.acked = idle;
 	input.in_flight = rto;
 	input.rtt = 10 * c.mss;
 	gemini_on_idle_restart(&c, &p->core, idle, rto, 10 * c.mss);
-	record(&c, p, flow, &input);
+	record(&c, p, sk, &input);
 	give(&c, p, tp);
 	if (flow)
 		flow->idle_restarts += idle > rto;
@@ -320,6 +390,14 @@ static __always_inline void marked(struct sock *sk, u32 ce_state)
 		echo_mark((struct tcp_sock *)sk, &flow->ce_state, &flow->prior_rcv_nxt, ce_state);
 }
 
+static __always_inline void time_out(struct sock *sk)
+{
+	struct gemini_constants c;
+
+	follow(&c, private_of(sk), (struct tcp_sock *)sk);
+	lost(&c, (struct tcp_sock *)sk, GEMINI_TIMEOUT);
+}
+
 SEC("struct_ops/on_event")
 void BPF_PROG(on_event, struct sock *sk, enum tcp_ca_event event)
 {
@@ -328,7 +406,7 @@ void BPF_PROG(on_event, struct sock *sk, enum tcp_ca_event event)
 		silence_ends(sk);
 		break;
 	case CA_EVENT_LOSS:
-		lost(sk, GEMINI_TIMEOUT);
+		time_out(sk);
 		break;
 	case CA_EVENT_ECN_NO_CE:
 		marked(sk, 0);
@@ -355,7 +433,6 @@ struct tcp_congestion_ops gemini = {
 	.ssthresh = (void *)on_ssthresh,
 	.set_state = (void *)on_state,
 	.cwnd_event = (void *)on_event,
-	.in_ack_event = (void *)on_ack_flags,
 	.cong_control = (void *)on_ack,
 	.undo_cwnd = (void *)on_undo,
 	.min_tso_segs = (void *)on_segments,

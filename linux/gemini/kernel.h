@@ -17,10 +17,11 @@ struct settings {
 /* What a connection keeps in icsk_ca_priv. */
 struct private_state {
 	struct gemini_state core;
-	u32 mss;	/* the packet size that the core knows */
+	u16 mss;	/* the packet size that the core knows; 0 before it has begun */
+	u16 ce;		/* the end of the kernel's count of packets with an echoed mark */
 	u8 ca_state;	/* the kernel's, as set_state() gave it */
-	u8 ece;		/* the ACK at hand echoes a mark */
-	u16 unused;
+	u8 reduces;	/* the kernel has begun a reduction: for a mark, or for a loss that it has repaired already */
+	u16 acks;	/* that are not in struct flow yet */
 };
 
 _Static_assert(sizeof(struct private_state) <= 104, "icsk_ca_priv has 104 bytes");
@@ -28,8 +29,8 @@ _Static_assert(sizeof(struct private_state) <= 104, "icsk_ca_priv has 104 bytes"
 /* What is counted of a connection, and what its receiving half keeps. */
 struct flow {
 	u64 number;		/* of the connection, from 0, where events are recorded */
-	u64 acks;		/* ACKs that the algorithm saw */
-	u64 samples;		/* of them with a round-trip time */
+	u64 acks;		/* ACKs that the algorithm saw, with private_state.acks */
+	u64 unsampled;		/* of them without a round-trip time */
 	u32 marked_acks;	/* of them with an echoed mark */
 	u32 ecn_cuts;		/* reductions on an ACK that echoes a mark */
 	u32 delay_cuts;		/* reductions on other ACKs */

@@ -6,6 +6,8 @@ mod signals;
 
 use algorithm::{Failure, catalog, of_classes};
 use farloop_cc::AlgorithmInfo;
+#[cfg(target_os = "linux")]
+use farloop_delay::wire::Line;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{CircuitFacts, Cores, Diagnostic, Outcome, RunError, Settings, TraceSpec, Traced};
@@ -31,6 +33,21 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// How the simulator was compiled, as JSON: compiler, target, profile.
+#[pyfunction]
+fn build_facts() -> String {
+    json!({
+        "profile": env!("FARLOOP_BUILD_PROFILE"),
+        "opt_level": env!("FARLOOP_BUILD_OPT_LEVEL"),
+        "lto": env!("FARLOOP_BUILD_LTO"),
+        "rustc": env!("FARLOOP_BUILD_RUSTC"),
+        "target": env!("FARLOOP_BUILD_TARGET"),
+        "cpu": env!("FARLOOP_BUILD_CPU"),
+        "features": env!("FARLOOP_BUILD_FEATURES"),
+    })
+    .to_string()
+}
+
 /// All algorithms and presets, as JSON; those of `classes` last.
 #[pyfunction]
 #[pyo3(signature = (classes=Vec::new()))]
@@ -50,6 +67,12 @@ fn class_names(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<Vec<String>>
 #[pyfunction]
 fn torture(py: Python<'_>, described: Py<PyAny>, sequences: u64) -> PyResult<()> {
     algorithm::torture(py, &described, sequences)
+}
+
+/// Window in bytes and rate in bit/s of an object of a class after each of so many signals.
+#[pyfunction]
+fn recorded(py: Python<'_>, described: Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
+    algorithm::recorded(py, &described, count)
 }
 
 fn told(info: &AlgorithmInfo) -> Json {
@@ -150,6 +173,20 @@ fn explain(
 ) -> PyResult<String> {
     let known = catalog(py, &classes, &Failure::default())?;
     interruptible(py, |go_on| farloop_scenario::explain(&text, &file, &overrides, &known, go_on))
+}
+
+/// What a testbed builds of a scenario, as JSON; refuses what it cannot build. An interrupt ends it.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn testbed(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<String> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    interruptible(py, |go_on| farloop_scenario::testbed(&text, &file, &overrides, &known, go_on))
 }
 
 /// Bytes of memory that a simulation takes at most, without the process around it. An interrupt ends it.
@@ -403,6 +440,30 @@ fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: 
     Ok(json!({"cases": [row]}).to_string())
 }
 
+/// Frames that left, ns that they were late in sum and at most, stalls, frames without room: of one direction of a delay line.
+type Lateness = (u64, u64, u64, u64, u64);
+
+/// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names and by ns, until standard input ends; the lateness of both directions of each line.
+#[pyfunction]
+#[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+fn delay(py: Python<'_>, lines: Vec<(String, String, u64)>, ready: Py<PyAny>) -> PyResult<Vec<(Lateness, Lateness)>> {
+    #[cfg(target_os = "linux")]
+    {
+        let lines: Vec<Line> = lines.into_iter().map(|(a, b, delay)| Line { ends: [a, b], delay }).collect();
+        let mut raised = None;
+        let mut call = || Python::attach(|py| raised = ready.call0(py).err());
+        let found = py.detach(|| farloop_delay::wire::run(&lines, &mut call, &mut std::io::stdin()));
+        if let Some(error) = raised {
+            return Err(error);
+        }
+        let found = found?;
+        let told = |l: farloop_delay::queue::Lateness| (l.frames, l.sum, l.max, l.stalls, l.dropped);
+        Ok(found.into_iter().map(|[a, b]| (told(a), told(b))).collect())
+    }
+    #[cfg(not(target_os = "linux"))]
+    Err(pyo3::exceptions::PyOSError::new_err("delay lines need Linux"))
+}
+
 /// The module.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -418,9 +479,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<signals::PySent>()?;
     module.add_class::<signals::PyLoss>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(build_facts, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(class_names, module)?)?;
     module.add_function(wrap_pyfunction!(torture, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
@@ -429,6 +492,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(most_memory, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed, module)?)?;
+    module.add_function(wrap_pyfunction!(delay, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;
     Ok(())

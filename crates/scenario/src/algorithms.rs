@@ -38,6 +38,11 @@ impl AlgorithmSettings {
         Ok((key, settings))
     }
 
+    /// Without any table, on `hosts`.
+    pub fn of_hosts(catalog: &Catalog, hosts: &'static str) -> AlgorithmSettings {
+        AlgorithmSettings { catalog: catalog.clone(), hosts, tables: Vec::new() }
+    }
+
     /// The names that have a table.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tables.iter().map(|(name, _)| name.as_str())

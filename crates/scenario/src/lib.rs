@@ -68,6 +68,7 @@ mod run;
 mod scenario;
 mod schema;
 mod switch;
+mod testbed;
 mod topology;
 mod trace;
 mod transport;
@@ -86,6 +87,7 @@ pub use run::{Outcome, Settings, check, explain, most_memory, resolve, run, run_
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;
+pub use testbed::testbed;
 pub use topology::datacenters::FabricKeys;
 pub use trace::Traced;
 pub use transport::EndpointKeys;

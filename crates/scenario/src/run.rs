@@ -41,7 +41,7 @@ pub struct Outcome {
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Asks `go_on` now and then, however often the answer is called for.
-fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> bool {
+pub(crate) fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> bool {
     let mut asked = Instant::now();
     move || {
         if asked.elapsed() < ASK_EVERY {

@@ -15,7 +15,7 @@ NAME = "gemini"
 EVENTS = "gemini_events"
 """Its ring buffer of recorded events."""
 
-_PRIVATE = struct.Struct("=9Q6IIBBH")
+_PRIVATE = struct.Struct("=9Q6I2H2BH")
 """`struct private_state` of linux/gemini/kernel.h: core, packet size, states."""
 
 _FLOW = struct.Struct("=3Q12I")
@@ -26,8 +26,8 @@ _FLAGS = {"initial": 1, "congested_wan": 2, "no_sample": 32}
 
 def _told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
     cwnd, ssthresh, base_rtt, srtt8, *_ = core = _PRIVATE.unpack(private)
-    alpha, f, _, _, _, flags, mss, *_ = core[9:]
-    _, acks, samples, *counts = _FLOW.unpack(stored)
+    alpha, f, _, _, _, flags, mss, _, _, _, late = core[9:]
+    _, acks, unsampled, *counts = _FLOW.unpack(stored)
     names = (
         "marked_acks",
         "ecn_cuts",
@@ -48,8 +48,8 @@ def _told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, An
         "base_rtt_ms": None if flags & _FLAGS["no_sample"] else base_rtt / 1e6,
         "srtt_ms": None if flags & _FLAGS["no_sample"] else srtt8 / 8e6,
         "congested_wan": bool(flags & _FLAGS["congested_wan"]),
-        "acks": acks,
-        "samples": samples,
+        "acks": acks + late,
+        "samples": acks + late - unsampled,
         **dict(zip(names, counts, strict=False)),
     }
 

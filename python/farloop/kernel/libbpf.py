@@ -18,6 +18,8 @@ STRUCT_OPS = 26
 """`BPF_MAP_TYPE_STRUCT_OPS`."""
 RING = 27
 """`BPF_MAP_TYPE_RINGBUF`."""
+PROGRAM_STRUCT_OPS = 27
+"""`BPF_PROG_TYPE_STRUCT_OPS`."""
 _TRACE_ITER = 28
 
 _SIGNATURES = {
@@ -37,6 +39,9 @@ _SIGNATURES = {
     "bpf_iter_create": (ctypes.c_int, [ctypes.c_int]),
     "bpf_map_get_next_id": (ctypes.c_int, [ctypes.c_uint32, ctypes.c_void_p]),
     "bpf_map_get_fd_by_id": (ctypes.c_int, [ctypes.c_uint32]),
+    "bpf_prog_get_next_id": (ctypes.c_int, [ctypes.c_uint32, ctypes.c_void_p]),
+    "bpf_prog_get_fd_by_id": (ctypes.c_int, [ctypes.c_uint32]),
+    "bpf_enable_stats": (ctypes.c_int, [ctypes.c_int]),
     "bpf_obj_get_info_by_fd": (ctypes.c_int, [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]),
     "bpf_prog_attach": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_uint]),
     "bpf_prog_detach2": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int]),
@@ -67,6 +72,26 @@ class _MapInfo(ctypes.Structure):
     )
 
 
+class _ProgramInfo(ctypes.Structure):
+    """The beginning of `struct bpf_prog_info`."""
+
+    _fields_ = (
+        ("type", ctypes.c_uint32),
+        ("id", ctypes.c_uint32),
+        ("code", ctypes.c_uint64 * 5),
+        ("owner", ctypes.c_uint64 * 2),
+        ("name", ctypes.c_char * 16),
+        ("device", ctypes.c_uint64 * 3),
+        ("symbols", ctypes.c_uint64 * 3),
+        ("types", ctypes.c_uint64 * 3),
+        ("lines", ctypes.c_uint64 * 4),
+        ("tags", ctypes.c_uint64),
+        ("run_time_ns", ctypes.c_uint64),
+        ("run_cnt", ctypes.c_uint64),
+        ("recursion_misses", ctypes.c_uint64),
+    )
+
+
 class _LinkOptions(ctypes.Structure):
     """The beginning of `struct bpf_link_create_opts`."""
 
@@ -92,6 +117,27 @@ class Map:
     kind: int
     id: int
     name: str
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What the kernel has counted of a program while `counting` lasts, in this process or another.
+
+    Attributes:
+        kind: Its type, such as `PROGRAM_STRUCT_OPS`.
+        id: Its number.
+        name: Its name, at most 15 characters.
+        calls: How often it ran.
+        time: For how long, in ns, with the reading of the clock.
+        refused: How often it was not run because it ran already on that processor.
+    """
+
+    kind: int
+    id: int
+    name: str
+    calls: int
+    time: int
+    refused: int
 
 
 @functools.cache
@@ -201,6 +247,36 @@ def maps() -> list[Map]:
             found.append(Map(info.type, info.id, info.name.decode("ascii", "replace")))
     if ctypes.get_errno() not in (0, 2):
         raise complaint("the kernel does not list its BPF maps")
+    return found
+
+
+@contextmanager
+def counting() -> Iterator[None]:
+    """While this lasts the kernel counts the runs of all BPF programs of this host and their time, which costs each some 20 ns."""
+    descriptor = library().bpf_enable_stats(0)
+    if descriptor < 0:
+        raise complaint("the kernel does not count the runs of programs")
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def programs() -> list[Calls]:
+    """All programs that the kernel holds."""
+    bpf, found, number = library(), [], ctypes.c_uint32(0)
+    while bpf.bpf_prog_get_next_id(number, ctypes.byref(number)) == 0:
+        descriptor = bpf.bpf_prog_get_fd_by_id(number)
+        if descriptor < 0:
+            continue
+        info, size = _ProgramInfo(), ctypes.c_uint32(ctypes.sizeof(_ProgramInfo))
+        try:
+            if bpf.bpf_obj_get_info_by_fd(descriptor, ctypes.byref(info), ctypes.byref(size)):
+                raise complaint("the kernel does not say what its BPF programs are")
+        finally:
+            os.close(descriptor)
+        name = info.name.decode("ascii", "replace")
+        found.append(Calls(info.type, info.id, name, info.run_cnt, info.run_time_ns, info.recursion_misses))
     return found
 
 

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import logging
 import math
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +44,17 @@ def _package(name: str, option: str) -> Any:
     except ImportError:
         how = f"install it with: pip install 'farloop[{option[2:]}]'"
         raise FarloopError(f"{option}: the Python package {name} is missing; {how}") from None
+
+
+def _show_token() -> None:
+    """Lets Ray show its token where there is one.
+
+    From 2.59 on `ray start` asks for it wherever it finds one, but `ray.init` shows it only where it is told to before Ray is imported. A
+    cluster that asks for none does not mind.
+    """
+    paths = [os.environ.get("RAY_AUTH_TOKEN_PATH"), Path.home() / ".ray" / "auth_token"]
+    if os.environ.get("RAY_AUTH_TOKEN") or any(path and Path(path).is_file() for path in paths):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
 class _Tries:
@@ -91,12 +103,15 @@ class RayCluster:
     """
 
     def __init__(self, address: str) -> None:
+        _show_token()
         self._ray = _package("ray", "--ray")
         try:
             self._ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
         except Exception as error:
+            # Ray says the same where it is refused for want of the right token.
             raise FarloopError(
-                f"--ray {shown(address)}: no cluster answers there: {shown(error, 200)}; start one with `ray start --head`"
+                f"--ray {shown(address)}: no cluster answers there: {shown(error, 200)}; start one with `ray start --head`, and where it "
+                "asks for a token, set RAY_AUTH_TOKEN to what `ray get-auth-token` says there"
             ) from None
         there = self._ray.cluster_resources()
         self._memory = int(there.get("memory", math.inf) if math.isfinite(there.get("memory", math.inf)) else 0)

@@ -126,7 +126,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
 }
 
 /// Nodes and links of the scenario's topology.
-fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
+pub(crate) fn layout(scenario: &Scenario) -> Result<Layout, Diagnostic> {
     let switches =
         Switches { datacenter: &scenario.switch, wide_area: &scenario.wan_switch, packet: scenario.packet() };
     match &scenario.network {

@@ -1,0 +1,360 @@
+//! What a testbed of network namespaces builds of a scenario (`docs/testbed.md`), and what it cannot build.
+
+use crate::algorithms::AlgorithmSettings;
+use crate::build::{Built, layout, of_paths};
+use crate::diagnostic::{Diagnostic, listing};
+use crate::error::RunError;
+use crate::host_presets;
+use crate::json::json as plain;
+use crate::parallel::parallel;
+use crate::parse::parse_while;
+use crate::run::now_and_then;
+use crate::scenario::Scenario;
+use crate::sections::{HostsChoice, TcpKeys, Transport};
+use crate::topology::PlacedLink;
+use crate::transport::EndpointKeys;
+use farloop_cc::Catalog;
+use farloop_net::spec::{EcnAt, NodeId, NodeKind, SwitchSpec};
+use farloop_net::{Cores, Simulation};
+use farloop_units::{Bytes, Delta, Params, Rate, Time, Value};
+use serde_json::{Value as Json, json};
+
+/// Algorithms, and what the kernel calls them.
+const ALGORITHMS: [(&str, &str); 6] = [
+    ("gemini", "gemini"),
+    ("cubic", "cubic"),
+    ("reno-linux", "reno"),
+    ("bbr", "bbr"),
+    ("dctcp", "dctcp"),
+    ("vegas", "vegas"),
+];
+
+/// One machine forwards no more through one link.
+const FASTEST: Rate = Rate::from_gbps(1);
+
+/// Its timers serve no less.
+const SLOWEST: Rate = Rate::from_mbps(1);
+
+/// Longer ones fill the delay line's memory.
+const LONGEST: Delta = Delta::from_secs(1);
+
+/// A processor has a bit of work for each.
+const MOST_NODES: usize = 128;
+const MOST_FLOWS: usize = 1000;
+
+/// Ethernet's header, which kernels count with a packet; the rest of [`Transport::framing`] they do not see.
+const ETHERNET: u64 = 14;
+
+/// IPv4 and TCP headers with timestamps.
+const HEADERS: Bytes = Bytes::new(52);
+
+/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand. `go_on` is called now and
+/// then and returns `false` to stop.
+pub fn testbed(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<String, RunError> {
+    let mut go_on = now_and_then(go_on);
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
+    let built = scenario.build_while(&mut go_on)?;
+    let placed = layout(&scenario)?.links;
+    check_transport(&scenario)?;
+    check_network(&scenario, &built, &placed)?;
+    check_flows(&scenario, &built)?;
+    let algorithms: Vec<Json> = (built.algorithm_names.iter())
+        .map(|name| check_algorithm(&scenario, name))
+        .collect::<Result<_, Diagnostic>>()?;
+    Ok(told(&scenario, &built, algorithms, &mut go_on)?.to_string())
+}
+
+/// The hosts are this machine's: each key says what its kernel does, or nothing that a testbed is about.
+fn check_transport(scenario: &Scenario) -> Result<(), Diagnostic> {
+    let at = |key: &str, problem: String, expected: String| scenario.at(&["transport", key], problem, expected);
+    let EndpointKeys::Tcp(tcp) = &scenario.endpoint else {
+        return Err(at("kind", "a testbed's hosts speak TCP".into(), "expected kind = \"tcp\"".into()));
+    };
+    let wanted = Transport { header: HEADERS, ack: HEADERS, control_priority: false, ..Transport::default() };
+    let free = ["mtu", "framing", "intra_rtt", "int_carriage", "int_bytes"];
+    check_keys(&scenario.transport, &wanted, &free).map_err(|(key, p, e)| at(key, p, e))?;
+    let kernel = TcpKeys { segmentation_offload: false, ..host_presets::keys(HostsChoice::Linux6) };
+    // What a machine adds by itself is there, however much it is.
+    let free = ["delay_noise_intra", "delay_noise_cross", "receive_window"];
+    check_keys(tcp, &kernel, &free).map_err(|(key, p, e)| at(key, p, e))?;
+    let smallest = HEADERS + Bytes::new(500);
+    if scenario.transport.mtu < smallest || scenario.transport.mtu > Bytes::new(9000) {
+        let problem = format!("a testbed has no packets of {}", scenario.transport.mtu);
+        return Err(at("mtu", problem, format!("expected {smallest} to 9kB")));
+    }
+    if scenario.transport.framing < Bytes::new(ETHERNET) {
+        let problem = "an Ethernet header has 14 bytes".to_string();
+        return Err(at("framing", problem, "expected 14B or more, such as 38B".into()));
+    }
+    Ok(())
+}
+
+/// The first key of `keys` that is not as in `wanted`: key, problem, expectation.
+fn check_keys<P: Params>(keys: &P, wanted: &P, free: &[&'static str]) -> Result<(), (&'static str, String, String)> {
+    let text = |keys: &P, key| match keys.get(key).flatten().as_ref().and_then(plain) {
+        None => "\"none\"".to_string(),
+        Some(value) => value.to_string(),
+    };
+    for spec in P::spec_table().iter().filter(|spec| !free.contains(&&*spec.name)) {
+        let key: &'static str = &spec.name;
+        if keys.get(key) != wanted.get(key) {
+            let (own, other) = (text(keys, key), text(wanted, key));
+            return Err((key, format!("{key} = {own} is not what a testbed's hosts do"), format!("expected {other}")));
+        }
+    }
+    Ok(())
+}
+
+fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Result<(), Diagnostic> {
+    let nodes = &built.spec.nodes;
+    if nodes.len() > MOST_NODES {
+        let problem = format!("the network has {} hosts and switches", nodes.len());
+        return Err(scenario.at(&["network"], problem, format!("expected at most {MOST_NODES} in a testbed")));
+    }
+    for (id, node) in (0..).zip(nodes) {
+        let of_switch = |key: &str, problem: &str, expected: &str| {
+            let named = |name: &str| {
+                scenario
+                    .switch_overrides
+                    .iter()
+                    .rev()
+                    .find(|o| crate::glob::matches(&o.pattern, name) && o.settings.iter().any(|(k, _)| k == key))
+            };
+            let path = match named(&node.name) {
+                Some(o) => vec!["switch_override", &o.pattern, key],
+                None if built.routers.contains(&id) => vec!["wan_switch", key],
+                None => vec!["switch", key],
+            };
+            Err(scenario.at(&path, format!("{problem} (switch \"{}\")", node.name), expected))
+        };
+        match &node.kind {
+            NodeKind::Host => {}
+            NodeKind::Circuit(_) => {
+                let problem = "a testbed has no circuit switches";
+                return Err(scenario.at(&["network", "topology"], problem, "expected another topology"));
+            }
+            NodeKind::Switch(switch) if switch.pfc.is_some() => {
+                return of_switch("pfc", "a testbed's switches send no pauses", "expected pfc = false");
+            }
+            NodeKind::Switch(switch) if switch.discipline != Default::default() => {
+                return of_switch(
+                    "discipline",
+                    "a testbed's queues are first in, first out",
+                    "expected discipline = \"fifo\"",
+                );
+            }
+            NodeKind::Switch(switch) if switch.ecn.is_some_and(|ecn| ecn.at == EcnAt::Departure) => {
+                return of_switch("ecn_at", "a testbed's switches mark what arrives", "expected ecn_at = \"arrival\"");
+            }
+            NodeKind::Switch(_) => {}
+        }
+    }
+    if let Some((name, _)) = scenario.detours.first() {
+        let problem = "a testbed takes the shortest paths";
+        return Err(scenario.at(&["detour", name], problem, "expected no [[detour]]"));
+    }
+    for link in links {
+        let path = link.rate_key.path();
+        let name = |id: NodeId| &*nodes[id as usize].name;
+        let which = format!("{}->{}", name(link.spec.a), name(link.spec.b));
+        if link.spec.rate > FASTEST || link.spec.rate < SLOWEST {
+            let problem = format!("the link {which} has {}", link.spec.rate);
+            return Err(scenario.at(&path, problem, format!("expected {SLOWEST} to {FASTEST} in a testbed")));
+        }
+        let section = &path[..path.len() - 1];
+        if link.spec.delay > LONGEST {
+            let problem = format!("the link {which} takes {}", link.spec.delay);
+            return Err(scenario.at(section, problem, format!("expected at most {LONGEST} in a testbed")));
+        }
+        if link.spec.loss > 0.0 || link.spec.corruption > 0.0 {
+            let problem = format!("the link {which} loses packets at random");
+            return Err(scenario.at(section, problem, "expected links without loss or corruption in a testbed"));
+        }
+    }
+    if let Some((a, b)) = forks(built) {
+        let problem = format!("there are several equally short paths from \"{a}\" to \"{b}\"");
+        return Err(scenario.at(&["network"], problem, "expected one: a testbed has no equal-cost multi-path"));
+    }
+    Ok(())
+}
+
+/// Two nodes with several equally short paths between them, if there are any.
+fn forks(built: &Built) -> Option<(&str, &str)> {
+    let nodes = built.spec.nodes.len();
+    let mut peers: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+    for link in &built.spec.links {
+        peers[link.a as usize].push(link.b as usize);
+        peers[link.b as usize].push(link.a as usize);
+    }
+    let is_host = |node: usize| built.spec.nodes[node].kind == NodeKind::Host;
+    for to in (0..nodes).filter(|node| is_host(*node)) {
+        let mut distance = vec![usize::MAX; nodes];
+        distance[to] = 0;
+        let mut reached = vec![to];
+        let mut next = 0;
+        while let Some(node) = reached.get(next).copied() {
+            next += 1;
+            for peer in &peers[node] {
+                if distance[*peer] == usize::MAX {
+                    distance[*peer] = distance[node] + 1;
+                    reached.push(*peer);
+                }
+            }
+        }
+        let nearer = |from: &usize| peers[*from].iter().filter(|p| distance[**p] < distance[*from]).count();
+        if let Some(from) = reached.iter().find(|from| nearer(from) > 1) {
+            return Some((&built.spec.nodes[*from].name, &built.spec.nodes[to].name));
+        }
+    }
+    None
+}
+
+fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
+    let flows = &built.spec.flows;
+    if flows.len() > MOST_FLOWS {
+        let path = if scenario.workloads.is_empty() { "flow" } else { "workload" };
+        let problem = format!("there are {} flows", flows.len());
+        return Err(scenario.at(&[path], problem, format!("expected at most {MOST_FLOWS} in a testbed")));
+    }
+    for flow in &scenario.flows {
+        let name = flow.name.as_deref().unwrap_or_default();
+        let refused = [
+            ("after", flow.after.is_some(), "begins when others are over", "expected a start"),
+            (
+                "class",
+                flow.class != 0,
+                "has a data class of its own",
+                "expected class = 0: a testbed's ports have one queue",
+            ),
+            ("initial_rate", flow.initial_rate.is_some(), "begins at a rate", "expected \"none\": the kernel decides"),
+            (
+                "initial_cwnd",
+                flow.initial_cwnd.is_some(),
+                "begins with a window",
+                "expected \"none\": the kernel decides",
+            ),
+            ("elephant", flow.elephant, "is an elephant", "expected false: a testbed has no circuits"),
+        ];
+        if let Some((key, _, problem, expected)) = refused.into_iter().find(|(_, wrong, ..)| *wrong) {
+            return Err(scenario.at(&["flow", name, key], format!("the flow {problem}"), expected));
+        }
+    }
+    if !built.spec.follows.is_empty()
+        || flows.iter().any(|f| f.class != 0 || f.initial_rate.is_some() || f.initial_cwnd.is_some())
+    {
+        let problem = "flows begin when others are over, or have a class, rate or window of their own";
+        return Err(scenario.at(&["workload"], problem, "expected flows with starts and sizes alone in a testbed"));
+    }
+    Ok(())
+}
+
+/// What the kernel calls an algorithm, with its parameters; those of the kernel's own are the kernel's.
+fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> {
+    let Some((_, kernel)) = ALGORITHMS.into_iter().find(|(own, _)| *own == name) else {
+        let expected = format!("expected one of {}", listing(ALGORITHMS.map(|(own, _)| own)));
+        return Err(scenario.at(&["algorithm", "name"], format!("\"{name}\" is in no kernel"), expected));
+    };
+    let own = scenario.algorithm_settings.params(name).expect("flows name what the catalog knows");
+    let usual = AlgorithmSettings::of_hosts(scenario.catalog(), "linux-6").params(name).expect("the same name");
+    let info = scenario.catalog().info(name).expect("the same name");
+    let mut parameters = serde_json::Map::new();
+    for spec in &info.params {
+        let text = |value: Option<Value>| value.as_ref().and_then(plain).unwrap_or_else(|| Json::from("none"));
+        let (value, other) = (own.get(&spec.name).flatten(), usual.get(&spec.name).flatten());
+        // GEMINI's come from here; connections of the kernel always begin in slow start.
+        if value != other && (name != "gemini" || spec.name == "slow_start") {
+            let problem = format!("the kernel's {kernel} has {} = {}", spec.name, text(other.clone()));
+            return Err(scenario.at(&["algorithm", name, &spec.name], problem, format!("expected {}", text(other))));
+        }
+        parameters.insert(spec.name.to_string(), text(value));
+    }
+    Ok(json!({"name": name, "kernel": kernel, "parameters": parameters}))
+}
+
+/// All that is to be built.
+fn told(
+    scenario: &Scenario,
+    built: &Built,
+    algorithms: Vec<Json>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Json, RunError> {
+    let spec = &built.spec;
+    let name = |id: NodeId| &*spec.nodes[id as usize].name;
+    let nodes: Vec<Json> = (0..)
+        .zip(&spec.nodes)
+        .map(|(id, node)| {
+            let kind = match &node.kind {
+                NodeKind::Host => "host",
+                _ if built.routers.contains(&id) => "router",
+                _ => "switch",
+            };
+            json!({"name": node.name, "kind": kind, "datacenter": node.datacenter})
+        })
+        .collect();
+    let numbers = parallel(&spec.links);
+    let links: Vec<Json> = (spec.links.iter().enumerate())
+        .map(|(i, link)| {
+            let port = |node: NodeId| match &spec.nodes[node as usize].kind {
+                NodeKind::Switch(switch) => of_port(switch, link.rate),
+                _ => Json::Null,
+            };
+            json!({
+                "a": link.a, "b": link.b, "number": numbers[2 * i], "rate_bps": link.rate.as_bps(), "delay_ps": link.delay.as_ps(),
+                "ports": [port(link.a), port(link.b)],
+            })
+        })
+        .collect();
+    // What is known of the flows in an empty network, the simulator knows at the beginning.
+    let mut empty = spec.clone();
+    empty.end = Time::from_ps(1);
+    empty.record = Default::default();
+    let simulation = Simulation::build(empty, Cores::ONE, go_on);
+    let refused = |e| of_paths(scenario, |flow| &built.flow_names[flow], name, &e);
+    let ideal = simulation.map_err(refused)?.run(&mut |_| true).map_err(|_| RunError::Cancelled)?;
+    let crosses = |a: NodeId, b: NodeId| {
+        let datacenter = |id: NodeId| spec.nodes[id as usize].datacenter;
+        datacenter(a).is_none() || datacenter(a) != datacenter(b)
+    };
+    let flows: Vec<Json> = (spec.flows.iter().zip(&built.flow_names).zip(&ideal.flows))
+        .map(|((flow, name), row)| {
+            let size = Some(flow.size).filter(|s| *s != Bytes::MAX);
+            json!({
+                "name": name, "source": flow.src, "destination": flow.dst, "algorithm": flow.algorithm,
+                "cross_datacenter": crosses(flow.src, flow.dst), "start_ps": flow.start.as_ps(),
+                "stop_ps": Some(flow.stop).filter(|t| *t != Time::NEVER).map(|t| t.as_ps()), "size_bytes": size.map(|s| s.get()),
+                "ideal_fct_ps": size.map(|_| row.ideal.as_ps()), "base_rtt_ps": row.base_rtt.as_ps(),
+            })
+        })
+        .collect();
+    let recorded: Vec<Json> = (spec.record.ports.iter()).map(|(a, b, k)| json!([name(*a), name(*b), k + 1])).collect();
+    Ok(json!({
+        "mtu": scenario.transport.mtu.get(),
+        "framing": scenario.transport.framing.get(),
+        "unseen_framing": scenario.transport.framing.get() - ETHERNET,
+        "duration_ps": spec.end.as_ps(),
+        "interval_ps": spec.record.interval.map(|i| i.as_ps()),
+        "nodes": nodes,
+        "links": links,
+        "algorithms": algorithms,
+        "flows": flows,
+        "recorded_flows": spec.record.flows,
+        "recorded_ports": recorded,
+    }))
+}
+
+/// What an egress port of a switch does, in bytes on the wire. Of a shared buffer a port has what it could have while all others are empty.
+fn of_port(switch: &SwitchSpec, rate: Rate) -> Json {
+    let alone = (switch.buffer.as_f64() * switch.alpha / (1.0 + switch.alpha)) as u64;
+    let limit = switch.queue_limit.bytes.map_or(alone, |limit| limit.get().min(alone));
+    let (kmin, kmax) = switch.ecn.map(|ecn| ecn.thresholds(rate)).unzip();
+    json!({
+        "limit_bytes": limit, "limit_packets": switch.queue_limit.packets, "kmin_bytes": kmin.map(Bytes::get), "kmax_bytes": kmax.map(Bytes::get),
+        "pmax": switch.ecn.map(|ecn| ecn.pmax),
+    })
+}

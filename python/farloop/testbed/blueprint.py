@@ -1,0 +1,159 @@
+"""What a testbed builds of a scenario; the scenario's own code reads and refuses (crates/scenario/src/testbed.rs)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from farloop import _native
+from farloop.scenario import Scenario
+
+PS = 10**12
+"""Picoseconds of a second."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """What the egress port of a switch does, in bytes on the wire.
+
+    Attributes:
+        limit: The longest queue.
+        packets: The longest queue in packets, or `None`.
+        kmin: Beyond it marking begins; `None` for no marking.
+        kmax: Beyond it every packet is marked.
+        pmax: Probability just below `kmax`.
+    """
+
+    limit: int
+    packets: int | None
+    kmin: int | None
+    kmax: int | None
+    pmax: float | None
+
+
+@dataclass(frozen=True)
+class Node:
+    """A host or a switch; `kind` is "host", "switch" or "router"."""
+
+    name: str
+    kind: str
+    datacenter: int | None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between two nodes, by their numbers.
+
+    Attributes:
+        ends: The nodes.
+        number: Which of the links between them, from 1.
+        rate: In bit/s.
+        delay_ps: One-way.
+        ports: What each end's port does; `None` for hosts.
+    """
+
+    ends: tuple[int, int]
+    number: int
+    rate: int
+    delay_ps: int
+    ports: tuple[Port | None, Port | None]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow; nodes and algorithm by number, `size` in bytes of payload (`None`: endless), the rest as in flows.parquet."""
+
+    name: str
+    source: int
+    destination: int
+    algorithm: int
+    cross_datacenter: bool
+    start_ps: int
+    stop_ps: int | None
+    size: int | None
+    ideal_fct_ps: int | None
+    base_rtt_ps: int
+
+
+@dataclass(frozen=True)
+class Control:
+    """An algorithm: its name in scenarios, what the kernel calls it, its parameters."""
+
+    name: str
+    kernel: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """All that is to be built and to happen.
+
+    Attributes:
+        mtu: Largest IP packet.
+        unseen: Bytes of a packet on the wire that the kernel does not count.
+        duration: In seconds.
+        interval: Of samples, in seconds; `None` for no series.
+        nodes, links, algorithms, flows: By number.
+        recorded_flows: Numbers of the flows with series.
+        recorded_ports: Node, peer and link number of the ports with series.
+    """
+
+    mtu: int
+    unseen: int
+    duration: float
+    interval: float | None
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    algorithms: tuple[Control, ...]
+    flows: tuple[Flow, ...]
+    recorded_flows: tuple[int, ...]
+    recorded_ports: tuple[tuple[str, str, int], ...]
+
+    @property
+    def hosts(self) -> list[int]:
+        """Numbers of the hosts."""
+        return [i for i, node in enumerate(self.nodes) if node.kind == "host"]
+
+    def routes(self, destination: int) -> dict[int, tuple[int, int]]:
+        """By node the link, and which end of it is the node's, that leads to a host; a scenario with more than one such path is refused."""
+        found: dict[int, tuple[int, int]] = {}
+        reached = [destination]
+        for node in reached:
+            for number, link in enumerate(self.links):
+                for end in (0, 1):
+                    peer = link.ends[end]
+                    if link.ends[1 - end] == node and peer not in found and peer != destination:
+                        found[peer] = (number, end)
+                        reached.append(peer)
+        return found
+
+
+def plan(scenario: Scenario) -> Blueprint:
+    """What a testbed builds of a scenario.
+
+    Raises:
+        ScenarioError: it is not valid, or has what a testbed cannot build.
+    """
+    told = json.loads(_native.testbed(scenario.text, scenario.file, list(scenario.overrides)))
+    return Blueprint(
+        mtu=told["mtu"],
+        unseen=told["unseen_framing"],
+        duration=told["duration_ps"] / PS,
+        interval=None if told["interval_ps"] is None else told["interval_ps"] / PS,
+        nodes=tuple(Node(**node) for node in told["nodes"]),
+        links=tuple(_link(link) for link in told["links"]),
+        algorithms=tuple(Control(**one) for one in told["algorithms"]),
+        flows=tuple(Flow(size=flow.pop("size_bytes"), **flow) for flow in told["flows"]),
+        recorded_flows=tuple(told["recorded_flows"]),
+        recorded_ports=tuple((a, b, k) for a, b, k in told["recorded_ports"]),
+    )
+
+
+def _link(link: dict[str, Any]) -> Link:
+    ports = tuple(None if port is None else _port(port) for port in link["ports"])
+    return Link((link["a"], link["b"]), link["number"], link["rate_bps"], link["delay_ps"], (ports[0], ports[1]))
+
+
+def _port(port: dict[str, Any]) -> Port:
+    return Port(port["limit_bytes"], port["limit_packets"], port["kmin_bytes"], port["kmax_bytes"], port["pmax"])

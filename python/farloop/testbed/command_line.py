@@ -1,0 +1,107 @@
+"""`farloop testbed`: scenarios on this host's kernel."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop.command import guarded, print_json
+from farloop.errors import FarloopError
+from farloop.messages import say
+from farloop.scenario import Scenario
+from farloop.units import count_text
+
+app = typer.Typer(help="Run a scenario with this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
+
+EVERY = 2.0
+"""Seconds between words about how far a run is."""
+
+
+@app.command()
+@guarded
+def run(
+    scenario: Annotated[
+        str, typer.Argument(metavar="SCENARIO", help="A scenario file (docs/testbed.md: what a testbed can build).")
+    ],
+    algorithm: Annotated[
+        str | None, typer.Option(help="Algorithm of all flows that name none of their own: gemini, cubic, bbr, ...")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Replace a setting, such as run.duration=10s. May be repeated."
+        ),
+    ] = None,
+    repetitions: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 1,
+    compare_with_simulation: Annotated[
+        bool, typer.Option("--compare-with-simulation", help="Simulate the same, and say where the two agree.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Directory of the results; by default out/NAME-testbed.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write beside files that farloop did not write.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Without report and pictures.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Build a scenario's network out of namespaces, let its flows run as TCP connections, and measure. Needs root."""
+    from farloop import saving
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
+    from farloop.testbed.repetitions import measure
+
+    wanted = Scenario.load(scenario).override(set_, algorithm=algorithm)
+    target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-testbed")
+    told: dict[str, float] = {}
+
+    def progress(label: str, now: float, end: float) -> bool:
+        if not quiet and now >= told.get(label, 0.0) + EVERY:
+            told[label] = now
+            say(f"farloop: {label}: {now:.0f} of {end:g} s")
+        return True
+
+    with directory(target, force=force) as aside:
+        found = measure(wanted, repetitions=repetitions, with_simulation=compare_with_simulation, progress=progress)
+        if len(found) == 1:
+            notes = saving.fill_run(found.runs[0], aside.path, report=not no_report)
+        else:
+            notes = saving.fill_comparison(found, aside.path, report=not no_report)
+    for note in notes:
+        say(f"farloop: note: {note}")
+    if not quiet:
+        from farloop import show
+
+        show.comparison(found)
+        show.written(target, report=not no_report)
+
+
+@app.command()
+@guarded
+def clean() -> None:
+    """End what a testbed that was killed has left. What it had built has gone with it; nobody else's is touched."""
+    from farloop.testbed.wire import left_by_the_dead
+
+    left = left_by_the_dead()
+    for pid in left:
+        try:
+            with suppress(ProcessLookupError):
+                os.kill(pid, 9)
+        except PermissionError:
+            raise FarloopError(f"process {pid} is somebody else's; run it as root") from None
+    typer.echo(f"{count_text(len(left), 'delay line')} of the dead ended" if left else "nothing is left")
+
+
+@app.command()
+@guarded
+def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Say what a testbed needs of this host and does not find. Changes nothing."""
+    from farloop.testbed.repetitions import missing
+
+    found = missing(["gemini"])
+    if json_:
+        print_json({"missing": found})
+    else:
+        typer.echo("\n".join(found) or "nothing is missing")
+    if found:
+        raise typer.Exit(2)

@@ -1,0 +1,191 @@
+"""Builds a plan out of network namespaces: one for each host and switch, one for all delay lines, a pair of interfaces for each link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from farloop.testbed import ports
+from farloop.testbed.blueprint import Blueprint
+from farloop.testbed.namespaces import Namespace
+from farloop.testbed.ports import FIRST_INTERFACE, Ports, Setting
+from farloop.testbed.wire import Wire
+
+DELAYED = 100_000_000
+"""Links of this delay in ps, or longer, have a delay line; a shorter delay is less than what the machine adds by itself."""
+
+BURST = 0.002
+"""TBF's burst in seconds of its rate: kernels wake up no more often."""
+
+_ETHERNET = 14
+_HOST_QUEUE = 32_000_000
+"""Bytes of a host's own queue; TCP keeps it short."""
+
+_GATEWAY = "169.254.0.1"
+"""What every interface calls its peer."""
+
+_SYSCTLS = {
+    "ipv4/conf/all/rp_filter": "0",
+    "ipv4/conf/default/rp_filter": "0",
+    "ipv6/conf/all/disable_ipv6": "1",
+    "ipv6/conf/default/disable_ipv6": "1",
+}
+_HOST = {
+    "ipv4/tcp_no_metrics_save": "1",
+    "ipv4/tcp_rmem": "4096 1048576 67108864",
+    "ipv4/tcp_wmem": "4096 65536 67108864",
+    "ipv4/tcp_orphan_retries": "1",
+}
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that stands.
+
+    Attributes:
+        plan: What it was built of.
+        namespaces: One per node.
+        ports: The program of all egress ports.
+        wire: The delay line, where there is one.
+        wired: Numbers of the links that it delays.
+    """
+
+    plan: Blueprint
+    namespaces: tuple[Namespace, ...]
+    ports: Ports
+    wire: Wire | None
+    wired: tuple[int, ...]
+
+    def address(self, node: int) -> str:
+        """The IPv4 address of a host."""
+        return _address(node)
+
+    @staticmethod
+    def port(link: int, end: int) -> int:
+        """The number of an egress port: that of end 0 or 1 of a link."""
+        return 2 * link + end
+
+
+@contextmanager
+def built(plan: Blueprint) -> Iterator[Network]:
+    """The network of a plan until the block ends.
+
+    Raises:
+        FarloopError: something of it cannot be built; nothing of it is left then.
+    """
+    with ExitStack() as stack:
+
+        def namespace() -> Namespace:
+            made = Namespace()
+            stack.callback(made.close)
+            return made
+
+        nodes = tuple(namespace() for _ in plan.nodes)
+        wired = tuple(i for i, link in enumerate(plan.links) if link.delay_ps >= DELAYED)
+        between = namespace() if wired else None
+        for node in (*nodes, *([between] if between else [])):
+            node.settings(_SYSCTLS)
+        for host in plan.hosts:
+            nodes[host].settings(_HOST)
+        _links(plan, nodes, between, wired)
+        _addresses(plan, nodes)
+        program = stack.enter_context(ports.loaded(_settings(plan), len(plan.flows)))
+        for number, link in enumerate(plan.links):
+            for end in (0, 1):
+                program.attach(Network.port(number, end), nodes[link.ends[end]])
+        wire = None
+        if between:
+            lines = [(_wire(i, 0), _wire(i, 1), plan.links[i].delay_ps // 1000) for i in wired]
+            wire = Wire(between, lines)
+            stack.callback(wire.kill)
+        yield Network(plan, nodes, program, wire, wired)
+
+
+def _links(plan: Blueprint, nodes: tuple[Namespace, ...], between: Namespace | None, wired: tuple[int, ...]) -> None:
+    """Interfaces, each with its queueing discipline."""
+    lines: dict[int, list[str]] = {}
+    shapes: dict[int, list[str]] = {}
+    devices: dict[int, list[str]] = {}
+    middle: list[str] = []
+    for number, link in enumerate(plan.links):
+        names = [_device(number, end) for end in (0, 1)]
+        index = [f"index {FIRST_INTERFACE + Network.port(number, end)}" for end in (0, 1)]
+        own = [f"{names[end]} {index[end]} address {_mac(number, end)} mtu {plan.mtu} gso_max_segs 1" for end in (0, 1)]
+        first = lines.setdefault(link.ends[0], [])
+        if number in wired and between:
+            for end in (0, 1):
+                # `ip` gives the peer its index only where this one has one, too.
+                inner = f"{_wire(number, end)} {index[end]} mtu {plan.mtu}"
+                middle.append(f"link add {inner} type veth peer name {own[end]} netns {nodes[link.ends[end]].path}")
+        else:
+            first.append(f"link add {own[0]} type veth peer name {own[1]} netns {nodes[link.ends[1]].path}")
+        burst = max(int(BURST * link.rate / 8), 2 * (plan.mtu + _ETHERNET + plan.unseen))
+        for end in (0, 1):
+            port = link.ports[end]
+            room = _HOST_QUEUE if port is None else port.limit + burst + 1_000_000
+            shapes.setdefault(link.ends[end], []).append(
+                f"qdisc add dev {names[end]} root tbf rate {link.rate}bit burst {burst} limit {min(room, 2**31)} overhead {plan.unseen}"
+            )
+            devices.setdefault(link.ends[end], []).append(names[end])
+    for node, commands in lines.items():
+        nodes[node].batch("ip", commands)
+    if between:
+        between.batch("ip", middle)
+        ends = [_wire(i, end) for i in wired for end in (0, 1)]
+        between.whole_packets(ends)
+        between.batch("ip", [f"link set {device} arp off up" for device in ends])
+    for node, found in devices.items():
+        nodes[node].whole_packets(found)
+        nodes[node].batch("tc", shapes[node])
+
+
+def _addresses(plan: Blueprint, nodes: tuple[Namespace, ...]) -> None:
+    """Addresses of hosts, neighbours that need not be asked for, routes along the shortest paths."""
+    # Without an address of its own, if only this one, a namespace has no routes through others.
+    lines = [["link set lo up"] for _ in nodes]
+    for number, link in enumerate(plan.links):
+        for end in (0, 1):
+            node, device = link.ends[end], _device(number, end)
+            lines[node].append(f"link set {device} up")
+            lines[node].append(f"neigh add {_GATEWAY} lladdr {_mac(number, 1 - end)} dev {device} nud permanent")
+            if plan.nodes[node].kind == "host":
+                lines[node].append(f"addr add {_address(node)}/32 dev {device}")
+    for host in plan.hosts:
+        for node, (number, end) in plan.routes(host).items():
+            lines[node].append(f"route add {_address(host)}/32 via {_GATEWAY} dev {_device(number, end)} onlink")
+    for node, commands in enumerate(lines):
+        if plan.nodes[node].kind != "host":
+            nodes[node].settings({"ipv4/ip_forward": "1"})
+        nodes[node].batch("ip", commands)
+
+
+def _settings(plan: Blueprint) -> list[Setting]:
+    """What each port does, by number."""
+    found = []
+    for link in plan.links:
+        for port in link.ports:
+            if port is None:
+                found.append(Setting(link.rate, plan.unseen))
+            elif port.kmin is None or port.kmax is None or port.pmax is None:
+                found.append(Setting(link.rate, plan.unseen, port.limit, port.packets or 0))
+            else:
+                marking = (port.kmin, port.kmax, port.pmax)
+                found.append(Setting(link.rate, plan.unseen, port.limit, port.packets or 0, *marking))
+    return found
+
+
+def _device(link: int, end: int) -> str:
+    return f"farloop{link}{'ab'[end]}"
+
+
+def _wire(link: int, end: int) -> str:
+    return f"wire{link}{'ab'[end]}"
+
+
+def _mac(link: int, end: int) -> str:
+    return f"02:fa:00:{link >> 8:02x}:{link & 255:02x}:{end:02x}"
+
+
+def _address(node: int) -> str:
+    return f"10.213.{node >> 8}.{node & 255}"

@@ -1,0 +1,96 @@
+"""Runs scenarios on a testbed, and beside them in the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from farloop import batch
+from farloop.api import algorithm_name
+from farloop.batch import Variant
+from farloop.errors import FarloopError
+from farloop.kernel import doctor
+from farloop.results import Comparison, Run
+from farloop.scenario import Scenario
+from farloop.testbed import agreement, connections, network
+from farloop.testbed.algorithms import registered
+from farloop.testbed.blueprint import Blueprint, plan
+from farloop.testbed.measured import MEASURED, as_simulated
+
+MOST_REPETITIONS = 100
+
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+Progress = Callable[[str, float, float], bool]
+"""Told what runs, how many seconds of it are over, and how long it lasts; answers whether to go on."""
+
+
+def missing(names: Sequence[str] = ()) -> list[str]:
+    """What a testbed lacks on this host for these algorithms, as the kernel calls them: one line each, with how to get it."""
+    from farloop.testbed.namespaces import command
+
+    found = doctor.missing(objects=False)
+    for name in ["switch", *(["gemini"] if "gemini" in names else [])]:
+        if not doctor.object_file(name).exists():
+            found.append(
+                f"program {name}: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
+            )
+    for tool in ("ip", "tc"):
+        try:
+            command(tool)
+        except FarloopError as error:
+            found.append(str(error))
+    if not found:
+        there = _AVAILABLE.read_text().split()
+        found += [f"congestion control {n}: this kernel has none" for n in names if n != "gemini" and n not in there]
+    return found
+
+
+def measure(
+    scenario: Scenario, *, repetitions: int = 1, with_simulation: bool = False, progress: Progress | None = None
+) -> Comparison:
+    """Runs a scenario on this host's kernel, `repetitions` times, and perhaps in the simulator as well.
+
+    Args:
+        scenario: The scenario.
+        repetitions: How often; every run is labelled with its number where there are several.
+        with_simulation: Simulate it, too: the first run of the result, and what the two have in common are its claims.
+        progress: Told how far it is.
+
+    Raises:
+        ScenarioError: the scenario is not valid, or has what a testbed cannot build.
+        FarloopError: something is missing on this host.
+        KeyboardInterrupt: `progress` said so.
+    """
+    if isinstance(repetitions, bool) or not 1 <= repetitions <= MOST_REPETITIONS:
+        raise FarloopError(f"repetitions: {repetitions}: expected a whole number from 1 to {MOST_REPETITIONS}")
+    wanted = plan(scenario)
+    if lacking := missing([one.kernel for one in wanted.algorithms]):
+        raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
+    name = algorithm_name(scenario)
+    runs: list[Run] = []
+    with registered(wanted):
+        for number in range(1, repetitions + 1):
+            label = f"{name}, measured" + (f" {number}" if repetitions > 1 else "")
+            runs.append(_measured(wanted, Variant(label, "", name, scenario), progress))
+    claims = []
+    if with_simulation:
+        simulated = batch.run_all([Variant(f"{name}, simulated", "", name, scenario)])
+        claims = [agreement.finding(simulated[0], runs)]
+        runs = [*simulated, *runs]
+    title = str(scenario.resolved.get("title") or scenario.file)
+    return Comparison(title=title, runs=runs, claims=claims)
+
+
+def _measured(wanted: Blueprint, variant: Variant, progress: Progress | None) -> Run:
+    def go_on(now: float) -> bool:
+        return progress is None or progress(variant.label, now, wanted.duration)
+
+    with network.built(wanted) as built:
+        found = connections.run(built, go_on)
+        lateness = built.wire.stop() if built.wire else []
+        run = batch.as_run(as_simulated(built, found, lateness), variant)
+    run.info[MEASURED]["parameters"] = {one.name: one.parameters for one in wanted.algorithms}
+    # What was measured is not what the simulator would give for the same scenario.
+    return replace(run, address="")

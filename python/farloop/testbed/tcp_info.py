@@ -1,0 +1,80 @@
+"""What the kernel says of a connection of its own: `struct tcp_info` (linux/tcp.h)."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+
+_LAYOUT = struct.Struct("=8B24I4Q2I2I2I1Q3Q2I2Q2I2I2I")
+_NAMES = (
+    *("state", "ca_state", "retransmits", "probes", "backoff", "options", "scales", "limited"),
+    *("rto", "ato", "snd_mss", "rcv_mss", "unacked", "sacked", "lost", "retrans", "fackets"),
+    *("last_data_sent", "last_ack_sent", "last_data_recv", "last_ack_recv"),
+    *("pmtu", "rcv_ssthresh", "rtt", "rttvar", "snd_ssthresh", "snd_cwnd", "advmss", "reordering"),
+    *("rcv_rtt", "rcv_space", "total_retrans"),
+    *("pacing_rate", "max_pacing_rate", "bytes_acked", "bytes_received"),
+    *("segs_out", "segs_in", "notsent_bytes", "min_rtt", "data_segs_in", "data_segs_out"),
+    *("delivery_rate", "busy_time", "rwnd_limited", "sndbuf_limited"),
+    *("delivered", "delivered_ce", "bytes_sent", "bytes_retrans", "dsack_dups", "reord_seen"),
+    *("rcv_ooopack", "snd_wnd", "rcv_wnd", "rehash"),
+)
+_TIMEOUTS = struct.Struct("=HH")
+"""`tcpi_total_rto` and `tcpi_total_rto_recoveries`, of Linux 6.7 and later."""
+
+_MOST = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class TcpInfo:
+    """A connection at one moment.
+
+    Attributes:
+        cwnd: In bytes.
+        pacing: In bit/s; infinite without.
+        rtt: Smoothed round-trip time in seconds, 0 before the first sample.
+        min_rtt: Least one of the last minutes, in seconds; 0 before the first sample.
+        retransmitted: Segments sent again.
+        timeouts: Retransmission timeouts.
+        marked: Segments that the other side has said to have come with a mark.
+        packets: Data segments sent, repeated ones included.
+        spurious: Segments that the other side has said to have got twice.
+    """
+
+    cwnd: int
+    pacing: float
+    rtt: float
+    min_rtt: float
+    retransmitted: int
+    timeouts: int
+    marked: int
+    packets: int
+    spurious: int
+
+
+def tcp_info(connection: socket.socket) -> TcpInfo:
+    """What the kernel says of a connection.
+
+    Raises:
+        OSError: there is none any more.
+    """
+    return read(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 512))
+
+
+def read(raw: bytes) -> TcpInfo:
+    """A `struct tcp_info`; what an older kernel leaves out is 0."""
+    raw = raw.ljust(_LAYOUT.size + _TIMEOUTS.size, b"\0")
+    found = dict(zip(_NAMES, _LAYOUT.unpack_from(raw), strict=True))
+    # 2^32 - 1 us: none so far.
+    least = 0 if found["min_rtt"] == 2**32 - 1 else found["min_rtt"]
+    return TcpInfo(
+        cwnd=found["snd_cwnd"] * found["snd_mss"],
+        pacing=float("inf") if found["pacing_rate"] == _MOST else found["pacing_rate"] * 8.0,
+        rtt=found["rtt"] / 1e6,
+        min_rtt=least / 1e6,
+        retransmitted=found["total_retrans"],
+        timeouts=_TIMEOUTS.unpack_from(raw, _LAYOUT.size)[0],
+        marked=found["delivered_ce"],
+        packets=found["data_segs_out"],
+        spurious=found["dsack_dups"],
+    )

@@ -1,0 +1,149 @@
+"""The testbed's delay line: a process of its own with real-time priority, in the namespace where the long links pass.
+
+`python -m farloop.testbed.wire SPEC` is that process: it delays until its standard input ends, which is when whoever started it ends,
+and then writes how late it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from farloop.errors import FarloopError
+from farloop.testbed.namespaces import Namespace
+
+PRIORITY = 20
+"""Of SCHED_FIFO. Processes of ordinary priority wait for longer than queues last."""
+
+MODULE = "farloop.testbed.wire"
+
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """How late frames left one direction of a line: times in seconds, counts of frames.
+
+    Attributes:
+        frames: Those that left.
+        mean: Their mean lateness.
+        most: The largest.
+        stalls: How many were more than 10 ms late.
+        dropped: Those that found no room.
+    """
+
+    frames: int
+    mean: float
+    most: float
+    stalls: int
+    dropped: int
+
+
+class Wire:
+    """A running delay line.
+
+    Args:
+        namespace: Where its interfaces are.
+        lines: The names of two interfaces and a delay in ns, each.
+
+    Raises:
+        FarloopError: it cannot be started.
+    """
+
+    def __init__(self, namespace: Namespace, lines: Sequence[tuple[str, str, int]]) -> None:
+        words = [sys.executable, "-P", "-m", MODULE, json.dumps({"owner": os.getpid(), "lines": lines})]
+        with namespace.inside():
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+        assert self._process.stdout is not None
+        if self._process.stdout.readline() != "ready\n":
+            raise self._failure()
+
+    def check(self) -> None:
+        """Whether it still runs.
+
+        Raises:
+            FarloopError: it has ended.
+        """
+        if self._process.poll() is not None:
+            raise self._failure()
+
+    def stop(self) -> list[tuple[Lateness, Lateness]]:
+        """Ends it: the lateness of each line, there and back.
+
+        Raises:
+            FarloopError: it had ended before.
+        """
+        out, _ = self._process.communicate(timeout=_PATIENCE)
+        try:
+            found = json.loads(out)
+        except ValueError:
+            raise self._failure() from None
+        return [(_lateness(there), _lateness(back)) for there, back in found]
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def _failure(self) -> FarloopError:
+        self._process.kill()
+        _, said = self._process.communicate()
+        lines = said.strip().splitlines()
+        return FarloopError(f"the delay line has ended: {lines[-1] if lines else 'without a word'}")
+
+
+def _lateness(found: Sequence[int]) -> Lateness:
+    frames, total, most, stalls, dropped = found
+    return Lateness(frames, total / frames / 1e9 if frames else 0.0, most / 1e9, stalls, dropped)
+
+
+def urgent(priority: int) -> bool:
+    """Gives this process real-time priority, where it may have it: whether it has."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+    except OSError:
+        return False
+    return True
+
+
+def left_by_the_dead() -> list[int]:
+    """Delay lines whose owner is gone, by process: they end by themselves, unless they hang."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, KeyError, IndexError, TypeError):
+            words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+            owner = int(json.loads(words[words.index(MODULE) + 1])["owner"])
+            if not Path(f"/proc/{owner}").exists():
+                found.append(int(process.name))
+    return sorted(found)
+
+
+def main(spec: str) -> int:
+    """The process."""
+    from farloop import _native
+
+    # Whoever started it ends first, and has the last word.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    urgent(PRIORITY)
+    lines = [(a, b, delay) for a, b, delay in json.loads(spec)["lines"]]
+
+    def say(line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+    say(json.dumps(_native.delay(lines, lambda: say("ready"))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
