@@ -46,7 +46,6 @@ _SIGNATURES = {
     "bpf_prog_attach": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_uint]),
     "bpf_prog_detach2": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_int]),
     "bpf_prog_query": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_uint32, *3 * [ctypes.c_void_p]]),
-    "bpf_prog_get_fd_by_id": (ctypes.c_int, [ctypes.c_uint32]),
     "bpf_map_delete_elem": (ctypes.c_int, [ctypes.c_int, ctypes.c_void_p]),
     "ring_buffer__new": (ctypes.c_void_p, [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]),
     "ring_buffer__poll": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_int]),
