@@ -4,6 +4,7 @@
 #   make test    build, run every test of the Rust crates and of the Python package
 #   make lint    formatting, clippy, rustdoc, ruff, mypy
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
+#   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
 #   make bench   speed of the simulator, in packet-hops per second
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
@@ -28,7 +29,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test lint site bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
+.PHONY: help demo test lint site wheels bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -36,10 +37,13 @@ help:
 demo: build
 	@$(FARLOOP) compare papers/gear/fig09.toml --algorithms $(DEMO_ALGORITHMS) --out out/demo
 
+# Tests of the live kernel come by themselves: real packets wait for real processors.
+WORKERS ?= auto
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude farloop-py
 	$(PLUGIN_CARGO) test $(PLUGIN)
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -m "not live" -n $(WORKERS) --dist loadfile
+	$(VENV)/bin/python -m pytest -m live
 
 lint: build $(VENV)/.dev
 	cargo fmt --all --check
@@ -55,6 +59,11 @@ lint: build $(VENV)/.dev
 FIGURES ?=
 site: build $(VENV)/.site
 	@$(VENV)/bin/python scripts/build_site.py $(FIGURES)
+
+# Neither what is built here nor what is installed gets into a package. Options of the script: WHEELS='--only x86_64 --quick'.
+WHEELS ?=
+wheels: $(VENV)/.packages
+	@$(VENV)/bin/python scripts/build_packages.py $(WHEELS)
 
 bench: build
 	@$(FARLOOP) bench
@@ -89,20 +98,15 @@ fuzz:
 CLANG ?= clang
 LLVM_STRIP ?= $(shell command -v llvm-strip || ls /usr/lib/llvm-*/bin/llvm-strip 2>/dev/null | tail -n 1)
 KERNEL_OBJECTS := python/farloop/kernel/objects
-kernel: $(KERNEL_OBJECTS)/gemini.bpf.o $(KERNEL_OBJECTS)/flows.bpf.o $(KERNEL_OBJECTS)/switch.bpf.o
+KERNEL_PROGRAMS := gemini cubic dctcp vegas flows switch
+vpath %.bpf.c linux linux/testbed $(KERNEL_PROGRAMS:%=linux/%)
+kernel: $(KERNEL_PROGRAMS:%=$(KERNEL_OBJECTS)/%.bpf.o)
 
-define compile-kernel
-@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
-@mkdir -p $(@D)
-$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
-$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
-endef
-
-$(KERNEL_OBJECTS)/switch.bpf.o: linux/testbed/switch.bpf.c
-	$(compile-kernel)
-
-$(KERNEL_OBJECTS)/%.bpf.o: linux/gemini/%.bpf.c linux/gemini/kernel.h linux/gemini/core.h
-	$(compile-kernel)
+$(KERNEL_OBJECTS)/%.bpf.o: %.bpf.c $(wildcard linux/*.h linux/*/*.h)
+	@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
+	@mkdir -p $(@D)
+	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
+	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
 
 deny:
 	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }
@@ -112,7 +116,7 @@ build: $(VENV)/.native
 
 clean:
 	cargo clean
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out dist
 
 prerequisites:
 	@PYTHON=$(PYTHON) scripts/check-prerequisites.sh
@@ -131,6 +135,10 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 
 $(VENV)/.site: requirements/site.txt $(VENV)/.runtime
 	$(PIP) install --require-hashes -r requirements/site.txt
+	@touch $@
+
+$(VENV)/.packages: requirements/packages.txt $(VENV)/.runtime
+	$(PIP) install --require-hashes -r requirements/packages.txt
 	@touch $@
 
 # An editable install: changes of Python files count at once, changes of Rust files when make runs again.

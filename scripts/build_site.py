@@ -39,7 +39,7 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 """Directories that have pages, besides the top one."""
 
 SECTIONS = {
-    "Start": ["README.md", "docs/tutorials/start.md"],
+    "Start": ["README.md", "docs/tutorials/start.md", "docs/install.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce")],
     "How to": ["docs/how-to.md", "docs/studies.md", "docs/python-algorithms.md", "docs/kernel.md", "docs/testbed.md", "examples/**/*.md"],
     "Reference": [

@@ -88,12 +88,24 @@ def bed(folder, *, rate_mbps, threshold, control, drop=0):
         remove()
 
 
-def flows(seconds, *, streams=2, during=lambda: None):
-    """Bulk flows from a to b: iperf3's report. `during` is called in the middle."""
+def flows(seconds, *, streams=2, control=None, during=lambda: None):
+    """Bulk flows from a to b, whose sending side uses `control`: iperf3's report. `during` is called in the middle."""
     server = subprocess.Popen(inside("b", *PRIORITY, "iperf3", "-s", "-1"), stdout=subprocess.DEVNULL)
     try:
         time.sleep(0.3)
-        words = ["iperf3", "-c", RECEIVER, "-t", seconds, "-P", streams, "-i", "0.1", "-J"]
+        words = [
+            "iperf3",
+            "-c",
+            RECEIVER,
+            "-t",
+            seconds,
+            "-P",
+            streams,
+            "-i",
+            "0.1",
+            "-J",
+            *(["-C", control] if control else []),
+        ]
         client = subprocess.Popen(inside("a", *PRIORITY, *words), stdout=subprocess.PIPE, text=True)
         try:
             time.sleep(seconds / 2)

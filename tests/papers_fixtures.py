@@ -130,7 +130,7 @@ TOTALS = {
 
 
 def table(name, rows):
-    """A table of a run; columns that the rows do not name are zero, empty or absent."""
+    """A table of a run; columns that the rows do not name are zero, empty or absent. A row may have `copies`: it stands so many times."""
     columns: dict[str, Column | pa.Array] = {}
     for column in (field.name for field in TABLES[name]):
         values = [row.get(column) for row in rows]
@@ -143,7 +143,10 @@ def table(name, rows):
             columns[column] = pa.array([float(v or 0) for v in values], pa.float64())
         else:
             columns[column] = pa.array([round(v or 0) for v in values], pa.int64())
-    return pa.table(columns)
+    made = pa.table(columns)
+    if any("copies" in row for row in rows):
+        made = made.take(pa.array(np.repeat(np.arange(len(rows)), [row.get("copies", 1) for row in rows])))
+    return made
 
 
 def samples(series, times):

@@ -38,6 +38,17 @@ def test_numbers_get_the_unit_of_their_column(convert):
     )
 
 
+def test_flows_wait_for_lists_of_others(convert, tmp_path):
+    columns = {"from": ["s1", "d1"], "to": ["d1", "s1"], "size": ["10kB", "20kB"], "name": ["ask", "answer"]}
+    text = convert(columns | {"after": [None, ["ask + 10us"]], "elephant": [None, False]})
+    assert text.splitlines()[1:] == ["s1,d1,10kB,ask,,", "d1,s1,20kB,answer,ask+10us,false"]
+    (tmp_path / "flows.csv").write_text(text, encoding="utf-8")
+    scenario = tmp_path / "list.toml"
+    scenario.write_text(SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.csv"\n', encoding="utf-8")
+    flows = farloop.run(scenario).flows
+    assert flows["start_ps"][1].as_py() == flows["received_ps"][0].as_py() + 10_000_000
+
+
 def test_the_flows_run(convert, tmp_path):
     columns = {"name": ["a", None], "size": ["100kB", None], "start_ps": [0, 2_000_000], "count": [1, 2]}
     (tmp_path / "flows.csv").write_text(convert(GOOD | columns), encoding="utf-8")
@@ -57,6 +68,9 @@ def test_the_flows_run(convert, tmp_path):
         (GOOD | {"size": [1000, 2000]}, ["row 0", "column size", "1000", "size_bytes"]),
         (GOOD | {"start": [0.5, 1.0]}, ["row 0", "column start", "start_ps"]),
         (GOOD | {"size_bytes": ["1", "2"]}, ["row 0", "column size_bytes", "no number"]),
+        (GOOD | {"after": [["a"], [None]]}, ["row 1", "column after", "a list of texts"]),
+        (GOOD | {"after": [["a,b"], []]}, ["row 0", "a comma"]),
+        (GOOD | {"elephant": ["true", "false"]}, ["row 0", "column elephant", "neither true nor false"]),
         (GOOD | {"start_s": [0.0, float("nan")]}, ["row 1", "column start_s", "nan"]),
         (GOOD | {"count": [1, 2.5]}, ["row 0", "column count", "whole number"]),
         (GOOD | {"start_s": [0.0, 1.0], "start": ["0s", "1s"]}, ["two columns", "start"]),

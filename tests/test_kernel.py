@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from typer.testing import CliRunner
 
 from farloop.cli import app
 from farloop.errors import FarloopError
-from farloop.kernel import doctor, gemini, recording, settings
+from farloop.kernel import baselines, doctor, gemini, programs, recording, settings
 
 ROOT = Path(__file__).parents[1]
+
+
+PROGRAMS = (gemini.GEMINI, baselines.CUBIC, baselines.DCTCP, baselines.VEGAS)
 
 
 def run(*words):
@@ -89,7 +93,7 @@ def able(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "BTF", tmp_path)
     monkeypatch.setattr(doctor, "OBJECTS", tmp_path)
     monkeypatch.setattr(doctor, "_libbpf", lambda: doctor.Check("libbpf", "load", True, "version 1.1"))
-    for name in ("gemini", "flows"):
+    for name in (*doctor.PROGRAMS, "flows"):
         (tmp_path / f"{name}.bpf.o").touch()
     return files
 
@@ -136,19 +140,22 @@ def test_what_is_missing_is_said_in_one_line(able, monkeypatch, tmp_path, what, 
     assert (run("unload", "gemini").exit_code == 2) and (what == "object" or message in run("unload", "gemini").stderr)
 
 
-def row(**changed):
-    """One connection as the kernel writes it."""
-    names = (
-        "cwnd ssthresh base_rtt srtt8 increase carry acked marked rtt_min alpha f alpha_end rtt_end reduced_until flags"
-    )
-    names += (
-        " mss state ece unused number acks samples marked_acks ecn_cuts delay_cuts fast_retransmits timeouts undone"
-    )
-    names += " idle_restarts moved ce_state prior_rcv_nxt events padding source destination namespace source_port destination_port family"
-    values = dict.fromkeys(names.split(), 0)
-    values |= {"source": bytes([10, 0, 0, 1]) + bytes(12), "destination": bytes(15) + b"\1", "family": 4, "mss": 1448}
-    values |= changed
-    return gemini._ROW.pack(*values.values())
+CORE = "cwnd ssthresh base_rtt srtt8 increase carry acked marked rtt_min alpha f alpha_end rtt_end reduced_until flags mss state ece unused"
+FLOW = "number acks samples marked_acks ecn_cuts delay_cuts fast_retransmits timeouts undone idle_restarts moved ce_state prior_rcv_nxt"
+FLOW += " events padding"
+
+
+def row(*, private=None, stored=None, state=0, cwnd=0, ssthresh=0, mss=1448, srtt=0, **changed):
+    """One connection as the kernel writes it: GEMINI's, or one with these bytes of its own."""
+    own = {key: changed.pop(key) for key in list(changed) if key in CORE.split() + FLOW.split()}
+    ends = {"source": bytes([10, 0, 0, 1]) + bytes(12), "destination": bytes(15) + b"\1", "namespace": 0}
+    ends |= {"source_port": 0, "destination_port": 0, "family": 4} | changed
+    if private is None:
+        own |= {"mss": mss, "cwnd": cwnd, "ssthresh": ssthresh}
+        private = gemini._PRIVATE.pack(*(own.get(key, 0) for key in CORE.split()))
+        stored = gemini._FLOW.pack(*(own.get(key, 0) for key in FLOW.split()))
+        cwnd = ssthresh = 0
+    return programs.ROW.pack(private, stored, cwnd, ssthresh, mss, srtt, state, *ends.values(), 0)
 
 
 def test_rows_of_the_kernel_become_connections():
@@ -181,15 +188,16 @@ def test_rows_of_the_kernel_become_connections():
 
 def test_no_bytes_of_the_kernel_end_in_anything_but_rows_or_an_error():
     rng = random.Random(1)
-    size = gemini._ROW.size
-    assert size == 224
+    size = programs.ROW.size
+    assert size == 240
     for length in [0, 1, size - 1, size, size + 1, *(rng.randrange(4 * size) for _ in range(300)), *[size] * 300]:
         data = rng.randbytes(length)
-        if length % size:
-            with pytest.raises(FarloopError, match="are no rows"):
-                gemini.connections(data)
-        else:
-            assert len(gemini.connections(data)) == length // size
+        for program in PROGRAMS:
+            if length % size:
+                with pytest.raises(FarloopError, match="are no rows"):
+                    program.connections(data)
+            else:
+                assert len(program.connections(data)) == length // size
 
 
 def event(flow, index, kind, *numbers, mss=1448, alpha=3, cwnd=20 << 20, ssthresh=2**64 - 1):
@@ -257,7 +265,7 @@ def test_no_event_of_the_kernel_ends_in_anything_but_a_line_or_an_error():
 
 def test_status_is_a_table_and_json(able, monkeypatch):
     rows = gemini.connections(row(acks=12_345, family=4, srtt8=8_000_000, base_rtt=500_000))
-    monkeypatch.setattr(gemini, "status", lambda: {"loaded": True, "connections": rows})
+    monkeypatch.setattr(programs.Program, "status", lambda _: {"loaded": True, "connections": rows})
     shown = run("status", "gemini")
     assert shown.exit_code == 0
     assert "gemini is loaded" in shown.stdout and "12345" in shown.stdout and "500 µs" in shown.stdout
@@ -265,7 +273,76 @@ def test_status_is_a_table_and_json(able, monkeypatch):
     assert (told["algorithm"], told["connections"]) == ("gemini", rows)
 
 
-@pytest.mark.parametrize("program", ["gemini/gemini", "gemini/flows", "testbed/mark"])
+def test_connections_of_the_baselines_become_rows_of_a_table(able, monkeypatch):
+    counts = struct.pack("=4I56x", 5, 4, 3, 2)
+    numbers = {"cwnd": 12, "ssthresh": 2**31 - 1, "srtt": 1500, "state": 3, "stored": counts}
+    cubic = row(private=struct.pack("=13Q", 0, 20 << 24, *[0] * 10, 7 << 32), **numbers)
+    dctcp = row(private=struct.pack("=Q8I64x", 0, 1 << 28, 0, 0, 0, 0, 0, 8, 0), **numbers)
+    vegas = row(private=struct.pack("=8I72x", 250, 0, 0, 0, 0, 0, 0, 9), **numbers)
+    counted = {"reductions": 5, "fast_retransmits": 4, "timeouts": 3, "undone": 2}
+    for name, data, own in [
+        ("cubic", cubic, {"w_max": 20, "acks": 7}),
+        ("dctcp", dctcp, {"alpha": 0.25, "acks": 8}),
+        ("vegas", vegas, {"base_rtt_ms": 0.25, "acks": 9}),
+    ]:
+        program = next(p for p in PROGRAMS if p.name == name)
+        (found,) = rows = program.connections(data)
+        common = {"cwnd": 12, "ssthresh": None, "srtt_ms": 1.5, "state": "recovery", "mss": 1448}
+        assert found.items() >= {**common, **counted, **own}.items()
+        monkeypatch.setattr(programs.Program, "status", lambda _, rows=rows: {"loaded": False, "connections": rows})
+        shown = run("status", name).stdout
+        assert f"{name} is not loaded" in shown and "1.5 ms" in shown and "recovery" in shown
+    assert program.connections(row(private=bytes([255] * 4 + [0] * 100), **numbers))[0]["base_rtt_ms"] is None
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "layout", "numbers"),
+    [
+        (baselines.CUBIC, [], "=3Q4I", (419430, 45875, round(0.9 / 1.7 * 2**24), 1, 1, 1, 0)),
+        (baselines.CUBIC, ["c=0.001", "beta=0.5", "alpha_one=false"], "=3Q4I", (1049, 1 << 15, 1 << 24, 1, 1, 0, 0)),
+        (baselines.DCTCP, [], "=3Q2I", (1 << 26, 1 << 30, 1 << 16, 1, 0)),
+        (
+            baselines.DCTCP,
+            ["g=0.5", "loss_cut=alpha", "increase=1e5"],
+            "=3Q2I",
+            (1 << 29, 1 << 30, 100_000 << 16, 0, 0),
+        ),
+        (baselines.VEGAS, [], "=3Q2I", (2048, 4096, 1024, 3 << 14, 2)),
+        (baselines.VEGAS, ["scale=10", "beta=1", "loss_factor=1"], "=3Q2I", (20480, 20480, 1024, 1 << 16, 2)),
+    ],
+)
+def test_settings_of_the_baselines_are_packed_as_their_programs_read_them(program, given, layout, numbers):
+    assert struct.unpack(layout, program.packed(program.parameters(given))) == numbers
+
+
+@pytest.mark.parametrize(
+    ("program", "given", "message"),
+    [
+        (baselines.CUBIC, "ecn=true", "--set ecn: marks are answered where both ends"),
+        (baselines.CUBIC, "hystart=rfc9406", "--set hystart: this program ends slow start at a loss or a mark"),
+        (baselines.CUBIC, "beta=2", "--set: beta: 2 is outside the accepted range; expected 0.1 to 0.99"),
+        (baselines.DCTCP, "pacing=true", "--set pacing: sch_fq paces"),
+        (baselines.VEGAS, "linux=true", "--set linux: this program has Vegas of the papers"),
+        (baselines.VEGAS, "gama=3", '--set: gama: unknown key; did you mean "gamma"?'),
+    ],
+)
+def test_settings_that_the_baselines_do_not_have_are_refused(program, given, message):
+    with pytest.raises(FarloopError) as raised:
+        program.parameters([given])
+    assert str(raised.value).startswith(message)
+
+
+def test_only_geminis_arithmetic_is_recorded(tmp_path):
+    done = run("record", "cubic", str(tmp_path / "x.jsonl"))
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "farloop: cubic cannot be recorded: vectors are of gemini's arithmetic\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "program", ["gemini/gemini", "cubic/cubic", "dctcp/dctcp", "vegas/vegas", "flows", "testbed/mark"]
+)
 def test_the_programs_compile_without_kernel_headers(program, tmp_path):
     if shutil.which("clang") is None or not Path("/usr/include/bpf/bpf_helpers.h").exists():
         pytest.skip("no clang, or no headers of libbpf")

@@ -17,9 +17,12 @@ import test_vectors
 
 from farloop.errors import FarloopError
 from farloop.kernel import doctor, gemini, libbpf, recording
+from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+pytestmark = pytest.mark.live
+BASELINES = (CUBIC, DCTCP, VEGAS)
 NOTHING: tuple[list[object], list[str], bool] = ([], [], False)
 
 
@@ -43,13 +46,15 @@ def objects(tmp_path_factory):
 def host(objects, monkeypatch):
     """A host on which GEMINI is not loaded, and is not afterwards."""
     monkeypatch.setattr(doctor, "OBJECTS", objects)
-    if gemini.loaded():
-        pytest.skip("gemini is loaded on this host already")
+    for program in (gemini.GEMINI, *BASELINES):
+        if program.loaded():
+            pytest.skip(f"{program.name} is loaded on this host already")
     mounts = bpf_mounts()
     yield
     kernel_bed.remove()
-    if gemini.loaded():
-        gemini.unload()
+    for program in (gemini.GEMINI, *BASELINES):
+        if program.loaded():
+            program.unload()
     assert bpf_mounts() == mounts, "a test has mounted bpffs"
 
 
@@ -92,16 +97,20 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
     gemini.load([f"capacity={rate_mbps}Mbps", f"ecn_threshold={threshold}B"])
     ideal = rate_mbps * 1448 / 1514  # a segment's payload and its Ethernet frame
     with kernel_bed.bed(tmp_path, rate_mbps=rate_mbps, threshold=threshold, control="gemini"):
-        # A host that is busy with other things can only take throughput away: what it does in one of three runs it can do.
+        # A host that is busy with other things can only take throughput away and add delay: what it does in one of three runs it can do.
         for _ in range(3):
             seen = []
             report = kernel_bed.flows(4, during=lambda into=seen: into.extend(gemini.status()["connections"]))
             goodput = report["end"]["sum_received"]["bits_per_second"] / 1e6
-            if goodput >= 0.93 * ideal:
+            bulk = [c for c in seen if c["acks"] > 1000]
+            base = max((c["base_rtt_ms"] for c in bulk), default=0)
+            delay = statistics.median(s["rtt"] / 1e3 for i in report["intervals"] for s in i["streams"])
+            most = base + threshold / (rate_mbps * 125) + 1
+            if goodput >= 0.93 * ideal and delay <= most:
                 break
     gemini.unload()
     assert goodput >= 0.93 * ideal
-    bulk = [c for c in seen if c["acks"] > 1000]
+    assert delay <= most
     assert len(bulk) == 2, seen
     for c in bulk:
         assert c["ecn_cuts"] > 10, c
@@ -112,9 +121,6 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
         # 4K/(C·RTT + K)
         pipe = rate_mbps / 8 * 1e3 * c["base_rtt_ms"]
         assert c["f"] == pytest.approx(4 * threshold / (pipe + threshold), rel=0.01), c
-    base = max(c["base_rtt_ms"] for c in bulk)
-    times = [s["rtt"] / 1e3 for i in report["intervals"] for s in i["streams"]]
-    assert statistics.median(times) <= base + threshold / (rate_mbps * 125) + 1
     assert left() == NOTHING
 
 
@@ -128,6 +134,39 @@ def test_connections_outlive_unloading(host, tmp_path):
         second = report["intervals"][len(report["intervals"]) * 3 // 4 :]
         assert statistics.median(i["sum"]["bits_per_second"] for i in second) > 20e6
     assert left() == NOTHING
+
+
+def test_the_baselines_carry_traffic_and_tell_of_it(host, tmp_path):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    found = {}
+    for program in BASELINES:
+        program.load()
+    # The receiving side echoes each mark.
+    with kernel_bed.bed(tmp_path, rate_mbps=200, threshold=60_000, control=DCTCP.control):
+        for program in BASELINES:
+            # A host that is busy with other things takes throughput away; what a program does in one of three runs it can do.
+            for _ in range(3):
+                seen = found[program.name] = []
+                look = lambda p=program, into=seen: into.extend(p.status()["connections"])  # noqa: E731
+                report = kernel_bed.flows(2, streams=1, control=program.control, during=look)
+                goodput = report["end"]["sum_received"]["bits_per_second"]
+                if goodput > 50e6:
+                    break
+            assert goodput > 50e6, program.name
+    for program in BASELINES:
+        program.unload()
+    (cubic,), (vegas,) = ([c for c in found[n] if c["acks"] > 200] for n in ("cubic", "vegas"))
+    (dctcp,) = [c for c in found["dctcp"] if c["acks"] > 200 and c["destination"].endswith(":5201")]
+    # Slow start fills the queue, beyond the mark at the least.
+    assert cubic["reductions"] + cubic["fast_retransmits"] + cubic["timeouts"] > 0 and cubic["w_max"] > 2, cubic
+    assert dctcp["reductions"] > 0 and 0 < dctcp["alpha"] < 1, dctcp
+    assert 0 < vegas["base_rtt_ms"] <= vegas["srtt_ms"], vegas
+    maps = {p.control for p in BASELINES} | {p.flows for p in BASELINES}
+    end = time.monotonic() + 10
+    while (rest := [m for m in libbpf.maps() if m.name in maps]) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not rest and not any(p.loaded() for p in BASELINES)
 
 
 CHUNKS = """
@@ -145,17 +184,11 @@ else:
 """
 
 
-@pytest.mark.parametrize(
-    ("dropped", "kinds"),
-    [(0, []), (25, ["fast_retransmit"]), (20, ["fast_retransmit"])],
-    ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
-)
-def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
-    if lacking := kernel_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+def losses_of_four_chunks(folder, dropped):
+    """Four bursts of twenty segments, of which one is dropped: what GEMINI is told of losses."""
     with (
         recording.recorded(["capacity=200Mbps", "ecn_threshold=300kB"]) as (found, poll),
-        kernel_bed.bed(tmp_path, rate_mbps=200, threshold=300_000, control="gemini", drop=dropped),
+        kernel_bed.bed(folder, rate_mbps=200, threshold=300_000, control="gemini", drop=dropped),
     ):
         python = [*kernel_bed.PRIORITY, sys.executable, "-c", CHUNKS]
         receiver = subprocess.Popen(kernel_bed.inside("b", *python, "receive"), stdout=subprocess.PIPE, text=True)
@@ -169,7 +202,22 @@ def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
         while poll(200):
             pass
     events = [json.loads(line) for line in found.lines()[1:]]
-    losses = [e for e in events if e["event"] in ("fast_retransmit", "timeout", "undo")]
+    return [e for e in events if e["event"] in ("fast_retransmit", "timeout", "undo")]
+
+
+@pytest.mark.parametrize(
+    ("dropped", "kinds"),
+    [(0, []), (25, ["fast_retransmit"]), (20, ["fast_retransmit"])],
+    ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
+)
+def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
+    if lacking := kernel_bed.missing_tools():
+        pytest.skip(f"{lacking[0]} is missing")
+    # A busy host delays packets until TCP takes them for lost, and undoes that later: what it does in one of three runs it can do.
+    for _ in range(3):
+        losses = losses_of_four_chunks(tmp_path, dropped)
+        if [e["event"] for e in losses] == kinds:
+            break
     assert [e["event"] for e in losses] == kinds
     for loss in losses:
         assert loss["in_flight"] > 0, loss

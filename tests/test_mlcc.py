@@ -261,16 +261,16 @@ def loaded(change=None, large=1.2, unfinished=()):
                 else:
                     time = base / (1 - reduction(load, sizes, kind, algorithm))
                 late = (case, algorithm) in unfinished and i == 0
-                rows += [
+                rows.append(
                     {
-                        "name": f"{kind}-{i}-{n}",
+                        "name": f"{kind}-{i}",
                         "cross_datacenter": int(kind == "cross"),
                         "start_ps": 20e9,
                         "received_ps": None if late else 20e9 + time * 1e12,
                         "size_bytes": upper,
+                        "copies": count,
                     }
-                    for n in range(count)
-                ]
+                )
         return made("mlcc/loads", case, algorithm, flows=rows, interval=0.05)
 
     return make

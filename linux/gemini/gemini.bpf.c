@@ -9,8 +9,8 @@
  * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), CA_EVENT_LOSS,
  * and set_state(TCP_CA_CWR) without a mark, which a tail loss probe leads to.
  *
- * A call can fail to come (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold of 0, which is what the
- * kernel takes for the answer that ssthresh() did not give, is none.
+ * Some kernels leave out calls (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold or a window of 0, which
+ * is what the kernel takes for the answer that ssthresh() or undo_cwnd() did not give, is none.
  *
  * The receiving half echoes marks as RFC 8257, section 3.2, has it: at each change of the mark an ACK for what came before.
  */
@@ -111,7 +111,7 @@ static __always_inline void begin(const struct gemini_constants *c, struct priva
 /* Before an event: packet size, window and threshold as the kernel has them now. */
 static __always_inline void follow(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp, struct flow *flow)
 {
-	u32 cwnd = tp->snd_cwnd, ssthresh = tp->snd_ssthresh;
+	u32 cwnd = tp->snd_cwnd, ssthresh = tp->snd_ssthresh, most;
 	struct event_input moved = { .kind = EVENT_HOST };
 	struct event_input resized = { .kind = EVENT_MSS };
 
@@ -124,7 +124,15 @@ static __always_inline void follow(struct gemini_constants *c, struct private_st
 		resized.ack_seq = p->mss;
 		record(c, p, flow, &resized);
 	}
-	/* No threshold is 0: the kernel asked ssthresh(), and was not answered. */
+	/*
+	 * Neither is ever 0: the kernel asked undo_cwnd() or ssthresh(), and was not answered. It may then read anything as an answer; of itself it
+	 * gives no more than there was before the loss.
+	 */
+	most = gemini_max(gemini_cwnd_packets(c, &p->core), tp->prior_cwnd);
+	if (cwnd == 0)
+		cwnd = gemini_cwnd_packets(c, &p->core);
+	if (cwnd > most)
+		cwnd = most;
 	if (ssthresh == 0)
 		ssthresh = gemini_ssthresh_packets(c, &p->core);
 	if (cwnd == gemini_cwnd_packets(c, &p->core) && ssthresh == gemini_ssthresh_packets(c, &p->core))
@@ -310,27 +318,12 @@ static __always_inline void silence_ends(struct sock *sk)
 		flow->idle_restarts += idle > rto;
 }
 
-/* At each change of the mark the receiver says at once what it has seen before, and echoes the new state from then on. */
 static __always_inline void marked(struct sock *sk, u32 ce_state)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
 
-	if (!flow)
-		return;
-	if (flow->ce_state != ce_state && tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER) {
-		if (flow->ce_state)
-			tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-		else
-			tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
-		bpf_tcp_send_ack(tp, flow->prior_rcv_nxt);
-	}
-	flow->prior_rcv_nxt = tp->rcv_nxt;
-	flow->ce_state = ce_state;
-	if (ce_state)
-		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
-	else
-		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+	if (flow)
+		echo_mark((struct tcp_sock *)sk, &flow->ce_state, &flow->prior_rcv_nxt, ce_state);
 }
 
 SEC("struct_ops/on_event")

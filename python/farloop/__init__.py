@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from farloop.api import algorithms, compare, load, run, schema, version, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
     from farloop.flow_list import flows_from_parquet
+    from farloop.goal import flows_from_goal
     from farloop.graphml import from_graphml
     from farloop.results import Comparison, Run
     from farloop.scenario import Scenario
@@ -39,6 +40,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "compare",
+    "flows_from_goal",
     "flows_from_parquet",
     "from_graphml",
     "load",
@@ -62,6 +64,7 @@ _PLACES = {
     "UnknownNameError": "errors",
     "algorithms": "api",
     "compare": "api",
+    "flows_from_goal": "goal",
     "flows_from_parquet": "flow_list",
     "from_graphml": "graphml",
     "load": "api",

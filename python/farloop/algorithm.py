@@ -285,16 +285,22 @@ def explained(error: Exception, algorithms: Iterable[type[Algorithm]]) -> Algori
 
 def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
     """What to tell of algorithms that nothing names: neither the resolved scenario nor the command."""
-    said = set(names)
-    for part in ("algorithm", "workload", "flow", "case"):
-        found = scenario.get(part, [])
-        for table in found if isinstance(found, list) else [found]:
-            said |= {table.get("name")} if part == "algorithm" else {table.get("algorithm")}
+    said = {*names, *named(scenario)}
     return [
         f"nothing names {name}; `--algorithm {name}` lets all flows use it"
         for one in classes
         if (name := name_of(one)) not in said
     ]
+
+
+def named(scenario: dict[str, Any]) -> set[str]:
+    """The algorithms that a resolved scenario names, but for those in the files that it reads."""
+    said: set[str] = set()
+    for part in ("algorithm", "workload", "flow", "case"):
+        found = scenario.get(part, [])
+        for table in found if isinstance(found, list) else [found]:
+            said |= {table.get("name")} if part == "algorithm" else {table.get("algorithm")}
+    return said
 
 
 def digest(algorithm: type[Algorithm]) -> str:
@@ -318,9 +324,34 @@ def _compiled(value: object) -> str:
     if isinstance(value, FunctionType):
         return _compiled(value.__code__) + repr(value.__defaults__)
     if isinstance(value, CodeType):
-        consts = "".join(_compiled(c) if isinstance(c, CodeType) else repr(c) for c in value.co_consts)
-        return f"{value.co_code.hex()}{consts}{value.co_names}"
+        return f"{value.co_code.hex()}{''.join(map(_constant, value.co_consts))}{value.co_names}"
     return repr(value) if isinstance(value, bool | int | float | str | tuple | Parameter) else type(value).__name__
+
+
+def _constant(value: object) -> str:
+    """A constant of a function. The order of a set is another one in every process."""
+    if isinstance(value, CodeType):
+        return _compiled(value)
+    return f"{{{', '.join(sorted(map(repr, value)))}}}" if isinstance(value, frozenset) else repr(value)
+
+
+def file_of(algorithm: type[Algorithm]) -> Path:
+    """The file from which other processes can load a class.
+
+    Raises:
+        AlgorithmError: there is none: it was written in a notebook's cell, at a prompt, or in the script that runs.
+    """
+    path = Path(_file(algorithm))
+    problem = "is in no file that other processes could load"
+    if algorithm.__module__ == "__main__" and path.is_file():
+        problem = "is in the script that runs, which every process would run again"
+    elif path.is_file() and any(
+        name_of(one) == name_of(algorithm) and digest(one) == digest(algorithm) for one in load(path)
+    ):
+        return path
+    raise AlgorithmError(
+        f"{algorithm.__name__}: {problem}; expected a class in a file of its own, as algorithm_file names one"
+    )
 
 
 def _file(algorithm: type[Algorithm]) -> str:

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from farloop import _native
 from farloop.algorithm import unused
-from farloop.command import EXIT_INVARIANT, guarded, print_json
+from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
+from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
 from farloop.scenario import Scenario, arena_names, figure_names
@@ -159,17 +159,6 @@ def run() -> int:
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
-
-
-def _print_file(text: str) -> None:
-    """Prints what is to become a file of a format that is UTF-8 wherever it is written."""
-    sys.stdout.flush()
-    buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(text)
-    else:
-        buffer.write(text.encode("utf-8"))
-        buffer.flush()
 
 
 def _ready_to_draw(report: bool) -> None:
@@ -406,6 +395,7 @@ def sweep(
     study: Annotated[
         Path, typer.Argument(metavar="STUDY", help="A study file (TOML): a base scenario, points, what to collect.")
     ],
+    algorithm_file: AlgorithmFileOption = None,
     until: Annotated[
         str | None,
         typer.Option(
@@ -446,7 +436,7 @@ def sweep(
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
 
-    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds)
+    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [])
     target = out or studies.default_target(study.stem)
     _ready_to_draw(not no_report)
     with counter(quiet=quiet) as counting:
@@ -500,35 +490,8 @@ def schema() -> None:
     print_json(api.schema())
 
 
-@app.command("import-graphml")
-@guarded
-def import_graphml(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An undirected GraphML file.")],
-    kind: Annotated[str | None, typer.Option(help="Kind of nodes that have none: host, switch or router.")] = None,
-    datacenter: Annotated[int | None, typer.Option(min=0, help="Datacenter of nodes that have none.")] = None,
-    rate: Annotated[str | None, typer.Option(help="Rate of edges that have none, such as 100Gbps.")] = None,
-    delay: Annotated[str | None, typer.Option(help="One-way delay of edges that have none, such as 5us.")] = None,
-    loss: Annotated[float | None, typer.Option(help="Loss probability of edges that have none.")] = None,
-    corruption: Annotated[float | None, typer.Option(help="Damage probability of edges that have none.")] = None,
-) -> None:
-    """Print the network of a GraphML file as part of a scenario."""
-    from farloop.graphml import from_graphml
-
-    text = from_graphml(
-        file, kind=kind, datacenter=datacenter, rate=rate, delay=delay, loss=loss, corruption=corruption
-    )
-    _print_file(text)
-
-
-@app.command("import-flows")
-@guarded
-def import_flows(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file with one row per flow.")],
-) -> None:
-    """Print the flows of a Parquet file as the CSV that a scenario's [workload] reads."""
-    from farloop.flow_list import flows_from_parquet
-
-    _print_file(flows_from_parquet(file))
+for _name, _command in IMPORTS.items():
+    app.command(_name)(_command)
 
 
 @app.command()
@@ -577,7 +540,7 @@ def explain(
     if page:
         if found is None:
             raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` says what there is to say")
-        _print_file(found.read_text("utf-8"))
+        print_file(found.read_text("utf-8"))
         return
     if as_json:
         print_json(entry)
@@ -636,25 +599,52 @@ def bench(
 @guarded
 def new_algorithm(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name: lower case letters, digits and hyphens.")],
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE.py",
+            help="Begin from a class of Python: its parameters, needs, and a test that has what it does.",
+        ),
+    ] = None,
+    crate: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --from: write a crate of its own, which uses this checkout, into DIR."),
+    ] = None,
 ) -> None:
-    """Start a new algorithm in this checkout: its file, its two lines in the registry, its page."""
+    """Start a new algorithm in this checkout: its file, its two lines in the registry, its page. Or in a crate of its own."""
     from farloop import scaffold
 
     try:
         here = Path.cwd()
     except FileNotFoundError:
         raise FarloopError("the working directory has been deleted; go to a checkout of farloop") from None
-    for path in scaffold.create(name, here):
+    if crate is not None and from_ is None:
+        raise FarloopError(
+            "--crate: expected --from as well; examples/plugin-algorithm is a crate to begin from nothing"
+        )
+    if crate is not None and from_ is not None:
+        written = scaffold.create_crate(name, here, crate, source=from_)
+        hint = f"translate the handlers in {crate}/src/lib.rs, then `cargo test` and `cargo run -- SCENARIO` there"
+    else:
+        written = scaffold.create(name, here, source=from_)
+        do = "translate its handlers" if from_ else "write it"
+        hint = f"describe it in spec/{name}.md, {do}, run `cargo test -p farloop-cc` and `make build`"
+    for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"next: describe it in spec/{name}.md, write it, run `cargo test -p farloop-cc` and `make build`")
+    typer.echo(f"next: {hint}")
 
 
 @app.callback(invoke_without_command=True)
 @guarded
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, what it was built from and how, and exit.")
+    ] = False,
 ) -> None:
     """Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers."""
     if version:
-        typer.echo(f"farloop {_native.version()}")
+        from farloop import build_facts
+
+        typer.echo(build_facts.text())
         raise typer.Exit

@@ -51,3 +51,14 @@ def print_json(content: object) -> None:
     """Prints JSON, in ASCII where standard output is not UTF-8."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     typer.echo(json.dumps(content, indent=2, ensure_ascii=not unicode))
+
+
+def print_file(text: str) -> None:
+    """Prints what is to become a file of a format that is UTF-8 wherever it is written."""
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+    else:
+        buffer.write(text.encode("utf-8"))
+        buffer.flush()

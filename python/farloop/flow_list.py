@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from farloop.errors import FarloopError, shown
 
 COLUMNS = (
-    "name", "from", "to", "start", "stop", "size", "initial_rate", "initial_cwnd", "algorithm", "class", "count",
+    "name", "from", "to", "start", "stop", "size", "initial_rate", "initial_cwnd", "algorithm", "class", "elephant",
+    "after", "count",
 )  # fmt: skip
 """The keys of `[[flow]]`."""
 
@@ -33,8 +34,9 @@ _COUNTS = ("class", "count")
 def flows_from_parquet(path: str | PathLike[str]) -> str:
     """The flows of a Parquet file as CSV text: one row per flow.
 
-    The columns are keys of `[[flow]]`: `from` and `to`, and any others. Quantities are texts with a unit ("10MB"), or plain numbers in
-    a column whose name ends with the unit: `start_ps`, `start_s`, `size_bytes`, `initial_rate_bps`. A null leaves the key at its default.
+    The columns are keys of `[[flow]]`: `from` and `to`, and any others. Quantities are texts with a unit ("10MB"), or plain numbers
+    in a column whose name ends with the unit: `start_ps`, `start_s`, `size_bytes`, `initial_rate_bps`. `after` has lists of texts. A
+    null leaves the key at its default.
 
     Raises:
         FarloopError: the file is no Parquet file, a column is not known or missing, or a value is not what its column needs; the text names
@@ -115,6 +117,15 @@ def _cell(path: object, row: int, name: str, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, int):
             raise FarloopError(f"{where} is no whole number; expected one, or null for the default")
         return str(value)
+    if name == "elephant":
+        if not isinstance(value, bool):
+            raise FarloopError(f"{where} is neither true nor false; expected one of them, or null for the default")
+        return str(value).lower()
+    if name == "after":
+        names = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, str) for one in names):
+            raise FarloopError(f'{where}: expected a list of texts such as "request" or "request+10us"')
+        return _cell(path, row, "name", " ".join("".join(one.split()) for one in names))
     if not isinstance(value, str):
         expected = "a text"
         if any(key == name for key, _ in _WITH_UNIT.values()):

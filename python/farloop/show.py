@@ -191,32 +191,28 @@ def kernel_checks(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def kernel_status(found: dict[str, Any]) -> None:
-    """The connections that the kernel's GEMINI has."""
-    _console().print(f"gemini is {'' if found['loaded'] else 'not '}loaded", highlight=False)
-    if not found["connections"]:
+    """The connections of an algorithm in the kernel."""
+    _console().print(f"{found['algorithm']} is {'' if found['loaded'] else 'not '}loaded", highlight=False)
+    connections = found["connections"]
+    if not connections:
         return
-    header = [
-        "connection",
-        "state",
-        "cwnd",
-        "ssthresh",
-        "alpha",
-        "F",
-        "base RTT",
-        "RTT",
-        "ACKs",
-        "ECN",
-        "delay",
-        "losses",
-    ]
+    names = {"alpha": "alpha", "f": "F", "w_max": "W_max", "base_rtt_ms": "base RTT", "srtt_ms": "RTT", "acks": "ACKs"}
+    names |= {"ecn_cuts": "ECN", "delay_cuts": "delay", "reductions": "ECN"}
+    own = [key for key in names if key in connections[0]]
+    header = ["connection", "state", "cwnd", "ssthresh", *(names[key] for key in own), "losses"]
     rows: list[list[Cell]] = []
-    for c in found["connections"]:
-        times = [None if c[k] is None else time_text(c[k] / 1e3) for k in ("base_rtt_ms", "srtt_ms")]
-        shares = [f"{c['alpha']:.3f}", f"{c['f']:.3f}"]
-        counts = [c["acks"], c["ecn_cuts"], c["delay_cuts"], c["fast_retransmits"] + c["timeouts"]]
-        ends = f"{c['source']} > {c['destination']}"
-        rows.append([ends, c["state"], c["cwnd"], c["ssthresh"], *shares, *times, *counts])
-    _print_table(header, rows, title="cwnd and ssthresh in packets; ECN and delay: reductions")
+    for c in connections:
+        ends, losses = f"{c['source']} > {c['destination']}", c["fast_retransmits"] + c["timeouts"]
+        rows.append([ends, c["state"], c["cwnd"], c["ssthresh"], *(_of_connection(key, c[key]) for key in own), losses])
+    _print_table(header, rows, title="cwnd, ssthresh and W_max in packets; ECN and delay: reductions")
+
+
+def _of_connection(key: str, value: Any) -> Cell:
+    if value is None or key not in ("alpha", "f", "w_max", "base_rtt_ms", "srtt_ms"):
+        return number(value)
+    if key.endswith("_ms"):
+        return time_text(value / 1e3)
+    return f"{value:.1f}" if key == "w_max" else f"{value:.3f}"
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:

@@ -129,10 +129,11 @@ pub fn any_signals() -> impl Strategy<Value = Vec<AnySignal>> {
 }
 
 /// Feeds `signals` to `sender` and asserts after each that window and rate are usable: the window at least one byte, the
-/// rate at least 1 bit/s, and no panic on the way (overflow checks are on in tests).
-pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal], name: &str) {
+/// rate at least 1 bit/s, and no panic on the way (overflow checks are on in tests). What they were after each signal, for those that
+/// are to do the same as others.
+pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal], name: &str) -> Vec<Control> {
     let mut random = RandomStream::new(1, "torture", 0);
-    let mut effects = Vec::new();
+    let (mut effects, mut controls) = (Vec::new(), Vec::with_capacity(signals.len()));
     let (mut now, mut una, mut nxt, mut tx) = (Time::ZERO, 0u64, 0u64, 0u64);
     let mss = flow.mss.get();
     sender.on_start(&mut Ctx::new(now, &mut random, &mut effects));
@@ -199,5 +200,7 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
                 assert!((timer.0 as usize) < TimerId::COUNT && *at >= now, "{name}: {effect:?} at {now}");
             }
         }
+        controls.push(control);
     }
+    controls
 }

@@ -75,6 +75,20 @@ pub fn torture(py: Python<'_>, class: &Py<PyAny>, sequences: u64) -> PyResult<()
     Ok(())
 }
 
+/// Window in bytes and rate in bit/s of an object after each of so many signals, the same that `farloop_cc::testing::signals(1, count)` gives to an
+/// algorithm in Rust inside a datacenter.
+pub fn recorded(py: Python<'_>, class: &Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
+    let failure = Failure::default();
+    let algorithm = PyAlgorithm::new(class.bind(py).cast::<PyDict>()?, failure.clone())?;
+    let flow = testing::flow(false);
+    let mut sender = PySender::new(py, &algorithm, &flow)?;
+    let controls = testing::torture(&mut sender, &flow, &testing::signals(1, count), &algorithm.class.about.name);
+    match failure.take() {
+        Some(error) => Err(error),
+        None => Ok(controls.iter().map(|control| (control.cwnd.get(), control.pacing.as_bps())).collect()),
+    }
+}
+
 /// A class, with its parameters at some values.
 #[derive(Clone)]
 struct PyAlgorithm {

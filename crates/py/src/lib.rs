@@ -33,6 +33,21 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// How the simulator was compiled, as JSON: compiler, target, profile.
+#[pyfunction]
+fn build_facts() -> String {
+    json!({
+        "profile": env!("FARLOOP_BUILD_PROFILE"),
+        "opt_level": env!("FARLOOP_BUILD_OPT_LEVEL"),
+        "lto": env!("FARLOOP_BUILD_LTO"),
+        "rustc": env!("FARLOOP_BUILD_RUSTC"),
+        "target": env!("FARLOOP_BUILD_TARGET"),
+        "cpu": env!("FARLOOP_BUILD_CPU"),
+        "features": env!("FARLOOP_BUILD_FEATURES"),
+    })
+    .to_string()
+}
+
 /// All algorithms and presets, as JSON; those of `classes` last.
 #[pyfunction]
 #[pyo3(signature = (classes=Vec::new()))]
@@ -52,6 +67,12 @@ fn class_names(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<Vec<String>>
 #[pyfunction]
 fn torture(py: Python<'_>, described: Py<PyAny>, sequences: u64) -> PyResult<()> {
     algorithm::torture(py, &described, sequences)
+}
+
+/// Window in bytes and rate in bit/s of an object of a class after each of so many signals.
+#[pyfunction]
+fn recorded(py: Python<'_>, described: Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
+    algorithm::recorded(py, &described, count)
 }
 
 fn told(info: &AlgorithmInfo) -> Json {
@@ -458,9 +479,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<signals::PySent>()?;
     module.add_class::<signals::PyLoss>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(build_facts, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(class_names, module)?)?;
     module.add_function(wrap_pyfunction!(torture, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from farloop.command import guarded, print_json
+from farloop.errors import FarloopError
 from farloop.messages import say
 from farloop.units import count_text
+
+if TYPE_CHECKING:
+    from farloop.kernel.programs import Program
 
 app = typer.Typer(help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -19,9 +23,14 @@ class Name(enum.StrEnum):
     """The algorithms that there are for the kernel."""
 
     GEMINI = "gemini"
+    CUBIC = "cubic"
+    DCTCP = "dctcp"
+    VEGAS = "vegas"
 
 
-NameArgument = Annotated[Name, typer.Argument(metavar="ALGORITHM", help="The algorithm: gemini.")]
+NameArgument = Annotated[
+    Name, typer.Argument(metavar="ALGORITHM", help="The algorithm: gemini, or for comparison cubic, dctcp, vegas.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -47,7 +56,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a parameter (`farloop explain gemini`), such as capacity=10Gbps, which is needed. May be repeated.",
+        help="Set a parameter (`farloop explain ALGORITHM`); gemini needs capacity, such as capacity=10Gbps. May be repeated.",
     ),
 ]
 
@@ -56,20 +65,20 @@ SetOption = Annotated[
 @guarded
 def load(algorithm: NameArgument, set_: SetOption = None) -> None:
     """Register an algorithm with the kernel, by its name. It stays until `unload` or a reboot; no connection uses it unasked."""
-    from farloop.kernel import gemini
-
-    found = gemini.load(set_ or [])
-    typer.echo(f"{algorithm} is loaded: {', '.join(f'{k} {v}' for k, v in found.items() if k != 'slow_start')}")
-    typer.echo("new connections use it where sysctl net.ipv4.tcp_congestion_control, a route or a socket says gemini")
+    program = _program(algorithm)
+    found = program.load(set_ or [])
+    known_as = "" if program.control == algorithm else f" as {program.control}"
+    typer.echo(f"{algorithm} is loaded{known_as}: {', '.join(f'{k} {_shown(v)}' for k, v in found.items())}")
+    typer.echo(
+        f"new connections use it where sysctl net.ipv4.tcp_congestion_control, a route or a socket says {program.control}"
+    )
 
 
 @app.command()
 @guarded
 def unload(algorithm: NameArgument) -> None:
     """Take an algorithm away. Connections that use it keep it until they end."""
-    from farloop.kernel import gemini
-
-    gemini.unload()
+    _program(algorithm).unload()
     typer.echo(f"{algorithm} is unloaded")
 
 
@@ -77,11 +86,9 @@ def unload(algorithm: NameArgument) -> None:
 @guarded
 def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
     """Say whether an algorithm is loaded, and what its connections do, in all network namespaces."""
-    from farloop.kernel import gemini
-
-    found = gemini.status()
+    found = {"algorithm": str(algorithm), **_program(algorithm).status()}
     if as_json:
-        print_json({"algorithm": str(algorithm), **found})
+        print_json(found)
     else:
         from farloop import show
 
@@ -96,12 +103,25 @@ def record(
     set_: SetOption = None,
     duration: Annotated[str, typer.Option(metavar="TIME", help="For how long, such as 30s.")] = "10s",
 ) -> None:
-    """Load an algorithm for a while; write all events of connections that begin then (vectors/README.md)."""
+    """Load gemini for a while; write all events of connections that begin then (vectors/README.md)."""
     from farloop.kernel.recording import write
 
+    if algorithm != Name.GEMINI:
+        raise FarloopError(f"{algorithm} cannot be recorded: vectors are of gemini's arithmetic")
     found = write(file, set_ or [], duration)
     typer.echo(f"{file}: {found.events} events of {count_text(found.connections, 'connection')}")
     if found.lost:
         say(
             f"farloop: of {count_text(len(found.lost), 'connection')} only the beginning: the kernel had no room for more events"
         )
+
+
+def _program(name: Name) -> Program:
+    from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
+    from farloop.kernel.gemini import GEMINI
+
+    return {Name.GEMINI: GEMINI, Name.CUBIC: CUBIC, Name.DCTCP: DCTCP, Name.VEGAS: VEGAS}[name]
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

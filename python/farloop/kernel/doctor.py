@@ -18,6 +18,9 @@ OBJECTS = Path(__file__).parent / "objects"
 BTF = Path("/sys/kernel/btf/vmlinux")
 """The types of the running kernel."""
 
+PROGRAMS = ("gemini", "cubic", "dctcp", "vegas")
+"""The algorithms that there are for the kernel."""
+
 _LEAST = (6, 10)
 """cong_control() has its four arguments from this kernel on."""
 
@@ -50,7 +53,7 @@ def checks() -> list[Check]:
         _jit(),
         _capabilities(),
         _libbpf(),
-        *(_object(name) for name in ("gemini", "flows")),
+        *(_object(name) for name in (*PROGRAMS, "flows")),
         _ecn(),
         _default(),
         _command("clang", "build", "clang 12 or later"),
@@ -67,10 +70,10 @@ def report() -> list[dict[str, Any]]:
     return [asdict(check) for check in checks()]
 
 
-def missing(*, objects: bool = True) -> list[str]:
-    """What loading, or with `objects` false unloading, lacks: one line each, with how to get it."""
+def missing(program: str = "gemini", *, objects: bool = True) -> list[str]:
+    """What loading a program, or with `objects` false unloading it, lacks: one line each, with how to get it."""
     needed = [_kernel(), _types(), _jit(), _capabilities(), _libbpf()]
-    needed += [_object(name) for name in ("gemini", "flows")] if objects else []
+    needed += [_object(name) for name in (program, "flows")] if objects else []
     return [f"{check.what}: {check.found}" for check in needed if not check.ok]
 
 
@@ -143,7 +146,11 @@ def _object(name: str) -> Check:
 
 def _ecn() -> Check:
     value = _read("/proc/sys/net/ipv4/tcp_ecn")
-    told = {"0": "off: the other side must use gemini, too", "1": "asked for and accepted", "2": "accepted"}
+    told = {
+        "0": "off: the other side must use an algorithm that needs it, such as gemini, too",
+        "1": "asked for and accepted",
+        "2": "accepted",
+    }
     return Check("ECN", "note", value != "0", f"net.ipv4.tcp_ecn = {value or 'unknown'}, {told.get(value, 'on')}")
 
 

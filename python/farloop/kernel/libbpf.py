@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import os
 from collections.abc import Callable, Iterator
@@ -182,10 +183,10 @@ def maps() -> list[Map]:
 
 
 def unregister(number: int) -> None:
-    """Takes the struct_ops map with this number out of service."""
+    """Takes the struct_ops map with this number out of service, if it is not on its way out already: connections may still hold it."""
     key = ctypes.c_uint32(0)
     with _map(number) as descriptor:
-        if library().bpf_map_delete_elem(descriptor, ctypes.byref(key)):
+        if library().bpf_map_delete_elem(descriptor, ctypes.byref(key)) and ctypes.get_errno() != errno.EINPROGRESS:
             raise complaint("the kernel does not unregister it")
 
 

@@ -1,10 +1,10 @@
-"""GEMINI's parameters, as scenarios write them, in the fixed point of its integer core (crates/cc/src/algorithms/gemini/core.rs)."""
+"""Parameters as scenarios write them; GEMINI's in the fixed point of its core (crates/cc/src/algorithms/gemini/core.rs)."""
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from farloop import _native
@@ -41,11 +41,38 @@ topology = "dumbbell"
 [transport]
 kind = "tcp"
 [algorithm]
-name = "gemini"
+name = "{0}"
 [[flow]]
 from = "s1"
 to = "r1"
 """
+
+
+def resolved(algorithm: str, settings: Iterable[str], refused: Mapping[str, str]) -> dict[str, Any]:
+    """An algorithm's parameters with these settings, each KEY=VALUE, checked as a scenario's `[algorithm.NAME]` is.
+
+    Args:
+        algorithm: Its name in scenarios.
+        settings: What to set.
+        refused: Parameters that the kernel's program does not have, and why.
+
+    Raises:
+        FarloopError: a setting is wrong, or refused.
+    """
+    pairs = []
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise FarloopError(f"--set {setting}: expected KEY=VALUE, such as capacity=10Gbps")
+        if why := refused.get(key.strip()):
+            raise FarloopError(f"--set {key.strip()}: {why}")
+        pairs.append((f"algorithm.{algorithm}.{key.strip()}", value.strip()))
+    try:
+        found = json.loads(_native.resolve(_SCENARIO.format(algorithm), algorithm, pairs))
+    except _native.ScenarioError as error:
+        raise FarloopError(str(error).replace(f"algorithm.{algorithm}.", "")) from None
+    of_kernel: dict[str, Any] = {k: v for k, v in found["algorithm"][algorithm].items() if k not in refused}
+    return of_kernel
 
 
 def parameters(settings: Iterable[str]) -> dict[str, Any]:
@@ -54,19 +81,7 @@ def parameters(settings: Iterable[str]) -> dict[str, Any]:
     Raises:
         FarloopError: a setting is wrong, or C is not set.
     """
-    pairs = []
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise FarloopError(f"--set {setting}: expected KEY=VALUE, such as capacity=10Gbps")
-        if key.strip() == "slow_start":
-            raise FarloopError("--set slow_start: connections of the kernel always begin in slow start")
-        pairs.append((f"algorithm.gemini.{key.strip()}", value.strip()))
-    try:
-        resolved = json.loads(_native.resolve(_SCENARIO, "gemini", pairs))
-    except _native.ScenarioError as error:
-        raise FarloopError(str(error).replace("algorithm.gemini.", "")) from None
-    found: dict[str, Any] = resolved["algorithm"]["gemini"]
+    found = resolved("gemini", settings, {"slow_start": "connections of the kernel always begin in slow start"})
     if found["capacity"] == "none":
         raise FarloopError(
             "C is not known: say the rate of the access link, or of the bottleneck where that is slower, such as --set capacity=10Gbps"

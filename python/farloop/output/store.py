@@ -78,12 +78,15 @@ def address(scenario: Scenario) -> str:
         ScenarioError: the scenario is not valid.
     """
     resolved = {key: value for key, value in scenario.resolved.items() if key not in _DESCRIPTIONS}
+    files = dict(_files([resolved.get("workload"), resolved.get("circuits")], Path(scenario.file).parent))
+    # Files may name algorithms as well.
+    named = None if files else algorithm.named(resolved)
     made_from = {
         "farloop": _native.version(),
         "simulator": simulator(),
         "scenario": resolved,
-        "classes": [algorithm.digest(one) for one in scenario.classes],
-        "files": dict(_files([resolved.get("workload"), resolved.get("circuits")], Path(scenario.file).parent)),
+        "classes": [algorithm.digest(c) for c in scenario.classes if named is None or algorithm.name_of(c) in named],
+        "files": files,
     }
     return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from farloop import _native
+from farloop import _native, algorithm
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import Scenario, figure_names
 from farloop.seeds import read_seeds
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+Files = str | PathLike[str] | Iterable[str | PathLike[str]]
+"""One file, or several."""
+
 Collected = str | Callable[["Run"], Any] | Mapping[str, Callable[["Run"], Any]]
 """Something to collect: the name of a metric, a function of a run, or functions by name."""
 
 KEYS = (
-    "title", "base", "set", "grid", "list", "random", "where", "constraint", "collect", "pareto", "until", "most_seeds", "warmup",
+    "title", "base", "algorithm_file", "set", "grid", "list", "random", "where", "constraint", "collect", "pareto", "until", "most_seeds",
+    "warmup",
 )  # fmt: skip
 """What a study's file may have at its top."""
 
@@ -60,6 +64,7 @@ class Definition:
         until: How precise one of them is to be.
         most_seeds: The limit for that.
         warm_up: Which part of each run's beginning is cut.
+        algorithm_files: Files of Python with the algorithms that the base scenario knows besides.
         places: Where each key was written, for messages.
     """
 
@@ -73,6 +78,7 @@ class Definition:
     until: Target | None
     most_seeds: int
     warm_up: str
+    algorithm_files: tuple[Path, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def scenario(self, point: Point) -> Scenario:
@@ -80,13 +86,20 @@ class Definition:
         return self.base.override([f"{key}={value}" for key, value in (points.setting(*one) for one in point.items())])
 
 
-def from_file(path: str | PathLike[str], *, until: str | None = None, most_seeds: int | None = None) -> Definition:
+def from_file(
+    path: str | PathLike[str],
+    *,
+    until: str | None = None,
+    most_seeds: int | None = None,
+    algorithm_files: Iterable[Path] = (),
+) -> Definition:
     """A study from its file.
 
     Args:
         path: The file.
         until: The precision that is asked for, in place of the file's.
         most_seeds: The limit of seeds for it, in place of the file's.
+        algorithm_files: Files of Python with algorithms, besides those that it names.
 
     Raises:
         FarloopError: something in it is wrong; the text names file, line, key, and what would be accepted.
@@ -100,14 +113,15 @@ def from_file(path: str | PathLike[str], *, until: str | None = None, most_seeds
         option = f"--{str(key[0]).replace('_', '-')}" if key[0] in given else ""
         return _of_python((option,), problem) if option else document.error(key, problem, name)
 
-    reader = _Reader(document.content | given, error)
-    return reader.definition(_base(document), Path(path).stem)
+    reader = _Reader(document.content | given, error, Path(path).parent)
+    return reader.definition(_base(document), Path(path).stem, algorithm_files)
 
 
 def from_python(
     base: str | PathLike[str] | Scenario,
     *,
     title: str | None = None,
+    algorithm_file: Files | None = None,
     set: Mapping[str, Any] | None = None,
     grid: Mapping[str, Iterable[Any]] | None = None,
     listed: Iterable[Mapping[str, Any]] | None = None,
@@ -121,13 +135,18 @@ def from_python(
 ) -> Definition:
     """A study from Python; each argument is what the file's key of the same name is (`listed` that of `[[list]]`).
 
+    Where a name of an algorithm is expected, a class of `farloop.algorithm` in a file will do.
+
     Raises:
         FarloopError: an argument is wrong.
         ScenarioError: the base scenario cannot be read.
     """
+    classes: dict[Path, None] = {}
+    settings, grid, listed, random = (_names(one, classes) for one in (set, grid, listed, random))
     given = {
         "title": title,
-        "set": set,
+        "algorithm_file": [algorithm_file] if isinstance(algorithm_file, str | PathLike) else algorithm_file,
+        "set": settings,
         "grid": None if grid is None else {key: _plain(values) for key, values in _mapping(grid, "grid").items()},
         "list": None if listed is None else [dict(_mapping(point, "listed")) for point in listed],
         "random": None if random is None else {key: _plain(value) for key, value in _mapping(random, "random").items()},
@@ -142,7 +161,17 @@ def from_python(
     }
     scenario = Scenario.load(base)
     reader = _Reader({key: value for key, value in given.items() if value is not None}, _of_python)
-    return reader.definition(scenario, Path(scenario.file).stem)
+    return reader.definition(scenario, Path(scenario.file).stem, classes)
+
+
+def _names(value: Any, files: dict[Path, None]) -> Any:
+    """A value with the names of the algorithms in Python in it, whose files are noted."""
+    if isinstance(value, type):
+        files[algorithm.file_of(algorithm.checked(value))] = None
+        return algorithm.name_of(value)
+    if isinstance(value, Mapping):
+        return {key: _names(one, files) for key, one in value.items()}
+    return [_names(one, files) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(values: Any) -> Any:
@@ -192,12 +221,18 @@ def _base(document: Document) -> Scenario:
 class _Reader:
     """Reads the parts of a study; `error` makes an error about one of them."""
 
-    def __init__(self, content: Mapping[str, Any], error: Callable[..., FarloopError]) -> None:
-        self._content, self._error = content, error
+    def __init__(
+        self, content: Mapping[str, Any], error: Callable[..., FarloopError], beside: Path | None = None
+    ) -> None:
+        self._content, self._error, self._beside = content, error, beside or Path()
         self._places: dict[str, str] = {}
+        self._known: frozenset[str] = frozenset()
 
-    def definition(self, base: Scenario, name: str) -> Definition:
+    def definition(self, base: Scenario, name: str, more: Iterable[Path] = ()) -> Definition:
         title = self._text("title")
+        files, classes = self._algorithm_files(more)
+        base = base.with_classes(classes)
+        self._known = frozenset(algorithm.name_of(one) for one in base.classes)
         base = base.override(
             [f"{key}={value}" for key, value in (points.setting(*one) for one in self._settings().items())]
         )
@@ -224,6 +259,7 @@ class _Reader:
             until=until,
             most_seeds=most,
             warm_up=self._warm_up(until),
+            algorithm_files=files,
             places=self._places,
         )
 
@@ -261,13 +297,31 @@ class _Reader:
                 self._places[short] = str(self._error(one[0], "", short)).removesuffix(f"{short}: ").rstrip(": ")
         return found
 
+    def _algorithm_files(self, more: Iterable[Path]) -> tuple[tuple[Path, ...], list[type[algorithm.Algorithm]]]:
+        """The files that the study and the caller name, each once, and what they define."""
+        key: Key = ("algorithm_file",)
+        given = self._content.get("algorithm_file", [])
+        given = [given] if isinstance(given, str | PathLike) else given
+        expected = 'expected a file of Python, or a list of them, such as ["mine.py"]'
+        if not isinstance(given, Iterable) or isinstance(given, Mapping):
+            raise self._error(key, f"{shown(repr(given))}: {expected}")
+        found: dict[Path, list[type[algorithm.Algorithm]]] = {}
+        for one in given:
+            if not isinstance(one, str | PathLike):
+                raise self._error(key, f"{shown(repr(one))}: {expected}")
+            file = self._beside / one
+            found[file] = self._guarded(key, algorithm.load, file)
+        for file in more:
+            found.setdefault(file, algorithm.load(file))
+        return tuple(found), [one for classes in found.values() for one in classes]
+
     def _settings(self) -> Point:
         found = self._flat(self._table("set"), ("set",), lambda _: False)
         return {key: self._guarded(way, points.check_value, value) for key, (way, value) in found.items()}
 
     def _grid(self) -> dict[str, list[Value]]:
         return {
-            key: self._guarded(way, _values, key, value)
+            key: self._guarded(way, _values, key, value, self._known)
             for key, (way, value) in self._flat(self._table("grid"), ("grid",), lambda _: False).items()
         }
 
@@ -280,7 +334,7 @@ class _Reader:
             flat = self._flat(table, ("list", i), lambda _: False)
             if not flat:
                 raise self._error(("list", i), 'has no keys; expected some, such as network.wan_delay = "5ms"')
-            single = {key: self._guarded(way, _single, key, value) for key, (way, value) in flat.items()}
+            single = {key: self._guarded(way, _single, key, value, self._known) for key, (way, value) in flat.items()}
             found.append(single)
         return found
 
@@ -299,7 +353,7 @@ class _Reader:
             )
         rest = {key: value for key, value in table.items() if key not in _RANDOM}
         flat = self._flat(rest, ("random",), lambda value: "from" in value or "to" in value)
-        sources = {key: self._guarded(way, _source, key, value) for key, (way, value) in flat.items()}
+        sources = {key: self._guarded(way, _source, key, value, self._known) for key, (way, value) in flat.items()}
         if not sources:
             raise self._error(
                 ("random",),
@@ -391,7 +445,7 @@ def _seeds(value: Any) -> list[Value]:
     return list(read_seeds(str(value) if isinstance(value, int) and not isinstance(value, bool) else value))
 
 
-def _values(key: str, value: Any) -> list[Value]:
+def _values(key: str, value: Any, classes: Collection[str]) -> list[Value]:
     """The values of a key of the grid: a list, of seeds also a text such as "1-10", of one value that."""
     listed = value if isinstance(value, list) else [value]
     found = _seeds(value) if key == SEED else [points.check_value(one) for one in listed]
@@ -403,11 +457,11 @@ def _values(key: str, value: Any) -> list[Value]:
             raise FarloopError(f"{shown(repr(one))} is there twice")
         seen.add((type(one), repr(one)))
     if key == ALGORITHM:
-        _check_algorithms(found)
+        _check_algorithms(found, classes)
     return found
 
 
-def _single(key: str, value: Any) -> Value:
+def _single(key: str, value: Any, classes: Collection[str]) -> Value:
     """The value of a key of a point in a list."""
     if key == SEED:
         found = _seeds(value)
@@ -415,11 +469,11 @@ def _single(key: str, value: Any) -> Value:
             raise FarloopError(f"{shown(repr(value))}: expected one seed; several are for [grid]")
         return found[0]
     if key == ALGORITHM:
-        _check_algorithms([value])
+        _check_algorithms([value], classes)
     return points.check_value(value)
 
 
-def _source(key: str, value: Any) -> Range | list[Value]:
+def _source(key: str, value: Any, classes: Collection[str]) -> Range | list[Value]:
     if isinstance(value, Mapping):
         for name in value:
             if name not in _RANGE:
@@ -436,16 +490,17 @@ def _source(key: str, value: Any) -> Range | list[Value]:
         raise FarloopError(
             f'{shown(repr(value))}: expected choices, such as ["hpcc", "dctcp"], or a range such as {{ from = 0.1, to = 0.9 }}'
         )
-    return _values(key, value)
+    return _values(key, value, classes)
 
 
-def _check_algorithms(names: Sequence[object]) -> None:
+def _check_algorithms(names: Sequence[object], classes: Collection[str]) -> None:
     from farloop import catalogue
 
     for name in names:
         if not isinstance(name, str):
             raise FarloopError(f"{shown(repr(name))}: expected the name of an algorithm, such as hpcc")
-        catalogue.algorithm(name)
+        if name not in classes:
+            catalogue.algorithm(name)
 
 
 def _looked_up(key: str, point: Point, base: Scenario) -> object:

@@ -209,19 +209,18 @@ class Making:
                 self.counts.lost += 1
                 self.counting.told(f"{task.label}: its worker ended ({outcome.because}); it is made again")
                 continue
-            self.counting.done(task.label, outcome.because.replace(task.file, self.definition.base.file))
+            because = self._for_people(outcome.because, task)
+            self.counting.done(task.label, because)
             if outcome.status == MADE:
                 self.counts.made += 1
                 self.store.forget_failure(task.key)
             elif outcome.status == TASK_KEPT:
                 self.counts.kept += 1
             elif outcome.status == TASK_FAILED:
-                # Workers may have another working directory.
-                because = outcome.because.replace(task.file, self.definition.base.file)
                 self.store.put_failure(task.key, because)
                 self._stand(same, FAILED, because)
             elif outcome.status == BROKEN:
-                broken = outcome.because
+                broken = because
                 break
         if broken:
             raise FarloopError(broken)
@@ -229,7 +228,15 @@ class Making:
     def _tasks(self, missing: Sequence[str], of_key: dict[str, list[Row]], threads: int) -> Iterator[Task]:
         for key in missing:
             row = of_key[key][0]
-            yield Task.of(key, row.label, self.scenario(row), self.store.directory, threads)
+            files = self.definition.algorithm_files
+            yield Task.of(key, row.label, self.scenario(row), self.store.directory, threads, files)
+
+    def _for_people(self, because: str, task: Task) -> str:
+        """What a worker said, with files as the study calls them: workers may have another working directory."""
+        because = because.replace(task.file, self.definition.base.file)
+        for file, given in zip(task.algorithm_files, self.definition.algorithm_files, strict=True):
+            because = because.replace(file, str(given))
+        return because
 
     @staticmethod
     def _stand(rows: Sequence[Row], status: str, because: str) -> None:

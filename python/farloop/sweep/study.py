@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, tables
+from farloop import _native, algorithm, tables
 from farloop.errors import FarloopError, shown
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
@@ -22,7 +22,7 @@ from farloop.scenario import Scenario
 from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
-from farloop.sweep.definition import Collected, Definition, from_file, from_python
+from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
 from farloop.sweep.making import Counts, Engine, Making
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
@@ -84,6 +84,7 @@ def study(
     *,
     base: str | PathLike[str] | Scenario | None = None,
     title: str | None = None,
+    algorithm_file: Files | None = None,
     set: Mapping[str, Any] | None = None,
     grid: Mapping[str, Iterable[Any]] | None = None,
     listed: Iterable[Mapping[str, Any]] | None = None,
@@ -112,6 +113,7 @@ def study(
         file: A study's file (TOML).
         base: The scenario that all points change: a file, the name of a paper's figure, or a loaded scenario.
         title: What it is about.
+        algorithm_file: Files of Python with algorithms, which may then be named wherever an algorithm is; so may classes in a file.
         set: Settings for all points.
         grid: Values by key, combined each with each: `{"algorithm": ["hpcc", "dctcp"], "workload.load": [0.3, 0.6], "seed": "1-10"}`.
         listed: Points, each a mapping of keys to values.
@@ -136,7 +138,7 @@ def study(
         FarloopError: something of the study is wrong, or it cannot be written. A run that fails is no error: see `Study.failures`.
         ScenarioError: the base scenario is not valid.
     """
-    described = (title, set, grid, listed, random, where, collect, pareto, until, most_seeds, warmup)
+    described = (title, algorithm_file, set, grid, listed, random, where, collect, pareto, until, most_seeds, warmup)
     if (file is None) == (base is None):
         raise FarloopError("file and base: expected one of them")
     if file is not None:
@@ -148,6 +150,7 @@ def study(
         definition = from_python(
             base,
             title=title,
+            algorithm_file=algorithm_file,
             set=set,
             grid=grid,
             listed=listed,
@@ -258,7 +261,18 @@ def sweep(
             raise
         finally:
             engine.close()
-    return Study(target, definition.title, runs, points, making.counts, [*making.told(), *notes])
+    return Study(target, definition.title, runs, points, making.counts, [*making.told(), *_unused(making), *notes])
+
+
+def _unused(making: Making) -> list[str]:
+    """What to tell of algorithms in Python that no point names."""
+    if not making.definition.base.classes:
+        return []
+    rows = [row for row in making.rows if row.key]
+    named = {row.algorithm for row in rows if row.algorithm}
+    resolved = making.scenario(rows[0]).resolved if rows else {}
+    left = algorithm.unused(making.definition.base.classes, resolved, named)
+    return [f"{one.partition(';')[0]}; [grid] algorithm or another key may" for one in left]
 
 
 def _check_names(definition: Definition) -> None:
@@ -330,6 +344,7 @@ def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, repo
         "until": None if definition.until is None else definition.until.text,
         "warmup": definition.warm_up,
         "excluded": definition.excluded,
+        "classes": {algorithm.name_of(one): algorithm.digest(one) for one in definition.base.classes},
     }
     notes = write_views(content, runs, points, into) if report else []
     manifest.write_json(into / manifest.MANIFEST, content | {"notes": notes, "files": manifest.files(into)})

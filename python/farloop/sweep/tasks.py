@@ -7,11 +7,11 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from farloop import _native
+from farloop import _native, algorithm
 from farloop.errors import FarloopError, InvariantError
 from farloop.output.store import Store, simulator
 from farloop.scenario import Scenario
@@ -44,6 +44,8 @@ class Task:
         memory: Bytes that it takes, estimated, with the process around it.
         threads: How many it may use.
         simulator: The hash of the simulator that is to make it.
+        algorithm_files: Files of Python with algorithms that the scenario may name.
+        classes: What these are to be: names and hashes.
     """
 
     key: str
@@ -55,9 +57,13 @@ class Task:
     memory: int
     threads: int
     simulator: str
+    algorithm_files: tuple[str, ...] = ()
+    classes: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, key: str, label: str, scenario: Scenario, store: Path, threads: int) -> Task:
+    def of(
+        cls, key: str, label: str, scenario: Scenario, store: Path, threads: int, algorithm_files: Sequence[Path] = ()
+    ) -> Task:
         """The task of a scenario; its network is built to estimate its memory."""
         most = _native.most_memory(scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes)
         overrides = tuple(scenario.overrides)
@@ -71,6 +77,8 @@ class Task:
             PROCESS + most,
             threads,
             simulator(),
+            tuple(str(file.absolute()) for file in algorithm_files),
+            tuple((algorithm.name_of(one), algorithm.digest(one)) for one in scenario.classes),
         )
 
     def as_json(self) -> str:
@@ -81,7 +89,24 @@ class Task:
     def from_json(cls, line: str) -> Task:
         """The task of a line."""
         content = json.loads(line)
-        return cls(**content | {"overrides": tuple((key, value) for key, value in content["overrides"])})
+        pairs = {name: tuple((key, value) for key, value in content[name]) for name in ("overrides", "classes")}
+        return cls(**content | pairs | {"algorithm_files": tuple(content["algorithm_files"])})
+
+    def scenario(self) -> Scenario:
+        """Its scenario, with the algorithms of its files.
+
+        Raises:
+            FarloopError: a file cannot be loaded, or has changed since the task was made: its address is that of the older one.
+        """
+        classes = [one for file in self.algorithm_files for one in algorithm.load(file)]
+        scenario = Scenario(self.text, self.file, self.overrides).with_classes(classes)
+        found = {algorithm.name_of(one): algorithm.digest(one) for one in scenario.classes}
+        changed = [name for name, content in self.classes if found.get(name) != content]
+        if changed:
+            raise FarloopError(
+                f"{', '.join(self.algorithm_files)}: {changed[0]} has changed since the study began; sweep again"
+            )
+        return scenario
 
 
 PROCESS = 120 << 20
@@ -134,8 +159,11 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
                 return Outcome(BUSY)
             if task.key in store:
                 return Outcome(KEPT)
+            try:
+                scenario = task.scenario()
+            except FarloopError as error:
+                return Outcome(BROKEN, str(error))
             note(store.directory, "began", task)
-            scenario = Scenario(task.text, task.file, task.overrides)
             store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads))
             note(store.directory, "finished", task)
     except MemoryError:

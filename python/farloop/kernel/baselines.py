@@ -1,0 +1,90 @@
+"""What GEMINI is compared with, for kernels that lack it, or lack it as a BPF program: CUBIC, DCTCP and Vegas."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+from farloop.kernel.programs import Program
+from farloop.kernel.settings import fixed, resolved
+
+_START = "connections of the kernel begin as the kernel's do"
+_NO_HYSTART = "this program ends slow start at a loss or a mark; the kernel's own cubic has HyStart"
+
+_REFUSED = {
+    "cubic": {
+        "ecn": "marks are answered where both ends of a connection have agreed on ECN (sysctl net.ipv4.tcp_ecn)",
+        "hystart": _NO_HYSTART,
+    },
+    "dctcp": {
+        "slow_start": _START,
+        "ai_scaling": "this program has DCTCP of RFC 8257",
+        "ai_scaling_cap": "this program has DCTCP of RFC 8257",
+        "cross_rtt_factor": "this program has DCTCP of RFC 8257",
+        "pacing": "sch_fq paces connections of the kernel",
+        "pacing_gain": "sch_fq paces connections of the kernel",
+        "window_cap": "this program has DCTCP of RFC 8257",
+    },
+    "vegas": {"initial_window": _START, "linux": "this program has Vegas of the papers"},
+}
+
+_CUBIC = struct.Struct("=13Q")
+_DCTCP = struct.Struct("=Q8I64x")
+_VEGAS = struct.Struct("=8I72x")
+_STORED = struct.Struct("=4I56x")
+"""`struct connection` of linux/classic.h."""
+
+
+def _cubic_packed(found: dict[str, Any]) -> bytes:
+    alpha = 3 * (1 - found["beta"]) / (1 + found["beta"])
+    flags = (found["reno_friendly"], found["fast_convergence"], found["alpha_one"], 0)
+    return struct.pack(
+        "=3Q4I", fixed(found["c"], 20), fixed(found["beta"], 16), min(fixed(alpha, 24), 1 << 24), *map(int, flags)
+    )
+
+
+def _dctcp_packed(found: dict[str, Any]) -> bytes:
+    numbers = (fixed(found["g"], 30), fixed(found["initial_alpha"], 30), fixed(found["increase"], 16))
+    return struct.pack("=3Q2I", *numbers, found["loss_cut"] == "half", 0)
+
+
+def _vegas_packed(found: dict[str, Any]) -> bytes:
+    thresholds = (found["scale"] * found["alpha"], found["scale"] * max(found["alpha"], found["beta"]), found["gamma"])
+    keep = 0.75 if found["loss_factor"] == "none" else found["loss_factor"]
+    return struct.pack("=3Q2I", *(fixed(x, 10) for x in thresholds), fixed(keep, 16), found["min_window"])
+
+
+def _counted(stored: bytes) -> dict[str, Any]:
+    return dict(zip(("reductions", "fast_retransmits", "timeouts", "undone"), _STORED.unpack(stored), strict=True))
+
+
+def _cubic_told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
+    numbers = _CUBIC.unpack(private)
+    w_max, last = numbers[1], numbers[12]
+    return {"w_max": w_max / 2**24 if w_max else None, "acks": last >> 32, **_counted(stored)}
+
+
+def _dctcp_told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
+    _, alpha, _, _, _, _, _, acks, _ = _DCTCP.unpack(private)
+    return {"alpha": alpha / 2**30, "acks": acks, **_counted(stored)}
+
+
+def _vegas_told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
+    base_rtt, _, _, _, _, _, _, acks = _VEGAS.unpack(private)
+    return {"base_rtt_ms": None if base_rtt == 2**32 - 1 else base_rtt / 1e3, "acks": acks, **_counted(stored)}
+
+
+def _program(name: str, packed: Any, told: Any) -> Program:
+    def parameters(settings: Iterable[str]) -> dict[str, Any]:
+        return resolved(name, settings, _REFUSED[name])
+
+    return Program(name, f"farloop_{name}", f"{name}_flows", parameters, packed, told)
+
+
+CUBIC = _program("cubic", _cubic_packed, _cubic_told)
+"""CUBIC of RFC 9438, without HyStart."""
+DCTCP = _program("dctcp", _dctcp_packed, _dctcp_told)
+"""DCTCP of RFC 8257."""
+VEGAS = _program("vegas", _vegas_packed, _vegas_told)
+"""Vegas of the papers."""

@@ -1,0 +1,146 @@
+"""Algorithms of the kernel half: load them, take them away, say what their connections do."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from farloop.errors import FarloopError
+from farloop.kernel import libbpf
+from farloop.kernel.doctor import missing, object_file
+
+ROW = struct.Struct("=104s72s5I16s16sIHHHH")
+"""`struct row` of linux/flows.bpf.c."""
+
+_DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_SETTINGS = ".rodata.settings"
+_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+
+
+@dataclass(frozen=True)
+class Program:
+    """An algorithm for the kernel.
+
+    Attributes:
+        name: What commands and scenarios call it; its compiled object has this name.
+        control: Its name as a congestion control of TCP, and of its struct_ops map.
+        flows: Its map of connections.
+        parameters: Makes parameters of settings, each KEY=VALUE.
+        packed: Makes the bytes that the program reads of parameters.
+        told: Makes what `status` tells of a connection of icsk_ca_priv, what is stored beside it, and the kernel's numbers.
+    """
+
+    name: str
+    control: str
+    flows: str
+    parameters: Callable[[Iterable[str]], dict[str, Any]]
+    packed: Callable[[dict[str, Any]], bytes]
+    told: Callable[[bytes, bytes, dict[str, Any]], dict[str, Any]]
+
+    def load(
+        self, settings: Iterable[str] = (), *, ring: tuple[str, int] | None = None, packed: bytes | None = None
+    ) -> dict[str, Any]:
+        """Registers it with the kernel, which holds it until `unload`; no connection uses it before one asks for it.
+
+        Args:
+            settings: Parameters, each KEY=VALUE.
+            ring: A ring buffer of the program, and its size in bytes, a power of two of pages.
+            packed: What the program reads, where that is not what follows of the parameters alone.
+
+        Returns:
+            The parameters.
+
+        Raises:
+            FarloopError: something is missing, a setting is wrong, or it is loaded already.
+        """
+        found = self.parameters(settings)
+        if lacking := missing(self.name):
+            raise FarloopError(f"{self.name} cannot be loaded: {lacking[0]}")
+        if self.loaded():
+            raise FarloopError(f"{self.name} is loaded already; `farloop kernel unload {self.name}` takes it away")
+        content = self.packed(found) if packed is None else packed
+        libbpf.register(object_file(self.name).read_bytes(), self.control, (_SETTINGS, content), ring)
+        return found
+
+    def unload(self) -> None:
+        """Takes it away. Connections that use it keep it until they end; new ones get another.
+
+        Raises:
+            FarloopError: it is not loaded, or it is the default of this network namespace.
+        """
+        if lacking := missing(self.name, objects=False):
+            raise FarloopError(f"{self.name} cannot be unloaded: {lacking[0]}")
+        numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.STRUCT_OPS, self.control)]
+        if not numbers:
+            raise FarloopError(f"{self.name} is not loaded")
+        if _DEFAULT.read_text().strip() == self.control:
+            raise FarloopError(
+                f"{self.control} is the default of this network namespace; choose another first, such as: "
+                "sysctl net.ipv4.tcp_congestion_control=cubic"
+            )
+        for number in numbers:
+            libbpf.unregister(number)
+
+    def loaded(self) -> bool:
+        """Whether connections can ask for it."""
+        return self.control in _AVAILABLE.read_text().split()
+
+    def status(self) -> dict[str, Any]:
+        """Whether it is loaded, and its connections in all network namespaces.
+
+        Returns:
+            `loaded`, and `connections` as `connections` tells them.
+
+        Raises:
+            FarloopError: something is missing, or the kernel refuses.
+        """
+        if lacking := missing(self.name):
+            raise FarloopError(f"{self.name}'s connections cannot be listed: {lacking[0]}")
+        code = object_file("flows").read_bytes()
+        numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.SK_STORAGE, self.flows)]
+        rows = b"".join(libbpf.read_storage(code, "flows", number) for number in numbers)
+        return {"loaded": self.loaded(), "connections": self.connections(rows)}
+
+    def connections(self, rows: bytes) -> list[dict[str, Any]]:
+        """What the kernel's rows say.
+
+        Returns:
+            Of each connection its addresses, `namespace` (inode), `state`, `mss` (bytes), `cwnd` (packets), `ssthresh` (packets, or None),
+            `srtt_ms` (None before the first sample), and what the algorithm tells.
+
+        Raises:
+            FarloopError: they are no whole rows.
+        """
+        if len(rows) % ROW.size:
+            raise FarloopError(
+                f"the kernel's list of connections has {len(rows)} bytes, which are no rows of {ROW.size}"
+            )
+        found = [self._connection(row) for row in ROW.iter_unpack(rows)]
+        return sorted(found, key=lambda c: (c["namespace"], c["source"], c["destination"]))
+
+    def _connection(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        private, stored, cwnd, ssthresh, mss, srtt, state = row[:7]
+        source, destination, namespace, source_port, destination_port, family, _ = row[7:]
+        common = {
+            "source": _address(source, source_port, family),
+            "destination": _address(destination, destination_port, family),
+            "namespace": namespace,
+            "state": _STATES[state] if state < len(_STATES) else str(state),
+            "mss": mss,
+            "cwnd": cwnd,
+            "ssthresh": None if ssthresh >= 2**31 - 1 else ssthresh,
+            "srtt_ms": srtt / 1e3 if srtt else None,
+        }
+        return common | self.told(private, stored, common)
+
+
+def _address(raw: bytes, port: int, family: int) -> str:
+    if family == 4:
+        return f"{ipaddress.IPv4Address(raw[:4])}:{port}"
+    address = ipaddress.IPv6Address(raw)
+    return f"{address.ipv4_mapped}:{port}" if address.ipv4_mapped else f"[{address}]:{port}"
