@@ -47,6 +47,8 @@ def test_routes_lead_everywhere(example):
         for node, (link, end) in routes.items():
             assert found.links[link].ends[end] == node
     assert found.routes(4)[0] == (0, 0)
+    assert found.used == [0, 1, 2, 3]
+    assert dataclasses.replace(found, flows=found.flows[:1]).used == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def measurement(example):
     ]
     found = connections.Measurement(transfers, samples, 2.0, counters, [50_000.0] * 10, True, 0.001)
     late = Lateness(1000, 5e-5, 0.02, 3, 0)
-    network = Network(wanted, (), _Ports(), None, (0, 2))
+    network = Network(wanted, {}, _Ports(), None, (0, 2))
     simulated = measured.as_simulated(network, found, [(late, late), (late, late)])
     return example, simulated
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.kernel import doctor, gemini, libbpf, settings
+from farloop.kernel import doctor, libbpf
+from farloop.kernel.baselines import DCTCP, VEGAS
+from farloop.kernel.gemini import GEMINI
+from farloop.kernel.programs import Program
 from farloop.testbed.blueprint import Blueprint, Control
 
+PROGRAMS = {"gemini": GEMINI, "dctcp": DCTCP, "vegas": VEGAS}
+"""By what kernels call them. A kernel's own DCTCP and Vegas are preferred."""
+
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _F_LINK = 1 << 13
 """`BPF_F_LINK`: a struct_ops map that is in service as long as its link is held, not until somebody takes it away."""
 
@@ -25,40 +34,72 @@ _SIGNATURES = {
 }
 
 
+def missing(controls: list[str]) -> list[str]:
+    """What these lack on this host, with how to get it."""
+    found = []
+    for name in controls:
+        program = _needed(name)
+        if program is None and name not in _available():
+            found.append(f"congestion control {name}: this kernel has none")
+        elif program is not None and not doctor.object_file(program.name).exists():
+            found.append(
+                f"program {program.name}: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
+            )
+    return found
+
+
 @contextmanager
-def registered(plan: Blueprint) -> Iterator[None]:
-    """GEMINI in the kernel, where a plan needs it, until the block ends.
+def registered(plan: Blueprint) -> Iterator[Blueprint]:
+    """What a plan needs and the kernel lacks, in the kernel until the block ends: the plan, with the names that it has there.
 
     Raises:
-        FarloopError: it is loaded already, or the kernel refuses it.
+        FarloopError: one is loaded already, or the kernel refuses it.
     """
-    own = next((one for one in plan.algorithms if one.kernel == gemini.NAME), None)
-    if own is None:
-        yield
-        return
-    if gemini.loaded():
+    with ExitStack() as stack:
+        controls = []
+        for own in plan.algorithms:
+            program = _needed(own.kernel)
+            if program is not None:
+                stack.enter_context(_held(program, parameters(own, plan)))
+            controls.append(replace(own, kernel=program.control if program else own.kernel))
+        yield replace(plan, algorithms=tuple(controls))
+
+
+def parameters(own: Control, plan: Blueprint) -> dict[str, Any]:
+    """An algorithm's parameters; GEMINI's without a C have that of the slowest host. The simulator has each host's own."""
+    found = dict(own.parameters)
+    if found.get("capacity") == "none":
+        hosts = set(plan.hosts)
+        found["capacity"] = f"{min(link.rate for link in plan.links if hosts & set(link.ends))}bps"
+    return found
+
+
+@contextmanager
+def _held(program: Program, found: dict[str, Any]) -> Iterator[None]:
+    """A program in service until the block ends; nothing is left of it, however this process ends."""
+    if program.loaded():
         raise FarloopError(
-            "gemini is loaded already, with parameters of its own; `farloop kernel unload gemini` takes it away"
+            f"{program.name} is loaded already, with parameters of its own; `farloop kernel unload {program.name}` takes it away"
         )
-    content = settings.packed(settings.constants(parameters(own, plan)))
+    content = program.packed(found)
     bpf = libbpf.library()
     for name, kinds in _SIGNATURES.items():
         getattr(bpf, name).argtypes = kinds
-    with libbpf.opened(doctor.object_file(gemini.NAME).read_bytes()) as handle:
+    with libbpf.opened(doctor.object_file(program.name).read_bytes()) as handle:
         constants = bpf.bpf_object__find_map_by_name(handle, b".rodata.settings")
-        ops = bpf.bpf_object__find_map_by_name(handle, gemini.NAME.encode())
+        ops = bpf.bpf_object__find_map_by_name(handle, program.control.encode())
         if not constants or not ops or bpf.bpf_map__set_initial_value(constants, content, len(content)):
             raise libbpf.complaint("the compiled program is another one")
         if bpf.bpf_map__set_map_flags(ops, _F_LINK) or bpf.bpf_object__load(handle):
             raise libbpf.complaint("the kernel refuses the program")
         link = bpf.bpf_map__attach_struct_ops(ops)
         if not link:
-            raise libbpf.complaint(f"the kernel does not register {gemini.NAME}")
+            raise libbpf.complaint(f"the kernel does not register {program.control}")
         # libbpf before 1.2 leaves it at that, and does not ask for the link.
-        own_link = -1 if gemini.loaded() else bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
+        own_link = -1 if program.loaded() else bpf.bpf_link_create(bpf.bpf_map__fd(ops), 0, _STRUCT_OPS, None)
         try:
-            if not gemini.loaded():
-                raise libbpf.complaint(f"the kernel does not register {gemini.NAME}")
+            if not program.loaded():
+                raise libbpf.complaint(f"the kernel does not register {program.control}")
             yield
         finally:
             bpf.bpf_link__destroy(link)
@@ -66,10 +107,10 @@ def registered(plan: Blueprint) -> Iterator[None]:
                 os.close(own_link)
 
 
-def parameters(own: Control, plan: Blueprint) -> dict[str, Any]:
-    """GEMINI's parameters; without a C that of the slowest host. The simulator has each host's own."""
-    found = dict(own.parameters)
-    if found["capacity"] == "none":
-        hosts = set(plan.hosts)
-        found["capacity"] = f"{min(link.rate for link in plan.links if hosts & set(link.ends))}bps"
-    return found
+def _needed(control: str) -> Program | None:
+    program = PROGRAMS.get(control)
+    return None if program is None or (program is not GEMINI and control in _available()) else program
+
+
+def _available() -> list[str]:
+    return _AVAILABLE.read_text().split()

@@ -115,6 +115,19 @@ class Blueprint:
         """Numbers of the hosts."""
         return [i for i, node in enumerate(self.nodes) if node.kind == "host"]
 
+    @property
+    def used(self) -> list[int]:
+        """Numbers of the links that flows or their acknowledgements pass; nothing happens elsewhere."""
+        found = set()
+        for source, destination in {(f.source, f.destination) for f in self.flows}:
+            for start, end in ((source, destination), (destination, source)):
+                routes, node = self.routes(end), start
+                while node != end and node in routes:
+                    link, side = routes[node]
+                    found.add(link)
+                    node = self.links[link].ends[1 - side]
+        return sorted(found)
+
     def routes(self, destination: int) -> dict[int, tuple[int, int]]:
         """By node the link, and which end of it is the node's, that leads to a host; a scenario with more than one such path is refused."""
         found: dict[int, tuple[int, int]] = {}

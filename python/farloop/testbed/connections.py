@@ -22,7 +22,7 @@ from farloop.testbed.blueprint import PS, Flow
 from farloop.testbed.network import Network
 from farloop.testbed.ports import FIRST_FLOW, Counters
 from farloop.testbed.tcp_info import TcpInfo, tcp_info
-from farloop.testbed.wire import urgent
+from farloop.testbed.wire import apart, urgent
 
 PRIORITY = 10
 """Of SCHED_FIFO, below the delay line's."""
@@ -342,12 +342,14 @@ def _socket(algorithm: str) -> socket.socket:
 
 @contextmanager
 def _undisturbed() -> Iterator[bool]:
-    """Real-time priority where that is allowed, and no garbage collection, until the block ends."""
-    before = (os.sched_getscheduler(0), os.sched_getparam(0))
+    """Real-time priority where that is allowed, the delay line elsewhere, and no garbage collection, until the block ends."""
+    before, processors = (os.sched_getscheduler(0), os.sched_getparam(0)), os.sched_getaffinity(0)
     gc.disable()
     try:
+        apart(delays=False)
         yield urgent(PRIORITY)
     finally:
         gc.enable()
+        os.sched_setaffinity(0, processors)
         with suppress(OSError):
             os.sched_setscheduler(0, *before)

@@ -1,8 +1,11 @@
-"""Builds a plan out of network namespaces: one for each host and switch, one for all delay lines, a pair of interfaces for each link."""
+"""Builds what flows pass of a plan out of network namespaces: one for each host and switch, a pair of interfaces for each link.
+
+Delay lines are in one more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -45,14 +48,14 @@ class Network:
 
     Attributes:
         plan: What it was built of.
-        namespaces: One per node.
+        namespaces: One for each node that flows pass.
         ports: The program of all egress ports.
         wire: The delay line, where there is one.
         wired: Numbers of the links that it delays.
     """
 
     plan: Blueprint
-    namespaces: tuple[Namespace, ...]
+    namespaces: Mapping[int, Namespace]
     ports: Ports
     wire: Wire | None
     wired: tuple[int, ...]
@@ -81,19 +84,20 @@ def built(plan: Blueprint) -> Iterator[Network]:
             stack.callback(made.close)
             return made
 
-        nodes = tuple(namespace() for _ in plan.nodes)
-        wired = tuple(i for i, link in enumerate(plan.links) if link.delay_ps >= DELAYED)
+        used = plan.used
+        nodes = {node: namespace() for node in sorted({end for i in used for end in plan.links[i].ends})}
+        wired = tuple(i for i in used if plan.links[i].delay_ps >= DELAYED)
         between = namespace() if wired else None
-        for node in (*nodes, *([between] if between else [])):
-            node.settings(_SYSCTLS)
-        for host in plan.hosts:
-            nodes[host].settings(_HOST)
+        for one in (*nodes.values(), *([between] if between else [])):
+            one.settings(_SYSCTLS)
+        for node, one in nodes.items():
+            one.settings(_HOST if plan.nodes[node].kind == "host" else {"ipv4/ip_forward": "1"})
         _links(plan, nodes, between, wired)
         _addresses(plan, nodes)
         program = stack.enter_context(ports.loaded(_settings(plan), len(plan.flows)))
-        for number, link in enumerate(plan.links):
+        for number in used:
             for end in (0, 1):
-                program.attach(Network.port(number, end), nodes[link.ends[end]])
+                program.attach(Network.port(number, end), nodes[plan.links[number].ends[end]])
         wire = None
         if between:
             lines = [(_wire(i, 0), _wire(i, 1), plan.links[i].delay_ps // 1000) for i in wired]
@@ -102,13 +106,14 @@ def built(plan: Blueprint) -> Iterator[Network]:
         yield Network(plan, nodes, program, wire, wired)
 
 
-def _links(plan: Blueprint, nodes: tuple[Namespace, ...], between: Namespace | None, wired: tuple[int, ...]) -> None:
+def _links(plan: Blueprint, nodes: Mapping[int, Namespace], between: Namespace | None, wired: tuple[int, ...]) -> None:
     """Interfaces, each with its queueing discipline."""
     lines: dict[int, list[str]] = {}
     shapes: dict[int, list[str]] = {}
     devices: dict[int, list[str]] = {}
     middle: list[str] = []
-    for number, link in enumerate(plan.links):
+    for number in plan.used:
+        link = plan.links[number]
         names = [_device(number, end) for end in (0, 1)]
         index = [f"index {FIRST_INTERFACE + Network.port(number, end)}" for end in (0, 1)]
         own = [f"{names[end]} {index[end]} address {_mac(number, end)} mtu {plan.mtu} gso_max_segs 1" for end in (0, 1)]
@@ -140,23 +145,22 @@ def _links(plan: Blueprint, nodes: tuple[Namespace, ...], between: Namespace | N
         nodes[node].batch("tc", shapes[node])
 
 
-def _addresses(plan: Blueprint, nodes: tuple[Namespace, ...]) -> None:
+def _addresses(plan: Blueprint, nodes: Mapping[int, Namespace]) -> None:
     """Addresses of hosts, neighbours that need not be asked for, routes along the shortest paths."""
     # Without an address of its own, if only this one, a namespace has no routes through others.
-    lines = [["link set lo up"] for _ in nodes]
-    for number, link in enumerate(plan.links):
+    lines = {node: ["link set lo up"] for node in nodes}
+    for number in plan.used:
         for end in (0, 1):
-            node, device = link.ends[end], _device(number, end)
+            node, device = plan.links[number].ends[end], _device(number, end)
             lines[node].append(f"link set {device} up")
             lines[node].append(f"neigh add {_GATEWAY} lladdr {_mac(number, 1 - end)} dev {device} nud permanent")
             if plan.nodes[node].kind == "host":
                 lines[node].append(f"addr add {_address(node)}/32 dev {device}")
-    for host in plan.hosts:
+    for host in set(plan.hosts) & set(nodes):
         for node, (number, end) in plan.routes(host).items():
-            lines[node].append(f"route add {_address(host)}/32 via {_GATEWAY} dev {_device(number, end)} onlink")
-    for node, commands in enumerate(lines):
-        if plan.nodes[node].kind != "host":
-            nodes[node].settings({"ipv4/ip_forward": "1"})
+            if number in plan.used:
+                lines[node].append(f"route add {_address(host)}/32 via {_GATEWAY} dev {_device(number, end)} onlink")
+    for node, commands in lines.items():
         nodes[node].batch("ip", commands)
 
 

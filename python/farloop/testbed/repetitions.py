@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from farloop import batch
 from farloop.api import algorithm_name
@@ -13,14 +12,11 @@ from farloop.errors import FarloopError
 from farloop.kernel import doctor
 from farloop.results import Comparison, Run
 from farloop.scenario import Scenario
-from farloop.testbed import agreement, connections, network
-from farloop.testbed.algorithms import registered
+from farloop.testbed import agreement, algorithms, connections, network
 from farloop.testbed.blueprint import Blueprint, plan
 from farloop.testbed.measured import MEASURED, as_simulated
 
 MOST_REPETITIONS = 100
-
-_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 Progress = Callable[[str, float, float], bool]
 """Told what runs, how many seconds of it are over, and how long it lasts; answers whether to go on."""
@@ -31,19 +27,15 @@ def missing(names: Sequence[str] = ()) -> list[str]:
     from farloop.testbed.namespaces import command
 
     found = doctor.missing(objects=False)
-    for name in ["switch", *(["gemini"] if "gemini" in names else [])]:
-        if not doctor.object_file(name).exists():
-            found.append(
-                f"program {name}: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
-            )
+    if not doctor.object_file("switch").exists():
+        found.append("program switch: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it")
     for tool in ("ip", "tc"):
         try:
             command(tool)
         except FarloopError as error:
             found.append(str(error))
     if not found:
-        there = _AVAILABLE.read_text().split()
-        found += [f"congestion control {n}: this kernel has none" for n in names if n != "gemini" and n not in there]
+        found += algorithms.missing(list(names))
     return found
 
 
@@ -70,7 +62,7 @@ def measure(
         raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
     name = algorithm_name(scenario)
     runs: list[Run] = []
-    with registered(wanted):
+    with algorithms.registered(wanted) as wanted:
         for number in range(1, repetitions + 1):
             label = f"{name}, measured" + (f" {number}" if repetitions > 1 else "")
             runs.append(_measured(wanted, Variant(label, "", name, scenario), progress))

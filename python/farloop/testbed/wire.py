@@ -116,6 +116,16 @@ def urgent(priority: int) -> bool:
     return True
 
 
+def apart(*, delays: bool) -> None:
+    """Gives the delay line a processor of its own, and its owner the others, where there are several.
+
+    A processor that is to run another process leaves what it has of the network's work to a thread of ordinary priority.
+    """
+    there = sorted(os.sched_getaffinity(0))
+    if len(there) > 1:
+        os.sched_setaffinity(0, {there[-1]} if delays else set(there[:-1]))
+
+
 def left_by_the_dead() -> list[int]:
     """Delay lines whose owner is gone, by process: they end by themselves, unless they hang."""
     found = []
@@ -134,6 +144,7 @@ def main(spec: str) -> int:
 
     # Whoever started it ends first, and has the last word.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    apart(delays=True)
     urgent(PRIORITY)
     lines = [(a, b, delay) for a, b, delay in json.loads(spec)["lines"]]
 
