@@ -16,7 +16,7 @@ use crate::network::flows::Flows;
 use crate::network::routing::Routes;
 use crate::network::schedule::Circuits;
 use crate::network::succession::Succession;
-use crate::network::timeline::Timeline;
+use crate::network::timeline::{Timeline, worst};
 use crate::network::{Format, LinkEnd, Network, NodeRef, path};
 use crate::packet::MAX_HOPS;
 use crate::packet::arena::Packets;
@@ -406,7 +406,7 @@ fn buffers(
 ) -> Table<SwitchNumber, Option<Buffer>> {
     let classes = spec.classes_with_traffic();
     let mut reserved = vec![Bytes::ZERO; spec.nodes.len()];
-    for (i, link) in spec.events.worst(&spec.links).iter().enumerate() {
+    for (i, link) in worst(&spec.events, &spec.links).iter().enumerate() {
         for (side, (node, peer)) in [(link.a, link.b), (link.b, link.a)].into_iter().enumerate() {
             let Some(capacity) = spec.headroom(link, node, peer, largest) else { continue };
             let port = &mut ports[PortNumber::new(2 * i + side)];

@@ -4,6 +4,7 @@
 mod link_events;
 
 use crate::events::Events;
+use crate::network::timeline::worst;
 use crate::spec::{
     CircuitSpec, DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
     TransportKind, TransportSpec,
@@ -352,7 +353,7 @@ impl NetworkSpec {
         let classes = u128::from(self.classes_with_traffic());
         // Their sum can be more than 64 bits hold, before it is refused.
         let mut reserved = vec![0u128; self.nodes.len()];
-        for link in &self.events.worst(&self.links) {
+        for link in &worst(&self.events, &self.links) {
             for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
                 let headroom = self.headroom(link, node, peer, largest).map_or(0, Bytes::get);
                 reserved[node as usize] += u128::from(headroom) * classes;

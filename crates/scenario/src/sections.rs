@@ -4,12 +4,14 @@
 mod circuits;
 mod events;
 mod network;
+mod one_or_more;
 mod transport;
 mod workload;
 
 pub use circuits::*;
 pub use events::*;
 pub use network::*;
+pub use one_or_more::*;
 pub use transport::*;
 pub use workload::*;
 

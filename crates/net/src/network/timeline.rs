@@ -1,9 +1,23 @@
 //! What happens to links, in its order: known to all parts from the beginning, so that none has to tell another.
 
 use crate::ids::PortNumber;
-use crate::spec::{LinkChange, LinkEvents};
+use crate::spec::{LinkChange, LinkEvents, LinkSpec};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The links with the largest rates and delays that they ever have.
+pub(crate) fn worst(events: &LinkEvents, links: &[LinkSpec]) -> Vec<LinkSpec> {
+    let mut worst = links.to_vec();
+    for event in &events.events {
+        let Some(link) = worst.get_mut(event.link as usize) else { continue };
+        match event.change {
+            LinkChange::Rate(rate) => link.rate = link.rate.max(rate),
+            LinkChange::Delay(delay) => link.delay = link.delay.max(delay),
+            _ => {}
+        }
+    }
+    worst
+}
 
 /// The changes of a network.
 #[derive(Default, Debug)]

@@ -1,6 +1,5 @@
 //! What happens to links while a simulation runs.
 
-use super::LinkSpec;
 use farloop_units::{Delta, Rate, Time};
 
 /// All that happens to links, known from the beginning.
@@ -75,21 +74,5 @@ impl LinkChange {
             LinkChange::Loss(_) => "loss",
             LinkChange::Corruption(_) => "corruption",
         }
-    }
-}
-
-impl LinkEvents {
-    /// The links with the largest rates and delays that they ever have.
-    pub(crate) fn worst(&self, links: &[LinkSpec]) -> Vec<LinkSpec> {
-        let mut worst = links.to_vec();
-        for event in &self.events {
-            let Some(link) = worst.get_mut(event.link as usize) else { continue };
-            match event.change {
-                LinkChange::Rate(rate) => link.rate = link.rate.max(rate),
-                LinkChange::Delay(delay) => link.delay = link.delay.max(delay),
-                _ => {}
-            }
-        }
-        worst
     }
 }

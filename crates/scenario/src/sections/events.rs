@@ -1,7 +1,7 @@
 //! The keys of `[[event]]`, and what `[network]` says of routes.
 
-use super::{FASTEST, LONGEST, LONGEST_DELAY, SLOWEST};
-use farloop_units::{Delta, Kind, ParamType, Rate, Value, choice, params};
+use super::{FASTEST, LONGEST, LONGEST_DELAY, OneOrMore, SLOWEST};
+use farloop_units::{Delta, Rate, choice, params};
 
 choice! {
     /// Whether a link carries anything.
@@ -10,27 +10,6 @@ choice! {
         Down = "down",
         /// It carries packets again.
         Up = "up",
-    }
-}
-
-/// One name or several.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OneOrMore(pub Vec<String>);
-
-impl ParamType for OneOrMore {
-    const KIND: Kind = Kind::Texts;
-    fn from_value(value: &Value) -> Result<OneOrMore, String> {
-        match value {
-            Value::Text(name) => Ok(OneOrMore(vec![name.clone()])),
-            Value::List(names) if !names.is_empty() => Ok(OneOrMore(names.clone())),
-            other => Err(format!("{other} is not accepted; expected a name in quotes, or a list of them")),
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(match &self.0[..] {
-            [name] => Value::Text(name.clone()),
-            names => Value::List(names.to_vec()),
-        })
     }
 }
 
