@@ -9,6 +9,7 @@
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
 #   make mutants mutation tests of algorithms, TCP and switches (hours; MUTANTS='-f dctcp.rs' for a part)
 #   make fuzz    random scenarios, many more than the tests have (FUZZ_CASES=2000 FUZZ_SEED=1), in both profiles
+#   make fuzz-kernel  ten minutes of random events and bytes for what runs in the kernel or reads its bytes (needs clang with libFuzzer); FUZZ_SECONDS=600
 #   make kernel  compile the programs for the Linux kernel (docs/kernel.md; needs clang and libbpf's headers, and nothing else here needs them)
 #   make deny    licences, sources and known flaws of the Rust dependencies (needs cargo-deny)
 
@@ -29,7 +30,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test lint site wheels bench guard guard-accept mutants fuzz kernel deny build clean prerequisites
+.PHONY: help demo test lint site wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -107,6 +108,16 @@ $(KERNEL_OBJECTS)/%.bpf.o: %.bpf.c $(wildcard linux/*.h linux/*/*.h)
 	@mkdir -p $(@D)
 	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
 	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
+
+# The cores in C under libFuzzer, what is found beside the corpus that is kept; then GEMINI's cores against each other, and the readers of rows and records.
+FUZZ_SECONDS ?= 600
+FUZZ_KERNEL := target/fuzz-kernel
+FUZZ_SANITIZERS := fuzzer,address,undefined,unsigned-integer-overflow
+fuzz-kernel: $(VENV)/.native
+	mkdir -p $(FUZZ_KERNEL)/found
+	$(CLANG) -g -O1 -fsanitize=$(FUZZ_SANITIZERS) -fno-sanitize-recover=all -fsanitize-ignorelist=linux/fuzz/wraps.txt -o $(FUZZ_KERNEL)/fuzz linux/fuzz/fuzz.c
+	$(FUZZ_KERNEL)/fuzz -max_total_time=$(FUZZ_SECONDS) -len_control=0 -max_len=2048 -artifact_prefix=$(FUZZ_KERNEL)/ $(FUZZ_KERNEL)/found linux/fuzz/corpus
+	$(VENV)/bin/python scripts/fuzz_kernel.py --seconds $$(($(FUZZ_SECONDS) / 5)) --seed $(FUZZ_SEED) --cargo
 
 deny:
 	@command -v cargo-deny > /dev/null || { echo "cargo-deny is missing: install it with 'cargo install --locked cargo-deny'" >&2; exit 1; }

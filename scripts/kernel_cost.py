@@ -41,7 +41,10 @@ def measured(program, folder, seconds):
     try:
         control = "farloop_dctcp" if program.name == "dctcp" else program.control
         with kernel_bed.bed(folder, rate_mbps=200, threshold=15_380, control=control), libbpf.counting():
-            kernel_bed.flows(seconds)
+            # The same traffic: all answer marks, and the kernel paces all.
+            for side in ("a", "b"):
+                kernel_bed.run(*kernel_bed.inside(side, "sysctl", "-qw", "net.ipv4.tcp_ecn=1"))
+            kernel_bed.flows(seconds, options=["--fq-rate", "10G"])
             mine = [p for p in libbpf.programs() if p.kind == libbpf.PROGRAM_STRUCT_OPS and p.id not in before]
     finally:
         program.unload()

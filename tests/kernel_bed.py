@@ -88,7 +88,7 @@ def bed(folder, *, rate_mbps, threshold, control, drop=0):
         remove()
 
 
-def flows(seconds, *, streams=2, control=None, during=lambda: None):
+def flows(seconds, *, streams=2, control=None, options=(), during=lambda: None):
     """Bulk flows from a to b, whose sending side uses `control`: iperf3's report. `during` is called in the middle."""
     server = subprocess.Popen(inside("b", *PRIORITY, "iperf3", "-s", "-1"), stdout=subprocess.DEVNULL)
     try:
@@ -105,6 +105,7 @@ def flows(seconds, *, streams=2, control=None, during=lambda: None):
             "0.1",
             "-J",
             *(["-C", control] if control else []),
+            *options,
         ]
         client = subprocess.Popen(inside("a", *PRIORITY, *words), stdout=subprocess.PIPE, text=True)
         try:

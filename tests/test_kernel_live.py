@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -272,3 +273,38 @@ def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_p
         words = [cargo, "test", "-q", "-p", "farloop-cc", "--test", "gemini_vectors", "recorded"]
         done = subprocess.run(words, cwd=ROOT, env={**os.environ, "FARLOOP_GEMINI_VECTORS": str(file)}, check=False)
         assert done.returncode == 0
+
+
+COMMAND = """
+import pathlib, runpy, sys
+from farloop.kernel import doctor
+doctor.OBJECTS = pathlib.Path(sys.argv.pop(1))
+runpy.run_module("farloop", run_name="__main__", alter_sys=True)
+"""
+
+
+def killed_halfway(words, rng):
+    """A command killed at a random moment."""
+    running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(rng.uniform(0.2, 1.2))
+    running.kill()
+    running.wait()
+
+
+def test_a_command_that_is_killed_leaves_nothing_that_unload_does_not_take_away(host, tmp_path):
+    rng = random.Random(time.time_ns())
+    command = [sys.executable, "-c", COMMAND, str(doctor.OBJECTS), "kernel"]
+    file = tmp_path / "live.jsonl"
+    record = [*command, "record", "gemini", str(file), "--set", "capacity=1Gbps", "--duration", "20s"]
+    load = [*command, "load", "gemini", "--set", "capacity=1Gbps"]
+    for words in (load, record, load, record, [*command, "load", "cubic"]):
+        killed_halfway(words, rng)
+        for program in (gemini.GEMINI, CUBIC):
+            if program.loaded():
+                program.unload()
+            assert not program.loaded()
+        assert left() == NOTHING
+        assert not list(tmp_path.iterdir())
+    # What was in the way of loading is gone.
+    gemini.load(["capacity=1Gbps"])
+    gemini.unload()

@@ -185,6 +185,13 @@ def test_cubic_time_stands_still_while_the_window_is_not_used(cores):
     assert windows[0] < 990
 
 
+def test_cubic_grows_from_a_first_window_of_one(cores):
+    flow = Core(cores, CUBIC)
+    flow.of_state("follow_cubic", 1)
+    flow.grow(0, 10, 1)
+    assert 1 < flow.of_state("cubic_window") / Q24 < 2
+
+
 def test_cubic_takes_back_what_was_no_loss(cores):
     flow, _ = cubic_after_loss(cores, 1000)
     flow.of_state("follow_cubic", 700)

@@ -143,17 +143,19 @@ class Gemini:
         if halvings > 0:
             if self.ssthresh != NONE:
                 self.ssthresh = max(self.ssthresh, (self.cwnd >> 2) + (self.cwnd >> 1))
-            self.cwnd = max(self.cwnd >> halvings, min(self.cwnd, e["restart"] << 10))
+            self.cwnd = max(self.cwnd >> halvings, min(self.cwnd, max(e["restart"], self.mss) << 10))
 
     def packets(self, window: int) -> int:
-        return max((window >> 10) // self.mss, 1)
+        return min(max((window >> 10) // self.mss, 1), 2**31 - 2)
 
     def state(self) -> dict[str, int | None]:
         wire = scale(self.cwnd, (2 if self.cwnd < self.ssthresh else 1) * self.c["gain"], 16)
         return {
             "cwnd": self.cwnd >> 10,
             "packets": self.packets(self.cwnd),
-            "pacing": max(wire * 62_500_000 // self.srtt8, 1),
+            "pacing": max(wire * 62_500_000 // self.srtt8, 1)
+            if wire // self.srtt8 < (2**64 - 1) // 62_500_000
+            else 2**64 - 1,
             "cwnd_q10": self.cwnd,
             "ssthresh_q10": None if self.ssthresh == NONE else self.ssthresh,
             "alpha": self.alpha,

@@ -116,10 +116,10 @@ CUBIC_INLINE u64 cubic_curve(const struct cubic_constants *c, const struct cubic
 	return stage->origin > offset ? stage->origin - offset : 0;
 }
 
-/* The host's window in segments: where it is not what it was given, the host has moved it, and the curve ends. */
+/* The host's window in segments: where it is not what it was given, which at first is nothing, the host has moved it, and the curve ends. */
 CUBIC_INLINE void cubic_follow(struct cubic_state *s, u32 segments)
 {
-	if (segments == cubic_segments(s))
+	if (s->cwnd && segments == cubic_segments(s))
 		return;
 	s->cwnd = cubic_q24(segments);
 	s->flags &= ~(CUBIC_CURVE | CUBIC_STALLED);
