@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
-from farloop.link_events import HEADER as EVENTS
-from farloop.link_events import event_rows
+from farloop.event_facts import HEADER as EVENTS
+from farloop.event_facts import event_rows
 from farloop.trace import PCAPNG, PERFETTO
 from farloop.units import count_text, number, time_text
 

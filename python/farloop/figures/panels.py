@@ -10,8 +10,8 @@ import numpy as np
 
 from farloop import completion
 from farloop.curves import CURVES, Curve, curves
+from farloop.event_facts import moments
 from farloop.figures.text import plain
-from farloop.link_events import moments
 from farloop.palette import run_colours
 from farloop.seeds import replicas
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for

@@ -11,7 +11,7 @@ import numpy as np
 
 from farloop import completion
 from farloop.curves import CURVES, MOST_CURVES, Curve, curves, is_far_apart
-from farloop.link_events import moments
+from farloop.event_facts import moments
 from farloop.palette import run_colours
 from farloop.report.plots import Panels
 from farloop.seeds import replicas

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from farloop.link_events import EXPLANATION, HEADER, event_rows
+from farloop.event_facts import EXPLANATION, HEADER, event_rows
 from farloop.seeds import replicas
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ fn events_of_links() {
         (
             "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\nrate = \"1.2345Gbps\"\n",
             &[
-                "bad.toml:13: event.1.rate: telemetry cannot carry the rate 1.2345Gbps of a port of \"leaf1\"",
+                "bad.toml:13: event.1.rate: telemetry cannot carry the rate 1234.5Mbps of a port of \"leaf1\"",
                 "three significant digits",
             ],
         ),
@@ -99,7 +99,7 @@ fn events_of_links() {
         ),
         (
             "[[event]]\nat = \"1us\"\nlink = \"leaf1<->spine2\"\ndelay = \"10ms\"\n",
-            &["switch.buffer: the buffer of 10MB is too small for switch \"leaf1\""],
+            &["switch.buffer: the buffer of 10MB is too small for switch"],
         ),
     ];
     for (events, expected) in cases {
