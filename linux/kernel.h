@@ -36,7 +36,7 @@ typedef u32 __wsum;
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN 2
 #define ICSK_ACK_TIMER 2
-#define FLAG_ECE 0x40 /* of cong_control(): tcp_input.c */
+#define CA_ACK_ECE 4
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1
 

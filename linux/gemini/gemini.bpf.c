@@ -7,7 +7,7 @@
  *
  * A mark cuts once: an ACK that echoes one makes the kernel ask ssthresh() as well, on its way into TCP_CA_CWR, and is told what holds.
  * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), CA_EVENT_LOSS,
- * and with the ACK after set_state(TCP_CA_CWR) if that has no mark: a tail loss probe has repaired a loss, or the host's own queue was full.
+ * and set_state(TCP_CA_CWR) without a mark: a tail loss probe has repaired a loss, or the host's own queue was full.
  *
  * What runs for each ACK is short, and in one piece: between two ACKs the processor does other things, and it is the lines of code and data that
  * are no longer in its caches that cost time, more than divisions. What is rare stands in functions of its own, and counters of a connection, which
@@ -108,7 +108,6 @@ static __noinline void begin(const struct gemini_constants *c, struct tcp_sock *
 	input.ack_seq = tp->snd_una;
 	gemini_init(c, &p->core, input.acked, 1, given()->initial_alpha, rtt, input.ack_seq);
 	p->mss = (u16)c->mss;
-	p->ce = (u16)tp->delivered_ce;
 	if (flow) {
 		flow->prior_rcv_nxt = tp->rcv_nxt;
 		if (given()->record)
@@ -221,7 +220,6 @@ static __noinline void lost(struct gemini_constants *c, struct tcp_sock *tp, enu
 	gemini_on_loss(c, &p->core, event, input.in_flight, input.snd_nxt);
 	record(c, p, sk, &input);
 	give(c, p, tp);
-	p->reduces = 0;
 	if (flow && event == GEMINI_TIMEOUT)
 		flow->timeouts += 1;
 	else if (flow)
@@ -239,7 +237,6 @@ void BPF_PROG(on_init, struct sock *sk)
 	/* The handshake's ACK may have come before. */
 	p->mss = 0;
 	p->ca_state = 0;
-	p->reduces = 0;
 	p->acks = 0;
 	follow(&c, p, tp);
 	give(&c, p, tp);
@@ -266,6 +263,12 @@ static __noinline void count(struct tcp_sock *tp, const struct gemini_ack *ack, 
 	flow->delay_cuts += cut && !ack->ecn_echo;
 }
 
+SEC("struct_ops/on_ack_flags")
+void BPF_PROG(on_ack_flags, struct sock *sk, u32 flags)
+{
+	private_of(sk)->ece = !!(flags & CA_ACK_ECE);
+}
+
 SEC("struct_ops/on_ack")
 void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_sample *rs)
 {
@@ -275,25 +278,18 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 	struct gemini_ack ack;
 	u64 before;
 	u32 in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
-	u16 ce = (u16)tp->delivered_ce;
 
 	follow(&c, p, tp);
-	if (GEMINI_RARE(p->reduces)) {
-		/* An ACK that delivers nothing can echo a mark, too. */
-		if (p->ce == ce && !(flag & FLAG_ECE))
-			lost(&c, tp, GEMINI_FAST_RETRANSMIT);
-		p->reduces = 0;
-	}
 	ack.acked = (u64)rs->acked_sacked * c.mss;
 	ack.in_flight = (u64)in_flight * c.mss;
 	/* A sample below a microsecond is one all the same; without one it is negative. */
 	ack.rtt = rs->rtt_us < 0 ? GEMINI_NO_RTT : gemini_max((u64)rs->rtt_us, 1) * 1000;
 	ack.ack_seq = tp->snd_una;
 	ack.snd_nxt = tp->snd_nxt;
-	ack.ecn_echo = p->ce != ce;
+	ack.ecn_echo = p->ece;
 	ack.in_recovery = p->ca_state == TCP_CA_RECOVERY;
 	ack.app_limited = rs->is_app_limited;
-	p->ce = ce;
+	p->ece = 0;
 	before = p->core.cwnd;
 	gemini_on_ack(&c, &p->core, &ack);
 	if (given()->record) {
@@ -328,12 +324,12 @@ void BPF_PROG(on_state, struct sock *sk, u8 new_state)
 {
 	struct private_state *p = private_of(sk);
 	struct gemini_constants c;
+	u32 recovers = new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY;
+	u32 reduces = new_state == TCP_CA_CWR && p->ca_state < TCP_CA_CWR && !p->ece;
 
-	if (new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY) {
+	if (recovers || reduces) {
 		follow(&c, p, (struct tcp_sock *)sk);
 		lost(&c, (struct tcp_sock *)sk, GEMINI_FAST_RETRANSMIT);
-	} else if (new_state == TCP_CA_CWR && p->ca_state < TCP_CA_CWR) {
-		p->reduces = 1;
 	}
 	p->ca_state = new_state;
 }
@@ -433,6 +429,7 @@ struct tcp_congestion_ops gemini = {
 	.ssthresh = (void *)on_ssthresh,
 	.set_state = (void *)on_state,
 	.cwnd_event = (void *)on_event,
+	.in_ack_event = (void *)on_ack_flags,
 	.cong_control = (void *)on_ack,
 	.undo_cwnd = (void *)on_undo,
 	.min_tso_segs = (void *)on_segments,

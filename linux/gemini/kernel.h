@@ -18,9 +18,9 @@ struct settings {
 struct private_state {
 	struct gemini_state core;
 	u16 mss;	/* the packet size that the core knows; 0 before it has begun */
-	u16 ce;		/* the end of the kernel's count of packets with an echoed mark */
+	u16 unused;
 	u8 ca_state;	/* the kernel's, as set_state() gave it */
-	u8 reduces;	/* the kernel has begun a reduction: for a mark, or for a loss that it has repaired already */
+	u8 ece;		/* the ACK at hand echoes a mark */
 	u16 acks;	/* that are not in struct flow yet */
 };
 
