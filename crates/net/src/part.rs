@@ -60,7 +60,9 @@ impl Part {
         while *limit > 0 {
             *limit -= 1;
             let Some((time, event)) = self.medium.calendar.peek().filter(|(time, _)| *time <= last) else {
-                if self.changes.next() <= last && self.observe(self.changes.next(), last) {
+                let next = self.changes.next();
+                // Without an end the last moment is never, which is when nothing changes any more.
+                if next < Time::NEVER && next <= last && self.observe(next, last) {
                     continue;
                 }
                 return false;
