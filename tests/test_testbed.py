@@ -87,6 +87,13 @@ def test_a_written_key_is_refused_with_its_line():
         blueprint.plan(Scenario.from_text(text, "mine.toml"))
 
 
+def test_links_that_change_are_refused():
+    text = EXAMPLE.read_text() + '[[event]]\nat = "1s"\nlink = "near->leaf"\nrate = "10Mbps"\n'
+    line = text.splitlines().index('at = "1s"') + 1
+    with pytest.raises(_native.ScenarioError, match=rf"^mine.toml:{line}: event.1.at: .*expected no \[\[event\]\]"):
+        blueprint.plan(Scenario.from_text(text, "mine.toml"))
+
+
 def test_several_shortest_paths_are_refused():
     text = """
 [run]

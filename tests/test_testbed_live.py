@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_kernel_live import objects  # noqa: F401, a fixture
+from test_kernel_live import COMMAND, objects  # noqa: F401, a fixture
 
 from farloop import api
 from farloop.kernel import doctor, libbpf
@@ -67,7 +67,8 @@ def test_flows_get_through_and_nothing_is_left(host, tmp_path):
     settings = ["run.duration=2500ms", "flow.far.size=200kB", "algorithm.cubic.ecn=false"]
     words = ["testbed", "run", str(EXAMPLE), "--out", str(tmp_path / "out"), "--no-report"]
     words += [word for setting in settings for word in ("--set", setting)]
-    done = subprocess.run([sys.executable, "-m", "farloop", *words], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", COMMAND, str(doctor.OBJECTS), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     run = api.load(tmp_path / "out").runs[0]
     told = run.info[MEASURED]
@@ -100,7 +101,8 @@ def test_gemini_is_there_for_as_long_as_it_runs(host):
 
 
 def test_nothing_is_left_of_a_run_that_was_killed(host, tmp_path):
-    words = [sys.executable, "-m", "farloop", "testbed", "run", str(EXAMPLE), "--out", str(tmp_path / "out")]
+    run = ["testbed", "run", str(EXAMPLE), "--out", str(tmp_path / "out")]
+    words = [sys.executable, "-c", COMMAND, str(doctor.OBJECTS), *run]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     try:
         assert "of 10 s" in process.stderr.readline()

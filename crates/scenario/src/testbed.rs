@@ -63,6 +63,9 @@ pub fn testbed(
     let placed = layout(&scenario)?.links;
     check_transport(&scenario)?;
     check_network(&scenario, &built, &placed)?;
+    if !scenario.events.is_empty() {
+        return Err(scenario.at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]").into());
+    }
     check_flows(&scenario, &built)?;
     let algorithms: Vec<Json> = (built.algorithm_names.iter())
         .map(|name| check_algorithm(&scenario, name))

@@ -27,7 +27,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 _NOT_THERE = (
     *("events", "in_flight", "max_in_flight", "lost", "lost_circuit", "corrupted", "dropped_buffer"),
     *("dropped_agent", "dropped_blocked", "dropped_expired", "elephants_labelled", "elephants_idle"),
-    *("elephants_finished", "rescued"),
+    *("elephants_finished", "rescued", "lost_down", "dropped_down", "dropped_unrouted"),
 )
 """Totals of simulations that no testbed has."""
 
