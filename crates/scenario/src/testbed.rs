@@ -64,7 +64,9 @@ pub fn testbed(
     check_transport(&scenario)?;
     check_network(&scenario, &built, &placed)?;
     if !scenario.events.is_empty() {
-        return Err(scenario.at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]").into());
+        return Err(scenario
+            .at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]")
+            .into());
     }
     check_flows(&scenario, &built)?;
     let algorithms: Vec<Json> = (built.algorithm_names.iter())
