@@ -10,7 +10,7 @@ import pytest
 from farloop import _native, api, saving
 from farloop.output.store import Simulated
 from farloop.scenario import Scenario
-from farloop.testbed import agreement, blueprint, connections, measured, repetitions, tcp_info
+from farloop.testbed import agreement, algorithms, blueprint, connections, measured, repetitions, tcp_info
 from farloop.testbed.network import Network
 from farloop.testbed.ports import Counters, Setting
 from farloop.testbed.wire import Lateness
@@ -126,6 +126,9 @@ def test_gemini_has_the_scenarios_parameters(example):
     settings = ["algorithm.gemini.beta=0.4", "algorithm.gemini.ecn_threshold=30kB"]
     (own,) = blueprint.plan(example.override(settings, algorithm="gemini")).algorithms
     assert (own.kernel, own.parameters["beta"], own.parameters["ecn_threshold"]) == ("gemini", 0.4, "30kB")
+    # As in the simulator, C is what the senders' links carry, not the receiver's.
+    plan = blueprint.plan(example.override(settings, algorithm="gemini"))
+    assert algorithms.parameters(own, plan)["capacity"] == "200000000bps"
     with pytest.raises(_native.ScenarioError, match=r"algorithm.gemini.slow_start"):
         blueprint.plan(example.override(["algorithm.gemini.slow_start=false"], algorithm="gemini"))
 

@@ -66,11 +66,11 @@ def registered(plan: Blueprint) -> Iterator[Blueprint]:
 
 
 def parameters(own: Control, plan: Blueprint) -> dict[str, Any]:
-    """An algorithm's parameters; GEMINI's without a C have that of the slowest host. The simulator has each host's own."""
+    """An algorithm's parameters; GEMINI's without a C have that of the slowest host that sends. The simulator has each sender's own."""
     found = dict(own.parameters)
     if found.get("capacity") == "none":
-        hosts = set(plan.hosts)
-        found["capacity"] = f"{min(link.rate for link in plan.links if hosts & set(link.ends))}bps"
+        senders = {flow.source for flow in plan.flows}
+        found["capacity"] = f"{min(link.rate for link in plan.links if senders & set(link.ends))}bps"
     return found
 
 
