@@ -32,6 +32,7 @@ typedef u32 __wsum;
 
 #define TCP_CA_CWR 2
 #define TCP_CA_RECOVERY 3
+#define TCP_CA_LOSS 4
 #define TCP_ECN_DEMAND_CWR 4
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN 2
@@ -120,6 +121,7 @@ struct minmax {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	u16 tcp_header_len;
 	u32 rcv_nxt;
 	u32 snd_una;
 	u32 snd_nxt;

@@ -1,130 +1,13 @@
-/*
- * What options.bpf.c, gear.bpf.c and paths.bpf.c know of a Linux kernel: the members that they name, found by name in the running kernel's
- * BTF when a program is loaded, wherever they stand there (CO-RE). No kernel header is needed.
- */
+/* What gear.bpf.c, options.bpf.c and rows.bpf.c keep of a connection, and what they exchange with the loader. */
 #ifndef FARLOOP_GEAR_KERNEL_H
 #define FARLOOP_GEAR_KERNEL_H
 
+#include "../kernel.h"
+
 #define GEAR_NO_TYPES
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef _Bool bool;
-
-/* The names that libbpf's headers use. */
-typedef u8 __u8;
-typedef u16 __u16;
-typedef u32 __u32;
-typedef u64 __u64;
-typedef int __s32;
-typedef long long __s64;
-typedef u16 __be16;
-typedef u32 __be32;
-typedef u32 __wsum;
-
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
 /* Each is verified once, not once per way to it. */
 #define GEAR_STEP __attribute__((noinline))
 #include "core.h"
-
-#define BPF_MAP_TYPE_SK_STORAGE 24
-#define BPF_F_NO_PREALLOC 1
-#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
-
-#define TCP_CA_CWR 2
-#define TCP_CA_RECOVERY 3
-#define TCP_CA_LOSS 4
-#define TCP_CONG_NON_RESTRICTED 1
-#define SK_PACING_NONE 0
-#define SK_PACING_NEEDED 1
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct in6_addr {
-	union {
-		u8 u6_addr8[16];
-	} in6_u;
-};
-
-struct ns_common {
-	u32 inum;
-};
-
-struct net {
-	struct ns_common ns;
-};
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
-
-struct sock_common {
-	__be32 skc_daddr;
-	__be32 skc_rcv_saddr;
-	__be16 skc_dport;
-	u16 skc_num;
-	u16 skc_family;
-	possible_net_t skc_net;
-	struct in6_addr skc_v6_daddr;
-	struct in6_addr skc_v6_rcv_saddr;
-};
-
-struct sock {
-	struct sock_common __sk_common;
-	u32 sk_pacing_status;
-	unsigned long sk_pacing_rate;
-	unsigned long sk_max_pacing_rate;
-};
-
-struct inet_sock {
-	struct sock sk;
-};
-
-struct inet_connection_sock {
-	struct inet_sock icsk_inet;
-};
-
-struct minmax_sample {
-	u32 t;
-	u32 v;
-};
-
-struct minmax {
-	struct minmax_sample s[3];
-};
-
-struct tcp_sock {
-	struct inet_connection_sock inet_conn;
-	u16 tcp_header_len;
-	u32 snd_una;
-	u32 snd_nxt;
-	u32 snd_cwnd;
-	u32 snd_cwnd_clamp;
-	u32 mss_cache;
-	u64 tcp_mstamp;
-	struct minmax rtt_min;
-};
-
-struct rate_sample {
-	long rtt_us;
-	u32 acked_sacked;
-};
-
-struct tcp_congestion_ops {
-	u32 (*ssthresh)(struct sock *sk);
-	void (*set_state)(struct sock *sk, u8 new_state);
-	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
-	u32 (*undo_cwnd)(struct sock *sk);
-	char name[16];
-	u32 flags;
-	void (*init)(struct sock *sk);
-	void (*release)(struct sock *sk);
-};
-
-#pragma clang attribute pop
 
 /*
  * What a connection keeps of telemetry, both as sender and as receiver. options.bpf.c writes it, gear.bpf.c reads it; the map of both is one.
