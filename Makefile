@@ -106,7 +106,7 @@ kernel: $(KERNEL_PROGRAMS:%=$(KERNEL_OBJECTS)/%.bpf.o)
 $(KERNEL_OBJECTS)/%.bpf.o: %.bpf.c $(wildcard linux/*.h linux/*/*.h)
 	@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
 	@mkdir -p $(@D)
-	$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
+	$(CLANG) -target bpf -mcpu=v3 -O2 -mllvm -enable-ext-tsp-block-placement=true -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
 	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
 
 # The cores in C under libFuzzer, what is found beside the corpus that is kept; then GEMINI's cores against each other, and the readers of rows and records.

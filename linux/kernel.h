@@ -38,6 +38,8 @@ typedef u32 __wsum;
 #define TCP_CONG_NEEDS_ECN 2
 #define ICSK_ACK_TIMER 2
 #define CA_ACK_ECE 4
+/* What cong_control() is told of an ACK with ECE: net/ipv4/tcp_input.c, the same since Linux 2.4, and in no header. */
+#define FLAG_ECE 0x40
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1
 
@@ -130,6 +132,7 @@ struct tcp_sock {
 	u32 snd_ssthresh;
 	u32 prior_cwnd;
 	u32 prior_ssthresh;
+	u32 high_seq;
 	u32 packets_out;
 	u32 retrans_out;
 	u32 sacked_out;

@@ -24,7 +24,7 @@ from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS  # noqa: E402
 from farloop.kernel.gemini import GEMINI  # noqa: E402
 
 PER_ACK = {
-    "gemini": ("on_ack", "on_ack_flags"),
+    "gemini": ("on_ack",),
     "cubic": ("cubic_avoid",),
     "dctcp": ("dctcp_avoid", "dctcp_ack"),
     "vegas": ("vegas_avoid", "vegas_acked"),

@@ -141,7 +141,7 @@ def test_what_is_missing_is_said_in_one_line(able, monkeypatch, tmp_path, what, 
 
 
 CORE = "cwnd ssthresh base_rtt srtt8 increase carry acked marked rtt_min alpha f alpha_end rtt_end reduced_until flags"
-CORE += " mss unused state ece late"
+CORE += " mss state doubt late late_marked packets"
 FLOW = "number acks unsampled marked_acks ecn_cuts delay_cuts fast_retransmits timeouts undone idle_restarts moved ce_state prior_rcv_nxt"
 FLOW += " events padding"
 

@@ -81,11 +81,15 @@ def test_twenty_loads_and_unloads_leave_nothing(host):
         assert gemini.loaded()
         with pytest.raises(FarloopError, match="loaded already"):
             gemini.load(["capacity=1Gbps"])
+        # What the load before had goes when the kernel finds time for it: also between being listed and being read.
         assert gemini.status() == {"loaded": True, "connections": []}
         gemini.unload()
         assert not gemini.loaded()
     with pytest.raises(FarloopError, match="gemini is not loaded"):
         gemini.unload()
+    gone = max((m.id for m in libbpf.maps()), default=0) + 1000
+    assert libbpf.read_storage(doctor.object_file("flows").read_bytes(), "flows", gone) == b""
+    libbpf.unregister(gone)
     assert left() == NOTHING
     assert AVAILABLE.read_text() == before[0]
     assert {m.id for m in libbpf.maps()} <= before[1]
@@ -157,8 +161,10 @@ def test_the_baselines_carry_traffic_and_tell_of_it(host, tmp_path):
             assert goodput > 50e6, program.name
     for program in BASELINES:
         program.unload()
-    (cubic,), (vegas,) = ([c for c in found[n] if c["acks"] > 200] for n in ("cubic", "vegas"))
-    (dctcp,) = [c for c in found["dctcp"] if c["acks"] > 200 and c["destination"].endswith(":5201")]
+    # A connection of a run before may not have ended yet.
+    cubic, vegas = (max(found[n], key=lambda c: c["acks"]) for n in ("cubic", "vegas"))
+    dctcp = max((c for c in found["dctcp"] if c["destination"].endswith(":5201")), key=lambda c: c["acks"])
+    assert min(c["acks"] for c in (cubic, vegas, dctcp)) > 200
     # Slow start fills the queue, beyond the mark at the least.
     assert cubic["reductions"] + cubic["fast_retransmits"] + cubic["timeouts"] > 0 and cubic["w_max"] > 2, cubic
     assert dctcp["reductions"] > 0 and 0 < dctcp["alpha"] < 1, dctcp

@@ -87,14 +87,13 @@ static void fuzz_gemini(void)
 			gemini_on_undo(&s, extreme(0, ~0ULL), extreme(0, ~0ULL));
 			break;
 		case 2:
-			gemini_on_idle_restart(&c, &s, extreme(0, ~0ULL), extreme(0, ~0ULL), extreme(0, ~0ULL));
+			gemini_on_idle_restart(&s, extreme(0, ~0ULL), extreme(0, ~0ULL), extreme(0, ~0ULL));
 			break;
 		case 3:
-			gemini_resync(&c, &s, (u32)extreme(0, 0xffffffff), (u32)extreme(0, 0xffffffff));
+			gemini_resync(&s, (u32)extreme(0, 0xffffffff), (u32)extreme(0, 0xffffffff));
 			break;
 		case 4:
-			c.mss = extreme(1, 65535);
-			gemini_on_mss(&c, &s);
+			gemini_on_mss(&c, &s, extreme(1, 65535));
 			break;
 		case 5:
 			gemini_on_first_rtt(&c, &s, extreme(0, ~0ULL));
@@ -118,9 +117,9 @@ static void fuzz_gemini(void)
 		MUST(s.alpha <= GEMINI_ONE);
 		MUST(s.srtt8 > 0 && s.base_rtt > 0 && s.base_rtt <= GEMINI_MAX_RTT);
 		MUST(gemini_pacing(&c, &s) > 0);
-		MUST(gemini_cwnd_packets(&c, &s) > 0 && gemini_ssthresh_packets(&c, &s) > 0);
-		MUST(!gemini_is_packets(&c, s.cwnd, 7) || gemini_cwnd_packets(&c, &s) == 7);
-		MUST(gemini_is_packets(&c, s.cwnd, gemini_cwnd_packets(&c, &s)) || s.cwnd / (c.mss << 10) >= GEMINI_NO_THRESHOLD_PACKETS);
+		MUST(gemini_cwnd_packets(&s) > 0 && gemini_ssthresh_packets(&s) > 0);
+		MUST(!gemini_is_packets(&s, s.cwnd, 7) || gemini_cwnd_packets(&s) == 7);
+		MUST(gemini_is_packets(&s, s.cwnd, gemini_cwnd_packets(&s)) || s.cwnd / gemini_segment(&s) >= GEMINI_NO_THRESHOLD_PACKETS);
 	}
 }
 

@@ -7,18 +7,20 @@
  * head of core.rs, together with why nothing overflows; a value beyond them is the caller's mistake. vectors/gemini.jsonl records
  * what has to come out, replay.c plays it.
  *
- * The file that includes this one defines GEMINI_NO_TYPES where it has u32 and u64 already.
+ * The file that includes this one defines GEMINI_NO_TYPES where it has u16, u32 and u64 already.
  */
 #ifndef FARLOOP_GEMINI_CORE_H
 #define FARLOOP_GEMINI_CORE_H
 
 #ifndef GEMINI_NO_TYPES
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 #endif
 
 #define GEMINI_INLINE static inline __attribute__((always_inline, unused))
-/* What few ACKs lead to: it stands apart from what all run through. */
+/* What few ACKs lead to. It stands apart from what all run through, in functions that are not inlined: clang for BPF leaves code where it was written. */
+#define GEMINI_APART static __attribute__((noinline, unused))
 #define GEMINI_RARE(x) __builtin_expect(!!(x), 0)
 
 /* One in Q30. */
@@ -38,7 +40,7 @@ typedef unsigned long long u64;
 
 /* What a flow is given when it starts: Constants in core.rs. */
 struct gemini_constants {
-	u64 mss;		/* payload of a full-size packet in bytes, 1 to 65535 */
+	u64 mss;		/* payload of a full-size packet in bytes at the start, 1 to 65535 */
 	u64 capacity;		/* C in bytes per ms, 1 to 2^31 - 1 */
 	u64 threshold;		/* K in bytes, 1 to 2^30 */
 	u64 delay_threshold;	/* T in ns */
@@ -81,7 +83,8 @@ struct gemini_state {
 	u32 alpha_end;		/* where alpha's window of data ends */
 	u32 rtt_end;		/* where RTT_min's does, with GEMINI_RTT_WINDOW */
 	u32 reduced_until;	/* marks and delays are old news up to here */
-	u32 flags;
+	u16 flags;
+	u16 mss;		/* payload of a full-size packet in bytes */
 };
 
 _Static_assert(sizeof(struct gemini_state) <= 104, "icsk_ca_priv has 104 bytes");
@@ -157,16 +160,22 @@ GEMINI_INLINE u64 gemini_bytes_q10(u64 bytes)
 	return gemini_min(bytes, GEMINI_MAX_WINDOW >> 10) << 10;
 }
 
-/* Whole packets in a window of Q10 bytes, at least one. */
-GEMINI_INLINE u32 gemini_packets(const struct gemini_constants *c, u64 window)
+/* The payload of a full-size packet, Q10. */
+GEMINI_INLINE u64 gemini_segment(const struct gemini_state *s)
 {
-	return (u32)gemini_min(gemini_max(window / (c->mss << 10), 1), GEMINI_NO_THRESHOLD_PACKETS - 1);
+	return (u64)s->mss << 10;
+}
+
+/* Whole packets in a window of Q10 bytes, at least one. */
+GEMINI_INLINE u32 gemini_packets(const struct gemini_state *s, u64 window)
+{
+	return (u32)gemini_min(gemini_max(window / gemini_segment(s), 1), GEMINI_NO_THRESHOLD_PACKETS - 1);
 }
 
 /* Whether that is so many packets. Where the answer is yes, which costs no division, it is certain. */
-GEMINI_INLINE u32 gemini_is_packets(const struct gemini_constants *c, u64 window, u32 packets)
+GEMINI_INLINE u32 gemini_is_packets(const struct gemini_state *s, u64 window, u32 packets)
 {
-	u64 segment = c->mss << 10, least = packets * segment;
+	u64 segment = gemini_segment(s), least = packets * segment;
 
 	return packets && packets < GEMINI_NO_THRESHOLD_PACKETS && window < least + segment && (window >= least || packets == 1);
 }
@@ -188,15 +197,15 @@ GEMINI_INLINE u64 gemini_cwnd_bytes(const struct gemini_state *s)
 }
 
 /* The window in whole packets, at least one. */
-GEMINI_INLINE u32 gemini_cwnd_packets(const struct gemini_constants *c, const struct gemini_state *s)
+GEMINI_INLINE u32 gemini_cwnd_packets(const struct gemini_state *s)
 {
-	return gemini_packets(c, s->cwnd);
+	return gemini_packets(s, s->cwnd);
 }
 
 /* The slow start threshold in whole packets, at least one, or GEMINI_NO_THRESHOLD_PACKETS. */
-GEMINI_INLINE u32 gemini_ssthresh_packets(const struct gemini_constants *c, const struct gemini_state *s)
+GEMINI_INLINE u32 gemini_ssthresh_packets(const struct gemini_state *s)
 {
-	return s->ssthresh == GEMINI_NO_THRESHOLD ? GEMINI_NO_THRESHOLD_PACKETS : gemini_packets(c, s->ssthresh);
+	return s->ssthresh == GEMINI_NO_THRESHOLD ? GEMINI_NO_THRESHOLD_PACKETS : gemini_packets(s, s->ssthresh);
 }
 
 GEMINI_INLINE u32 gemini_in_slow_start(const struct gemini_state *s)
@@ -209,15 +218,19 @@ GEMINI_INLINE u64 gemini_pacing(const struct gemini_constants *c, const struct g
 {
 	const u64 units = 62500000; /* 8 bits * 8 (of srtt8) * 10^9 ns/s / 2^10 */
 	u64 wire = gemini_scale(s->cwnd, gemini_in_slow_start(s) ? 2 * c->gain : c->gain, 16);
-	u64 whole = wire / s->srtt8;
+	u64 whole;
 
+	/* One division where the product has room, two with the same result where it has not. */
+	if (!GEMINI_RARE(wire >> 38))
+		return gemini_max(wire * units / s->srtt8, 1);
+	whole = wire / s->srtt8;
 	if (GEMINI_RARE(whole >= ~0ULL / units))
 		return ~0ULL;
 	return gemini_max(whole * units + (wire - whole * s->srtt8) * units / s->srtt8, 1);
 }
 
 /* RTT_base, and with it F (Algorithm 1, line 6) and h (line 11; the upper bound goes first). */
-GEMINI_INLINE void gemini_set_base_rtt(const struct gemini_constants *c, struct gemini_state *s, u64 rtt)
+GEMINI_APART void gemini_set_base_rtt(const struct gemini_constants *c, struct gemini_state *s, u64 rtt)
 {
 	u64 pipe = c->capacity * rtt / 1000000;
 	u64 f = gemini_max(((4 * c->threshold) << 30) / (pipe + c->threshold), c->f_min);
@@ -225,11 +238,11 @@ GEMINI_INLINE void gemini_set_base_rtt(const struct gemini_constants *c, struct 
 
 	s->base_rtt = rtt;
 	s->f = (u32)gemini_min(f, 0xffffffffULL);
-	s->increase = (h * c->mss) >> 10;
+	s->increase = (h * s->mss) >> 10;
 }
 
 /* The first sample of the flow, in ns, takes the place of the base round-trip time that it was given. */
-GEMINI_INLINE void gemini_on_first_rtt(const struct gemini_constants *c, struct gemini_state *s, u64 rtt)
+GEMINI_APART void gemini_on_first_rtt(const struct gemini_constants *c, struct gemini_state *s, u64 rtt)
 {
 	rtt = gemini_min(gemini_max(rtt, 1), GEMINI_MAX_RTT);
 	s->srtt8 = rtt << 3;
@@ -245,6 +258,7 @@ GEMINI_INLINE void gemini_init(const struct gemini_constants *c, struct gemini_s
 			       u64 base_rtt, u32 seq)
 {
 	cwnd = gemini_bytes_q10(gemini_max(cwnd, c->mss));
+	s->mss = (u16)c->mss;
 	s->cwnd = cwnd;
 	s->ssthresh = slow_start ? GEMINI_NO_THRESHOLD : cwnd;
 	s->carry = 0;
@@ -261,24 +275,25 @@ GEMINI_INLINE void gemini_init(const struct gemini_constants *c, struct gemini_s
 }
 
 /* The host's window and threshold in packets: where they are not what it was given, it has moved them, and the core follows. */
-GEMINI_INLINE void gemini_resync(const struct gemini_constants *c, struct gemini_state *s, u32 cwnd, u32 ssthresh)
+GEMINI_INLINE void gemini_resync(struct gemini_state *s, u32 cwnd, u32 ssthresh)
 {
-	if (cwnd != gemini_cwnd_packets(c, s)) {
-		s->cwnd = gemini_bytes_q10(gemini_max(cwnd, 1) * c->mss);
+	if (cwnd != gemini_cwnd_packets(s)) {
+		s->cwnd = gemini_bytes_q10(gemini_max(cwnd, 1) * s->mss);
 		s->carry = 0;
 	}
-	if (ssthresh == gemini_ssthresh_packets(c, s))
+	if (ssthresh == gemini_ssthresh_packets(s))
 		return;
 	if (ssthresh >= GEMINI_NO_THRESHOLD_PACKETS)
 		s->ssthresh = GEMINI_NO_THRESHOLD;
 	else
-		s->ssthresh = gemini_bytes_q10(gemini_max(ssthresh, 1) * c->mss);
+		s->ssthresh = gemini_bytes_q10(gemini_max(ssthresh, 1) * s->mss);
 }
 
-/* The path carries packets of another size from now on: the constants have it. */
-GEMINI_INLINE void gemini_on_mss(const struct gemini_constants *c, struct gemini_state *s)
+/* The path carries packets of another size from now on, mss bytes of payload. */
+GEMINI_INLINE void gemini_on_mss(const struct gemini_constants *c, struct gemini_state *s, u64 mss)
 {
-	s->cwnd = gemini_max(s->cwnd, c->mss << 10);
+	s->mss = (u16)mss;
+	s->cwnd = gemini_max(s->cwnd, gemini_segment(s));
 	gemini_set_base_rtt(c, s, s->base_rtt);
 }
 
@@ -299,9 +314,9 @@ GEMINI_INLINE void gemini_reduced(const struct gemini_constants *c, struct gemin
 }
 
 /* Cuts by a fraction in Q30; two segments remain, or what there was of less. */
-GEMINI_INLINE void gemini_cut(const struct gemini_constants *c, struct gemini_state *s, u64 fraction)
+GEMINI_INLINE void gemini_cut(struct gemini_state *s, u64 fraction)
 {
-	u64 two = (2 * c->mss) << 10;
+	u64 two = 2 * gemini_segment(s);
 	u64 floor = gemini_min(s->cwnd, two);
 
 	s->cwnd = gemini_max(s->cwnd - gemini_scale(s->cwnd, fraction, 30), floor);
@@ -309,14 +324,19 @@ GEMINI_INLINE void gemini_cut(const struct gemini_constants *c, struct gemini_st
 	gemini_set(s, GEMINI_INITIAL | GEMINI_UNDOABLE, 0);
 }
 
-/* Once per window of data: alpha <- (1 - g) alpha + g F. Decay rounds up, so that alpha reaches zero. */
-GEMINI_INLINE void gemini_update_alpha(const struct gemini_constants *c, struct gemini_state *s, const struct gemini_ack *ack)
+/* Lines 7 to 9, at most once per round trip. */
+GEMINI_APART void gemini_reduce(const struct gemini_constants *c, struct gemini_state *s, u32 ecn_echo, u32 snd_nxt)
 {
-	s->acked += ack->acked;
-	if (ack->ecn_echo)
-		s->marked += ack->acked;
-	if (!GEMINI_RARE(gemini_after(ack->ack_seq, s->alpha_end)))
-		return;
+	u64 dcn = ecn_echo ? ((u64)s->alpha * s->f) >> 30 : 0; /* line 7 */
+	u64 wan = gemini_is(s, GEMINI_CONGESTED_WAN) ? c->beta : 0; /* line 8 */
+
+	gemini_cut(s, gemini_min(gemini_max(dcn, wan), c->max_cut)); /* line 9 */
+	gemini_reduced(c, s, snd_nxt);
+}
+
+/* Once per window of data: alpha <- (1 - g) alpha + g F. Decay rounds up, so that alpha reaches zero. */
+GEMINI_APART void gemini_next_alpha(const struct gemini_constants *c, struct gemini_state *s, u32 snd_nxt)
+{
 	if (s->acked > 0) {
 		u32 bits = gemini_bits(s->acked);
 		u32 shift = bits > 34 ? bits - 34 : 0;
@@ -327,7 +347,29 @@ GEMINI_INLINE void gemini_update_alpha(const struct gemini_constants *c, struct 
 	}
 	s->acked = 0;
 	s->marked = 0;
-	s->alpha_end = ack->snd_nxt;
+	s->alpha_end = snd_nxt;
+}
+
+GEMINI_INLINE void gemini_update_alpha(const struct gemini_constants *c, struct gemini_state *s, const struct gemini_ack *ack)
+{
+	s->acked += ack->acked;
+	if (ack->ecn_echo)
+		s->marked += ack->acked;
+	if (GEMINI_RARE(gemini_after(ack->ack_seq, s->alpha_end)))
+		gemini_next_alpha(c, s, ack->snd_nxt);
+}
+
+/* The end of a window of data of RTT_min: the verdict on the WAN. */
+GEMINI_APART void gemini_judge_wan(const struct gemini_constants *c, struct gemini_state *s, u32 ack_seq, u32 snd_nxt)
+{
+	if (s->rtt_min == GEMINI_NO_RTT_MIN) {
+		/* A window without a sample decides nothing; it ends with the next one, however late that is. */
+		s->rtt_end = ack_seq - 1;
+	} else {
+		gemini_set(s, GEMINI_CONGESTED_WAN, s->rtt_min > s->base_rtt + c->delay_threshold);
+		s->rtt_min = GEMINI_NO_RTT_MIN;
+		s->rtt_end = snd_nxt;
+	}
 }
 
 /* Lines 1 and 3: round-trip times and the verdict on the WAN. */
@@ -351,23 +393,23 @@ GEMINI_INLINE void gemini_update_rtt(const struct gemini_constants *c, struct ge
 		s->rtt_end = ack->snd_nxt;
 		gemini_set(s, GEMINI_RTT_WINDOW, 1);
 	}
-	if (!GEMINI_RARE(gemini_after(ack->ack_seq, s->rtt_end)))
-		return;
-	if (s->rtt_min == GEMINI_NO_RTT_MIN) {
-		/* A window without a sample decides nothing; it ends with the next one, however late that is. */
-		s->rtt_end = ack->ack_seq - 1;
-	} else {
-		gemini_set(s, GEMINI_CONGESTED_WAN, s->rtt_min > s->base_rtt + c->delay_threshold);
-		s->rtt_min = GEMINI_NO_RTT_MIN;
-		s->rtt_end = ack->snd_nxt;
-	}
+	if (GEMINI_RARE(gemini_after(ack->ack_seq, s->rtt_end)))
+		gemini_judge_wan(c, s, ack->ack_seq, ack->snd_nxt);
+}
+
+/* Growth in congestion avoidance by so many bytes that both numbers lose bits, so that the product has room. */
+GEMINI_APART u64 gemini_much(u64 acked, u64 increase, u64 cwnd)
+{
+	u32 shift = gemini_bits(acked) - 18;
+
+	return (acked >> shift) * increase / (cwnd >> shift);
 }
 
 /*
  * One ACK's growth: in slow start by what it acknowledges, at most two segments (one after a timeout; RFC 3465), else by h segments
  * per window of acknowledged bytes. Not in recovery, nor while less than half the window is used (RFC 7661).
  */
-GEMINI_INLINE void gemini_grow(const struct gemini_constants *c, struct gemini_state *s, const struct gemini_ack *ack)
+GEMINI_INLINE void gemini_grow(struct gemini_state *s, const struct gemini_ack *ack)
 {
 	u64 cwnd = gemini_cwnd_bytes(s);
 	u64 growth;
@@ -375,7 +417,7 @@ GEMINI_INLINE void gemini_grow(const struct gemini_constants *c, struct gemini_s
 	if (ack->acked == 0 || ack->in_recovery || ack->app_limited || ack->in_flight + ack->acked < (cwnd + 1) / 2)
 		return;
 	if (GEMINI_RARE(gemini_in_slow_start(s))) {
-		growth = gemini_min(ack->acked, (gemini_is(s, GEMINI_INITIAL) ? 2 : 1) * c->mss) << 10;
+		growth = gemini_min(ack->acked, (gemini_is(s, GEMINI_INITIAL) ? 2 : 1) * (u64)s->mss) << 10;
 	} else {
 		u64 acked = gemini_min(ack->acked, cwnd);
 
@@ -385,9 +427,7 @@ GEMINI_INLINE void gemini_grow(const struct gemini_constants *c, struct gemini_s
 			growth = total / cwnd;
 			s->carry = total - growth * cwnd;
 		} else {
-			u32 shift = gemini_bits(acked) - 18;
-
-			growth = (acked >> shift) * s->increase / (cwnd >> shift);
+			growth = gemini_much(acked, s->increase, cwnd);
 		}
 	}
 	s->cwnd = gemini_min(s->cwnd + growth, GEMINI_MAX_WINDOW);
@@ -397,19 +437,15 @@ GEMINI_INLINE void gemini_grow(const struct gemini_constants *c, struct gemini_s
 GEMINI_INLINE void gemini_on_ack(const struct gemini_constants *c, struct gemini_state *s, const struct gemini_ack *ack)
 {
 	u32 next_round = gemini_after(ack->ack_seq, s->reduced_until);
-	u64 dcn, wan;
 
 	if (next_round) /* however long ago the cut was: the mark stays within reach of numbers that wrap */
 		s->reduced_until = ack->ack_seq - 1;
 	gemini_update_alpha(c, s, ack);
 	gemini_update_rtt(c, s, ack, next_round);
 	if (!GEMINI_RARE(ack->ecn_echo || gemini_is(s, GEMINI_CONGESTED_WAN))) {
-		gemini_grow(c, s, ack); /* lines 11 and 12 */
+		gemini_grow(s, ack); /* lines 11 and 12 */
 	} else if (next_round) {
-		dcn = ack->ecn_echo ? ((u64)s->alpha * s->f) >> 30 : 0; /* line 7 */
-		wan = gemini_is(s, GEMINI_CONGESTED_WAN) ? c->beta : 0; /* line 8 */
-		gemini_cut(c, s, gemini_min(gemini_max(dcn, wan), c->max_cut)); /* line 9 */
-		gemini_reduced(c, s, ack->snd_nxt);
+		gemini_reduce(c, s, ack->ecn_echo, ack->snd_nxt);
 	}
 }
 
@@ -420,7 +456,7 @@ GEMINI_INLINE void gemini_on_ack(const struct gemini_constants *c, struct gemini
 GEMINI_INLINE u32 gemini_on_loss(const struct gemini_constants *c, struct gemini_state *s, enum gemini_loss event, u64 in_flight,
 				 u32 snd_nxt)
 {
-	u64 segment = c->mss << 10;
+	u64 segment = gemini_segment(s);
 	u64 half = gemini_max(gemini_min(gemini_bytes_q10(in_flight), s->cwnd) / 2, 2 * segment);
 	/* A timer that fires again without progress in between changes nothing. */
 	u32 changes = event == GEMINI_FAST_RETRANSMIT || s->cwnd > segment;
@@ -451,7 +487,7 @@ GEMINI_INLINE void gemini_on_undo(struct gemini_state *s, u64 cwnd, u64 ssthresh
  * The connection was idle for idle ns, and the retransmission timeout is rto ns: the window is halved for each timeout that has passed,
  * down to restart bytes (RFC 2861), and delay is judged afresh.
  */
-GEMINI_INLINE void gemini_on_idle_restart(const struct gemini_constants *c, struct gemini_state *s, u64 idle, u64 rto, u64 restart)
+GEMINI_INLINE void gemini_on_idle_restart(struct gemini_state *s, u64 idle, u64 rto, u64 restart)
 {
 	u64 halvings = (idle > 0 ? idle - 1 : 0) / gemini_max(rto, 1);
 	u64 floor;
@@ -461,7 +497,7 @@ GEMINI_INLINE void gemini_on_idle_restart(const struct gemini_constants *c, stru
 		return;
 	if (s->ssthresh != GEMINI_NO_THRESHOLD)
 		s->ssthresh = gemini_max(s->ssthresh, (s->cwnd >> 2) + (s->cwnd >> 1));
-	floor = gemini_min(s->cwnd, gemini_bytes_q10(gemini_max(restart, c->mss)));
+	floor = gemini_min(s->cwnd, gemini_bytes_q10(gemini_max(restart, s->mss)));
 	s->cwnd = gemini_max(s->cwnd >> gemini_min(halvings, 63), floor);
 }
 

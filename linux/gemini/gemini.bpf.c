@@ -60,15 +60,18 @@ static __always_inline const struct settings *given(void)
 	return found;
 }
 
-static __always_inline void constants_of(struct gemini_constants *c, u32 mss)
+/* The connection's packet size as the core takes it. */
+static __always_inline u32 packet_size(const struct tcp_sock *tp)
 {
-	__builtin_memcpy(c, &given()->constants, sizeof(*c));
-	c->mss = mss < 1 ? 1 : mss > 65535 ? 65535 : mss;
+	u32 mss = tp->mss_cache;
+
+	return mss < 1 ? 1 : mss > 65535 ? 65535 : mss;
 }
 
-static __always_inline void record(const struct gemini_constants *c, const struct private_state *p, struct sock *sk,
-				   const struct event_input *input)
+static __noinline void record(struct tcp_sock *tp, const struct event_input *input)
 {
+	struct sock *sk = (struct sock *)tp;
+	struct private_state *p = private_of(sk);
 	struct event *event;
 	struct flow *flow;
 
@@ -86,57 +89,62 @@ static __always_inline void record(const struct gemini_constants *c, const struc
 	event->alpha = p->core.alpha;
 	event->cwnd = p->core.cwnd;
 	event->ssthresh = p->core.ssthresh;
-	event->pacing = gemini_pacing(c, &p->core);
-	event->packets = gemini_cwnd_packets(c, &p->core);
-	event->mss = (u32)c->mss;
+	event->pacing = gemini_pacing(&given()->constants, &p->core);
+	event->packets = gemini_cwnd_packets(&p->core);
+	event->mss = p->core.mss;
 	event->input = *input;
 	bpf_ringbuf_submit(event, 0);
 }
 
 /* A connection begins, or changes to this congestion control: icsk_ca_priv is zero. */
-static __noinline void begin(const struct gemini_constants *c, struct tcp_sock *tp)
+static __noinline void begin(struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
 	struct private_state *p = private_of(sk);
 	struct flow *flow = flow_of(sk);
 	struct event_input input = { .kind = EVENT_START };
+	struct gemini_constants c;
 	u64 rtt = tp->rtt_min.s[0].v;
 
+	__builtin_memcpy(&c, &given()->constants, sizeof(c));
+	c.mss = packet_size(tp);
 	rtt = rtt == ~0U ? GEMINI_NO_RTT : gemini_max(rtt, 1) * 1000;
-	input.acked = (u64)tp->snd_cwnd * c->mss;
+	input.acked = (u64)tp->snd_cwnd * c.mss;
 	input.in_flight = rtt;
 	input.ack_seq = tp->snd_una;
-	gemini_init(c, &p->core, input.acked, 1, given()->initial_alpha, rtt, input.ack_seq);
-	p->mss = (u16)c->mss;
+	gemini_init(&c, &p->core, input.acked, 1, given()->initial_alpha, rtt, input.ack_seq);
+	p->packets = gemini_cwnd_packets(&p->core);
 	if (flow) {
 		flow->prior_rcv_nxt = tp->rcv_nxt;
 		if (given()->record)
 			flow->number = __sync_fetch_and_add(&flows_so_far, 1);
 	}
-	record(c, p, sk, &input);
+	record(tp, &input);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
 /* The packet size is another one, or the connection has not begun. */
-static __noinline void resize(const struct gemini_constants *c, struct tcp_sock *tp)
+static __noinline void resize(struct tcp_sock *tp)
 {
-	struct sock *sk = (struct sock *)tp;
-	struct private_state *p = private_of(sk);
+	struct private_state *p = private_of((struct sock *)tp);
 	struct event_input resized = { .kind = EVENT_MSS };
+	u32 mss = packet_size(tp);
 
-	if (p->mss == 0) {
-		begin(c, tp);
+	if (p->core.mss == 0) {
+		begin(tp);
 		return;
 	}
-	p->mss = (u16)c->mss;
-	gemini_on_mss(c, &p->core);
-	resized.ack_seq = p->mss;
-	record(c, p, sk, &resized);
+	if (p->core.mss == mss)
+		return;
+	gemini_on_mss(&given()->constants, &p->core, mss);
+	p->packets = gemini_cwnd_packets(&p->core);
+	resized.ack_seq = mss;
+	record(tp, &resized);
 }
 
 /* The kernel's window or threshold may be another one than the core's. */
-static __noinline void move(const struct gemini_constants *c, struct tcp_sock *tp)
+static __noinline void move(struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
 	struct private_state *p = private_of(sk);
@@ -148,64 +156,61 @@ static __noinline void move(const struct gemini_constants *c, struct tcp_sock *t
 	 * Neither is ever 0: the kernel asked undo_cwnd() or ssthresh(), and was not answered. It may then read anything as an answer; of itself it
 	 * gives no more than there was before the loss.
 	 */
-	most = gemini_max(gemini_cwnd_packets(c, &p->core), tp->prior_cwnd);
+	most = gemini_max(gemini_cwnd_packets(&p->core), tp->prior_cwnd);
 	if (cwnd == 0)
-		cwnd = gemini_cwnd_packets(c, &p->core);
+		cwnd = gemini_cwnd_packets(&p->core);
 	if (cwnd > most)
 		cwnd = most;
 	if (ssthresh == 0)
-		ssthresh = tp->snd_ssthresh = gemini_ssthresh_packets(c, &p->core);
-	if (cwnd == gemini_cwnd_packets(c, &p->core) && ssthresh == gemini_ssthresh_packets(c, &p->core))
-		return;
-	moved.ack_seq = cwnd;
-	moved.snd_nxt = ssthresh;
-	gemini_resync(c, &p->core, cwnd, ssthresh);
-	record(c, p, sk, &moved);
-	flow = flow_of(sk);
-	if (flow)
-		flow->moved += 1;
+		ssthresh = tp->snd_ssthresh = gemini_ssthresh_packets(&p->core);
+	if (cwnd != gemini_cwnd_packets(&p->core) || ssthresh != gemini_ssthresh_packets(&p->core)) {
+		moved.ack_seq = cwnd;
+		moved.snd_nxt = ssthresh;
+		gemini_resync(&p->core, cwnd, ssthresh);
+		record(tp, &moved);
+		flow = flow_of(sk);
+		if (flow)
+			flow->moved += 1;
+	}
+	p->packets = gemini_cwnd_packets(&p->core);
 }
 
-/* Before an event: packet size, window and threshold as the kernel has them now. */
-static __always_inline void follow(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp)
+/* Before an event that is no ACK: packet size, window and threshold as the kernel has them now. */
+static __noinline void follow(struct tcp_sock *tp)
 {
-	u32 ssthresh;
-
-	constants_of(c, tp->mss_cache);
-	if (GEMINI_RARE(p->mss != (u16)c->mss))
-		resize(c, tp);
-	ssthresh = tp->snd_ssthresh;
-	if (GEMINI_RARE(!gemini_is_packets(c, p->core.cwnd, tp->snd_cwnd)))
-		move(c, tp);
-	else if (GEMINI_RARE(p->core.ssthresh == GEMINI_NO_THRESHOLD ? ssthresh != GEMINI_NO_THRESHOLD_PACKETS
-								  : !gemini_is_packets(c, p->core.ssthresh, ssthresh)))
-		move(c, tp);
+	resize(tp);
+	move(tp);
 }
 
 /* After an event that has left the threshold alone: what the core says is what holds. */
-static __always_inline void give_window(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp)
+static __always_inline void give_window(struct private_state *p, struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
-	u64 rate = gemini_pacing(c, &p->core) >> 3;
+	u64 rate = gemini_pacing(&given()->constants, &p->core) >> 3;
 	u64 most = sk->sk_max_pacing_rate;
 	u32 cwnd, clamp;
 
 	sk->sk_pacing_rate = rate < most ? rate : most;
-	if (gemini_is_packets(c, p->core.cwnd, tp->snd_cwnd))
+	if (!GEMINI_RARE(!gemini_is_packets(&p->core, p->core.cwnd, p->packets)))
 		return;
-	cwnd = gemini_cwnd_packets(c, &p->core);
+	cwnd = gemini_cwnd_packets(&p->core);
 	clamp = tp->snd_cwnd_clamp;
+	p->packets = cwnd;
 	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
 }
 
-static __always_inline void give(struct gemini_constants *c, struct private_state *p, struct tcp_sock *tp)
+static __noinline void give(struct tcp_sock *tp)
 {
-	give_window(c, p, tp);
-	tp->snd_ssthresh = gemini_ssthresh_packets(c, &p->core);
+	struct private_state *p = private_of((struct sock *)tp);
+	u32 cwnd = gemini_cwnd_packets(&p->core), clamp = tp->snd_cwnd_clamp;
+
+	give_window(p, tp);
+	tp->snd_cwnd = cwnd < clamp ? cwnd : clamp;
+	tp->snd_ssthresh = gemini_ssthresh_packets(&p->core);
 }
 
 /* A loss, after follow(). */
-static __noinline void lost(struct gemini_constants *c, struct tcp_sock *tp, enum gemini_loss event)
+static __noinline void lost(struct tcp_sock *tp, enum gemini_loss event)
 {
 	struct sock *sk = (struct sock *)tp;
 	struct private_state *p = private_of(sk);
@@ -216,14 +221,29 @@ static __noinline void lost(struct gemini_constants *c, struct tcp_sock *tp, enu
 	};
 
 	/* Where the loss is known only after the flight, nothing is out any more: the window stands for it. */
-	input.in_flight = (u64)(tp->packets_out ? tp->packets_out : tp->snd_cwnd) * c->mss;
-	gemini_on_loss(c, &p->core, event, input.in_flight, input.snd_nxt);
-	record(c, p, sk, &input);
-	give(c, p, tp);
+	input.in_flight = (u64)(tp->packets_out ? tp->packets_out : tp->snd_cwnd) * p->core.mss;
+	gemini_on_loss(&given()->constants, &p->core, event, input.in_flight, input.snd_nxt);
+	record(tp, &input);
+	give(tp);
 	if (flow && event == GEMINI_TIMEOUT)
 		flow->timeouts += 1;
 	else if (flow)
 		flow->fast_retransmits += 1;
+}
+
+/*
+ * An ACK settles what is in doubt. A reduction without a mark is one for a loss; where the mark came by itself, after the reduction, something has
+ * been sent since.
+ */
+static __noinline void settle(struct tcp_sock *tp, u32 marked)
+{
+	struct private_state *p = private_of((struct sock *)tp);
+	u32 doubt = p->doubt;
+
+	p->doubt = 0;
+	follow(tp);
+	if (doubt & DOUBT_REDUCTION && (!marked || tp->high_seq != tp->snd_nxt))
+		lost(tp, GEMINI_FAST_RETRANSMIT);
 }
 
 SEC("struct_ops/on_init")
@@ -231,15 +251,16 @@ void BPF_PROG(on_init, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private_state *p = private_of(sk);
-	struct gemini_constants c;
 
 	bpf_sk_storage_get(&gemini_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	/* The handshake's ACK may have come before. */
-	p->mss = 0;
+	p->core.mss = 0;
 	p->ca_state = 0;
+	p->doubt = 0;
 	p->acks = 0;
-	follow(&c, p, tp);
-	give(&c, p, tp);
+	p->marked = 0;
+	follow(tp);
+	give(tp);
 }
 
 SEC("struct_ops/on_release")
@@ -248,25 +269,24 @@ void BPF_PROG(on_release, struct sock *sk)
 	bpf_sk_storage_delete(&gemini_flows, sk);
 }
 
-/* What is worth counting of an ACK, and the 65536th. */
-static __noinline void count(struct tcp_sock *tp, const struct gemini_ack *ack, u32 cut)
+enum rarely { UNSAMPLED = 1 << 0, ECN_CUT = 1 << 1, DELAY_CUT = 1 << 2 };
+
+/* What is rare of an ACK, and the ACKs so far. */
+static __noinline void count(struct tcp_sock *tp, u32 what)
 {
 	struct sock *sk = (struct sock *)tp;
+	struct private_state *p = private_of(sk);
 	struct flow *flow = flow_of(sk);
 
-	if (!flow)
-		return;
-	flow->acks += private_of(sk)->acks ? 0 : 1 << 16;
-	flow->unsampled += ack->rtt == GEMINI_NO_RTT;
-	flow->marked_acks += ack->ecn_echo;
-	flow->ecn_cuts += cut && ack->ecn_echo;
-	flow->delay_cuts += cut && !ack->ecn_echo;
-}
-
-SEC("struct_ops/on_ack_flags")
-void BPF_PROG(on_ack_flags, struct sock *sk, u32 flags)
-{
-	private_of(sk)->ece = !!(flags & CA_ACK_ECE);
+	if (flow) {
+		flow->acks += p->acks;
+		flow->marked_acks += p->marked;
+		flow->unsampled += !!(what & UNSAMPLED);
+		flow->ecn_cuts += !!(what & ECN_CUT);
+		flow->delay_cuts += !!(what & DELAY_CUT);
+	}
+	p->acks = 0;
+	p->marked = 0;
 }
 
 SEC("struct_ops/on_ack")
@@ -274,42 +294,52 @@ void BPF_PROG(on_ack, struct sock *sk, u32 seq, int flag, const struct rate_samp
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private_state *p = private_of(sk);
-	struct gemini_constants c;
+	const struct gemini_constants *c = &given()->constants;
 	struct gemini_ack ack;
 	u64 before;
-	u32 in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	u32 in_flight, what;
 
-	follow(&c, p, tp);
-	ack.acked = (u64)rs->acked_sacked * c.mss;
-	ack.in_flight = (u64)in_flight * c.mss;
+	ack.ecn_echo = flag & FLAG_ECE;
+	if (GEMINI_RARE(p->core.mss != tp->mss_cache))
+		resize(tp);
+	if (GEMINI_RARE(p->doubt))
+		settle(tp, ack.ecn_echo);
+	else if (GEMINI_RARE(p->packets != tp->snd_cwnd))
+		move(tp);
+	in_flight = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+	ack.acked = (u64)rs->acked_sacked * p->core.mss;
+	ack.in_flight = (u64)in_flight * p->core.mss;
 	/* A sample below a microsecond is one all the same; without one it is negative. */
 	ack.rtt = rs->rtt_us < 0 ? GEMINI_NO_RTT : gemini_max((u64)rs->rtt_us, 1) * 1000;
 	ack.ack_seq = tp->snd_una;
 	ack.snd_nxt = tp->snd_nxt;
-	ack.ecn_echo = p->ece;
 	ack.in_recovery = p->ca_state == TCP_CA_RECOVERY;
 	ack.app_limited = rs->is_app_limited;
-	p->ece = 0;
 	before = p->core.cwnd;
-	gemini_on_ack(&c, &p->core, &ack);
-	if (given()->record) {
-		struct event_input input = { .kind = EVENT_ACK };
+	gemini_on_ack(c, &p->core, &ack);
+	if (GEMINI_RARE(given()->record)) {
+		struct event_input input = {
+			.kind = EVENT_ACK,
+			.acked = ack.acked,
+			.in_flight = ack.in_flight,
+			.rtt = ack.rtt,
+			.ack_seq = ack.ack_seq,
+			.snd_nxt = ack.snd_nxt,
+			.flags = !!ack.ecn_echo | !!ack.in_recovery << 1 | !!ack.app_limited << 2,
+		};
 
-		input.acked = ack.acked;
-		input.in_flight = ack.in_flight;
-		input.rtt = ack.rtt;
-		input.ack_seq = ack.ack_seq;
-		input.snd_nxt = ack.snd_nxt;
-		input.flags = !!ack.ecn_echo | !!ack.in_recovery << 1 | !!ack.app_limited << 2;
-		record(&c, p, sk, &input);
+		record(tp, &input);
 	}
-	give_window(&c, p, tp);
+	give_window(p, tp);
 	p->acks += 1;
-	if (p->core.cwnd < before)
-		tp->snd_ssthresh = gemini_ssthresh_packets(&c, &p->core);
-	else if (p->acks && !ack.ecn_echo && ack.rtt != GEMINI_NO_RTT)
-		return;
-	count(tp, &ack, p->core.cwnd < before);
+	p->marked += !!ack.ecn_echo;
+	what = ack.rtt == GEMINI_NO_RTT ? UNSAMPLED : 0;
+	if (GEMINI_RARE(p->core.cwnd < before)) {
+		tp->snd_ssthresh = gemini_ssthresh_packets(&p->core);
+		what |= ack.ecn_echo ? ECN_CUT : DELAY_CUT;
+	}
+	if (GEMINI_RARE(what || p->acks == 255))
+		count(tp, what);
 }
 
 /* What holds: losses are answered elsewhere, and marks with their ACK. */
@@ -322,15 +352,16 @@ u32 BPF_PROG(on_ssthresh, struct sock *sk)
 SEC("struct_ops/on_state")
 void BPF_PROG(on_state, struct sock *sk, u8 new_state)
 {
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private_state *p = private_of(sk);
-	struct gemini_constants c;
-	u32 recovers = new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY;
-	u32 reduces = new_state == TCP_CA_CWR && p->ca_state < TCP_CA_CWR && !p->ece;
 
-	if (recovers || reduces) {
-		follow(&c, p, (struct tcp_sock *)sk);
-		lost(&c, (struct tcp_sock *)sk, GEMINI_FAST_RETRANSMIT);
+	if (new_state == TCP_CA_RECOVERY && p->ca_state != TCP_CA_RECOVERY) {
+		follow(tp);
+		lost(tp, GEMINI_FAST_RETRANSMIT);
+	} else if (new_state == TCP_CA_CWR && p->ca_state < TCP_CA_CWR) {
+		p->doubt |= DOUBT_REDUCTION;
 	}
+	p->doubt |= DOUBT_THRESHOLD;
 	p->ca_state = new_state;
 }
 
@@ -340,40 +371,41 @@ u32 BPF_PROG(on_undo, struct sock *sk)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private_state *p = private_of(sk);
 	struct flow *flow = flow_of(sk);
-	struct gemini_constants c;
 	struct event_input input = { .kind = EVENT_UNDO, .in_flight = GEMINI_NO_THRESHOLD };
 
-	follow(&c, p, tp);
-	input.acked = gemini_bytes_q10(tp->prior_cwnd * c.mss);
+	follow(tp);
+	input.acked = gemini_bytes_q10((u64)tp->prior_cwnd * p->core.mss);
 	if (tp->prior_ssthresh < GEMINI_NO_THRESHOLD_PACKETS)
-		input.in_flight = gemini_bytes_q10(tp->prior_ssthresh * c.mss);
+		input.in_flight = gemini_bytes_q10((u64)tp->prior_ssthresh * p->core.mss);
 	gemini_on_undo(&p->core, input.acked, input.in_flight);
-	record(&c, p, sk, &input);
-	give(&c, p, tp);
+	record(tp, &input);
+	give(tp);
+	/* The kernel gives back the threshold itself, after this. */
+	p->doubt |= DOUBT_THRESHOLD;
 	if (flow)
 		flow->undone += 1;
 	return tp->snd_cwnd;
 }
 
-static __always_inline void silence_ends(struct sock *sk)
+static __noinline void silence_ends(struct tcp_sock *tp)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct sock *sk = (struct sock *)tp;
 	struct private_state *p = private_of(sk);
 	struct flow *flow = flow_of(sk);
-	struct gemini_constants c;
 	/* Both in jiffies, of which the core takes the ratio. */
 	u32 idle = (u32)bpf_jiffies64() - tp->lsndtime, rto = tp->inet_conn.icsk_rto;
 	struct event_input input = { .kind = EVENT_IDLE };
 
 	if (!sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle)
 		idle = 0;
-	follow(&c, p, tp);
+	follow(tp);
 	input.acked = idle;
 	input.in_flight = rto;
-	input.rtt = 10 * c.mss;
-	gemini_on_idle_restart(&c, &p->core, idle, rto, 10 * c.mss);
-	record(&c, p, sk, &input);
-	give(&c, p, tp);
+	input.rtt = 10 * (u64)p->core.mss;
+	gemini_on_idle_restart(&p->core, idle, rto, input.rtt);
+	record(tp, &input);
+	give(tp);
+	p->doubt |= DOUBT_THRESHOLD;
 	if (flow)
 		flow->idle_restarts += idle > rto;
 }
@@ -386,12 +418,10 @@ static __always_inline void marked(struct sock *sk, u32 ce_state)
 		echo_mark((struct tcp_sock *)sk, &flow->ce_state, &flow->prior_rcv_nxt, ce_state);
 }
 
-static __always_inline void time_out(struct sock *sk)
+static __noinline void time_out(struct tcp_sock *tp)
 {
-	struct gemini_constants c;
-
-	follow(&c, private_of(sk), (struct tcp_sock *)sk);
-	lost(&c, (struct tcp_sock *)sk, GEMINI_TIMEOUT);
+	follow(tp);
+	lost(tp, GEMINI_TIMEOUT);
 }
 
 SEC("struct_ops/on_event")
@@ -399,10 +429,10 @@ void BPF_PROG(on_event, struct sock *sk, enum tcp_ca_event event)
 {
 	switch (event) {
 	case CA_EVENT_TX_START:
-		silence_ends(sk);
+		silence_ends((struct tcp_sock *)sk);
 		break;
 	case CA_EVENT_LOSS:
-		time_out(sk);
+		time_out((struct tcp_sock *)sk);
 		break;
 	case CA_EVENT_ECN_NO_CE:
 		marked(sk, 0);
@@ -429,7 +459,6 @@ struct tcp_congestion_ops gemini = {
 	.ssthresh = (void *)on_ssthresh,
 	.set_state = (void *)on_state,
 	.cwnd_event = (void *)on_event,
-	.in_ack_event = (void *)on_ack_flags,
 	.cong_control = (void *)on_ack,
 	.undo_cwnd = (void *)on_undo,
 	.min_tso_segs = (void *)on_segments,

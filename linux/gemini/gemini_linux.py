@@ -36,7 +36,7 @@ _SIGNATURES = {
     "host_ack": (None, [*_FLOW, _U64, _U64, _U64, _U32, _U32, _U32]),
     "host_loss": (_U32, [*_FLOW, _U32, _U64, _U32]),
     "host_undo": (None, [ctypes.c_char_p, _U64, _U64]),
-    "host_idle": (None, [*_FLOW, _U64, _U64, _U64]),
+    "host_idle": (None, [ctypes.c_char_p, _U64, _U64, _U64]),
     "host_cwnd": (_U64, [ctypes.c_char_p]),
     "host_pacing": (_U64, _FLOW),
 }
@@ -164,7 +164,7 @@ class GeminiLinux(Algorithm):
         """Data goes out after silence."""
         idle, rto = silence
         if rto is not None:
-            self.core.host_idle(self.constants, self.state, idle // 1000, rto // 1000, self.initial)
+            self.core.host_idle(self.state, idle // 1000, rto // 1000, self.initial)
             self._give()
 
     def _number(self, offset):

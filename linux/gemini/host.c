@@ -51,9 +51,9 @@ void host_undo(struct gemini_state *s, u64 cwnd, u64 ssthresh)
 	gemini_on_undo(s, cwnd, ssthresh);
 }
 
-void host_idle(const struct gemini_constants *c, struct gemini_state *s, u64 idle, u64 rto, u64 restart)
+void host_idle(struct gemini_state *s, u64 idle, u64 rto, u64 restart)
 {
-	gemini_on_idle_restart(c, s, idle, rto, restart);
+	gemini_on_idle_restart(s, idle, rto, restart);
 }
 
 /* Bytes. */

@@ -14,14 +14,20 @@ struct settings {
 	u64 record;		/* write every event of the core into gemini_events */
 };
 
-/* What a connection keeps in icsk_ca_priv. */
+/* What a connection keeps in icsk_ca_priv. Its packet size is 0 before it has begun. */
 struct private_state {
 	struct gemini_state core;
-	u16 mss;	/* the packet size that the core knows; 0 before it has begun */
-	u16 unused;
 	u8 ca_state;	/* the kernel's, as set_state() gave it */
-	u8 ece;		/* the ACK at hand echoes a mark */
-	u16 acks;	/* that are not in struct flow yet */
+	u8 doubt;	/* enum doubt */
+	u8 acks;	/* that are not in struct flow yet, */
+	u8 marked;	/* and of them those with an echoed mark */
+	u32 packets;	/* the core's window, as the kernel was given it */
+};
+
+/* What the next ACK has to settle before anything else. */
+enum doubt {
+	DOUBT_THRESHOLD = 1 << 0,	/* the kernel may have moved the slow start threshold */
+	DOUBT_REDUCTION = 1 << 1,	/* it has entered TCP_CA_CWR: on a mark, or on a loss that nothing else tells */
 };
 
 _Static_assert(sizeof(struct private_state) <= 104, "icsk_ca_priv has 104 bytes");
@@ -31,7 +37,7 @@ struct flow {
 	u64 number;		/* of the connection, from 0, where events are recorded */
 	u64 acks;		/* ACKs that the algorithm saw, with private_state.acks */
 	u64 unsampled;		/* of them without a round-trip time */
-	u32 marked_acks;	/* of them with an echoed mark */
+	u32 marked_acks;	/* of them with an echoed mark, with private_state.marked */
 	u32 ecn_cuts;		/* reductions on an ACK that echoes a mark */
 	u32 delay_cuts;		/* reductions on other ACKs */
 	u32 fast_retransmits;

@@ -111,13 +111,12 @@ static void apply(struct gemini_constants *c, struct gemini_state *s, const char
 	} else if (is_event(line, "undo")) {
 		gemini_on_undo(s, number(line, "prior_cwnd"), number_or(line, "prior_ssthresh", GEMINI_NO_THRESHOLD));
 	} else if (is_event(line, "host")) {
-		gemini_resync(c, s, (u32)number(line, "host_packets"),
+		gemini_resync(s, (u32)number(line, "host_packets"),
 			      (u32)number_or(line, "host_ssthresh", GEMINI_NO_THRESHOLD_PACKETS));
 	} else if (is_event(line, "mss")) {
-		c->mss = number(line, "mss");
-		gemini_on_mss(c, s);
+		gemini_on_mss(c, s, number(line, "mss"));
 	} else if (is_event(line, "idle")) {
-		gemini_on_idle_restart(c, s, number(line, "idle"), number(line, "rto"), number(line, "restart"));
+		gemini_on_idle_restart(s, number(line, "idle"), number(line, "rto"), number(line, "restart"));
 	} else {
 		fail("has an unknown", "event");
 	}
@@ -138,7 +137,7 @@ int main(void)
 		if (c.mss == 0 && !is_event(line, "start"))
 			fail("comes before a", "start");
 		apply(&c, &s, line);
-		printf("%llu %u %llu %llu ", gemini_cwnd_bytes(&s), gemini_cwnd_packets(&c, &s), gemini_pacing(&c, &s), s.cwnd);
+		printf("%llu %u %llu %llu ", gemini_cwnd_bytes(&s), gemini_cwnd_packets(&s), gemini_pacing(&c, &s), s.cwnd);
 		if (s.ssthresh == GEMINI_NO_THRESHOLD)
 			printf("null %u\n", s.alpha);
 		else

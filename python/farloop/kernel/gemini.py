@@ -15,8 +15,8 @@ NAME = "gemini"
 EVENTS = "gemini_events"
 """Its ring buffer of recorded events."""
 
-_PRIVATE = struct.Struct("=9Q6I2H2BH")
-"""`struct private_state` of linux/gemini/kernel.h: core, packet size, states."""
+_PRIVATE = struct.Struct("=9Q5I2H4BI")
+"""`struct private_state` of linux/gemini/kernel.h: core, states, the window that the kernel has."""
 
 _FLOW = struct.Struct("=3Q12I")
 """`struct flow` of linux/gemini/kernel.h: counters, and what the receiving half keeps."""
@@ -26,7 +26,7 @@ _FLAGS = {"initial": 1, "congested_wan": 2, "no_sample": 32}
 
 def _told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
     cwnd, ssthresh, base_rtt, srtt8, *_ = core = _PRIVATE.unpack(private)
-    alpha, f, _, _, _, flags, mss, _, _, _, late = core[9:]
+    alpha, f, _, _, _, flags, mss, _, _, late, marked, _ = core[9:]
     _, acks, unsampled, *counts = _FLOW.unpack(stored)
     names = (
         "marked_acks",
@@ -38,6 +38,7 @@ def _told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, An
         "idle_restarts",
         "moved",
     )
+    counts[0] += marked
     packet = max(mss, 1) << 10
     return {
         "mss": mss,

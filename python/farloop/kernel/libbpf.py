@@ -282,15 +282,15 @@ def programs() -> list[Calls]:
 def unregister(number: int) -> None:
     """Takes the struct_ops map with this number out of service, if it is not on its way out already: connections may still hold it."""
     key = ctypes.c_uint32(0)
-    with _map(number) as descriptor:
+    with suppress(FileNotFoundError), _map(number) as descriptor:
         if library().bpf_map_delete_elem(descriptor, ctypes.byref(key)) and ctypes.get_errno() != errno.EINPROGRESS:
             raise complaint("the kernel does not unregister it")
 
 
 def read_storage(code: bytes, program: str, number: int) -> bytes:
-    """What an iterator over the socket storage map with this number writes."""
+    """What an iterator over the socket storage map with this number writes; nothing of a map that is no more."""
     bpf = library()
-    with opened(code) as handle, _map(number) as descriptor:
+    with suppress(FileNotFoundError), opened(code) as handle, _map(number) as descriptor:
         if bpf.bpf_object__load(handle):
             raise complaint("the kernel refuses the program that lists connections")
         target = (ctypes.c_uint32 * 4)(descriptor)
@@ -307,6 +307,7 @@ def read_storage(code: bytes, program: str, number: int) -> bytes:
             raise complaint("the kernel does not list connections")
         with os.fdopen(rows, "rb") as stream:
             return stream.read()
+    return b""
 
 
 @contextmanager
