@@ -12,7 +12,7 @@ from farloop import _native
 from farloop.algorithm import described, load
 from farloop.api import algorithms, workloads
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names
+from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
 
 KINDS = ("algorithms", "scenarios", "arena", "workloads", "claims")
 
@@ -60,7 +60,7 @@ def is_algorithm(name: str) -> bool:
 
 def is_scenario(name: str) -> bool:
     """Whether a name means a scenario: a file, or a paper's figure."""
-    return not is_algorithm(name) and (name.endswith(".toml") or name in figure_names() or os.path.isfile(name))  # noqa: PTH113, it never raises
+    return not is_algorithm(name) and (name.endswith(".toml") or is_figure(name) or os.path.isfile(name))  # noqa: PTH113, it never raises
 
 
 def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from farloop import _native
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import Scenario, figure_names
+from farloop.scenario import Scenario, figure_names, kernel_figure_names
 
 if TYPE_CHECKING:
     from farloop.batch import Variant
@@ -41,6 +41,10 @@ def select(wanted: Sequence[str]) -> list[str]:
     for name in wanted:
         plain = name.removesuffix(".toml").strip("/")
         matching = [f for f in known if f == plain or f.startswith(f"{plain}/")]
+        if plain in kernel_figure_names():
+            raise FarloopError(
+                f"{plain}: is a figure for testbeds; `farloop testbed figure {plain}` simulates and measures it"
+            )
         if not matching:
             vocabulary = [*known, *sorted({f.split("/")[0] for f in known})]
             raise FarloopError(f"{shown(name)}: no such paper or figure; {nearest(plain, vocabulary)}")

@@ -19,6 +19,9 @@ from farloop.errors import nearest, shown
 PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
 
+KERNEL = "/kernel-"
+"""What the names of figures have that are scaled to what a testbed forwards: "gemini/kernel-fig10" is "gemini/fig10"."""
+
 ARENA = Path(__file__).parent / "arena" / "scenarios"
 """The arena's scenarios: NAME.toml."""
 
@@ -64,7 +67,7 @@ class Scenario:
                 "Scenario.from_text(TEXT) makes one"
             )
         path = Path(name)
-        if not os.path.exists(path) and name in figure_names():  # noqa: PTH110, it never raises
+        if not os.path.exists(path) and is_figure(name):  # noqa: PTH110, it never raises
             path = PAPERS / f"{name}.toml"
         return cls(read_text(path, name), str(path))
 
@@ -182,7 +185,21 @@ def as_text(value: Any) -> str:
 
 
 def figure_names() -> list[str]:
-    """The papers' scenarios, as "paper/figure"."""
+    """The papers' scenarios that the simulator reproduces, as "paper/figure"."""
+    return [name for name in _all_figures() if KERNEL not in name]
+
+
+def kernel_figure_names() -> list[str]:
+    """The papers' figures at a scale for testbeds, as "paper/kernel-figure"."""
+    return [name for name in _all_figures() if KERNEL in name]
+
+
+def is_figure(name: str) -> bool:
+    """Whether farloop carries a scenario of that name, of either kind."""
+    return name in _all_figures()
+
+
+def _all_figures() -> list[str]:
     return sorted(str(p.relative_to(PAPERS).with_suffix("")) for p in PAPERS.glob("*/*.toml"))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from farloop.scenario import PAPERS, Scenario, figure_names
+from farloop.scenario import PAPERS, Scenario, is_figure
 
 if TYPE_CHECKING:
     from farloop.results import Comparison, Run
@@ -48,7 +48,7 @@ class Case:
 @functools.cache
 def own_scenario(figure: str) -> Scenario | None:
     """The scenario of a paper's figure as farloop carries it; `None` if it is none."""
-    return Scenario.load(PAPERS / f"{figure}.toml") if figure in figure_names() else None
+    return Scenario.load(PAPERS / f"{figure}.toml") if is_figure(figure) else None
 
 
 @functools.cache

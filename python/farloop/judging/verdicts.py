@@ -10,7 +10,7 @@ from farloop import papers, seeds
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.schedule import Need, own_scenario, placed, told
 from farloop.results import Comparison
-from farloop.scenario import PAPERS, Scenario, figure_names
+from farloop.scenario import PAPERS, Scenario, is_figure
 
 
 def judged(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:
@@ -33,7 +33,7 @@ def judged_anew(comparison: Comparison) -> Comparison:
     base = comparison.base
     if base is None or not comparison.figure:
         return comparison
-    if comparison.figure in figure_names() and Path(base.file).as_posix().endswith(f"{comparison.figure}.toml"):
+    if is_figure(comparison.figure) and Path(base.file).as_posix().endswith(f"{comparison.figure}.toml"):
         path = PAPERS / f"{comparison.figure}.toml"
         base = Scenario(path.read_text("utf-8"), str(path), base.overrides)
     found = judged(replace(comparison, claims=[], notes=[]), base, comparison.scale)

@@ -6,6 +6,9 @@ The module of a figure is found by the figure's name, hyphens included. It has
   undecided ([Judging][farloop.judging.claims.Judging]),
 - `draw(comparison) -> dict[str, Figure]`: pictures in the paper's arrangement, by name.
 
+A figure whose name begins with `kernel-` is another one at a scale that a testbed forwards (`farloop testbed figure`); its module says at
+which, and judges by the other's.
+
 What figures of one paper share is in its `common.py`; what judges of any paper need is in `farloop.judging`.
 """
 
@@ -15,12 +18,12 @@ import importlib
 import importlib.util
 from types import ModuleType
 
-from farloop.scenario import figure_names
+from farloop.scenario import is_figure
 
 
 def module(figure: str) -> ModuleType | None:
     """The module of a figure such as "gear/fig09"; `None` for a scenario that is no paper's figure."""
-    if figure not in figure_names():
+    if not is_figure(figure):
         return None
     name = f"{__name__}.{figure.replace('/', '.')}"
     return importlib.import_module(name) if importlib.util.find_spec(name) else None

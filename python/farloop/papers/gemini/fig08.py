@@ -10,12 +10,14 @@ from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import SCHEMES, bars, said
-from farloop.papers.gemini.common import sweep
+from farloop.papers.gemini.common import SETTLED, Scale, sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from farloop.results import Comparison, Run
+
+PAPER = Scale("gemini/fig08", settled=SETTLED)
 
 AT_LEAST = 0.998
 """GEMINI's throughput over DCTCP's that counts as at least the same: both fill the link to within this."""
@@ -30,10 +32,10 @@ LITTLE = 0.05
 """A difference for flows inside the datacenter that counts as little."""
 
 
-def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PAPER) -> list[Finding]:
     """Throughputs and their ratio for each threshold."""
-    judging = Judging(comparison, claims["gemini/fig08"])
-    tables = {w: {a: sweep(comparison, w, a) for a in ("gemini", "dctcp")} for w in ("inter", "intra")}
+    judging = Judging(comparison, claims[scale.figure])
+    tables = {w: {a: sweep(comparison, w, a, scale.settled) for a in ("gemini", "dctcp")} for w in ("inter", "intra")}
     judging.measure(
         lambda: {
             f"{SCHEMES[a]}, {w}, K = {k}: throughput (Mbps)": t / 1e6
@@ -78,7 +80,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         )
     judging.order("GEMINI's throughput is not degraded at K = 100", own, undegraded)
     judging.order("little difference for flows inside the datacenter", intra, little)
-    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
+    return [judging.finding(note=f"eight flows; throughput is payload, {941 * scale.rates:.4g} Mbps at most")]
 
 
 def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, float]:
@@ -88,11 +90,11 @@ def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, f
     }
 
 
-def draw(comparison: Comparison) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: Scale = PAPER) -> dict[str, Figure]:
     """Throughput for each threshold; flows across as in the paper, and those inside the datacenter."""
     figure, axes = grid(2, "Aggregate throughput, ECN threshold swept", columns=2, shared=False)
     for axis, where in zip(axes, ("inter", "intra"), strict=True):
-        tables = {SCHEMES[a]: sweep(comparison, where, a) for a in ("dctcp", "gemini")}
+        tables = {SCHEMES[a]: sweep(comparison, where, a, scale.settled) for a in ("dctcp", "gemini")}
         common = [k for k in tables["DCTCP"] if k in tables["GEMINI"]] or sorted(
             {k for t in tables.values() for k in t}
         )
@@ -103,6 +105,6 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         axis.set_title(f"{where}-DC flows", fontsize=8)
         axis.set_xlabel("ECN threshold (packets)", fontsize=8)
         axis.set_ylabel("throughput (Mbps)", fontsize=8)
-        axis.set_ylim(0, 1000)
+        axis.set_ylim(0, 1000 * scale.rates)
     legend_below(figure, [axes[0]])
     return {"fig08": figure}

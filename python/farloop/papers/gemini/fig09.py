@@ -11,66 +11,82 @@ from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import said
 from farloop.palette import CROSS, INTRA
-from farloop.papers.gemini.common import delay_and_throughput
+from farloop.papers.gemini.common import SETTLED_ACROSS, Scale, delay_and_throughput
+from farloop.units import time_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from farloop.results import Comparison, Run
 
+PAPER = Scale("gemini/fig09", settled=SETTLED_ACROSS)
+
 NEARLY_FULL = 0.9
 """Throughput over the largest one that counts as nearly full: the paper calls 857 Mbps "within 10 % of the highest"."""
 
-FAR = "base RTT 100 ms"
+FAR = 0.1
+"""The longer base round-trip time, in seconds."""
 
 
-def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PAPER) -> list[Finding]:
     """Round-trip times and throughputs of the sweep, of Cubic, and at ten times the base round-trip time."""
-    judging = Judging(comparison, claims["gemini/fig09"])
+    judging = Judging(comparison, claims[scale.figure])
+    far_rtt = time_text(FAR * scale.times)
+    published = judging.claim.paper
+    far_mbps = f"mbps_at_{far_rtt.replace(' ', '')}"
+
+    def measured(run: Run) -> tuple[float, float]:
+        return delay_and_throughput(run, scale.settled)
+
     swept = scheduled(comparison, algorithm="gemini", prefix="T = ")
-    cubic, far = scheduled(comparison, algorithm="cubic"), [Need(FAR, "gemini")]
-    judging.measure(lambda: {f"{c}: throughput (Mbps)": t / 1e6 for c, (_, t) in sweep(comparison).items()})
-    judging.measure(lambda: {f"{c}: RTT (ms)": 1e3 * r for c, (r, _) in sweep(comparison).items()})
+    cubic, far = scheduled(comparison, algorithm="cubic"), [Need(f"base RTT {far_rtt}", "gemini")]
+    judging.measure(
+        lambda: {f"{c}: throughput (Mbps)": t / 1e6 for c, (_, t) in sweep(comparison, scale.settled).items()}
+    )
+    judging.measure(lambda: {f"{c}: RTT (ms)": 1e3 * r for c, (r, _) in sweep(comparison, scale.settled).items()})
 
     def nearly_full(*runs: Run) -> tuple[bool, str]:
-        rates = {run.case: delay_and_throughput(run)[1] for run in runs}
+        rates = {run.case: measured(run)[1] for run in runs}
         parts = {c: metrics.ratio(t, max(rates.values())) for c, t in rates.items()}
         return all(p >= NEARLY_FULL for p in parts.values()), said(parts)
 
     def largest(*runs: Run) -> tuple[float, str]:
-        points = {run.case: delay_and_throughput(run)[0] for run in runs}
+        points = {run.case: measured(run)[0] for run in runs}
         highest = max(points, key=lambda c: points[c])
         return 1e3 * points[highest], f"at {highest}"
 
     def lower(*runs: Run) -> tuple[bool, str]:
-        points = {run.case: delay_and_throughput(run) for run in runs}
+        points = {run.case: measured(run) for run in runs}
         rows = [pairs(points, beta) for beta in sorted({c.rpartition(" ")[2] for c in points})]
         return all(row == sorted(row) for row in rows), said({c: 1e3 * r for c, (r, _) in points.items()})
 
     def below(reference: Run, *runs: Run) -> tuple[bool, str]:
-        rtt, most = delay_and_throughput(reference)[0], max(delay_and_throughput(run)[0] for run in runs)
+        rtt, most = measured(reference)[0], max(measured(run)[0] for run in runs)
         return most < rtt / 2, f"{1e3 * most:.3g} against {1e3 * rtt:.3g} ms"
 
-    at = "T = 8 ms, beta = 0.2"
+    at = f"T = {8 * scale.times:g} ms, beta = 0.2"
     judging.order("throughput is nearly full", swept, nearly_full)
-    judging.near("gemini_rtt_ms", "the largest average RTT is 16 ms", swept, largest)
+    judging.near("gemini_rtt_ms", f"the largest average RTT is {published['gemini_rtt_ms']:g} ms", swept, largest)
     judging.order(f"it is at {at}", swept, lambda *runs: (largest(*runs)[1] == f"at {at}", largest(*runs)[1]))
     judging.order("a lower T lowers the RTT", swept, lower)
     judging.near(
-        "cubic_rtt_ms", "Cubic's average RTT is about 100 ms", cubic, lambda run: 1e3 * delay_and_throughput(run)[0]
+        "cubic_rtt_ms",
+        f"Cubic's average RTT is about {time_text(published['cubic_rtt_ms'] / 1e3)}",
+        cubic,
+        lambda run: 1e3 * measured(run)[0],
     )
     judging.order("GEMINI's RTT is far below Cubic's", [*cubic, *swept], below)
     judging.near(
-        "mbps_at_100ms", "857 Mbps at a base RTT of 100 ms", far, lambda run: delay_and_throughput(run)[1] / 1e6
+        far_mbps, f"{published[far_mbps]:g} Mbps at a base RTT of {far_rtt}", far, lambda run: measured(run)[1] / 1e6
     )
     for run in judging.have(cubic):
-        judging.measured["Cubic: throughput (Mbps)"] = delay_and_throughput(run)[1] / 1e6
-    return [judging.finding(note="eight flows; throughput is payload, 941 Mbps at most")]
+        judging.measured["Cubic: throughput (Mbps)"] = measured(run)[1] / 1e6
+    return [judging.finding(note=f"eight flows; throughput is payload, {941 * scale.rates:.4g} Mbps at most")]
 
 
-def draw(comparison: Comparison) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: Scale = PAPER) -> dict[str, Figure]:
     """Round-trip time and throughput of each setting."""
-    points = sweep(comparison)
+    points = sweep(comparison, scale.settled)
     figure, axes = grid(2, "Flows bottlenecked in the WAN", columns=2, shared=False)
     labels = [c.replace(", ", "\n") for c in points]
     axes[0].bar(labels, [1e3 * r for r, _ in points.values()], color=CROSS[0], width=0.6)
@@ -82,9 +98,9 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return {"fig09": figure}
 
 
-def sweep(comparison: Comparison) -> dict[str, tuple[float, float]]:
+def sweep(comparison: Comparison, settled: float = SETTLED_ACROSS) -> dict[str, tuple[float, float]]:
     """Round-trip time and throughput by case, of the cases that vary T and beta."""
-    return {run.case: delay_and_throughput(run) for run in comparison.runs if run.case.startswith("T = ")}
+    return {run.case: delay_and_throughput(run, settled) for run in comparison.runs if run.case.startswith("T = ")}
 
 
 def pairs(points: Mapping[str, tuple[float, float]], beta: str) -> list[float]:

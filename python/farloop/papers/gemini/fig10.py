@@ -13,6 +13,7 @@ from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, said, spans
 from farloop.palette import CROSS, INTRA
+from farloop.papers.gemini.common import Scale
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 
     from farloop.results import Comparison, Run
 
-TOGETHER = (100.0, 150.0)
-"""While all three groups run, in seconds."""
+TOGETHER = 100.0
+"""All three groups run from here on, in seconds."""
+
+END = 150.0
+"""Until here, in seconds."""
+
+PAPER = Scale("gemini/fig10", settled=TOGETHER)
 
 SPAN = 1.0
 """Throughputs are averaged over so many seconds before their index is taken."""
@@ -30,35 +36,50 @@ FAIR = 0.99
 """Jain's index from which the sharing counts as fair and stable."""
 
 
-def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
-    """Average of Jain's index while all groups run."""
-    judging = Judging(comparison, claims["gemini/fig10"])
+def judge(
+    comparison: Comparison,
+    claims: Mapping[str, Claim],
+    scale: Scale = PAPER,
+    *,
+    at_least: float = FAIR,
+    end: float = END,
+) -> list[Finding]:
+    """Average of Jain's index while all groups run, until `end`; `at_least` is fair."""
+    window = (scale.settled, end)
+
+    places = 1 if scale.rates == 1 else 2
+
+    def average_of(run: Run) -> float:
+        return average(run, window)
+
+    judging = Judging(comparison, claims[scale.figure])
     needs = {SCHEMES.get(n.algorithm, n.algorithm): n for n in scheduled(comparison)}
-    judging.measure(lambda: {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in comparison.runs})
+    judging.measure(lambda: {SCHEMES.get(run.algorithm, run.algorithm): average_of(run) for run in comparison.runs})
     judging.measure(
         lambda: {
-            f"{SCHEMES.get(run.algorithm, run.algorithm)}, Mbps by group at 100-150 s": [
-                round(g / 1e6, 1) for g in group_rates(run, *TOGETHER)
+            f"{SCHEMES.get(run.algorithm, run.algorithm)}, Mbps by group at {window[0]:g}-{window[1]:g} s": [
+                round(g / 1e6, places) for g in group_rates(run, *window)
             ]
             for run in comparison.runs
         }
     )
 
     def above(*runs: Run) -> tuple[bool, str]:
-        index = {SCHEMES.get(run.algorithm, run.algorithm): average(run) for run in runs}
+        index = {SCHEMES.get(run.algorithm, run.algorithm): average_of(run) for run in runs}
         return all(index["GEMINI"] > v for n, v in index.items() if n != "GEMINI"), said(index, ".4f")
 
     def fair(run: Run) -> tuple[bool, str]:
-        return average(run) >= FAIR, f"{average(run):.4f}"
+        return average_of(run) >= at_least, f"{average_of(run):.4f}"
 
-    judging.order(f"GEMINI's index is at least {FAIR:g}", [needs["GEMINI"]], fair)
+    judging.order(f"GEMINI's index is at least {at_least:g}", [needs["GEMINI"]], fair)
     judging.order("GEMINI's index is above its rivals'", list(needs.values()), above)
     for name in judging.claim.paper:
-        judging.near(name, f"index of {name}", [needs[name]], average)
-    return [judging.finding(note="thirty flows, throughputs over seconds, average from 100 to 150 s")]
+        judging.near(name, f"index of {name}", [needs[name]], average_of)
+    told = f"thirty flows, throughputs over seconds, average from {window[0]:g} to {window[1]:g} s"
+    return [judging.finding(note=told)]
 
 
-def draw(comparison: Comparison) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: Scale = PAPER, *, end: float = END) -> dict[str, Figure]:
     """One panel per scheme: one flow of each group, as in the paper; and Jain's index over time."""
     figure, axes = grid(len(comparison.runs), "One flow of each group", columns=2)
     for axis, run in zip(axes, comparison.runs, strict=True):
@@ -66,8 +87,10 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
             if name in run.samples.objects("flow"):
                 times, rate = spans(run, name, SPAN)
                 axis.plot(times, rate / 1e6, color=colour, linewidth=0.8, label=name)
-        axis.set_title(f"{SCHEMES.get(run.algorithm, run.algorithm)} (Jain {average(run):.3f})", fontsize=8)
-        axis.set_ylim(0, 200)
+        axis.set_title(
+            f"{SCHEMES.get(run.algorithm, run.algorithm)} (Jain {average(run, (scale.settled, end)):.3f})", fontsize=8
+        )
+        axis.set_ylim(0, 200 * scale.rates)
         axis.set_xlabel("time (s)", fontsize=8)
     for axis in axes[::2]:
         axis.set_ylabel("throughput (Mbps)", fontsize=8)
@@ -94,9 +117,9 @@ def indices(run: Run) -> tuple[Floats, Floats]:
     return times, np.array([metrics.jain(column[~np.isnan(column)]) for column in table.T])
 
 
-def average(run: Run) -> float:
+def average(run: Run, together: tuple[float, float] = (TOGETHER, END)) -> float:
     """Average of the index while all groups run; over the last half of a run that ends before."""
-    start, end = TOGETHER if run.duration > TOGETHER[0] else (run.duration / 2, run.duration)
+    start, end = together if run.duration > together[0] else (run.duration / 2, run.duration)
     return metrics.mean(*indices(run), start, end)
 
 

@@ -12,6 +12,7 @@ from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, rates, round_trip, said
+from farloop.papers.gemini.common import Scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 SETTLED = 20.0
 """Measured from here on, in seconds, or from half of a run that is shorter than twice as long."""
+
+PAPER = Scale("gemini/fig11", settled=SETTLED)
 
 EQUAL = (0.8, 1.25)
 """Ratios of throughputs that count as equal shares."""
@@ -31,16 +34,20 @@ PROPORTIONAL = 1.5
 """The ratio of throughputs is proportional to 1/RTT if it is within this factor of the ratio of round-trip times, queues included."""
 
 
-def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
+def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PAPER) -> list[Finding]:
     """Throughput of an intra over that of an inter flow, by ratio of the base round-trip times."""
-    judging = Judging(comparison, claims["gemini/fig11"])
+    judging = Judging(comparison, claims[scale.figure])
     needs = {n: scheduled(comparison, algorithm=a) for a, n in SCHEMES.items()}
 
     def row(runs: Sequence[Run]) -> dict[int, float]:
-        return {ratio_of(run): share(run) for run in sorted(runs, key=ratio_of)}
+        return {ratio_of(run): share(run, scale.settled) for run in sorted(runs, key=ratio_of)}
 
     judging.measure(
-        lambda: {f"{n}, {k}x: intra over inter": r for n, found in shares(comparison).items() for k, r in found.items()}
+        lambda: {
+            f"{n}, {k}x: intra over inter": r
+            for n, found in shares(comparison, scale.settled).items()
+            for k, r in found.items()
+        }
     )
 
     def equal(*runs: Run) -> tuple[bool, str]:
@@ -56,7 +63,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return ordered == sorted(ordered) and ordered[-1] > 1, said({f"{k}x:": r for k, r in found.items()})
 
     def proportional(*runs: Run) -> tuple[bool, str]:
-        found, delays = row(runs), {ratio_of(run): delay_ratio(run) for run in runs}
+        found, delays = row(runs), {ratio_of(run): delay_ratio(run, scale.settled) for run in runs}
         off = {k: metrics.ratio(found[k], delays[k]) for k in found}
         evidence = ", ".join(f"{k}x: {found[k]:.3g} against {delays[k]:.3g}" for k in found)
         holds = all(1 / PROPORTIONAL <= o <= PROPORTIONAL for o in off.values())
@@ -75,11 +82,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     return [judging.finding(note="means of the four flows of each kind")]
 
 
-def draw(comparison: Comparison) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: Scale = PAPER) -> dict[str, Figure]:
     """Throughput ratio over the ratio of round-trip times, one curve per scheme."""
     figure, (axis,) = grid(1, "Throughput of intra- over inter-DC flows")
     figure.set_size_inches(4.6, 3.2)
-    for name, row in shares(comparison).items():
+    for name, row in shares(comparison, scale.settled).items():
         # A scheme whose flows of one kind stand still is at the edge.
         axis.plot(
             list(row), np.clip(list(row.values()), *EDGES), color=COLOURS.get(name), marker="o", linewidth=1, label=name
@@ -94,10 +101,10 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     return {"fig11": figure}
 
 
-def shares(comparison: Comparison) -> dict[str, dict[int, float]]:
+def shares(comparison: Comparison, settled: float = SETTLED) -> dict[str, dict[int, float]]:
     """Mean throughput of an intra over that of an inter flow, by scheme and ratio of base round-trip times."""
     names = list(dict.fromkeys(SCHEMES.get(run.algorithm, run.algorithm) for run in comparison.runs))
-    return {n: {k: share(run) for k, run in by_ratio(comparison, n).items()} for n in names}
+    return {n: {k: share(run, settled) for k, run in by_ratio(comparison, n).items()} for n in names}
 
 
 def by_ratio(comparison: Comparison, name: str) -> dict[int, Run]:
@@ -107,22 +114,22 @@ def by_ratio(comparison: Comparison, name: str) -> dict[int, Run]:
 
 
 def ratio_of(run: Run) -> int:
-    """The ratio of base round-trip times, from the case "RATIOx"."""
-    number = run.case.removesuffix("x")
-    if not number.isdigit():
+    """The ratio of base round-trip times, from the case "RATIOx", after which there may be more words."""
+    number, found, _ = run.case.partition("x")
+    if not (number.isdigit() and found):
         raise UndecidedError(f"no case of the figure: {run.case or run.label}")
     return int(number)
 
 
-def share(run: Run) -> float:
+def share(run: Run, settled: float = SETTLED) -> float:
     """Mean throughput of an intra over that of an inter flow."""
-    start = min(SETTLED, run.duration / 2)
+    start = min(settled, run.duration / 2)
     return metrics.ratio(*(float(np.mean(list(rates(run, start, flows=f).values()))) for f in kinds(run)))
 
 
-def delay_ratio(run: Run) -> float:
+def delay_ratio(run: Run, settled: float = SETTLED) -> float:
     """Mean round-trip time of an inter over that of an intra flow, queues included."""
-    start = min(SETTLED, run.duration / 2)
+    start = min(settled, run.duration / 2)
     intra, inter = (round_trip(run, start, f) for f in kinds(run))
     return metrics.ratio(inter, intra)
 
