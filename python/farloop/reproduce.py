@@ -180,6 +180,11 @@ def rewrite(source: Path) -> None:
 
                 study.rewrite(source, kept, aside)
                 return
+            if kept["kind"] == "testbed-figure":
+                from farloop.testbed import side_by_side
+
+                side_by_side.rewrite(source, kept, aside)
+                return
             if kept["kind"] != "reproduction":
                 rewrite_views(judged_anew(load(source)), aside, str(kept["kind"]))
                 return

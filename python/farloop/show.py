@@ -119,6 +119,25 @@ def claims(rows: list[dict[str, Any]]) -> None:
             console.print(f"  {claim['note']}", markup=False, highlight=False, style="dim")
 
 
+def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
+    """Claims that were simulated and measured: both verdicts, and what each says of every statement."""
+    from farloop.report.side_by_side import HOLDS, statements
+
+    console, parts = _console(), ("simulated", "measured")
+    for claim in claims:
+        words = [Text(claim["id"], style="bold"), Text(":")]
+        for part in parts:
+            verdict = claim[part]["verdict"] if claim[part] else "partial"
+            told = claim[part]["told"] if claim[part] else "–"
+            words += [Text(f" {part} "), Text(told, style=_STYLES[verdict]), Text("," if part == parts[0] else "")]
+        console.print(Text.assemble(*words, f" ({claim['scale']} scale)"), highlight=False)
+        for text, rows in statements(claim, parts).items():
+            console.print(f"  {text}", markup=False, highlight=False)
+            for part, row in zip(parts, rows, strict=True):
+                said = f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–"
+                console.print(f"    {part}: {said}", markup=False, highlight=False, soft_wrap=True)
+
+
 def written(target: Path, *, report: bool = True) -> None:
     """Where the results are; without a report, how to have one drawn."""
     told = (

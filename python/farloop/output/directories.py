@@ -221,7 +221,7 @@ def _exchange(new: Path, old: Path) -> None:
 def _list_anew(target: Path, aside: Path) -> None:
     """Brings the list of files of an output that has others in it up to date."""
     kept = read_manifest(target)
-    if kept["kind"] != "reproduction":
+    if kept["kind"] not in ("reproduction", "testbed-figure"):
         return
     found = {name for name in listed(target, "") if name != MANIFEST and (target / name).exists()}
     if sorted(found) != kept.get("files"):

@@ -54,6 +54,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         raise FarloopError(
             f"{source}: has no runs of its own; load one of the figures in it, such as {_first_figure(source, kept)}"
         )
+    if kept["kind"] == "testbed-figure":
+        raise FarloopError(f"{source}: has no runs of its own; load {source / 'simulated'} or {source / 'measured'}")
     if kept["kind"] == "arena":
         raise FarloopError(
             f"{source}: has no runs of its own; load one of the scenarios in it, such as {_first_scenario(source, kept)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -53,14 +54,7 @@ def run(
 
     wanted = Scenario.load(scenario).override(set_, algorithm=algorithm)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-testbed")
-    told: dict[str, float] = {}
-
-    def progress(label: str, now: float, end: float) -> bool:
-        if not quiet and now >= told.get(label, 0.0) + EVERY:
-            told[label] = now
-            say(f"farloop: {label}: {now:.0f} of {end:g} s")
-        return True
-
+    progress = _progress(quiet=quiet)
     with directory(target, force=force) as aside:
         found = measure(wanted, repetitions=repetitions, with_simulation=compare_with_simulation, progress=progress)
         if len(found) == 1:
@@ -74,6 +68,68 @@ def run(
 
         show.comparison(found)
         show.written(target, report=not no_report)
+
+
+@app.command()
+@guarded
+def figure(
+    figure: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIGURE", help="A paper's figure at a testbed's scale: gemini/kernel-fig10, or gemini/fig10."
+        ),
+    ],
+    repetitions: Annotated[
+        int, typer.Option(help="How often to measure, and to simulate with the seeds 1, 2, ...")
+    ] = 1,
+    full: Annotated[bool, typer.Option("--full", help="All cases.")] = False,
+    case: Annotated[str, typer.Option(metavar="PREFIX", help="Only cases whose name begins so.")] = "",
+    algorithms: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Only these algorithms, separated by commas.")
+    ] = None,
+    attempts: Annotated[
+        int,
+        typer.Option(help="Measure a run up to so often where the host stands still for too long; the best is kept."),
+    ] = 1,
+    out: Annotated[Path | None, typer.Option(help="Directory of the results; by default out/FIGURE.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write beside files that farloop did not write.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Without report and pictures.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Simulate a paper's figure, measure it on this host's kernel, and judge both by its claims. Needs root."""
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
+    from farloop.progress import reporter
+    from farloop.testbed import figures
+
+    planned = figures.planned(figure, full=full, repetitions=repetitions, case=case, algorithms=algorithms)
+    target = out or Path("out") / slug(planned.figure)
+
+    def told(text: str) -> None:
+        if not quiet:
+            say(f"farloop: {text}")
+
+    with directory(target, force=force) as aside, reporter(quiet=quiet) as simulating:
+        claims, notes, failure = figures.run(
+            planned,
+            aside.path,
+            attempts=attempts,
+            progress=_progress(quiet=quiet),
+            reporter=simulating,
+            store=aside.store,
+            report=not no_report,
+            say=told,
+        )
+    for note in notes:
+        say(f"farloop: note: {note}")
+    if not quiet:
+        from farloop import show
+
+        show.side_by_side(claims)
+        show.written(target, report=not no_report)
+    if failure is not None:
+        failure.add_note(f"what was measured before is in {target}")
+        raise failure
 
 
 @app.command()
@@ -105,3 +161,18 @@ def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
         typer.echo("\n".join(found) or "nothing is missing")
     if found:
         raise typer.Exit(2)
+
+
+def _progress(*, quiet: bool) -> Callable[[str, float, float], bool]:
+    """Says now and then how far a measurement is."""
+    told: dict[str, float] = {}
+
+    def progress(label: str, now: float, end: float) -> bool:
+        # An attempt that is made again begins anew.
+        last = told.get(label, 0.0)
+        if not quiet and (now < last or now >= last + EVERY):
+            told[label] = now
+            say(f"farloop: {label}: {now:.0f} of {end:g} s")
+        return True
+
+    return progress

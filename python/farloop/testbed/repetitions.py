@@ -75,6 +75,18 @@ def measure(
     return Comparison(title=title, runs=runs, claims=claims)
 
 
+def measured_run(variant: Variant, progress: Progress | None = None) -> Run:
+    """Runs one variant on this host's kernel; the run has the variant's label, case and algorithm.
+
+    Raises:
+        ScenarioError: its scenario is not valid, or has what a testbed cannot build.
+        FarloopError: the testbed cannot be built here.
+        KeyboardInterrupt: `progress` said so.
+    """
+    with algorithms.registered(plan(variant.scenario)) as wanted:
+        return _measured(wanted, variant, progress)
+
+
 def _measured(wanted: Blueprint, variant: Variant, progress: Progress | None) -> Run:
     def go_on(now: float) -> bool:
         return progress is None or progress(variant.label, now, wanted.duration)

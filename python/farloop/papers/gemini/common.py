@@ -19,7 +19,7 @@ SETTLED_ACROSS = 10.0
 
 
 @dataclass(frozen=True)
-class Scale:
+class TestbedScale:
     """At which scale a figure is run, against the paper's testbed.
 
     Attributes:

@@ -10,14 +10,14 @@ from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import SCHEMES, bars, said
-from farloop.papers.gemini.common import SETTLED, Scale, sweep
+from farloop.papers.gemini.common import SETTLED, TestbedScale, sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from farloop.results import Comparison, Run
 
-PAPER = Scale("gemini/fig08", settled=SETTLED)
+PAPER = TestbedScale("gemini/fig08", settled=SETTLED)
 
 AT_LEAST = 0.998
 """GEMINI's throughput over DCTCP's that counts as at least the same: both fill the link to within this."""
@@ -32,7 +32,7 @@ LITTLE = 0.05
 """A difference for flows inside the datacenter that counts as little."""
 
 
-def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PAPER) -> list[Finding]:
+def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedScale = PAPER) -> list[Finding]:
     """Throughputs and their ratio for each threshold."""
     judging = Judging(comparison, claims[scale.figure])
     tables = {w: {a: sweep(comparison, w, a, scale.settled) for a in ("gemini", "dctcp")} for w in ("inter", "intra")}
@@ -90,7 +90,7 @@ def gains(table: Mapping[str, Mapping[int, tuple[float, float]]]) -> dict[int, f
     }
 
 
-def draw(comparison: Comparison, scale: Scale = PAPER) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: TestbedScale = PAPER) -> dict[str, Figure]:
     """Throughput for each threshold; flows across as in the paper, and those inside the datacenter."""
     figure, axes = grid(2, "Aggregate throughput, ECN threshold swept", columns=2, shared=False)
     for axis, where in zip(axes, ("inter", "intra"), strict=True):

@@ -11,7 +11,7 @@ from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import said
 from farloop.palette import CROSS, INTRA
-from farloop.papers.gemini.common import SETTLED_ACROSS, Scale, delay_and_throughput
+from farloop.papers.gemini.common import SETTLED_ACROSS, TestbedScale, delay_and_throughput
 from farloop.units import time_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from farloop.results import Comparison, Run
 
-PAPER = Scale("gemini/fig09", settled=SETTLED_ACROSS)
+PAPER = TestbedScale("gemini/fig09", settled=SETTLED_ACROSS)
 
 NEARLY_FULL = 0.9
 """Throughput over the largest one that counts as nearly full: the paper calls 857 Mbps "within 10 % of the highest"."""
@@ -28,8 +28,14 @@ FAR = 0.1
 """The longer base round-trip time, in seconds."""
 
 
-def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PAPER) -> list[Finding]:
-    """Round-trip times and throughputs of the sweep, of Cubic, and at ten times the base round-trip time."""
+def judge(
+    comparison: Comparison,
+    claims: Mapping[str, Claim],
+    scale: TestbedScale = PAPER,
+    *,
+    settled_far: float = SETTLED_ACROSS,
+) -> list[Finding]:
+    """Round-trip times and throughputs of the sweep, of Cubic, and at ten times the base round-trip time from `settled_far` on."""
     judging = Judging(comparison, claims[scale.figure])
     far_rtt = time_text(FAR * scale.times)
     published = judging.claim.paper
@@ -77,14 +83,17 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PA
     )
     judging.order("GEMINI's RTT is far below Cubic's", [*cubic, *swept], below)
     judging.near(
-        far_mbps, f"{published[far_mbps]:g} Mbps at a base RTT of {far_rtt}", far, lambda run: measured(run)[1] / 1e6
+        far_mbps,
+        f"{published[far_mbps]:g} Mbps at a base RTT of {far_rtt}",
+        far,
+        lambda run: delay_and_throughput(run, settled_far)[1] / 1e6,
     )
     for run in judging.have(cubic):
         judging.measured["Cubic: throughput (Mbps)"] = measured(run)[1] / 1e6
     return [judging.finding(note=f"eight flows; throughput is payload, {941 * scale.rates:.4g} Mbps at most")]
 
 
-def draw(comparison: Comparison, scale: Scale = PAPER) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: TestbedScale = PAPER) -> dict[str, Figure]:
     """Round-trip time and throughput of each setting."""
     points = sweep(comparison, scale.settled)
     figure, axes = grid(2, "Flows bottlenecked in the WAN", columns=2, shared=False)

@@ -13,7 +13,7 @@ from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, said, spans
 from farloop.palette import CROSS, INTRA
-from farloop.papers.gemini.common import Scale
+from farloop.papers.gemini.common import TestbedScale
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TOGETHER = 100.0
 END = 150.0
 """Until here, in seconds."""
 
-PAPER = Scale("gemini/fig10", settled=TOGETHER)
+PAPER = TestbedScale("gemini/fig10", settled=TOGETHER)
 
 SPAN = 1.0
 """Throughputs are averaged over so many seconds before their index is taken."""
@@ -39,7 +39,7 @@ FAIR = 0.99
 def judge(
     comparison: Comparison,
     claims: Mapping[str, Claim],
-    scale: Scale = PAPER,
+    scale: TestbedScale = PAPER,
     *,
     at_least: float = FAIR,
     end: float = END,
@@ -79,7 +79,7 @@ def judge(
     return [judging.finding(note=told)]
 
 
-def draw(comparison: Comparison, scale: Scale = PAPER, *, end: float = END) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: TestbedScale = PAPER, *, end: float = END) -> dict[str, Figure]:
     """One panel per scheme: one flow of each group, as in the paper; and Jain's index over time."""
     figure, axes = grid(len(comparison.runs), "One flow of each group", columns=2)
     for axis, run in zip(axes, comparison.runs, strict=True):

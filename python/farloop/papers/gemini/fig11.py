@@ -12,7 +12,7 @@ from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, rates, round_trip, said
-from farloop.papers.gemini.common import Scale
+from farloop.papers.gemini.common import TestbedScale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SETTLED = 20.0
 """Measured from here on, in seconds, or from half of a run that is shorter than twice as long."""
 
-PAPER = Scale("gemini/fig11", settled=SETTLED)
+PAPER = TestbedScale("gemini/fig11", settled=SETTLED)
 
 EQUAL = (0.8, 1.25)
 """Ratios of throughputs that count as equal shares."""
@@ -34,7 +34,7 @@ PROPORTIONAL = 1.5
 """The ratio of throughputs is proportional to 1/RTT if it is within this factor of the ratio of round-trip times, queues included."""
 
 
-def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PAPER) -> list[Finding]:
+def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedScale = PAPER) -> list[Finding]:
     """Throughput of an intra over that of an inter flow, by ratio of the base round-trip times."""
     judging = Judging(comparison, claims[scale.figure])
     needs = {n: scheduled(comparison, algorithm=a) for a, n in SCHEMES.items()}
@@ -82,7 +82,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: Scale = PA
     return [judging.finding(note="means of the four flows of each kind")]
 
 
-def draw(comparison: Comparison, scale: Scale = PAPER) -> dict[str, Figure]:
+def draw(comparison: Comparison, scale: TestbedScale = PAPER) -> dict[str, Figure]:
     """Throughput ratio over the ratio of round-trip times, one curve per scheme."""
     figure, (axis,) = grid(1, "Throughput of intra- over inter-DC flows")
     figure.set_size_inches(4.6, 3.2)

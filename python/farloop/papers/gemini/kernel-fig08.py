@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding
 from farloop.papers.gemini import fig08
-from farloop.papers.gemini.common import Scale
+from farloop.papers.gemini.common import TestbedScale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from farloop.results import Comparison
 
-SCALE = Scale("gemini/kernel-fig08", settled=10.0, rates=0.1, times=10.0)
+SCALE = TestbedScale("gemini/kernel-fig08", settled=10.0, rates=0.1, times=10.0)
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:

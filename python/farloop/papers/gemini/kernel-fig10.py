@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from farloop.judging.claims import Claim, Finding
 from farloop.papers.gemini import fig10
-from farloop.papers.gemini.common import Scale
+from farloop.papers.gemini.common import TestbedScale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from farloop.results import Comparison
 
-SCALE = Scale("gemini/kernel-fig10", settled=60.0, rates=0.1, times=10.0)
+SCALE = TestbedScale("gemini/kernel-fig10", settled=60.0, rates=0.1, times=10.0)
 
 END = 100.0
 """Measured until here, in seconds: the second half of the time for which all groups run. In the first the third one comes to its share."""

@@ -1,0 +1,288 @@
+"""The papers' figures on this host's kernel, beside the simulator's: the same cases, the same judge, two verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from farloop import reproduce, saving
+from farloop.batch import Variant, with_seeds
+from farloop.errors import FarloopError, nearest, shown
+from farloop.judging.verdicts import judged
+from farloop.results import Comparison, FigureVerdicts, Run
+from farloop.scenario import KERNEL, kernel_figure_names
+from farloop.seeds import seed_suffix
+from farloop.testbed import side_by_side
+from farloop.testbed.blueprint import PS, plan
+from farloop.testbed.measured import LONGEST_GAP, MEASURED
+from farloop.testbed.repetitions import MOST_REPETITIONS, Progress, measured_run, missing
+from farloop.units import count_text
+
+if TYPE_CHECKING:
+    from farloop.output.store import Store
+    from farloop.progress import Reporter
+
+MOST_ATTEMPTS = 10
+
+PART_OF_RTT = 0.1
+"""A run is measured again where the host stood still for longer than this part of the base round-trip time across."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a figure takes on a testbed.
+
+    Attributes:
+        figure: Its name, such as "gemini/kernel-fig10".
+        runs: Its runs without seeds, as for the simulator.
+        full: All cases, or those that the scenario marks as quick.
+        repetitions: How often each is measured; repetition k has the seed k.
+        limits: By the run's label the longest gap, in seconds, with which a measurement is not made again.
+        seconds: What one repetition lasts.
+    """
+
+    figure: str
+    runs: reproduce.PlannedFigure
+    full: bool
+    repetitions: int
+    limits: dict[str, float]
+    seconds: float
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds; none where there is one repetition, which has the scenario's."""
+        return tuple(range(1, self.repetitions + 1)) if self.repetitions > 1 else ()
+
+    @property
+    def measurements(self) -> list[list[Variant]]:
+        """The runs of each repetition: an interrupted figure has whole ones."""
+        if not self.seeds:
+            return [list(self.runs.variants)]
+        return [with_seeds(self.runs.variants, [seed]) for seed in self.seeds]
+
+
+@dataclass
+class Measurements:
+    """What was measured.
+
+    Attributes:
+        runs: The runs, repetition by repetition.
+        attempts: For each label the longest gap of every attempt, in seconds, and which one was kept.
+        failure: What ended it early, if anything did.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    attempts: list[dict[str, Any]] = field(default_factory=list)
+    failure: BaseException | None = None
+
+
+def named(wanted: str) -> str:
+    """The figure that a name means: "gemini/kernel-fig10", or "gemini/fig10", whose scale for testbeds that is.
+
+    Raises:
+        FarloopError: there is none.
+    """
+    known = kernel_figure_names()
+    plain = wanted.removesuffix(".toml").strip("/")
+    paper, _, figure = plain.partition("/")
+    for name in (plain, f"{paper}{KERNEL}{figure}"):
+        if name in known:
+            return name
+    raise FarloopError(f"{shown(wanted)}: no such figure for testbeds; {nearest(plain, known)}")
+
+
+def planned(
+    wanted: str, *, full: bool = False, repetitions: int = 1, case: str = "", algorithms: str | None = None
+) -> Planned:
+    """What a figure takes; all of it is known to be valid, and something that a testbed can build.
+
+    Args:
+        wanted: The figure.
+        full: All cases.
+        repetitions: How often to measure.
+        case: Only cases whose name begins so.
+        algorithms: Only these, separated by commas.
+
+    Raises:
+        ScenarioError: a case has what a testbed cannot build.
+        FarloopError: there is no such figure, case or algorithm, or no such number of repetitions.
+    """
+    _check_count("repetitions", repetitions, MOST_REPETITIONS)
+    figure = named(wanted)
+    runs = reproduce.plan(figure, full=full)
+    scale = "full" if full else "quick"
+    chosen = [one for one in runs.variants if one.case.startswith(case)]
+    if not chosen:
+        there = nearest(case, dict.fromkeys(one.case for one in runs.variants))
+        raise FarloopError(f"--case {shown(case)}: no case of {figure} at {scale} scale begins so; {there}")
+    if algorithms is not None:
+        names = [name.strip() for name in algorithms.split(",") if name.strip()]
+        known = list(dict.fromkeys(one.algorithm for one in chosen))
+        for name in names or [""]:
+            if name not in known:
+                raise FarloopError(
+                    f"--algorithms {shown(name) or 'an empty text'}: {figure} has no such run; {nearest(name, known)}"
+                )
+        chosen = [one for one in chosen if one.algorithm in names]
+    limits, seconds = {}, 0.0
+    for one in chosen:
+        built = plan(one.scenario)
+        across = [flow.base_rtt_ps / PS for flow in built.flows if flow.cross_datacenter]
+        limits[one.label] = max(LONGEST_GAP, PART_OF_RTT * max(across, default=0.0))
+        seconds += built.duration
+    return Planned(figure, replace(runs, variants=chosen), full, repetitions, limits, seconds)
+
+
+def check_host(figure: Planned) -> None:
+    """Raises where something is missing on this host.
+
+    Raises:
+        FarloopError: what, and how to get it.
+    """
+    controls = {one.kernel: None for variant in figure.runs.variants for one in plan(variant.scenario).algorithms}
+    if lacking := missing(list(controls)):
+        raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
+
+
+def run(
+    figure: Planned,
+    into: Path,
+    *,
+    attempts: int = 1,
+    progress: Progress | None = None,
+    reporter: Reporter | None = None,
+    store: Store | None = None,
+    report: bool = True,
+    say: Callable[[str], None] | None = None,
+) -> tuple[list[dict[str, Any]], list[str], BaseException | None]:
+    """Simulates a figure, measures it, judges both, and writes everything into an existing directory.
+
+    What was measured is written also when a later measurement fails or is interrupted, with a note of what is missing; what ended
+    it is given back instead of raised.
+
+    Args:
+        figure: The figure.
+        into: The directory.
+        attempts: How often a run is measured at most, where the host stands still for too long. The attempt with the smallest gap is kept.
+        progress: Told how far a measurement is.
+        reporter: Told how far the simulations are.
+        store: Where finished simulations are found and kept.
+        report: With reports and pictures.
+        say: Told what will happen.
+
+    Returns:
+        The claims with both verdicts, notes, and what ended it early.
+
+    Raises:
+        FarloopError: something is missing on this host, or `attempts` is no such number.
+        InvariantError: a simulation broke one of its own consistency checks.
+        BaseException: what ended it before anything was measured.
+    """
+    _check_count("attempts", attempts, MOST_ATTEMPTS)
+    check_host(figure)
+    runs = figure.runs
+    simulated = reproduce.run_figure(runs, full=figure.full, seeds=figure.seeds, reporter=reporter, store=store)
+    if say is not None:
+        count = len(runs.variants) * figure.repetitions
+        say(f"{figure.figure}: {count} measurements, {figure.repetitions * figure.seconds:g} s in all")
+    found = measure(figure, attempts=attempts, progress=progress)
+    if not found.runs and found.failure is not None:
+        raise found.failure
+    real, notes = _compared(figure, found)
+    title, real_title = simulated.title, f"{simulated.title}, measured"
+    simulated, real = replace(simulated, title=f"{title}, simulated"), replace(real, title=real_title)
+    parts = []
+    for name, comparison in zip(side_by_side.PARTS, (simulated, real), strict=True):
+        (into / name).mkdir()
+        saved = saving.fill_comparison(comparison, into / name, store if name == "simulated" else None, report=report)
+        parts.append(FigureVerdicts.of(name, comparison, [note for note in saved if note not in notes]))
+    facts = {
+        "figure": figure.figure,
+        "title": title,
+        "scale": _scale(figure),
+        "repetitions": figure.repetitions,
+        "attempts": found.attempts,
+        "missing": _missing_labels(figure, found),
+        "notes": notes,
+    }
+    side_by_side.write(parts, facts, into, report=report)
+    told = [*notes, *(f"{part.figure}: {note}" for part in parts for note in part.notes)]
+    return side_by_side.claims(parts), told, found.failure
+
+
+def measure(figure: Planned, *, attempts: int = 1, progress: Progress | None = None) -> Measurements:
+    """Measures the runs of a figure, one repetition after the other, until all are there or something ends it."""
+    found = Measurements()
+    try:
+        for repetition in figure.measurements:
+            for variant, own in zip(repetition, figure.runs.variants, strict=True):
+                _measure_one(variant, figure.limits[own.label], attempts, progress, found)
+    except BaseException as failure:  # also an interrupt: what is there is kept, and the caller raises it
+        found.failure = failure
+    return found
+
+
+def _measure_one(variant: Variant, limit: float, attempts: int, progress: Progress | None, found: Measurements) -> None:
+    gaps: list[float] = []
+    best: Run | None = None
+    try:
+        while len(gaps) < attempts and (not gaps or min(gaps) > limit):
+            run = measured_run(variant, progress)
+            gap = float(run.info[MEASURED]["longest_gap_s"])
+            if not gaps or gap < min(gaps):
+                best = run
+            gaps.append(gap)
+    finally:
+        # An interrupted second attempt does not cost the first.
+        if best is not None:
+            found.runs.append(best)
+            kept = gaps.index(min(gaps)) + 1
+            found.attempts.append({"run": variant.label, "longest_gaps_s": gaps, "limit_s": limit, "kept": kept})
+
+
+def _compared(figure: Planned, found: Measurements) -> tuple[Comparison, list[str]]:
+    """The measured runs, judged, in the order of the simulated ones; and what the reader must know."""
+    order = {one.label: i for i, one in enumerate(with_seeds(figure.runs.variants, figure.seeds))}
+    runs = sorted(found.runs, key=lambda one: order[one.label])
+    begun = tuple(seed for seed in figure.seeds if any(one.label.endswith(seed_suffix(seed)) for one in runs))
+    notes = []
+    if absent := _missing_labels(figure, found):
+        why = " ".join(str(found.failure).split()) if isinstance(found.failure, Exception) else "interrupted"
+        notes.append(
+            f"{len(absent)} of {len(order)} measurements are missing ({why}): {'; '.join(absent[:5])}"
+            + (f" and {len(absent) - 5} more" if len(absent) > 5 else "")
+        )
+    again = [one for one in found.attempts if len(one["longest_gaps_s"]) > 1]
+    if again:
+        more = count_text(sum(len(one["longest_gaps_s"]) - 1 for one in again), "time")
+        notes.append(
+            f"{len(again)} of {len(order)} runs were measured again, {more} in all, since the host stood still; "
+            "of each the attempt with the smallest gap is kept"
+        )
+    gaps = {one.label: float(one.info[MEASURED]["longest_gap_s"]) for one in runs}
+    if still := {label: gap for label, gap in gaps.items() if gap > LONGEST_GAP}:
+        worst = max(still, key=lambda label: still[label])
+        notes.append(
+            f"during {len(still)} of {len(runs)} measurements the host stood still for more than {LONGEST_GAP * 1e3:g} ms, "
+            f"by the testbed's own instruments: for up to {still[worst] * 1e3:.0f} ms ({worst})"
+        )
+    if any(not one.info[MEASURED]["real_time"] for one in runs):
+        notes.append("measured without real-time priority: other processes of the host may have held it up")
+    comparison = Comparison(figure.figure, runs, seeds=begun, notes=notes)
+    return judged(comparison, figure.runs.base, _scale(figure)), notes
+
+
+def _missing_labels(figure: Planned, found: Measurements) -> list[str]:
+    there = {one.label for one in found.runs}
+    return [one.label for repetition in figure.measurements for one in repetition if one.label not in there]
+
+
+def _scale(figure: Planned) -> str:
+    return "full" if figure.full else "quick"
+
+
+def _check_count(name: str, given: int, most: int) -> None:
+    if isinstance(given, bool) or not 1 <= given <= most:
+        raise FarloopError(f"--{name} {given}: expected a whole number from 1 to {most}")

@@ -1,0 +1,78 @@
+"""What a simulated and a measured figure say of the same claims: the files above both, and the same anew from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from farloop import _native
+from farloop.output import manifest
+from farloop.results import FigureVerdicts
+
+KIND = "testbed-figure"
+"""What the manifest calls such an output."""
+
+PARTS = ("simulated", "measured")
+"""Its directories; each is an output of its own."""
+
+
+def write(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, *, report: bool = True) -> None:
+    """Writes the claims with both verdicts, the page that leads to both reports, and the manifest.
+
+    Args:
+        parts: The two, simulated first, under the names of their directories.
+        facts: What the manifest says besides, "figure", "title", "scale" and "notes" among it.
+        into: The directory, with the two in it.
+        report: With the page.
+    """
+    _write_views(parts, facts, into, report=report)
+    content = {"farloop": _native.version(), "kind": KIND, **facts, "parts": list(PARTS)}
+    manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
+
+
+def rewrite(source: Path, kept: Mapping[str, Any], aside: Path) -> None:
+    """Judges both parts of an output on disk anew, and writes reports and page anew, into a directory of `rewriting`.
+
+    Args:
+        source: The output.
+        kept: Its manifest.
+        aside: The directory.
+
+    Raises:
+        FarloopError: a part is no complete output, or could not be judged or drawn.
+    """
+    from farloop.judging.verdicts import judged_anew
+    from farloop.output.reading import load
+    from farloop.saving import rewrite_views
+
+    found = []
+    for name in PARTS:
+        comparison = judged_anew(load(source / name))
+        rewrite_views(comparison, aside / name, "comparison")
+        found.append(FigureVerdicts.of(name, comparison, []))
+        del comparison
+    _write_views(found, kept, aside, report=True)
+
+
+def claims(parts: Sequence[FigureVerdicts]) -> list[dict[str, Any]]:
+    """Each claim with the row that it has in claims.json of either part."""
+    rows = [{claim["id"]: claim for claim in part.claims} for part in parts]
+    ids = dict.fromkeys(id_ for part in rows for id_ in part)
+    found = []
+    for id_ in ids:
+        own: dict[str, Any] = {name: part.get(id_) for name, part in zip(PARTS, rows, strict=True)}
+        known = next(row for row in own.values() if row)
+        found.append({"id": id_, "what": known["what"], "scale": known["scale"], **own})
+    return found
+
+
+def _write_views(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, *, report: bool) -> None:
+    from farloop.report.side_by_side import page
+
+    rows = claims(parts)
+    manifest.write_json(into / manifest.CLAIMS, rows)
+    if report:
+        notes = [*facts["notes"], *(f"{part.figure}: {note}" for part in parts for note in part.notes)]
+        text = page(str(facts["title"]), rows, PARTS, list(dict.fromkeys(notes)))
+        (into / manifest.REPORT).write_text(text, encoding="utf-8")

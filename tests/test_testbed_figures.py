@@ -1,0 +1,243 @@
+"""The papers' figures on a testbed: what they take, what is judged and written. The simulator stands in for the kernel."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from farloop import batch, papers, reproduce
+from farloop.cli import app
+from farloop.errors import FarloopError
+from farloop.judging import schedule
+from farloop.judging.claims import read_claims
+from farloop.output.reading import load
+from farloop.scenario import Scenario, figure_names, kernel_figure_names
+from farloop.testbed import blueprint, figures
+from farloop.testbed.measured import MEASURED
+
+NAMES = kernel_figure_names()
+FIG10 = "gemini/kernel-fig10"
+
+
+def test_there_are_four_and_no_reproduction_lists_them():
+    assert [name.removeprefix("gemini/kernel-") for name in NAMES] == ["fig08", "fig09", "fig10", "fig11"]
+    assert not set(NAMES) & set(figure_names())
+    assert not set(NAMES) & set(reproduce.select([]))
+    with pytest.raises(FarloopError, match="farloop testbed figure gemini/kernel-fig10"):
+        reproduce.select([FIG10])
+
+
+@pytest.mark.parametrize("figure", NAMES)
+def test_every_case_is_one_that_a_testbed_builds_and_the_simulator_runs(figure):
+    base = Scenario.load(figure)
+    assert base.resolved["figure"]["id"] == figure
+    for variant in reproduce.plan(figure, full=True).variants:
+        built = blueprint.plan(variant.scenario)
+        assert built.algorithms[0].name == variant.algorithm
+        # Far hosts are at most six links apart, and each link is one machine's work.
+        assert max(len(path(built, flow)) for flow in built.flows) <= 6
+        own = schedule.case_scenario(figure, variant.case, variant.algorithm)
+        assert schedule.flat(own.resolved) == schedule.flat(variant.scenario.resolved)
+
+
+def path(built, flow):
+    node, links = flow.source, []
+    routes = built.routes(flow.destination)
+    while node != flow.destination:
+        link, side = routes[node]
+        links.append(link)
+        node = built.links[link].ends[1 - side]
+    return links
+
+
+@pytest.mark.parametrize("figure", NAMES)
+def test_a_figure_is_the_papers_one_at_a_tenth_of_the_rate(figure):
+    """Published numbers of a rate are a tenth, of a time ten times, of anything else the same; the network's rates and T likewise."""
+    scaled, own = Scenario.load(figure).resolved, Scenario.load(figure.replace("kernel-", "")).resolved
+    assert scaled["network"]["rate"] == "100Mbps" and own["network"]["rate"] == "1Gbps"
+    gemini = [next(v for v in blueprint.plan(s).algorithms) for s in (Scenario.load(figure),)]
+    assert gemini[0].parameters["delay_threshold"] == "50ms"
+    assert gemini[0].parameters["ecn_threshold"] == own["algorithm"]["gemini"]["ecn_threshold"]
+    (there,), (here,) = read_claims(own), read_claims(scaled)
+    for (name, published), value in zip(there.paper.items(), here.paper.values(), strict=True):
+        factor = 10 if "_ms" in name and "mbps" not in name else 0.1 if "mbps" in name else 1
+        assert value == pytest.approx(published * factor)
+    assert list(there.tolerance.values()) == list(here.tolerance.values())
+
+
+def test_names():
+    assert figures.named("gemini/fig10") == figures.named(f"{FIG10}.toml") == FIG10
+    with pytest.raises(FarloopError, match=r"no such figure for testbeds; did you mean gemini/kernel-fig10\?"):
+        figures.named("gemini/kernelfig10")
+    for name in NAMES:
+        assert papers.module(name) is not None
+
+
+def test_limits_go_by_the_round_trip_across():
+    planned = figures.planned("gemini/fig09")
+    assert planned.limits["gemini, base RTT 1 s"] == pytest.approx(0.1, rel=0.01)
+    assert planned.limits["gemini, T = 50 ms, beta = 0.2"] == pytest.approx(0.01, rel=0.01)
+    assert figures.planned("gemini/fig11").limits["gemini, 4x"] == 0.01
+    assert planned.seconds == 7 * 25 + 100
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (["gemini/fig77"], "gemini/fig77: no such figure for testbeds; did you mean"),
+        (["gemini/fig10", "--repetitions", "0"], "--repetitions 0: expected a whole number from 1 to 100"),
+        (["gemini/fig10", "--attempts", "11"], "--attempts 11: expected a whole number from 1 to 10"),
+        (["gemini/fig10", "--case", "K = 7"], "--case K = 7: no case of gemini/kernel-fig10 at quick scale begins so"),
+        (["gemini/fig11", "--case", "8x"], "--case 8x: no case of gemini/kernel-fig11 at quick scale begins so"),
+        (
+            ["gemini/fig10", "--algorithms", "swift"],
+            "--algorithms swift: gemini/kernel-fig10 has no such run; there is",
+        ),
+        (["gemini/fig10", "--algorithms", ","], "--algorithms an empty text: gemini/kernel-fig10 has no such run"),
+    ],
+)
+def test_wrong_input_is_one_line(wanted, said, tmp_path):
+    found = CliRunner().invoke(app, ["testbed", "figure", *wanted, "--out", str(tmp_path / "out")])
+    assert found.exit_code == 2
+    assert found.stderr.count("\n") == 1 and said in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
+class Host:
+    """The simulator as the kernel: what it gives is called measured, with the gaps that it is told."""
+
+    def __init__(self, gaps=(), fails_at=None, failure=None):
+        self.gaps, self.fails_at, self.failure, self.labels = list(gaps), fails_at, failure, []
+
+    def __call__(self, variant, progress=None):
+        if len(self.labels) == self.fails_at:
+            raise self.failure
+        self.labels.append(variant.label)
+        (run,) = batch.run_all([variant])
+        gap = self.gaps.pop(0) if self.gaps else 0.001
+        told = {"longest_gap_s": gap, "real_time": True, "kernel": "simulated"}
+        return replace(run, address="", info=run.info | {MEASURED: told})
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """The figure as it is but for a few seconds: its own duration is a part of what is judged, so that cases have it."""
+    original = Scenario.load(FIG10)
+    text = original.text.replace('duration = "100s"', 'duration = "3s"')
+    text = text.replace('start = "10s"', 'start = "0.5s"').replace('start = "20s"', 'start = "1s"')
+    assert text.count('"3s"') == 1 and '"0.5s"' in text
+    scenario = Scenario(text, original.file)
+    loaded = Scenario.load
+
+    def load_(source):
+        return scenario if str(source).removesuffix(".toml").endswith(FIG10) else loaded(source)
+
+    monkeypatch.setattr(Scenario, "load", load_)
+    for cached in (schedule.own_scenario, schedule.cases, schedule.case_scenario, schedule._settings):
+        cached.cache_clear()
+    yield
+    for cached in (schedule.own_scenario, schedule.cases, schedule.case_scenario, schedule._settings):
+        cached.cache_clear()
+
+
+def invoke(monkeypatch, host, *arguments):
+    monkeypatch.setattr(figures, "measured_run", host)
+    monkeypatch.setattr(figures, "missing", lambda _: [])
+    return CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", *map(str, arguments)])
+
+
+def test_both_worlds_are_judged_and_written(short, monkeypatch, tmp_path):
+    out = tmp_path / "out"
+    found = invoke(monkeypatch, Host(), "--repetitions", 2, "--out", out)
+    assert found.exit_code == 0, found.output
+    (claim,) = json.loads((out / "claims.json").read_text())
+    # The same runs, the same judge.
+    assert claim["simulated"]["statements"] == claim["measured"]["statements"]
+    assert claim["simulated"]["told"] == claim["measured"]["told"]
+    assert len(claim["measured"]["statements"]) == 6
+    assert all(s["holds"] is not None for s in claim["measured"]["statements"])
+    kept = json.loads((out / "manifest.json").read_text())
+    assert (kept["kind"], kept["figure"], kept["repetitions"], kept["missing"]) == ("testbed-figure", FIG10, 2, [])
+    assert {"simulated/manifest.json", "measured/claims.json", "report.html"} <= set(kept["files"])
+    measured, simulated = load(out / "measured"), load(out / "simulated")
+    assert [run.label for run in measured.runs] == [run.label for run in simulated.runs]
+    assert measured.seeds == (1, 2) and measured.runs[1].seed == 2
+    assert "    measured: " in found.stdout and "GEMINI's index is at least 0.98" in found.stdout
+    page = (out / "report.html").read_text()
+    assert 'href="measured/report.html"' in page and "GEMINI&#x27;s index is above its rivals&#x27;" in page
+
+
+def test_it_is_judged_anew_from_disk(short, monkeypatch, tmp_path):
+    out = tmp_path / "out"
+    assert invoke(monkeypatch, Host(), "--algorithms", "gemini", "--no-report", "--out", out).exit_code == 0
+    assert not (out / "report.html").exists()
+    before = json.loads((out / "claims.json").read_text())
+    shown = CliRunner().invoke(app, ["report", str(out)])
+    assert shown.exit_code == 0, shown.output
+    kept = json.loads((out / "manifest.json").read_text())
+    assert {"report.html", "measured/report.html"} <= set(kept["files"])
+    assert len(json.loads((out / "claims.json").read_text())) == len(before) == 1
+    with pytest.raises(FarloopError, match="has no runs of its own"):
+        load(out)
+
+
+def test_what_was_measured_before_an_interrupt_is_kept(short, monkeypatch, tmp_path):
+    out = tmp_path / "out"
+    host = Host(fails_at=5, failure=KeyboardInterrupt())
+    found = invoke(monkeypatch, host, "--repetitions", 2, "--out", out, "--no-report")
+    # The entry point says so and ends with 130; here the interrupt arrives as it is, or as click's word for it.
+    assert found.exit_code != 0
+    kept = json.loads((out / "manifest.json").read_text())
+    assert len(kept["missing"]) == 3 and all(label.endswith("seed 2") for label in kept["missing"])
+    assert "3 of 8 measurements are missing (interrupted)" in kept["notes"][0]
+    assert len(load(out / "measured").runs) == 5
+    (claim,) = json.loads((out / "claims.json").read_text())
+    measured = {s["text"]: s["holds"] for s in claim["measured"]["statements"]}
+    assert measured["index of GEMINI"] is not None
+    assert measured["index of Cubic"] is None and measured["GEMINI's index is above its rivals'"] is None
+    assert None not in {s["holds"] for s in claim["simulated"]["statements"]}
+
+
+def test_a_later_failure_keeps_the_earlier_runs(short, monkeypatch, tmp_path):
+    out = tmp_path / "out"
+    found = invoke(monkeypatch, Host(fails_at=1, failure=FarloopError("no room")), "--out", out, "--no-report")
+    assert found.exit_code == 2
+    assert "no room" in found.stderr and f"what was measured before is in {out}" in found.stderr
+    assert len(load(out / "measured").runs) == 1
+
+
+def test_nothing_measured_is_nothing_written(short, monkeypatch, tmp_path):
+    out = tmp_path / "out"
+    found = invoke(monkeypatch, Host(fails_at=0, failure=FarloopError("no room")), "--out", out)
+    assert found.exit_code == 2 and not out.exists()
+
+
+def test_a_host_that_lacks_something_runs_nothing(short, monkeypatch, tmp_path):
+    host = Host()
+    monkeypatch.setattr(figures, "measured_run", host)
+    monkeypatch.setattr(figures, "missing", lambda names: [f"congestion control {names[-1]}: this kernel has none"])
+    found = CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", "--out", str(tmp_path / "out")])
+    assert found.exit_code == 2 and not host.labels
+    assert found.stderr == "farloop: the testbed cannot be built: congestion control bbr: this kernel has none\n"
+
+
+def test_attempts_are_counted_and_the_calmest_is_kept(short, monkeypatch, tmp_path):
+    out = tmp_path / "out"
+    host = Host(gaps=[0.2, 0.05, 0.09, 0.009])
+    found = invoke(monkeypatch, host, "--attempts", 3, "--algorithms", "gemini,cubic", "--out", out, "--no-report")
+    assert found.exit_code == 0, found.output
+    assert host.labels == ["gemini, K = 50"] * 3 + ["cubic, K = 300"]
+    kept = json.loads((out / "manifest.json").read_text())
+    assert [(one["longest_gaps_s"], one["kept"]) for one in kept["attempts"]] == [([0.2, 0.05, 0.09], 2), ([0.009], 1)]
+    gaps = [run.info[MEASURED]["longest_gap_s"] for run in load(out / "measured").runs]
+    assert gaps == [0.05, 0.009]
+    assert any("1 of 2 runs were measured again, 2 times in all" in note for note in kept["notes"])
+    assert any("during 1 of 2 measurements the host stood still" in note for note in kept["notes"])
+
+
+def test_an_interrupted_second_attempt_does_not_cost_the_first(short, monkeypatch):
+    monkeypatch.setattr(figures, "measured_run", Host(gaps=[0.2], fails_at=1, failure=KeyboardInterrupt()))
+    found = figures.measure(figures.planned(FIG10, algorithms="gemini"), attempts=2)
+    assert len(found.runs) == 1 and isinstance(found.failure, KeyboardInterrupt)
+    assert found.attempts[0]["longest_gaps_s"] == [0.2]
