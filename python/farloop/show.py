@@ -121,7 +121,7 @@ def claims(rows: list[dict[str, Any]]) -> None:
 
 def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
     """Claims that were simulated and measured: both verdicts, and what each says of every statement."""
-    from farloop.report.side_by_side import HOLDS, statements
+    from farloop.report.verdict_pairs import HOLDS, statements
 
     console, parts = _console(), ("simulated", "measured")
     for claim in claims:

@@ -68,7 +68,7 @@ def claims(parts: Sequence[FigureVerdicts]) -> list[dict[str, Any]]:
 
 
 def _write_views(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, *, report: bool) -> None:
-    from farloop.report.side_by_side import page
+    from farloop.report.verdict_pairs import page
 
     rows = claims(parts)
     manifest.write_json(into / manifest.CLAIMS, rows)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from farloop.results import Comparison
 
-SCALE = TestbedScale("gemini/kernel-fig11", settled=20.0, rates=0.1, times=10.0)
+SCALE = TestbedScale("gemini/kernel-fig11", settled=40.0, rates=0.1, times=10.0)
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
