@@ -13,7 +13,7 @@ from farloop.judging import schedule
 from farloop.judging.claims import read_claims
 from farloop.output.reading import load
 from farloop.scenario import Scenario, figure_names, kernel_figure_names
-from farloop.testbed import blueprint, figures
+from farloop.testbed import blueprint, paper_figures
 from farloop.testbed.measured import MEASURED
 
 NAMES = kernel_figure_names()
@@ -67,18 +67,18 @@ def test_a_figure_is_the_papers_one_at_a_tenth_of_the_rate(figure):
 
 
 def test_names():
-    assert figures.named("gemini/fig10") == figures.named(f"{FIG10}.toml") == FIG10
+    assert paper_figures.named("gemini/fig10") == paper_figures.named(f"{FIG10}.toml") == FIG10
     with pytest.raises(FarloopError, match=r"no such figure for testbeds; did you mean gemini/kernel-fig10\?"):
-        figures.named("gemini/kernelfig10")
+        paper_figures.named("gemini/kernelfig10")
     for name in NAMES:
         assert papers.module(name) is not None
 
 
 def test_limits_go_by_the_round_trip_across():
-    planned = figures.planned("gemini/fig09")
+    planned = paper_figures.planned("gemini/fig09")
     assert planned.limits["gemini, base RTT 1 s"] == pytest.approx(0.1, rel=0.01)
     assert planned.limits["gemini, T = 50 ms, beta = 0.2"] == pytest.approx(0.01, rel=0.01)
-    assert figures.planned("gemini/fig11").limits["gemini, 4x"] == 0.01
+    assert paper_figures.planned("gemini/fig11").limits["gemini, 4x"] == 0.01
     assert planned.seconds == 7 * 25 + 100
 
 
@@ -120,34 +120,13 @@ class Host:
         return replace(run, address="", info=run.info | {MEASURED: told})
 
 
-@pytest.fixture
-def short(monkeypatch):
-    """The figure as it is but for a few seconds: its own duration is a part of what is judged, so that cases have it."""
-    original = Scenario.load(FIG10)
-    text = original.text.replace('duration = "100s"', 'duration = "3s"')
-    text = text.replace('start = "10s"', 'start = "0.5s"').replace('start = "20s"', 'start = "1s"')
-    assert text.count('"3s"') == 1 and '"0.5s"' in text
-    scenario = Scenario(text, original.file)
-    loaded = Scenario.load
-
-    def load_(source):
-        return scenario if str(source).removesuffix(".toml").endswith(FIG10) else loaded(source)
-
-    monkeypatch.setattr(Scenario, "load", load_)
-    for cached in (schedule.own_scenario, schedule.cases, schedule.case_scenario, schedule._settings):
-        cached.cache_clear()
-    yield
-    for cached in (schedule.own_scenario, schedule.cases, schedule.case_scenario, schedule._settings):
-        cached.cache_clear()
-
-
 def invoke(monkeypatch, host, *arguments):
-    monkeypatch.setattr(figures, "measured_run", host)
-    monkeypatch.setattr(figures, "missing", lambda _: [])
+    monkeypatch.setattr(paper_figures, "measured_run", host)
+    monkeypatch.setattr(paper_figures, "missing", lambda _: [])
     return CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", *map(str, arguments)])
 
 
-def test_both_worlds_are_judged_and_written(short, monkeypatch, tmp_path):
+def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     out = tmp_path / "out"
     found = invoke(monkeypatch, Host(), "--repetitions", 2, "--out", out)
     assert found.exit_code == 0, found.output
@@ -168,7 +147,7 @@ def test_both_worlds_are_judged_and_written(short, monkeypatch, tmp_path):
     assert 'href="measured/report.html"' in page and "GEMINI&#x27;s index is above its rivals&#x27;" in page
 
 
-def test_it_is_judged_anew_from_disk(short, monkeypatch, tmp_path):
+def test_it_is_judged_anew_from_disk(monkeypatch, tmp_path):
     out = tmp_path / "out"
     assert invoke(monkeypatch, Host(), "--algorithms", "gemini", "--no-report", "--out", out).exit_code == 0
     assert not (out / "report.html").exists()
@@ -182,7 +161,7 @@ def test_it_is_judged_anew_from_disk(short, monkeypatch, tmp_path):
         load(out)
 
 
-def test_what_was_measured_before_an_interrupt_is_kept(short, monkeypatch, tmp_path):
+def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch, tmp_path):
     out = tmp_path / "out"
     host = Host(fails_at=5, failure=KeyboardInterrupt())
     found = invoke(monkeypatch, host, "--repetitions", 2, "--out", out, "--no-report")
@@ -199,7 +178,7 @@ def test_what_was_measured_before_an_interrupt_is_kept(short, monkeypatch, tmp_p
     assert None not in {s["holds"] for s in claim["simulated"]["statements"]}
 
 
-def test_a_later_failure_keeps_the_earlier_runs(short, monkeypatch, tmp_path):
+def test_a_later_failure_keeps_the_earlier_runs(monkeypatch, tmp_path):
     out = tmp_path / "out"
     found = invoke(monkeypatch, Host(fails_at=1, failure=FarloopError("no room")), "--out", out, "--no-report")
     assert found.exit_code == 2
@@ -207,22 +186,24 @@ def test_a_later_failure_keeps_the_earlier_runs(short, monkeypatch, tmp_path):
     assert len(load(out / "measured").runs) == 1
 
 
-def test_nothing_measured_is_nothing_written(short, monkeypatch, tmp_path):
+def test_nothing_measured_is_nothing_written(monkeypatch, tmp_path):
     out = tmp_path / "out"
     found = invoke(monkeypatch, Host(fails_at=0, failure=FarloopError("no room")), "--out", out)
     assert found.exit_code == 2 and not out.exists()
 
 
-def test_a_host_that_lacks_something_runs_nothing(short, monkeypatch, tmp_path):
+def test_a_host_that_lacks_something_runs_nothing(monkeypatch, tmp_path):
     host = Host()
-    monkeypatch.setattr(figures, "measured_run", host)
-    monkeypatch.setattr(figures, "missing", lambda names: [f"congestion control {names[-1]}: this kernel has none"])
+    monkeypatch.setattr(paper_figures, "measured_run", host)
+    monkeypatch.setattr(
+        paper_figures, "missing", lambda names: [f"congestion control {names[-1]}: this kernel has none"]
+    )
     found = CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", "--out", str(tmp_path / "out")])
     assert found.exit_code == 2 and not host.labels
     assert found.stderr == "farloop: the testbed cannot be built: congestion control bbr: this kernel has none\n"
 
 
-def test_attempts_are_counted_and_the_calmest_is_kept(short, monkeypatch, tmp_path):
+def test_attempts_are_counted_and_the_calmest_is_kept(monkeypatch, tmp_path):
     out = tmp_path / "out"
     host = Host(gaps=[0.2, 0.05, 0.09, 0.009])
     found = invoke(monkeypatch, host, "--attempts", 3, "--algorithms", "gemini,cubic", "--out", out, "--no-report")
@@ -236,8 +217,8 @@ def test_attempts_are_counted_and_the_calmest_is_kept(short, monkeypatch, tmp_pa
     assert any("during 1 of 2 measurements the host stood still" in note for note in kept["notes"])
 
 
-def test_an_interrupted_second_attempt_does_not_cost_the_first(short, monkeypatch):
-    monkeypatch.setattr(figures, "measured_run", Host(gaps=[0.2], fails_at=1, failure=KeyboardInterrupt()))
-    found = figures.measure(figures.planned(FIG10, algorithms="gemini"), attempts=2)
+def test_an_interrupted_second_attempt_does_not_cost_the_first(monkeypatch):
+    monkeypatch.setattr(paper_figures, "measured_run", Host(gaps=[0.2], fails_at=1, failure=KeyboardInterrupt()))
+    found = paper_figures.measure(paper_figures.planned(FIG10, algorithms="gemini"), attempts=2)
     assert len(found.runs) == 1 and isinstance(found.failure, KeyboardInterrupt)
     assert found.attempts[0]["longest_gaps_s"] == [0.2]

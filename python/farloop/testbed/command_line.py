@@ -100,9 +100,9 @@ def figure(
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
-    from farloop.testbed import figures
+    from farloop.testbed import paper_figures
 
-    planned = figures.planned(figure, full=full, repetitions=repetitions, case=case, algorithms=algorithms)
+    planned = paper_figures.planned(figure, full=full, repetitions=repetitions, case=case, algorithms=algorithms)
     target = out or Path("out") / slug(planned.figure)
 
     def told(text: str) -> None:
@@ -110,7 +110,7 @@ def figure(
             say(f"farloop: {text}")
 
     with directory(target, force=force) as aside, reporter(quiet=quiet) as simulating:
-        claims, notes, failure = figures.run(
+        claims, notes, failure = paper_figures.run(
             planned,
             aside.path,
             attempts=attempts,
