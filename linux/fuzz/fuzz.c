@@ -7,10 +7,10 @@
  */
 #define DCTCP_NO_TYPES
 #define VEGAS_NO_TYPES
-#define GEMINI_NO_TYPES
+#define CUBIC_NO_TYPES
+#include "../gemini/core.h"
 #include "../cubic/core.h"
 #include "../dctcp/core.h"
-#include "../gemini/core.h"
 #include "../vegas/core.h"
 
 #include <stdio.h>

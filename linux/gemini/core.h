@@ -3,7 +3,7 @@
  *
  * Zeng et al., "Congestion Control for Cross-Datacenter Networks", IEEE/ACM ToN 2022 (ICNP 2019), Algorithm 1.
  *
- * Freestanding: no header, no floating point, no signed numbers, no type wider than 64 bits, no call. Units and bounds stand at the
+ * Freestanding: no header, no floating point, no signed numbers, no type wider than 64 bits, no call of anything else. Units and bounds stand at the
  * head of core.rs, together with why nothing overflows; a value beyond them is the caller's mistake. vectors/gemini.jsonl records
  * what has to come out, replay.c plays it.
  *
