@@ -1,7 +1,11 @@
 """The papers' figures on a testbed: what they take, what is judged and written. The simulator stands in for the kernel."""
 
 import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -142,7 +146,7 @@ def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     measured, simulated = load(out / "measured"), load(out / "simulated")
     assert [run.label for run in measured.runs] == [run.label for run in simulated.runs]
     assert measured.seeds == (1, 2) and measured.runs[1].seed == 2
-    assert "    measured: " in found.stdout and "GEMINI's index is at least 0.98" in found.stdout
+    assert "    both: " in found.stdout and "GEMINI's index is at least 0.98" in found.stdout
     page = (out / "report.html").read_text()
     assert 'href="measured/report.html"' in page and "GEMINI&#x27;s index is above its rivals&#x27;" in page
 
@@ -176,6 +180,37 @@ def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch, tmp_path):
     assert measured["index of GEMINI"] is not None
     assert measured["index of Cubic"] is None and measured["GEMINI's index is above its rivals'"] is None
     assert None not in {s["holds"] for s in claim["simulated"]["statements"]}
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+sys.path.insert(0, {tests!r})
+from test_testbed_figures import Host
+from farloop.testbed import paper_figures
+
+class Stopped(Host):
+    def __call__(self, variant, progress=None):
+        if self.labels:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        return super().__call__(variant, progress)
+
+paper_figures.measured_run = Stopped()
+paper_figures.missing = lambda _: []
+from farloop.__main__ import main
+sys.argv = ["farloop", "testbed", "figure", "gemini/fig10", "--no-report", "--out", {out!r}]
+main()
+"""
+
+
+def test_the_command_ends_as_others_do_when_it_is_stopped(tmp_path):
+    out = tmp_path / "out"
+    code = INTERRUPTED.format(tests=str(Path(__file__).parent), out=str(out))
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+    assert found.returncode == 128 + signal.SIGTERM, found.stderr
+    assert found.stderr.endswith(f"farloop: terminated; what was measured before is in {out}\n")
+    assert "Traceback" not in found.stderr
+    assert [run.label for run in load(out / "measured").runs] == ["gemini, K = 50"]
 
 
 def test_a_later_failure_keeps_the_earlier_runs(monkeypatch, tmp_path):

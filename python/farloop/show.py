@@ -133,8 +133,9 @@ def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
         console.print(Text.assemble(*words, f" ({claim['scale']} scale)"), highlight=False)
         for text, rows in statements(claim, parts).items():
             console.print(f"  {text}", markup=False, highlight=False)
-            for part, row in zip(parts, rows, strict=True):
-                said = f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–"
+            told = [f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–" for row in rows]
+            both = told[0] == told[1]
+            for part, said in [("both", told[0])] if both else zip(parts, told, strict=True):
                 console.print(f"    {part}: {said}", markup=False, highlight=False, soft_wrap=True)
 
 
