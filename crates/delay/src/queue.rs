@@ -5,20 +5,44 @@ use std::collections::VecDeque;
 /// A frame that leaves more than so many ns after it was due has met a processor that did not run: what was measured around it says nothing of the network.
 pub const STALL: u64 = 10_000_000;
 
+/// What a link may send at once, in ns of its rate: as much as the kernel's shapers let through.
+pub const BURST: u64 = 2_000_000;
+
+/// How long frames take on a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// In bit/s, at least 1.
+    pub rate: u64,
+    /// Bytes that a frame has on the link beyond what reaches an interface.
+    pub framing: u64,
+}
+
+impl Pace {
+    fn time(&self, bytes: usize) -> u64 {
+        let bits = 8 * (u128::from(self.framing) + bytes as u128);
+        u64::try_from(bits * 1_000_000_000 / u128::from(self.rate.max(1))).unwrap_or(u64::MAX)
+    }
+}
+
 /// Frames in one direction, each due a fixed time after it came. Times are in ns, of any clock that does not go back.
+///
+/// They leave no faster than the link carries them. What comes from one is spaced already; but a processor that did not run for a while finds many frames due at once, and
+/// would give the next switch a queue that no link can give it.
 #[derive(Clone, Debug)]
 pub struct Queue {
     delay: u64,
     room: usize,
+    pace: Pace,
     held: usize,
+    free: u64,
     frames: VecDeque<(u64, Vec<u8>)>,
     lateness: Lateness,
 }
 
 impl Queue {
     /// For frames that wait `delay` ns, and have at most `room` bytes together.
-    pub fn new(delay: u64, room: usize) -> Queue {
-        Queue { delay, room, held: 0, frames: VecDeque::new(), lateness: Lateness::default() }
+    pub fn new(delay: u64, room: usize, pace: Pace) -> Queue {
+        Queue { delay, room, pace, held: 0, free: 0, frames: VecDeque::new(), lateness: Lateness::default() }
     }
 
     /// Takes a frame that came at `arrived`, unless there is no room for it. One that came before the last one leaves with that.
@@ -32,16 +56,17 @@ impl Queue {
         self.frames.push_back((arrived.saturating_add(self.delay).max(earliest), frame.to_vec()));
     }
 
-    /// When the next frame is due.
+    /// When the next frame leaves.
     pub fn due(&self) -> Option<u64> {
-        self.frames.front().map(|(due, _)| *due)
+        self.frames.front().map(|(due, _)| (*due).max(self.free))
     }
 
-    /// The next frame, if it is due by `now`.
+    /// The next frame, if it leaves by `now`.
     pub fn pop(&mut self, now: u64) -> Option<Vec<u8>> {
-        let (due, _) = self.frames.front().filter(|(due, _)| *due <= now)?;
+        let leaves = self.due().filter(|leaves| *leaves <= now)?;
+        let (due, frame) = self.frames.pop_front()?;
         self.lateness.add(now - due);
-        let (_, frame) = self.frames.pop_front()?;
+        self.free = leaves.max(now.saturating_sub(BURST)).saturating_add(self.pace.time(frame.len()));
         self.held -= frame.len();
         Some(frame)
     }
@@ -81,9 +106,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// So fast that frames take no time.
+    const FAST: Pace = Pace { rate: u64::MAX, framing: 0 };
+
     #[test]
     fn a_frame_leaves_when_it_is_due_and_not_before() {
-        let mut queue = Queue::new(100, 3000);
+        let mut queue = Queue::new(100, 3000, FAST);
         queue.push(50, b"first");
         queue.push(60, b"second");
         assert_eq!(queue.due(), Some(150));
@@ -98,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_late_frame_is_a_stall_and_one_without_room_is_counted() {
-        let mut queue = Queue::new(0, 4);
+        let mut queue = Queue::new(0, 4, FAST);
         queue.push(0, b"abc");
         queue.push(0, b"de");
         assert!(queue.pop(STALL + 1).is_some());
@@ -108,14 +136,76 @@ mod tests {
         assert_eq!((queue.lateness().stalls, queue.lateness().dropped, queue.lateness().frames), (1, 1, 2));
     }
 
+    #[test]
+    fn what_a_stall_has_held_up_leaves_at_the_rate_of_the_link() {
+        // 1000 B and 12 B of framing take 80.96 us.
+        let mut queue = Queue::new(1_000_000, 1 << 20, Pace { rate: 100_000_000, framing: 12 });
+        (0..100).for_each(|i| queue.push(i * 100_000, &[0; 1000]));
+        let stalled_until = 50_000_000;
+        let mut at_once = 0;
+        while queue.pop(stalled_until).is_some() {
+            at_once += 1;
+        }
+        // The burst of 2 ms, and the frame that it begins with.
+        assert_eq!(at_once, 25);
+        let mut left = 0;
+        while let Some(at) = queue.due() {
+            assert!(at > stalled_until && queue.pop(at - 1).is_none() && queue.pop(at).is_some());
+            left += 1;
+            assert_eq!(at, stalled_until - BURST + (at_once + left - 1) * 80_960);
+        }
+        assert_eq!(left, 75);
+    }
+
+    #[test]
+    fn what_comes_at_the_rate_of_the_link_is_as_late_as_the_processor_is_and_no_later() {
+        let mut queue = Queue::new(5_000_000, 1 << 20, Pace { rate: 100_000_000, framing: 0 });
+        let mut most = 0;
+        for i in 0..2000u64 {
+            queue.push(i * 80_000, &[0; 1000]);
+            // Awake each 0.3 ms or so.
+            let now = i * 80_000 / 300_000 * 300_000;
+            while queue.pop(now).is_some() {}
+            most = most.max(queue.lateness().max);
+        }
+        assert!(most <= 300_000, "{most}");
+    }
+
     proptest! {
+        /// In any time no more leaves than the link carries in it, the burst, and a frame.
+        #[test]
+        fn no_faster_than_the_link(rate in 1_000_000..10_000_000_000u64, steps in prop::collection::vec((any::<bool>(), 0..3_000_000u64, 0..1500usize), 0..200)) {
+            let pace = Pace { rate, framing: 20 };
+            let mut queue = Queue::new(1000, 1 << 30, pace);
+            let (mut now, mut left) = (0, Vec::new());
+            for (arrives, later, size) in steps {
+                now += later;
+                if arrives {
+                    queue.push(now, &vec![0; size]);
+                } else {
+                    while let Some(frame) = queue.pop(now) {
+                        left.push((now, pace.time(frame.len())));
+                    }
+                }
+            }
+            for from in 0..left.len() {
+                let mut sent = 0;
+                for (at, takes) in &left[from..] {
+                    prop_assert!(sent <= at - left[from].0 + BURST);
+                    sent += takes;
+                }
+            }
+        }
+
         /// Against a list: order, times and room, whatever comes when.
         #[test]
         fn queues_are_lists(delay in 0..1000u64, room in 0..200usize, steps in prop::collection::vec((any::<bool>(), 0..2000u64, 0..40usize), 0..200)) {
-            let mut queue = Queue::new(delay, room);
+            let mut queue = Queue::new(delay, room, FAST);
             let mut model: VecDeque<(u64, Vec<u8>)> = VecDeque::new();
-            let mut dropped = 0;
-            for (number, (arrives, time, size)) in steps.into_iter().enumerate() {
+            let (mut dropped, mut now) = (0, 0);
+            for (number, (arrives, later, size)) in steps.into_iter().enumerate() {
+                now += later;
+                let time = now;
                 if arrives {
                     let frame = vec![number as u8; size];
                     queue.push(time, &frame);

@@ -2,7 +2,7 @@
 //!
 //! A frame's time is the kernel's, of when it reached the interface: how long this process took to wake up does not add to the delay. It sleeps until something comes or is due.
 
-use crate::queue::{Lateness, Queue};
+use crate::queue::{Lateness, Pace, Queue};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
@@ -33,6 +33,8 @@ pub struct Line {
     pub ends: [String; 2],
     /// In ns.
     pub delay: u64,
+    /// Of the link that it stands for.
+    pub pace: Pace,
 }
 
 /// Calls `ready`, and then delays frames on all lines until `stop` has no writer any more: an end of a pipe that the process which wants the delay holds open. Gives the lateness of each line, of
@@ -45,7 +47,7 @@ pub fn run(lines: &[Line], ready: impl FnOnce(), stop: &mut (impl Read + AsFd)) 
     for line in lines {
         for end in &line.ends {
             sockets.push(open(end)?);
-            queues.push(Queue::new(line.delay, ROOM));
+            queues.push(Queue::new(line.delay, ROOM, line.pace));
         }
     }
     ready();

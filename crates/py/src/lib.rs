@@ -7,6 +7,8 @@ mod signals;
 use algorithm::{Failure, catalog, of_classes};
 use farloop_cc::AlgorithmInfo;
 #[cfg(target_os = "linux")]
+use farloop_delay::queue::Pace;
+#[cfg(target_os = "linux")]
 use farloop_delay::wire::Line;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
@@ -445,13 +447,18 @@ fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: 
 /// Frames that left, ns that they were late in sum and at most, stalls, frames without room: of one direction of a delay line.
 type Lateness = (u64, u64, u64, u64, u64);
 
-/// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names and by ns, until standard input ends; the lateness of both directions of each line.
+/// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names, by ns, and no faster than a rate in bit/s allows with so many bytes of framing, until standard input ends; the lateness of both directions of each line.
 #[pyfunction]
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
-fn delay(py: Python<'_>, lines: Vec<(String, String, u64)>, ready: Py<PyAny>) -> PyResult<Vec<(Lateness, Lateness)>> {
+fn delay(
+    py: Python<'_>,
+    lines: Vec<(String, String, u64, u64, u64)>,
+    ready: Py<PyAny>,
+) -> PyResult<Vec<(Lateness, Lateness)>> {
     #[cfg(target_os = "linux")]
     {
-        let lines: Vec<Line> = lines.into_iter().map(|(a, b, delay)| Line { ends: [a, b], delay }).collect();
+        let line = |(a, b, delay, rate, framing)| Line { ends: [a, b], delay, pace: Pace { rate, framing } };
+        let lines: Vec<Line> = lines.into_iter().map(line).collect();
         let mut raised = None;
         let mut call = || Python::attach(|py| raised = ready.call0(py).err());
         let found = py.detach(|| farloop_delay::wire::run(&lines, &mut call, &mut std::io::stdin()));

@@ -100,7 +100,8 @@ def built(plan: Blueprint) -> Iterator[Network]:
                 program.attach(Network.port(number, end), nodes[plan.links[number].ends[end]])
         wire = None
         if between:
-            lines = [(_wire(i, 0), _wire(i, 1), plan.links[i].delay_ps // 1000) for i in wired]
+            of = [(i, plan.links[i]) for i in wired]
+            lines = [(_wire(i, 0), _wire(i, 1), k.delay_ps // 1000, k.rate, plan.unseen) for i, k in of]
             wire = Wire(between, lines)
             stack.callback(wire.kill)
         yield Network(plan, nodes, program, wire, wired)

@@ -51,13 +51,13 @@ class Wire:
 
     Args:
         namespace: Where its interfaces are.
-        lines: The names of two interfaces and a delay in ns, each.
+        lines: The names of two interfaces, a delay in ns, and the link's rate in bit/s and framing in bytes, each.
 
     Raises:
         FarloopError: it cannot be started.
     """
 
-    def __init__(self, namespace: Namespace, lines: Sequence[tuple[str, str, int]]) -> None:
+    def __init__(self, namespace: Namespace, lines: Sequence[tuple[str, str, int, int, int]]) -> None:
         words = [sys.executable, "-P", "-m", MODULE, json.dumps({"owner": os.getpid(), "lines": lines})]
         with namespace.inside():
             self._process = subprocess.Popen(
@@ -146,7 +146,7 @@ def main(spec: str) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     apart(delays=True)
     urgent(PRIORITY)
-    lines = [(a, b, delay) for a, b, delay in json.loads(spec)["lines"]]
+    lines = [(a, b, delay, rate, framing) for a, b, delay, rate, framing in json.loads(spec)["lines"]]
 
     def say(line: str) -> None:
         sys.stdout.write(f"{line}\n")
