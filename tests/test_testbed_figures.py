@@ -7,7 +7,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from papers_fixtures import failed, judge, made, planned
 from typer.testing import CliRunner
 
 from farloop import batch, papers, reproduce
@@ -16,6 +18,7 @@ from farloop.errors import FarloopError
 from farloop.judging import schedule
 from farloop.judging.claims import read_claims
 from farloop.output.reading import load
+from farloop.papers.gemini import fig10
 from farloop.scenario import Scenario, figure_names, kernel_figure_names
 from farloop.testbed import blueprint, paper_figures
 from farloop.testbed.measured import MEASURED
@@ -70,6 +73,98 @@ def test_a_figure_is_the_papers_one_at_a_tenth_of_the_rate(figure):
     assert list(there.tolerance.values()) == list(here.tolerance.values())
 
 
+def eight(figure, point, names):
+    """Runs of eight flows: `point` gives the Mbps and the round-trip time in ms of a flow by case, algorithm and the flow's name."""
+
+    def make(case, algorithm):
+        series, flows = {}, []
+        for name in names:
+            rate, rtt = point(case, algorithm, name)
+            series[f"flow/{name}", "throughput"] = rate * 1e6
+            series[f"flow/{name}", "rtt"] = rtt / 1e3
+            flows.append({"name": name, "base_rtt_ps": 100e9})
+        return made(figure, case, algorithm, series=series, flows=flows, interval=1.0)
+
+    return planned(figure, make)
+
+
+def swept(case, algorithm, dctcp):
+    """GEMINI has the paper's throughput at each threshold, DCTCP what it is given at 320 packets and two thirds below."""
+    if case.startswith("intra"):
+        return 93.8
+    return 93.8 if algorithm == "gemini" else dctcp if case.endswith(" 320") else 62.5
+
+
+@pytest.mark.parametrize(
+    ("dctcp", "missed"), [(89.9, []), (93.9, ["4 % more than DCTCP at K = 320", "DCTCP at K = 320 (Mbps)"])]
+)
+def test_fig08_is_judged_by_a_tenth_of_the_papers_rates(dctcp, missed):
+    names = [f"f-{i}" for i in range(1, 9)]
+    runs = eight(NAMES[0], lambda case, a, _: (swept(case, a, dctcp) / 8, 110), names)
+    assert failed(judge(NAMES[0], runs)[NAMES[0]]) == missed
+
+
+@pytest.mark.parametrize(
+    ("cubic", "far", "missed"),
+    [
+        (1000, 85.7, []),
+        (1000, 60.0, ["85.7 Mbps at a base RTT of 1 s"]),
+        (200, 85.7, ["Cubic's average RTT is about 1 s", "GEMINI's RTT is far below Cubic's"]),
+    ],
+)
+def test_fig09_is_judged_by_ten_times_the_papers_times(cubic, far, missed):
+    def point(case, algorithm, _):
+        if algorithm == "cubic":
+            return 94 / 8, cubic
+        if case.startswith("base RTT"):
+            return far / 8, 1100
+        return 93 / 8, 100 + 0.75 * float(case.split()[2]) - 10 * float(case.split()[-1]) + 2
+
+    runs = eight(NAMES[1], point, [f"f{i}" for i in range(1, 9)])
+    assert failed(judge(NAMES[1], runs)[NAMES[1]]) == missed
+
+
+@pytest.mark.parametrize(
+    ("gemini", "missed"), [(1.1, []), (0.5, ["GEMINI shares equally, whatever the round-trip times"])]
+)
+def test_fig11_is_judged_at_every_ratio_whatever_its_case_is_called(gemini, missed):
+    def point(case, algorithm, name):
+        ratio = int(case.partition("x")[0])
+        share = {"gemini": gemini, "bbr": 0.4}.get(algorithm, ratio)
+        return (10 * share, 10) if name.startswith("intra") else (10, 10 * ratio)
+
+    names = [f"{kind}{i}" for kind in ("intra", "inter") for i in range(1, 5)]
+    assert failed(judge(NAMES[3], eight(NAMES[3], point, names))[NAMES[3]]) == missed
+
+
+def test_fig10_is_judged_where_all_groups_have_run_for_forty_seconds():
+    """What happens before 60 s decides nothing, a group that stays behind afterwards does; samples of a real host are a little late."""
+
+    def make(late):
+        def of(case, algorithm):
+            series, flows = {}, []
+            for group, start in ((1, 0.0), (2, 10.0), (3, 20.0)):
+                for i in range(1, 11):
+                    name = f"group{group}-{i}"
+                    ahead = 3.0 if group == 1 else 1.0
+                    series[f"flow/{name}", "throughput"] = lambda t, a=ahead: 1e6 * np.where((t < 59) | late, a, 1.0)
+                    flows.append({"name": name, "start_ps": start * 1e12})
+            return made(NAMES[2], case, algorithm, series=series, flows=flows, interval=1.0)
+
+        return planned(NAMES[2], of)
+
+    assert judge(NAMES[2], make(late=False))[NAMES[2]]["measured"]["GEMINI"] == pytest.approx(1)
+    assert "GEMINI's index is at least 0.98" in failed(judge(NAMES[2], make(late=True))[NAMES[2]])
+
+
+def test_spans_end_with_the_run():
+    """Flows whose number of samples is no multiple of a span's are compared at the same times."""
+    series = {("flow/group1-1", "throughput"): 1e6}
+    run = made(NAMES[2], "K = 50", "gemini", series=series, flows=[{"name": "group1-1", "start_ps": 0.0}], interval=0.7)
+    times, _ = fig10.indices(run, 10.0)
+    assert times[-1] == pytest.approx(run.samples.get("flow/group1-1", "throughput")[0][-1])
+
+
 def test_names():
     assert paper_figures.named("gemini/fig10") == paper_figures.named(f"{FIG10}.toml") == FIG10
     with pytest.raises(FarloopError, match=r"no such figure for testbeds; did you mean gemini/kernel-fig10\?"):
@@ -79,11 +174,11 @@ def test_names():
 
 
 def test_limits_go_by_the_round_trip_across():
-    planned = paper_figures.planned("gemini/fig09")
-    assert planned.limits["gemini, base RTT 1 s"] == pytest.approx(0.1, rel=0.01)
-    assert planned.limits["gemini, T = 50 ms, beta = 0.2"] == pytest.approx(0.01, rel=0.01)
+    fig09 = paper_figures.planned("gemini/fig09")
+    assert fig09.limits["gemini, base RTT 1 s"] == pytest.approx(0.1, rel=0.01)
+    assert fig09.limits["gemini, T = 50 ms, beta = 0.2"] == pytest.approx(0.01, rel=0.01)
     assert paper_figures.planned("gemini/fig11").limits["gemini, 4x"] == 0.01
-    assert planned.seconds == 7 * 25 + 100
+    assert fig09.seconds == 7 * 25 + 100
 
 
 @pytest.mark.parametrize(
