@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 pub const STALL: u64 = 10_000_000;
 
 /// What a link may send at once, in ns of its rate: as much as the kernel's shapers let through.
-pub const BURST: u64 = 2_000_000;
+pub const BURST: u64 = 500_000;
 
 /// How long frames take on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,15 +146,15 @@ mod tests {
         while queue.pop(stalled_until).is_some() {
             at_once += 1;
         }
-        // The burst of 2 ms, and the frame that it begins with.
-        assert_eq!(at_once, 25);
+        // The burst of 0.5 ms, and the frame that it begins with.
+        assert_eq!(at_once, 7);
         let mut left = 0;
         while let Some(at) = queue.due() {
             assert!(at > stalled_until && queue.pop(at - 1).is_none() && queue.pop(at).is_some());
             left += 1;
             assert_eq!(at, stalled_until - BURST + (at_once + left - 1) * 80_960);
         }
-        assert_eq!(left, 75);
+        assert_eq!(left, 93);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,15 +120,32 @@ class Blueprint:
     @property
     def used(self) -> list[int]:
         """Numbers of the links that flows or their acknowledgements pass; nothing happens elsewhere."""
-        found = set()
-        for source, destination in {(f.source, f.destination) for f in self.flows}:
+        return sorted({link for path in self.paths() for link, _ in path})
+
+    def paths(self) -> Iterator[list[tuple[int, int]]]:
+        """The ways of flows and of their acknowledgements: by hop the link, and the end of it that sends."""
+        for source, destination in sorted({(f.source, f.destination) for f in self.flows}):
             for start, end in ((source, destination), (destination, source)):
-                routes, node = self.routes(end), start
+                routes, node, path = self.routes(end), start, []
                 while node != end and node in routes:
+                    path.append(routes[node])
                     link, side = routes[node]
-                    found.add(link)
                     node = self.links[link].ends[1 - side]
-        return sorted(found)
+                yield path
+
+    @functools.cached_property
+    def fed_by_one(self) -> set[tuple[int, int]]:
+        """The ports, by link and end, that all traffic reaches by one link which is no faster: where nothing ever waits."""
+        feeds: dict[tuple[int, int], set[int | None]] = {}
+        for path in self.paths():
+            for before, port in zip([None, *path], path, strict=False):
+                feeds.setdefault(port, set()).add(None if before is None else before[0])
+        found = set()
+        for port, links in feeds.items():
+            (first, *others) = links
+            if not others and first is not None and self.links[first].rate <= self.links[port[0]].rate:
+                found.add(port)
+        return found
 
     def routes(self, destination: int) -> dict[int, tuple[int, int]]:
         """By node the link, and which end of it is the node's, that leads to a host; a scenario with more than one such path is refused."""

@@ -18,8 +18,12 @@ from farloop.testbed.wire import Wire
 DELAYED = 100_000_000
 """Links of this delay in ps, or longer, have a delay line; a shorter delay is less than what the machine adds by itself."""
 
-BURST = 0.002
-"""TBF's burst in seconds of its rate: kernels wake up no more often."""
+BURST = 0.0005
+"""TBF's burst in seconds of its rate: about as late as kernels wake up. It is a queue that the next port has, and the simulator's has not."""
+
+DRAINS = 1.02
+"""What the simulator never keeps waiting carries so much more than its rate: a port that one link of no higher rate feeds, the delay line behind a port. What piles up there while
+the host stands still would stay for as long as the link before is busy."""
 
 _ETHERNET = 14
 _HOST_QUEUE = 32_000_000
@@ -101,7 +105,7 @@ def built(plan: Blueprint) -> Iterator[Network]:
         wire = None
         if between:
             of = [(i, plan.links[i]) for i in wired]
-            lines = [(_wire(i, 0), _wire(i, 1), k.delay_ps // 1000, k.rate, plan.unseen) for i, k in of]
+            lines = [(_wire(i, 0), _wire(i, 1), k.delay_ps // 1000, int(DRAINS * k.rate), plan.unseen) for i, k in of]
             wire = Wire(between, lines)
             stack.callback(wire.kill)
         yield Network(plan, nodes, program, wire, wired)
@@ -128,10 +132,10 @@ def _links(plan: Blueprint, nodes: Mapping[int, Namespace], between: Namespace |
             first.append(f"link add {own[0]} type veth peer name {own[1]} netns {nodes[link.ends[1]].path}")
         burst = max(int(BURST * link.rate / 8), 2 * (plan.mtu + _ETHERNET + plan.unseen))
         for end in (0, 1):
-            port = link.ports[end]
+            port, rate = link.ports[end], _rate(plan, number, end)
             room = _HOST_QUEUE if port is None else port.limit + burst + 1_000_000
             shapes.setdefault(link.ends[end], []).append(
-                f"qdisc add dev {names[end]} root tbf rate {link.rate}bit burst {burst} limit {min(room, 2**31)} overhead {plan.unseen}"
+                f"qdisc add dev {names[end]} root tbf rate {rate}bit burst {burst} limit {min(room, 2**31)} overhead {plan.unseen}"
             )
             devices.setdefault(link.ends[end], []).append(names[end])
     for node, commands in lines.items():
@@ -168,16 +172,23 @@ def _addresses(plan: Blueprint, nodes: Mapping[int, Namespace]) -> None:
 def _settings(plan: Blueprint) -> list[Setting]:
     """What each port does, by number."""
     found = []
-    for link in plan.links:
-        for port in link.ports:
+    for number, link in enumerate(plan.links):
+        for end, port in enumerate(link.ports):
+            rate = _rate(plan, number, end)
             if port is None:
-                found.append(Setting(link.rate, plan.unseen))
+                found.append(Setting(rate, plan.unseen))
             elif port.kmin is None or port.kmax is None or port.pmax is None:
-                found.append(Setting(link.rate, plan.unseen, port.limit, port.packets or 0))
+                found.append(Setting(rate, plan.unseen, port.limit, port.packets or 0))
             else:
                 marking = (port.kmin, port.kmax, port.pmax)
-                found.append(Setting(link.rate, plan.unseen, port.limit, port.packets or 0, *marking))
+                found.append(Setting(rate, plan.unseen, port.limit, port.packets or 0, *marking))
     return found
+
+
+def _rate(plan: Blueprint, link: int, end: int) -> int:
+    """What a port carries, in bit/s."""
+    rate = plan.links[link].rate
+    return int(DRAINS * rate) if (link, end) in plan.fed_by_one else rate
 
 
 def _device(link: int, end: int) -> str:
