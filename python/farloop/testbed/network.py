@@ -19,11 +19,16 @@ DELAYED = 100_000_000
 """Links of this delay in ps, or longer, have a delay line; a shorter delay is less than what the machine adds by itself."""
 
 BURST = 0.0005
-"""TBF's burst in seconds of its rate: about as late as kernels wake up. It is a queue that the next port has, and the simulator's has not."""
+"""TBF's burst in seconds of its rate: about as late as kernels wake up.
+
+A burst is a queue at the next port, and the simulator has none there.
+"""
 
 DRAINS = 1.02
-"""What the simulator never keeps waiting carries so much more than its rate: a port that one link of no higher rate feeds, the delay line behind a port. What piles up there while
-the host stands still would stay for as long as the link before is busy."""
+"""What cannot be a bottleneck carries so much more than its rate: a port that one link of no higher rate feeds, and a delay line.
+
+What piles up there while the host stands still would otherwise stay for as long as the link before is busy.
+"""
 
 _ETHERNET = 14
 _HOST_QUEUE = 32_000_000
