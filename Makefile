@@ -98,6 +98,8 @@ fuzz:
 # Compiled once for all kernels (CO-RE); wheels that are built afterwards bring the objects. Debugging information is not needed, types (.BTF) are.
 CLANG ?= clang
 LLVM_STRIP ?= $(shell command -v llvm-strip || ls /usr/lib/llvm-*/bin/llvm-strip 2>/dev/null | tail -n 1)
+# What runs for each ACK in one piece, rare cases behind it (docs/kernel.md, Time per ACK): from clang 14 on.
+LAYOUT = $(shell $(CLANG) -mllvm -enable-ext-tsp-block-placement=true -x c -c /dev/null -o /dev/null 2> /dev/null && echo -mllvm -enable-ext-tsp-block-placement=true)
 KERNEL_OBJECTS := python/farloop/kernel/objects
 KERNEL_PROGRAMS := gemini cubic dctcp vegas flows switch gear options rows
 vpath %.bpf.c linux linux/testbed $(KERNEL_PROGRAMS:%=linux/%)
@@ -106,7 +108,7 @@ kernel: $(KERNEL_PROGRAMS:%=$(KERNEL_OBJECTS)/%.bpf.o)
 $(KERNEL_OBJECTS)/%.bpf.o: %.bpf.c $(wildcard linux/*.h linux/*/*.h)
 	@command -v $(CLANG) > /dev/null || { echo "$(CLANG) is missing: install clang, and libbpf's headers (libbpf-dev)" >&2; exit 1; }
 	@mkdir -p $(@D)
-	$(CLANG) -target bpf -mcpu=v3 -O2 -mllvm -enable-ext-tsp-block-placement=true -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
+	$(CLANG) -target bpf -mcpu=v3 -O2 $(LAYOUT) -g -Wall -Wextra -Werror -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
 	$(if $(LLVM_STRIP),$(LLVM_STRIP) -g $@)
 
 # The cores in C under libFuzzer, what is found beside the corpus that is kept; then GEMINI's cores against each other, and the readers of rows and records.

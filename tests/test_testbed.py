@@ -67,6 +67,8 @@ def test_routes_lead_everywhere(example):
         ("link.near->leaf.delay=2s", "link.near->leaf:", "at most 1s"),
         ("link.near->leaf.loss=0.1", "link.near->leaf:", "without loss"),
         ("algorithm.name=westwood", "algorithm.name:", "is in no kernel; expected one of"),
+        # Which the simulator would ask for telemetry.
+        ("algorithm.name=hpcc", "algorithm.name:", "is in no kernel; expected one of"),
         ("algorithm.cubic.beta=0.5", "algorithm.cubic.beta:", "expected 0.7"),
         ("flow.near.initial_cwnd=100kB", "flow.near.initial_cwnd:", "the kernel decides"),
         ("flow.near.class=1", "flow.near.class:", "one queue"),
@@ -92,6 +94,30 @@ def test_links_that_change_are_refused():
     line = text.splitlines().index('at = "1s"') + 1
     with pytest.raises(_native.ScenarioError, match=rf"^mine.toml:{line}: event.1.at: .*expected no \[\[event\]\]"):
         blueprint.plan(Scenario.from_text(text, "mine.toml"))
+
+
+def test_ports_that_one_link_feeds_keep_nothing_waiting():
+    plan = blueprint.plan(Scenario.load("gemini/kernel-fig10"))
+    ends = [(plan.nodes[link.ends[end]].name, plan.nodes[link.ends[1 - end]].name) for link, end in ports_of(plan)]
+    # Two servers of the first rack meet at its switch, both racks at the border. All the rest follows the WAN, or comes from one server.
+    contended = {("dc0-leaf1", "dc0-spine1"), ("dc0-spine1", "dc1-spine1")}
+    hosts = {(a, b) for a, b in ends if a.partition("-")[2].startswith("h")}
+    quiet = {ends[i] for i, port in enumerate(ports_of(plan, numbers=True)) if port in plan.fed_by_one}
+    assert set(ends) == quiet | contended | hosts and not quiet & (contended | hosts)
+
+
+def test_a_slower_port_is_a_bottleneck_whoever_feeds_it():
+    plan = blueprint.plan(Scenario.load("gemini/kernel-fig10").override(["network.wan_rate=50Mbps"]))
+    behind = [(k, e) for k, e in plan.fed_by_one if plan.nodes[plan.links[k].ends[e]].name == "dc1-spine1"]
+    names = {plan.nodes[plan.links[k].ends[1 - e]].name for k, e in behind}
+    # The WAN's own port back is slower than the link that feeds it.
+    assert names == {"dc1-leaf1"}
+
+
+def ports_of(plan, numbers=False):
+    """All ports that traffic passes, each a link (or its number) and an end."""
+    found = sorted({port for path in plan.paths() for port in path})
+    return found if numbers else [(plan.links[number], end) for number, end in found]
 
 
 def test_several_shortest_paths_are_refused():

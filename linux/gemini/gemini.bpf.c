@@ -7,10 +7,11 @@
  *
  * A mark cuts once: an ACK that echoes one makes the kernel ask ssthresh() as well, on its way into TCP_CA_CWR, and is told what holds.
  * Losses are answered where they are certain: set_state(TCP_CA_Recovery), also from CWR, where the kernel asks no ssthresh(), CA_EVENT_LOSS,
- * and set_state(TCP_CA_CWR) without a mark: a tail loss probe has repaired a loss, or the host's own queue was full.
+ * and set_state(TCP_CA_CWR) without a mark: a tail loss probe has repaired a loss, or the host's own queue was full. Whether there is a mark
+ * says the ACK at hand, or the next one (settle).
  *
- * What runs for each ACK is short, and in one piece: between two ACKs the processor does other things, and it is the lines of code and data that
- * are no longer in its caches that cost time, more than divisions. What is rare stands in functions of its own, and counters of a connection, which
+ * What runs for each ACK is one call, short, and in one piece: between two ACKs the processor does other things, and it is the lines of code and data
+ * that are no longer in its caches that cost time, more than divisions. What is rare stands in functions of its own, and counters of a connection, which
  * a call has to find, are touched only where something happens.
  *
  * Some kernels leave out calls (docs/kernel.md): a connection that was not begun begins with its next event, and a threshold or a window of 0, which

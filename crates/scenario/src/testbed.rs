@@ -13,6 +13,7 @@ use crate::scenario::Scenario;
 use crate::sections::{HostsChoice, TcpKeys, Transport};
 use crate::topology::PlacedLink;
 use crate::transport::EndpointKeys;
+use crate::workload::Workload;
 use farloop_cc::Catalog;
 use farloop_net::spec::{EcnAt, NodeId, NodeKind, SwitchSpec};
 use farloop_net::{Cores, Simulation};
@@ -59,6 +60,11 @@ pub fn testbed(
 ) -> Result<String, RunError> {
     let mut go_on = now_and_then(go_on);
     let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
+    // Before what the simulator would need for an algorithm that no kernel has, such as telemetry.
+    let flows = scenario.flows.iter().map(|f| f.algorithm.as_deref());
+    for name in flows.chain(scenario.workloads.iter().map(Workload::algorithm)) {
+        of_kernel(&scenario, name.unwrap_or(&scenario.algorithm.name))?;
+    }
     let built = scenario.build_while(&mut go_on)?;
     let placed = layout(&scenario)?.links;
     check_transport(&scenario)?;
@@ -260,11 +266,17 @@ fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
 }
 
 /// What the kernel calls an algorithm, with its parameters; those of the kernel's own are the kernel's.
-fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> {
-    let Some((_, kernel)) = ALGORITHMS.into_iter().find(|(own, _)| *own == name) else {
+/// What the kernel calls an algorithm.
+fn of_kernel(scenario: &Scenario, name: &str) -> Result<&'static str, Diagnostic> {
+    let found = ALGORITHMS.into_iter().find(|(own, _)| *own == name);
+    found.map(|(_, kernel)| kernel).ok_or_else(|| {
         let expected = format!("expected one of {}", listing(ALGORITHMS.map(|(own, _)| own)));
-        return Err(scenario.at(&["algorithm", "name"], format!("\"{name}\" is in no kernel"), expected));
-    };
+        scenario.at(&["algorithm", "name"], format!("\"{name}\" is in no kernel"), expected)
+    })
+}
+
+fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> {
+    let kernel = of_kernel(scenario, name)?;
     let own = scenario.algorithm_settings.params(name).expect("flows name what the catalog knows");
     let usual = AlgorithmSettings::of_hosts(scenario.catalog(), "linux-6").params(name).expect("the same name");
     let info = scenario.catalog().info(name).expect("the same name");

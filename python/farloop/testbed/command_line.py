@@ -19,7 +19,7 @@ from farloop.units import count_text
 app = typer.Typer(help="Run a scenario with this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
 
 EVERY = 2.0
-"""Seconds between words about how far a run is."""
+"""Seconds between words about how far a run is, or a fifth of a longer run."""
 
 
 @app.command()
@@ -170,7 +170,7 @@ def _progress(*, quiet: bool) -> Callable[[str, float, float], bool]:
     def progress(label: str, now: float, end: float) -> bool:
         # An attempt that is made again begins anew.
         last = told.get(label, 0.0)
-        if not quiet and (now < last or now >= last + EVERY):
+        if not quiet and (now < last or now >= last + max(EVERY, end / 5)):
             told[label] = now
             say(f"farloop: {label}: {now:.0f} of {end:g} s")
         return True
