@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import farloop
 from farloop import curves
 from farloop.figures import draw as figures
-from farloop.figures.panels import queue_panels, slowdown_panels, throughput_panels
+from farloop.figures.panels import grid, queue_panels, slowdown_panels, throughput_panels
 from farloop.figures.text import plain
 from farloop.report import page as report
 from farloop.report.charts import charts
@@ -137,6 +137,19 @@ def test_both_kinds_of_flows_have_one_scale(many):
     assert len({tuple(axis.get_xlim()) for axis in by_size}) == 1
     highest = max(line.get_ydata().max() for axis in by_size for line in axis.lines)
     assert by_size[0].get_ylim()[1] >= highest
+
+
+@pytest.mark.parametrize("count", [1, 4, 6, 11])
+def test_each_bar_that_has_a_name_stands_above_it(count):
+    figure, axes = grid(2, "", columns=2, shared=False)
+    names = [f"case {i}" for i in range(count)]
+    axes[0].bar(names, range(count))
+    axes[1].plot(range(1000))
+    FigureCanvasAgg(figure).draw()
+    assert [(t.get_text(), x) for t, x in zip(axes[0].get_xticklabels(), axes[0].get_xticks(), strict=True)] == [
+        (name, i) for i, name in enumerate(names)
+    ]
+    assert len(axes[1].get_xticks()) <= 8
 
 
 @pytest.mark.parametrize("text", ["$x^2^3$", r"a \$ b $ c $", "$", r"\alpha", "_hidden", "a_b^c"])

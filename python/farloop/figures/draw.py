@@ -78,7 +78,8 @@ def _papers(module: ModuleType, comparison: Comparison) -> dict[str, Figure]:
     pictures: dict[str, Figure] = module.draw(comparison.of_seed(first))
     for figure in pictures.values():
         told = f"seed {first}, the first of {len(comparison.seeds)}; means over all are in pictures of their own"
-        figure.text(0.995, 0.995, told, fontsize=5, ha="right", va="top", color="0.4")
+        # Below everything, where the layout leaves room for it.
+        figure.supxlabel(told, x=0.995, fontsize=5, ha="right", color="0.4")
     return pictures | {f"{name}-seeds": figure for name, figure in generic(comparison).items()}
 
 

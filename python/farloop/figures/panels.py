@@ -50,6 +50,8 @@ def grid(count: int, title: str, *, columns: int = MAX_COLUMNS, shared: bool = T
         axis.grid(visible=True, alpha=0.25, linewidth=0.5)
         axis.tick_params(labelsize=TICK_SIZE)
         axis.xaxis.set_major_locator(MaxNLocator(6 if count == 1 else 5))
+        # Where names are drawn instead of numbers, each has its place and its label.
+        axis.xaxis.isDefault_majloc = True
     return figure, flat[:count]
 
 
