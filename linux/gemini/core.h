@@ -19,7 +19,7 @@ typedef unsigned long long u64;
 #endif
 
 #define GEMINI_INLINE static inline __attribute__((always_inline, unused))
-/* What few ACKs lead to. It stands apart from what all run through, in functions that are not inlined: clang for BPF leaves code where it was written. */
+/* What few ACKs lead to, apart from what all run through: functions that are not inlined, and branches that are seldom taken. */
 #define GEMINI_APART static __attribute__((noinline, unused))
 #define GEMINI_RARE(x) __builtin_expect(!!(x), 0)
 
