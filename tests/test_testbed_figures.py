@@ -43,19 +43,9 @@ def test_every_case_is_one_that_a_testbed_builds_and_the_simulator_runs(figure):
         built = blueprint.plan(variant.scenario)
         assert built.algorithms[0].name == variant.algorithm
         # Far hosts are at most six links apart, and each link is one machine's work.
-        assert max(len(path(built, flow)) for flow in built.flows) <= 6
+        assert max(map(len, built.paths())) <= 6
         own = schedule.case_scenario(figure, variant.case, variant.algorithm)
         assert schedule.flat(own.resolved) == schedule.flat(variant.scenario.resolved)
-
-
-def path(built, flow):
-    node, links = flow.source, []
-    routes = built.routes(flow.destination)
-    while node != flow.destination:
-        link, side = routes[node]
-        links.append(link)
-        node = built.links[link].ends[1 - side]
-    return links
 
 
 @pytest.mark.parametrize("figure", NAMES)
@@ -63,9 +53,9 @@ def test_a_figure_is_the_papers_one_at_a_tenth_of_the_rate(figure):
     """Published numbers of a rate are a tenth, of a time ten times, of anything else the same; the network's rates and T likewise."""
     scaled, own = Scenario.load(figure).resolved, Scenario.load(figure.replace("kernel-", "")).resolved
     assert scaled["network"]["rate"] == "100Mbps" and own["network"]["rate"] == "1Gbps"
-    gemini = [next(v for v in blueprint.plan(s).algorithms) for s in (Scenario.load(figure),)]
-    assert gemini[0].parameters["delay_threshold"] == "50ms"
-    assert gemini[0].parameters["ecn_threshold"] == own["algorithm"]["gemini"]["ecn_threshold"]
+    (gemini,) = blueprint.plan(Scenario.load(figure)).algorithms
+    assert gemini.parameters["delay_threshold"] == "50ms"
+    assert gemini.parameters["ecn_threshold"] == own["algorithm"]["gemini"]["ecn_threshold"]
     (there,), (here,) = read_claims(own), read_claims(scaled)
     for (name, published), value in zip(there.paper.items(), here.paper.values(), strict=True):
         factor = 10 if "_ms" in name and "mbps" not in name else 0.1 if "mbps" in name else 1

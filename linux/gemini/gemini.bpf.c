@@ -162,6 +162,9 @@ static __noinline void move(struct tcp_sock *tp)
 		cwnd = gemini_cwnd_packets(&p->core);
 	if (cwnd > most)
 		cwnd = most;
+	/* Where that is what the core had before, nobody would give it to the kernel. */
+	if (cwnd != tp->snd_cwnd)
+		tp->snd_cwnd = cwnd < tp->snd_cwnd_clamp ? cwnd : tp->snd_cwnd_clamp;
 	if (ssthresh == 0)
 		ssthresh = tp->snd_ssthresh = gemini_ssthresh_packets(&p->core);
 	if (cwnd != gemini_cwnd_packets(&p->core) || ssthresh != gemini_ssthresh_packets(&p->core)) {

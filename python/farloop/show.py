@@ -122,20 +122,21 @@ def claims(rows: list[dict[str, Any]]) -> None:
 def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
     """Claims that were simulated and measured: both verdicts, and what each says of every statement."""
     from farloop.report.verdict_pairs import HOLDS, statements
+    from farloop.testbed.side_by_side import PARTS
 
-    console, parts = _console(), ("simulated", "measured")
+    console = _console()
     for claim in claims:
         words = [Text(claim["id"], style="bold"), Text(":")]
-        for part in parts:
+        for part in PARTS:
             verdict = claim[part]["verdict"] if claim[part] else "partial"
             told = claim[part]["told"] if claim[part] else "–"
-            words += [Text(f" {part} "), Text(told, style=_STYLES[verdict]), Text("," if part == parts[0] else "")]
+            words += [Text(f" {part} "), Text(told, style=_STYLES[verdict]), Text("," if part == PARTS[0] else "")]
         console.print(Text.assemble(*words, f" ({claim['scale']} scale)"), highlight=False)
-        for text, rows in statements(claim, parts).items():
+        for text, rows in statements(claim, PARTS).items():
             console.print(f"  {text}", markup=False, highlight=False)
             told = [f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–" for row in rows]
             both = told[0] == told[1]
-            for part, said in [("both", told[0])] if both else zip(parts, told, strict=True):
+            for part, said in [("both", told[0])] if both else zip(PARTS, told, strict=True):
                 console.print(f"    {part}: {said}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -265,7 +265,6 @@ fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// What the kernel calls an algorithm, with its parameters; those of the kernel's own are the kernel's.
 /// What the kernel calls an algorithm.
 fn of_kernel(scenario: &Scenario, name: &str) -> Result<&'static str, Diagnostic> {
     let found = ALGORITHMS.into_iter().find(|(own, _)| *own == name);
@@ -275,6 +274,7 @@ fn of_kernel(scenario: &Scenario, name: &str) -> Result<&'static str, Diagnostic
     })
 }
 
+/// What the kernel calls an algorithm, with its parameters; those of the kernel's own are the kernel's.
 fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> {
     let kernel = of_kernel(scenario, name)?;
     let own = scenario.algorithm_settings.params(name).expect("flows name what the catalog knows");

@@ -46,7 +46,6 @@ def judge(
 ) -> list[Finding]:
     """Average of Jain's index while all groups run, until `end`; `at_least` is fair."""
     window, span = (scale.settled, end), SPAN * scale.times
-
     places = 1 if scale.rates == 1 else 2
 
     def average_of(run: Run) -> float:
