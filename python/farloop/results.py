@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import completion, fields, seeds
+from farloop import cautions, completion, fields, seeds
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
@@ -88,7 +88,8 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Throughput, fairness, queues, pauses, losses, completion times; rates in bit/s, times in seconds, sizes in bytes."""
-        return summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
+        numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
+        return numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
 
     @property
     def seed(self) -> int:
@@ -186,8 +187,8 @@ class Comparison:
 
     @property
     def cautions(self) -> list[str]:
-        """What was simulated and is most likely not meant, in words; each once."""
-        return list(dict.fromkeys(note for run_ in self.runs for note in run_.info.get("notes", [])))
+        """What a user may believe wrongly of the runs, in words; each once."""
+        return [caution.text for caution in cautions.of_comparison(self)]
 
     @property
     def summary(self) -> dict[str, Any]:
