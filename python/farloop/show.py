@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from farloop import offered
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.event_facts import HEADER as EVENTS
 from farloop.event_facts import event_rows
 from farloop.trace import PCAPNG, PERFETTO
-from farloop.units import count_text, number, time_text
+from farloop.units import bytes_text, count_text, number, time_text
 
 if TYPE_CHECKING:
     from farloop.arena.table import Result
@@ -49,12 +50,14 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
-    from farloop.report.tables import job_rows, run_rows, slowdown_rows, worst_rows
+    from farloop.report.tables import job_rows, run_rows, slowdown_rows, start_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
-    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
+    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result), start_rows(result)):
         if rows:
             _print_table(header, rows)
+    for told in dict.fromkeys(offered.line(run.numbers["network"]["layers"]) for run in result.runs):
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
     deadlocks([*result.deadlocks, *result.cautions])
     if result.claims:
         claims(result.claims)
@@ -197,8 +200,23 @@ def scenario(entry: dict[str, Any]) -> None:
     happening = [row for name, one in found for row in event_rows(name, one["events"])]
     if happening:
         _print_table(["case" if entry["cases"] else "scenario", *EVENTS[1:]], happening)
+    if entry["forecast"]:
+        _forecast(entry["forecast"])
     for name, one in found:
         deadlocks(one["notes"], f"{name}:")
+
+
+def _forecast(found: dict[str, Any]) -> None:
+    """What is known of a scenario without a run."""
+    _print_table(offered.HEADER, offered.rows(found["network"]["layers"]))
+    seconds = found["packet_hops"] / offered.HOPS_PER_SECOND
+    run = (
+        f"a run: {found['packet_hops'] / 1e6:,.1f} million packet-hops, about {time_text(seconds)} on one idle core, "
+        f"at most {bytes_text(found['memory_bytes'])} of memory"
+    )
+    for told in (*offered.sentences(found["network"]), run):
+        _console().print(told, markup=False, highlight=False, soft_wrap=True)
+    deadlocks(found["cautions"])
 
 
 _COUNTED = {
