@@ -1,8 +1,8 @@
 """What the traffic of a scenario asks of its network, layer by layer, whatever the network then carries.
 
 A layer is all links between two tiers of the network: hosts' links up and down, leaves to spines, the long haul. Its load is what the flows
-would put on these links by their sizes and paths, with framing, acknowledgements and handshakes, over the time in which flows arrive, divided
-by what the links carry in that time. Where datacenters are loaded differently, that of the most loaded one counts.
+would put on these links by their sizes and paths, with framing, acknowledgements and handshakes, over the time in which flows arrive,
+divided by what the links carry in that time. Where datacenters are loaded differently, that of the most loaded one counts.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _TIER = re.compile(r"^[A-Za-z]+")
 def layers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: float) -> dict[str, Any]:
     """The load of every layer, by its name such as "leaf->spine".
 
-    Each has `links` and `capacity_bps` (of the most loaded datacenter or pair of them), `offered_bps`, `load`, and the most loaded port with
-    its load (`port`, `port_load`); the last four are `None` where a flow without a size passes, which takes what it gets.
+    Each has `links` and `capacity_bps` (of the most loaded datacenter or pair of them), `offered_bps`, `load`, and the most loaded port
+    with its load (`port`, `port_load`); the last four are `None` where a flow without a size passes, which takes what it gets.
 
     Args:
         flows: The table of flows, for when they begin.
@@ -71,7 +71,7 @@ def layers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: f
 
 
 def window(flows: pa.Table, scenario: Mapping[str, Any], end: float) -> tuple[float, float]:
-    """From when to when flows arrive, in seconds: the times of the workloads; of listed flows from the first start to the end of the run."""
+    """From when to when flows arrive, in seconds: the times of the workloads; else from the first start to the end of the run."""
     written = scenario.get("workload", [])
     workloads = written if isinstance(written, list) else [written]
     timed = [one for one in workloads if one.get("pattern") in ("poisson", "rounds", "incast")]

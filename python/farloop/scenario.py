@@ -157,8 +157,8 @@ class Scenario:
     def forecast(self) -> dict[str, Any]:
         """What is known of its network and traffic without a run.
 
-        `network` is what `farloop.offered.facts` says, `memory_bytes` what a run takes at most, `packet_hops` about how long it is, `cautions`
-        are sentences.
+        `network` is what `farloop.offered.facts` says, `memory_bytes` what a run takes at most, `packet_hops` about how long it is,
+        `cautions` are sentences.
 
         Raises:
             ScenarioError: a run would refuse it.

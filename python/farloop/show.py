@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from farloop import offered
+from farloop import offered, starts
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.event_facts import HEADER as EVENTS
 from farloop.event_facts import event_rows
@@ -53,9 +53,15 @@ def comparison(result: Comparison) -> None:
     from farloop.report.tables import job_rows, run_rows, slowdown_rows, start_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
-    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result), start_rows(result)):
+    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
+    header, rows = start_rows(result)
+    alone = len({row[0] for row in rows}) < 2
+    if rows and not alone:
+        _print_table(header, rows)
+    for told in starts.lines(result.runs) if alone else []:
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
     for told in dict.fromkeys(offered.line(run.numbers["network"]["layers"]) for run in result.runs):
         _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
     deadlocks([*result.deadlocks, *result.cautions])

@@ -1,7 +1,7 @@
 """How flows begin: the window and rate that each algorithm lets out before the first ACK can be back.
 
-A run keeps this where flows begin (`Run.info["starts"]`), one entry per algorithm and kind of path. It decides comparisons of short runs: an
-algorithm that begins with ten packets needs many round trips to reach what another one begins with.
+A run keeps this where flows begin (`Run.info["starts"]`), one entry per algorithm and kind of path. It decides comparisons of short
+runs: an algorithm that begins with ten packets needs many round trips to reach what another one begins with.
 """
 
 from __future__ import annotations
@@ -89,6 +89,14 @@ def rows(runs: Sequence[Run]) -> list[list[str | None]]:
     return [[key[0], key[1], f"{counts[key]:,}", *cells] for key, cells in told.items()]
 
 
+def lines(runs: Sequence[Run]) -> list[str]:
+    """The same in a sentence for each algorithm."""
+    told: dict[str, list[str]] = {}
+    for name, kind, _, _, _, first, slow in rows(runs):
+        told.setdefault(str(name), []).append(f"{kind} {first}{', slow start' if slow != 'no' else ''}")
+    return [f"flows of {name} began with (first base RTT): {'; '.join(parts)}" for name, parts in told.items()]
+
+
 def first_text(one: dict[str, Any]) -> str:
     """What the first base round-trip time lets out: packets, bytes, bandwidth-delay products."""
     packets = [size / one["mss_bytes"] for size in one["first_rtt_bytes"]]
@@ -124,8 +132,8 @@ def unacted(
 ) -> dict[str, Any]:
     """How many flows may end before their first ACK is back, so that no algorithm acts on them.
 
-    These are the flows that are no larger than what their first window and rate let out in a base round-trip time; a host that sends several
-    at once, or is paused, may take longer. By kind of path, with those up to the median size (`small`) apart.
+    These are the flows that are no larger than what their first window and rate let out in a base round-trip time; a host that sends
+    several at once, or is paused, may take longer. By kind of path, with those up to the median size (`small`) apart.
 
     Args:
         flows: The table of flows.
