@@ -15,3 +15,12 @@ SameStartOption = Annotated[
         "RTT. Slow start stays on where the algorithm has it.",
     ),
 ]
+
+ArenaStartOption = Annotated[
+    str,
+    typer.Option(
+        "--same-start",
+        metavar="line-rate|bdp|N|own",
+        help="How all flows begin in the second set of cells, in which every algorithm starts alike; own for no second set.",
+    ),
+]

@@ -71,9 +71,11 @@ def comparison(result: Comparison) -> None:
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     """The place of every algorithm in every scenario."""
-    places = [{one.algorithm: one.place for one in result.standings} for result in results]
-    rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
-    _print_table(["place of", *(result.name for result in results)], rows)
+    for start in dict.fromkeys(result.start for result in results):
+        chosen = [result for result in results if result.start == start]
+        places = [{one.algorithm: one.place for one in result.standings} for result in chosen]
+        rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
+        _print_table(["place of", *(result.name for result in chosen)], rows)
 
 
 def study(found: Study, collect: Sequence[Measure]) -> None:
