@@ -148,3 +148,13 @@ def test_percentiles_of_finished_flows_stand_beside_the_bound(overload):
     done = farloop.run(EXAMPLES / "two-sites.toml", set=["run.duration=40ms", "workload.stop=2ms"], algorithm="gemini")
     assert set(done.summary["slowdown_at_least"].values()) == {None}
     assert {row[1] for row in slowdown_rows(done.alone)[1]} <= {"intra", "cross"}
+
+
+def test_seeds_say_it_once():
+    found = farloop.compare(
+        EXAMPLES / "overload.toml", "dctcp", set=[*SHORT, "network.wan_delay=100us"], seeds=range(1, 3)
+    )
+    told = [caution.text for caution in farloop.cautions.of_comparison(found)]
+    assert sum("the traffic asks for more" in text for text in told) == 1
+    assert any("the worst of 2 overloaded runs of 2" in text for text in told)
+    assert len([text for text in told if text.startswith("dctcp: ")]) <= 2

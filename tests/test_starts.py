@@ -226,3 +226,23 @@ def test_a_figure_with_one_start_for_all_is_not_judged():
     assert {v.scenario.resolved["transport"]["start"] for v in planned.variants[:2]} == {"bdp"}
     with pytest.raises(FarloopError, match="--same-start fast"):
         reproduce.plan("gemini/fig09", full=False, same_start="fast")
+
+
+def test_a_study_says_it_and_can_set_it(tmp_path):
+    (tmp_path / "base.toml").write_text(TINY, encoding="utf-8")
+    found = farloop.study(
+        title="Starts",
+        base=str(tmp_path / "base.toml"),
+        grid={"algorithm": ["cubic", "gemini"], "transport.start": ["own", "bdp"], "seed": "1-2"},
+        collect=["throughput"],
+        out=tmp_path / "s",
+        workers=1,
+    )
+    told = [text for text in found.told if "the algorithms start" in text]
+    assert [text.split(":")[0] for text in told] == ["transport.start=own"] * 2, found.told
+    kept = json.loads((tmp_path / "s" / "manifest.json").read_text())
+    assert "starts" in [one["code"] for one in kept["cautions"]]
+    assert {row[0] for row in kept["starts"]} == {"cubic", "gemini"}
+    page = (tmp_path / "s" / "report.html").read_text()
+    assert "How flows began" in page
+    assert "the algorithms start cross flows differently" in page

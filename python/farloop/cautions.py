@@ -6,8 +6,9 @@ code, so that programs can tell them apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from farloop import offered, starts
 
@@ -42,20 +43,12 @@ class Caution:
 
 def of_run(run: Run) -> list[Caution]:
     """The cautions of one run."""
-    return [
-        *(Caution("network", note) for note in run.info.get("notes", [])),
-        *(Caution("overload", text) for text in _overloads(run)),
-        *(
-            Caution("short-flows", f"{run.algorithm}: {text}")
-            for text in starts.unacted_text(run.numbers["before_first_ack"] or {})
-        ),
-    ]
+    return [*_of_each([run]), *_together([run])]
 
 
 def of_comparison(comparison: Comparison) -> list[Caution]:
-    """The cautions of all runs, each once, then those of the comparison itself."""
-    of_runs = [caution for run in comparison.runs for caution in of_run(run)]
-    return list(dict.fromkeys([*of_runs, *between(comparison)]))
+    """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
+    return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison)]))
 
 
 def between(comparison: Comparison) -> list[Caution]:
@@ -65,10 +58,22 @@ def between(comparison: Comparison) -> list[Caution]:
         cases.setdefault(run.case, []).append(run)
     return [
         Caution("starts", text)
-        for text in dict.fromkeys(t for runs in cases.values() for t in starts.differences(runs))
+        for text in dict.fromkeys(told for runs in cases.values() for told in starts.differences(runs))
     ]
 
 
-def _overloads(run: Run) -> list[str]:
-    begin, until = run.numbers["network"]["arrivals"]
-    return offered.overloads(run.numbers["network"]["layers"], until - begin)
+def _of_each(runs: Sequence[Run]) -> list[Caution]:
+    return [Caution("network", note) for run in runs for note in run.info.get("notes", [])]
+
+
+def _together(runs: Sequence[Run]) -> list[Caution]:
+    """What seeds and cases say with other numbers each is said once."""
+    found = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
+    by_algorithm: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        by_algorithm.setdefault(run.algorithm, []).append(run.numbers["before_first_ack"] or {})
+    return found + [
+        Caution("short-flows", f"{algorithm}: {text}")
+        for algorithm, counts in by_algorithm.items()
+        for text in starts.unacted_text(counts)
+    ]

@@ -102,6 +102,23 @@ def overloads(found: Mapping[str, Any], seconds: float) -> list[str]:
     ]
 
 
+def worst_overload(networks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One sentence for several runs, of the most loaded one, and how many are overloaded; none where none is.
+
+    Args:
+        networks: What `facts` says of each run.
+    """
+    told = []
+    for network in networks:
+        begin, until = network["arrivals"]
+        text = overloads(network["layers"], until - begin)
+        told += [(max(one["load"] or 0.0 for one in network["layers"].values()), text[0])] if text else []
+    if not told:
+        return []
+    more = f" (the worst of {len(told)} overloaded runs of {len(networks)})" if len(set(told)) > 1 else ""
+    return [max(told)[1] + more]
+
+
 def rows(found: Mapping[str, Any]) -> list[list[str | None]]:
     """A row for each layer."""
     return [

@@ -78,10 +78,15 @@ def summary_rows(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def rows(runs: Sequence[Run]) -> list[list[str | None]]:
     """A row for each algorithm, kind of path and start: of runs that begin alike one row."""
+    return rows_of([entries(run) for run in runs])
+
+
+def rows_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[list[str | None]]:
+    """The same of what runs keep (`entries`)."""
     told: dict[tuple[str, ...], list[str | None]] = {}
     counts: dict[tuple[str, ...], int] = {}
-    for run in runs:
-        for one in entries(run):
+    for found in each:
+        for one in found:
             cells = [_window(one), _rate(one), first_text(one), slow_start_text(one)]
             key = (one["algorithm"], one["kind"], *(cell or "" for cell in cells))
             told.setdefault(key, [*cells])
@@ -115,11 +120,16 @@ def slow_start_text(one: dict[str, Any]) -> str:
 
 def differences(runs: Sequence[Run]) -> list[str]:
     """What differs between the starts of the algorithms that are compared, a sentence for each kind of path; runs of one case and seed."""
+    return differences_of([entries(run) for run in runs])
+
+
+def differences_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
+    """The same of what runs keep (`entries`)."""
     found: list[str] = []
     for kind in completion.KINDS:
         first: dict[str, dict[str, Any]] = {}
-        for run in runs:
-            for one in entries(run):
+        for own in each:
+            for one in own:
                 if one["kind"] == kind:
                     first.setdefault(one["algorithm"], one)
         if len(first) > 1 and _differ(list(first.values())):
@@ -155,15 +165,20 @@ def unacted(
     return told
 
 
-def unacted_text(summary: dict[str, Any]) -> list[str]:
-    """A sentence for each kind of path most of whose small flows ended before their first ACK."""
+def unacted_text(counts: Sequence[dict[str, Any]]) -> list[str]:
+    """A sentence for each kind of path most of whose small flows may end before their first ACK.
+
+    Args:
+        counts: What `unacted` says of one run or several, whose flows are added.
+    """
     found = []
-    for kind, one in summary.items():
-        small = (one or {}).get("small")
-        if small and small["flows"] >= LEAST_FLOWS and small["share"] > MOST_UNACTED:
+    for kind in completion.KINDS:
+        small = [one[kind]["small"] for one in counts if one.get(kind) and one[kind]["small"]]
+        flows, ended = (sum(one[what] for one in small) for what in ("flows", "ended"))
+        if flows >= LEAST_FLOWS and ended > MOST_UNACTED * flows:
             found.append(
-                f"{small['ended']:,} of {small['flows']:,} small {kind} flows fit into what their first window and rate let out before the "
-                "first ACK can be back: their numbers show how flows start, and no algorithm had acted on them"
+                f"{ended:,} of {flows:,} small {kind} flows fit into what their first window and rate let out before the first ACK can be "
+                "back: their numbers show how flows start, and no algorithm had acted on them"
             )
     return found
 
@@ -215,7 +230,7 @@ def _told(kind: str, first: dict[str, dict[str, Any]]) -> str:
         words = f"{packets} packets ({_span(one['first_rtt_bdps'], '{:.3g}'.format)} BDP, {slow})"
         alike.setdefault(words, []).append(name)
     each = "; ".join(f"{', '.join(names)} with {words}" for words, names in alike.items())
-    return f"the algorithms start {kind} flows differently: {each}; --same-start bdp makes them equal"
+    return f"the algorithms start {kind} flows differently: {each}; --same-start bdp (transport.start) makes them equal"
 
 
 def _window(one: dict[str, Any]) -> str:

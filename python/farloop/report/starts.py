@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Table = Callable[[list[str], list[list[Cell]]], str]
 
-_STARTS = (
+STARTS = (
     "How flows began: what window and rate allowed when a flow might send its first packet, and how much of it fits into the first base "
     "round-trip time, in which no ACK can be back. BDP: the rate of the host's link times the base round-trip time. Slow start: whether "
     "the window was below its threshold."
@@ -29,7 +29,7 @@ _LOADS = (
 def starts(comparison: Comparison, table: Table) -> str:
     """The starts of the algorithms; nothing where an old output does not say."""
     header, rows = start_rows(comparison)
-    return f'{table(header, rows)}<p class="soft">{_STARTS}</p>' if rows else ""
+    return f'{table(header, rows)}<p class="soft">{STARTS}</p>' if rows else ""
 
 
 def loads(comparison: Comparison, table: Table) -> str:
