@@ -27,6 +27,9 @@ MOST_TIERS = 8
 HOPS_PER_SECOND = 12e6
 """Packet-hops that one idle core simulates in a second, about (docs/performance.md, D3): for what a run takes."""
 
+NAMED = 2
+"""Overloaded layers that the caution names; the table has all."""
+
 HEADER = ["layer", "links", "capacity", "offered", "load", "highest of a link"]
 
 _DATACENTER = re.compile(r"^dc(\d+)-")
@@ -94,8 +97,8 @@ def overloads(found: Mapping[str, Any], seconds: float) -> list[str]:
         return []
     told = "; ".join(
         f"{name}: {_rate(one['offered_bps'])} offered to {_rate(one['capacity_bps'])} ({100 * one['load']:,.0f} %)"
-        for name, one in worst
-    )
+        for name, one in worst[:NAMED]
+    ) + (f"; and {len(worst) - NAMED} more layers" if len(worst) > NAMED else "")
     return [
         f"the traffic asks for more than the network carries, over {time_text(seconds)} of arrivals: {told}; "
         "the queues grow as long as flows arrive, and the flows that finish are the lucky ones"
