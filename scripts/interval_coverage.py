@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -77,7 +78,7 @@ def heavy(draw: np.random.Generator, runs: int, flows: int) -> Population:
 
 
 def bursts(draw: np.random.Generator, runs: int, flows: int) -> Population:
-    """Most flows are hardly slowed; in 1.5 bursts per run about 12 in a row are slowed twelvefold. The other algorithm feels 6 of 10 bursts."""
+    """Most flows are hardly slowed; in 1.5 bursts per run about 12 in a row are, twelvefold. The other algorithm feels 6 of 10 bursts."""
     found = []
     for _ in range(runs):
         load = draw.normal()
@@ -169,6 +170,11 @@ def populations(runs: int, simulations: int) -> dict[str, Population]:
     return found | ({f"simulated, {simulations} runs": simulated(simulations)} if simulations else {})
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Prints a table for each kind of interval."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -177,8 +183,8 @@ def main() -> None:
     given = parser.parse_args()
     of = populations(3000, given.runs)
     for name, estimator in ESTIMATORS.items():
-        print(f"\n| {name} | " + " | ".join(f"{seeds} seeds" for seeds in SEEDS) + " |")
-        print("| --- |" + " --- |" * len(SEEDS))
+        _say(f"\n| {name} | " + " | ".join(f"{seeds} seeds" for seeds in SEEDS) + " |")
+        _say("| --- |" + " --- |" * len(SEEDS))
         for kind, population in of.items():
             draw = np.random.default_rng(21)
             cells = []
@@ -189,7 +195,7 @@ def main() -> None:
                 else:
                     rarely = "" if share > 0.995 else f"given {100 * share:.0f} %: "
                     cells.append(f"{rarely}{100 * covers:.1f} %, width {width:.2g}")
-            print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
+            _say(f"| {kind} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

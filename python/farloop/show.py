@@ -69,12 +69,13 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
 
 def study(found: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
+    from farloop.sweep.dataset import OF_METRICS
     from farloop.sweep.multiples import label, told
 
     keys = [
         name for name in found.points.column_names if name not in (*(one.name for one in collect), "seeds", "point")
     ]
-    keys = [name for name in keys if not name.endswith(" ci95")]
+    keys = [name for name in keys if not name.endswith(OF_METRICS)]
     rows = [
         [label(found.points, row, keys), str(row["seeds"]), *(told(row, one.name, one.unit) for one in collect)]
         for row in found.points.slice(0, MOST_POINTS).to_pylist()

@@ -14,9 +14,9 @@ which is a mean over clusters, carried over to values. Where that share could as
 Two algorithms are compared seed by seed, as the traffic of a seed is the same under both: the mean of the logarithm of their ratio has an
 interval of a mean. Where k comparisons are read together each takes the k-th part of the 5 % (Bonferroni), so that with 95 % confidence
 all of them hold. It needs neither equal variances nor independence, which Tukey's and Dunnett's intervals do, and algorithms under the
-same traffic have neither. Of those compared with the best one it is enough to count one comparison for each other algorithm, although the
-best is chosen by the same numbers: if the best in truth is told apart from the first place, its own comparison is among the k - 1 that it
-could lose (Hsu, Annals of Statistics 9(5), 1981).
+same traffic have neither. Where all are compared with the first place, which the same numbers chose, k - 1 comparisons are counted for k
+algorithms: the one that is the best in truth could lose k - 1 comparisons, so that with 95 % confidence it is not told apart from the
+first place (the argument of Hsu's multiple comparisons with the best, Annals of Statistics 9(5), 1981).
 """
 
 from __future__ import annotations
@@ -250,8 +250,10 @@ def paired_ratio(own: Sequence[float], other: Sequence[float], *, confidence: fl
     if not a.size or (a <= 0).any() or (b <= 0).any():
         return Interval(None, None, None, int(a.size))
     found = mean(np.log(a / b), confidence=confidence)
-    ends = [None if end is None else math.exp(min(end, _LARGEST)) for end in (found.estimate, found.low, found.high)]
-    return Interval(*ends, found.n)
+    middle, low, high = (
+        None if end is None else math.exp(min(end, _LARGEST)) for end in (found.estimate, found.low, found.high)
+    )
+    return Interval(middle, low, high, found.n)
 
 
 def paired_percentiles(
@@ -323,7 +325,8 @@ def _hall(t: float, skewness: Floats, n: int) -> Floats:
     root = math.sqrt(n)
     # So small a skewness changes nothing, and would be divided by.
     skewed = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
-    return 3 * root / skewed * (np.cbrt(1 + skewed / root * (t - skewed / (6 * root))) - 1)
+    found: Floats = 3 * root / skewed * (np.cbrt(1 + skewed / root * (t - skewed / (6 * root))) - 1)
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -27,6 +27,7 @@ from farloop.sweep.multiples import (
     unit_of,
     value_text,
 )
+from farloop.tables import Floats
 from farloop.units import count_text
 
 COLUMNS = 3
@@ -112,7 +113,6 @@ def _panels(found: Multiples) -> Panels:
     for i, lines in enumerate(found.panels.values()):
         joined = not (found.is_scatter or found.across[i].words)
         for line in lines:
-            half = np.nan_to_num(line.half)
             trace: dict[str, Any] = {
                 "x": line.x,
                 "y": line.y,
@@ -124,22 +124,20 @@ def _panels(found: Multiples) -> Panels:
                 "marker": {"color": colours[line.name], "size": 6},
             }
             named.add(line.name)
-            if joined and half.any():
-                low, high = line.y - half, line.y + half
-                low = np.maximum(low, line.y / 100) if found.up.is_log else low
-                band = {
-                    "x": np.concatenate([line.x, line.x[::-1]]),
-                    "y": np.concatenate([high, low[::-1]]),
-                    "fill": "toself",
-                    "mode": "none",
-                    "fillcolor": f"{colours[line.name]}33",
-                    "legendgroup": line.name,
-                    "showlegend": False,
-                    "hoverinfo": "skip",
+            low = np.maximum(line.low, line.y / 100) if found.up.is_log else line.low
+            for part in line.bands() if joined else []:
+                chart.add(i, _band(line.x[part], low[part], line.high[part], colours[line.name], line.name))
+            barred = list(range(line.x.size)) if not joined else line.alone()
+            if np.isfinite(line.reach[:, barred]).any():
+                below, above = np.full((2, line.x.size), np.nan)
+                below[barred], above[barred] = line.reach[:, barred]
+                trace["error_y"] = {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": above,
+                    "arrayminus": below,
+                    "thickness": 1.2,
                 }
-                chart.add(i, band)
-            elif half.any():
-                trace["error_y"] = {"type": "data", "array": half, "thickness": 1.2}
             chart.add(i, trace)
         across = found.across[i]
         if found.is_scatter:
@@ -156,6 +154,20 @@ def _panels(found: Multiples) -> Panels:
         chart.update_y({"rangemode": "tozero"})
     chart.label("" if found.is_scatter else escape(found.across[0].title), escape(found.up.title))
     return chart
+
+
+def _band(x: Floats, low: Floats, high: Floats, colour: str, name: str) -> dict[str, Any]:
+    """A confidence band as one closed line, there along its upper and back along its lower edge."""
+    return {
+        "x": np.concatenate([x, x[::-1]]),
+        "y": np.concatenate([high, low[::-1]]),
+        "fill": "toself",
+        "mode": "none",
+        "fillcolor": f"{colour}33",
+        "legendgroup": name,
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
 
 
 def _extremes(content: Mapping[str, Any], points: pa.Table) -> str:

@@ -15,11 +15,11 @@ from farloop.results import Run
 from farloop.scenario import Scenario
 from farloop.seeds import LARGEST_SEED, seed_suffix
 from farloop.simulate import default_threads
+from farloop.statistics import Interval
 from farloop.sweep import points, precision
 from farloop.sweep.dataset import DONE, FAILED, REFUSED, Row
 from farloop.sweep.definition import Definition
 from farloop.sweep.points import ALGORITHM, SEED, Point
-from farloop.sweep.precision import Interval
 from farloop.sweep.tasks import BROKEN, LOST, MADE, Outcome, Task
 from farloop.sweep.tasks import FAILED as TASK_FAILED
 from farloop.sweep.tasks import KEPT as TASK_KEPT

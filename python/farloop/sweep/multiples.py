@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from farloop.curves import banded
+from farloop.statistics import Interval
 from farloop.sweep.measures import LESS
 from farloop.sweep.points import ALGORITHM
 from farloop.tables import Floats
@@ -31,12 +33,26 @@ _UNITS: dict[str, Sequence[Unit]] = {"s": TIMES, "bit/s": RATES, "B": BYTES}
 
 @dataclass(frozen=True)
 class Stroke:
-    """A line of a panel: points from left to right, each with half the width of its interval (NaN where there is none)."""
+    """A line of a panel: points from left to right, each with both ends of its interval (NaN where there is none)."""
 
     name: str
     x: Floats
     y: Floats
-    half: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def reach(self) -> Floats:
+        """How far the interval of each point reaches below and above it, in two rows."""
+        return np.stack([self.y - self.low, self.high - self.y])
+
+    def bands(self) -> list[slice]:
+        """The stretches of at least two neighbours with intervals, between which a band can be drawn."""
+        return [part for part in banded(self.low, self.high) if part.stop - part.start > 1]
+
+    def alone(self) -> list[int]:
+        """The points with an interval whose neighbours have none, so that there is no band to show it."""
+        return [part.start for part in banded(self.low, self.high) if part.stop - part.start == 1]
 
 
 @dataclass(frozen=True)
@@ -138,19 +154,14 @@ def _lines(
 ) -> Multiples:
     axis, place = _axis(points, rows, across)
     up, factor = scaled(points, rows, metric)
-    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    panels: dict[str, dict[str, list[_Place]]] = {}
     for row in rows:
         if across and row[across] is None:
             continue
         heading = ", ".join(f"{key} {value_text(row[key], unit_of(points, key))}" for key in rest)
         name = value_text(row[lines_by], unit_of(points, lines_by)) if lines_by else ""
         name = name if lines_by in ("", ALGORITHM) else f"{lines_by} {name}"
-        half = row[f"{metric} ci95"]
-        value = (
-            place(row[across]) if across else 0.0,
-            row[metric] / factor,
-            math.nan if half is None else half / factor,
-        )
+        value = (place(row[across]) if across else 0.0, *_scaled_ends(row, metric, factor))
         panels.setdefault(heading, {}).setdefault(name, []).append(value)
     shown = list(panels)[:MOST_PANELS]
     found = {heading: [_line(name, values) for name, values in panels[heading].items()] for heading in shown}
@@ -165,21 +176,29 @@ def _scatter(
     axes = []
     for key in keys[:MOST_PANELS]:
         axis, place = _axis(points, rows, key)
-        lines: dict[str, list[tuple[float, float, float]]] = {}
+        lines: dict[str, list[_Place]] = {}
         for row in rows:
             if row[key] is not None:
-                half = row[f"{metric} ci95"]
                 name = str(row[lines_by]) if lines_by else ""
-                value = (place(row[key]), row[metric] / factor, math.nan if half is None else half / factor)
-                lines.setdefault(name, []).append(value)
+                lines.setdefault(name, []).append((place(row[key]), *_scaled_ends(row, metric, factor)))
         panels[key] = [_line(name, values) for name, values in lines.items()]
         axes.append(axis)
     return Multiples(metric, panels, axes, up, max(0, len(keys) - MOST_PANELS), is_scatter=True)
 
 
-def _line(name: str, values: Sequence[tuple[float, float, float]]) -> Stroke:
-    x, y, half = np.array(sorted(values), dtype=float).T
-    return Stroke(name, x, y, half)
+_Place = tuple[float, float, float, float]
+"""Where a point is drawn: across, up, and both ends of its interval."""
+
+
+def _scaled_ends(row: Mapping[str, Any], metric: str, factor: float) -> tuple[float, float, float]:
+    found = interval_of(row, metric)
+    low, high = (math.nan if end is None else end / factor for end in (found.low, found.high))
+    return row[metric] / factor, low, high
+
+
+def _line(name: str, values: Sequence[_Place]) -> Stroke:
+    x, y, low, high = np.array(sorted(values), dtype=float).T
+    return Stroke(name, x, y, low, high)
 
 
 def _axis(points: pa.Table, rows: Sequence[Mapping[str, Any]], key: str) -> tuple[Axis, Any]:
@@ -225,12 +244,21 @@ def label(points: pa.Table, row: Mapping[str, Any], keys: Sequence[str]) -> str:
     return ", ".join(parts) or "the base scenario"
 
 
-def told(row: Mapping[str, Any], metric: str, unit: str) -> str:
-    """A metric of a point with half the width of its interval."""
+def interval_of(row: Mapping[str, Any], metric: str) -> Interval:
+    """A metric of a point with its interval.
+
+    Studies that older versions wrote know only how far the farther end is; no metric of theirs that has a positive value can be negative.
+    """
     value, half = row[metric], row[f"{metric} ci95"]
-    if value is None:
-        return "–"
-    return value_text(float(value), unit) + ("" if half is None else f" ± {value_text(float(half), unit)}")
+    if value is None or half is None:
+        return Interval(value, None, None, row["seeds"])
+    low, high = row.get(f"{metric} low", value - half), row.get(f"{metric} high", value + half)
+    return Interval(value, low, high, row["seeds"]).within(0.0 if value >= 0 and f"{metric} low" not in row else None)
+
+
+def told(row: Mapping[str, Any], metric: str, unit: str) -> str:
+    """A metric of a point with its interval."""
+    return interval_of(row, metric).told(lambda value: value_text(float(value), unit))
 
 
 def ranked(points: pa.Table, metric: str, better: str) -> list[dict[str, Any]]:
