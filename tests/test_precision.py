@@ -1,5 +1,6 @@
 """Precision asked for: intervals that cover what they say, seeds until they are narrow, a warm-up that is cut where it ends."""
 
+import json
 import math
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 
 import farloop
 from farloop import statistics
+from farloop.command import EXIT_IMPRECISE
 from farloop.errors import FarloopError
 from farloop.simulate import Job, simulate
 from farloop.sweep import measures, precision
-from farloop.sweep.precision import LEAST, Interval, Target
+from farloop.sweep.precision import LEAST, Interval, Target, Unmet
 
 QUEUE = """\
 title = "Short flows at one bottleneck"
@@ -248,3 +250,44 @@ def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
     )
     assert again.counts.made == 0
     assert again.runs.equals(found.runs)
+
+
+def test_a_precision_that_is_not_reached_is_told(tmp_path, command):
+    """The points by name, how wide they are and what they would need: on standard error, in report and manifest, by the exit code."""
+    (command.directory / "queue.toml").write_text(QUEUE, encoding="utf-8")
+    study = 'base = "queue.toml"\ncollect = ["mean_slowdown"]\n[grid]\nworkload.load = [0.1, 0.8]\n'
+    (command.directory / "study.toml").write_text(study, encoding="utf-8")
+    asked = ("sweep", "study.toml", "--until", "mean slowdown +- 8 %", "--most-seeds", "10")
+    done = command(*asked, "--out", "s")
+    assert done.returncode == EXIT_IMPRECISE == 3, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "not reached" in line and "load 0.8" in line]
+    assert "workload.load 0.8: mean slowdown +- 8 % not reached: mean_slowdown " in line
+    assert "after 10 seeds; about " in line
+    kept = json.loads((command.directory / "s" / "manifest.json").read_text())
+    (unmet,) = [one for one in kept["unmet"] if one["point"] == 2]
+    assert unmet["seeds"] == 10
+    assert unmet["low"] < unmet["estimate"] < unmet["high"]
+    assert unmet["needed"] > 10
+    assert f"about {unmet['needed']} would do" in line
+    page = (command.directory / "s" / "report.html").read_text()
+    assert "Precision not reached" in page
+    assert unmet["width"] in page
+    reached = command("sweep", "study.toml", "--until", "mean slowdown +- 90 %", "--out", "s", "--no-report")
+    assert reached.returncode == 0, reached.stderr
+    assert json.loads((command.directory / "s" / "manifest.json").read_text())["unmet"] == []
+
+
+def test_how_wide_an_unmet_point_is():
+    target = Target.read("p99 slowdown ± 20 %")
+    unmet = Unmet(1, "hpcc", target, Interval(10.0, 9.0, 12.5, 24), 24)
+    # A quarter of the estimate is ± 33 % of what the number may be; 20 % are a sixth: 1.5 times as wide, 2.25 times as many.
+    assert unmet.told() == (
+        "hpcc: p99 slowdown ± 20 % not reached: p99_slowdown 10 [9, 12.5], ± 33 %, after 24 seeds; about 54 would do"
+    )
+    assert (
+        Unmet(1, "hpcc", target, Interval(10.0, None, None, 24), 24)
+        .told()
+        .endswith("p99_slowdown 10, no interval, after 24 seeds; more flows or more seeds are needed")
+    )
+    assert "no run has a value of p99_slowdown" in Unmet(1, "x", target, Interval(None, None, None, 0), 24).told()
+    assert Unmet(1, "x", Target.read("p99 slowdown ± 2"), unmet.found, 24).width == "± 2.5"

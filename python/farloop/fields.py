@@ -386,10 +386,10 @@ RANKING = (
     Field(
         "against_best_low",
         "1",
-        "Lower end of the interval of that, which holds with those of all others.",
+        "Lower end of its interval, which holds together with those of all others; null for one seed.",
         optional=True,
     ),
-    Field("against_best_high", "1", "Upper end of that interval.", optional=True),
+    Field("against_best_high", "1", "Upper end of that interval; null for one seed.", optional=True),
 )
 
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}

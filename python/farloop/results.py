@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import cautions, completion, fields, seeds
+from farloop import cautions, completion, fields, paired, seeds
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
@@ -207,8 +207,18 @@ class Comparison:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """The summary of each group of runs: every number as its mean over seeds, half the width of its 95 % confidence interval, and n."""
-        return {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        """The summary of each group of runs: every number as its mean over seeds, its 95 % confidence interval, and n.
+
+        With several seeds also "pooled", the slowdown of the flows of all seeds together, and "paired", the ratios to the first algorithm
+        seed by seed.
+        """
+        found = {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        if len(self.seeds) > 1:
+            for label, runs in self.groups.items():
+                found[label]["pooled"] = paired.pooled_rows(runs)
+            for one in paired.comparisons(self):
+                found[one.label]["paired"] = one.row()
+        return found
 
     def save(self, directory: str | PathLike[str], *, force: bool = False, report: bool = True) -> Path:
         """Writes all runs, report, claims and pictures into a directory (replaced if it is such an output already).

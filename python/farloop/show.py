@@ -49,15 +49,24 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
-    from farloop.report.tables import job_rows, run_rows, slowdown_rows, worst_rows
+    from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
+    _ratios(*paired_rows(result))
     deadlocks([*result.deadlocks, *result.cautions])
     if result.claims:
         claims(result.claims)
+
+
+def _ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
+    if not rows:
+        return
+    turned = [[name, *(row[i] for row in rows)] for i, name in enumerate(header[1:], 1)]
+    _print_table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
 
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -15,14 +15,14 @@ from farloop.report.page import document, noted, table
 from farloop.report.plots import Panels
 from farloop.report.tables import Cell
 from farloop.seeds import seed_suffix
+from farloop.statistics import Interval
 from farloop.sweep.dataset import DONE
 from farloop.sweep.multiples import (
     Multiples,
-    best_and_worst,
     label,
     multiples,
     pareto_front,
-    ranked,
+    standings,
     told,
     unit_of,
     value_text,
@@ -49,11 +49,13 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
         points: Its points.
         notes: What could not be drawn.
     """
+    unmet = content.get("unmet", [])  # Studies of older versions do not say.
     charts = [(metric, multiples(points, content["keys"], metric["name"])) for metric in content["collect"]]
     drawn = [(metric, found) for metric, found in charts if found is not None]
     parts = [("overview", "Overview", _overview(content, runs, points))]
+    parts += [("precision", "Precision not reached", _unmet(unmet))] if unmet else []
     parts += [(f"metric-{i}", metric["name"], _metric(i, metric, found)) for i, (metric, found) in enumerate(drawn)]
-    parts.append(("extremes", "Best and worst", _extremes(content, points)))
+    parts.append(("extremes", "Best and worst", _extremes(content, runs, points)))
     if len(content["pareto"]) == 2:
         parts.append(("pareto", "Pareto front", _pareto(content, points)))
     failed = [row for row in runs.to_pylist() if row["status"] != DONE]
@@ -90,6 +92,26 @@ def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> s
         rows.append(["warm-up cut", cut])
     body = "".join(f'<tr><td>{escape(str(a))}</td><td class="wrap">{escape(str(b))}</td></tr>' for a, b in rows)
     return f'<div class="card scroll"><table><tbody>{body}</tbody></table></div><p class="soft">{_HOW}</p>'
+
+
+def _unmet(unmet: Sequence[Mapping[str, Any]]) -> str:
+    """The points that stayed less certain than was asked for: a table, with how many seeds they would need."""
+    rows: list[list[Cell]] = [
+        [
+            one["label"],
+            one["asked"],
+            Interval(one["estimate"], one["low"], one["high"], one["seeds"]).told("{:.4g}".format),
+            one["width"],
+            str(one["seeds"]),
+            "–" if one["needed"] is None else str(one["needed"]),
+        ]
+        for one in unmet
+    ]
+    note = (
+        '<p class="soft">The limit of seeds was reached first. How many seeds a point would need is estimated from its width, which '
+        "falls with the root of their number; where it has no interval, nothing tells.</p>"
+    )
+    return note + table(["point", "asked for", "found", "width", "seeds", "would need about"], rows)
 
 
 def _metric(number: int, metric: Mapping[str, Any], found: Multiples) -> str:
@@ -170,24 +192,25 @@ def _band(x: Floats, low: Floats, high: Floats, colour: str, name: str) -> dict[
     }
 
 
-def _extremes(content: Mapping[str, Any], points: pa.Table) -> str:
+def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
     found = []
     for metric in content["collect"]:
         if not metric["better"]:
             continue
-        ordered = ranked(points, metric["name"], metric["better"])
+        shown, note = standings(runs, points, metric["name"], metric["better"])
         rows: list[list[Cell]] = [
             [
-                f"{place} of {len(ordered)}",
+                place,
                 label(points, row, content["keys"]),
                 told(row, metric["name"], metric["unit"]),
                 str(row["seeds"]),
             ]
-            for place, row in best_and_worst(ordered)
+            for place, row in shown
         ]
         if rows:
             found.append(
                 f"<h3>{escape(metric['name'])}, {metric['better']} is better</h3>"
+                + f'<p class="soft">{escape(note)}</p>'
                 + table(["place", "point", metric["name"], "seeds"], rows)
             )
     return "".join(found) or '<p class="soft">No metric of which less or more is better.</p>'

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.curves import banded
-from farloop.statistics import Interval
+from farloop.statistics import Interval, is_apart
+from farloop.sweep.dataset import DONE
 from farloop.sweep.measures import LESS
 from farloop.sweep.points import ALGORITHM
 from farloop.tables import Floats
-from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, rate_text, time_text, unit_for
+from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, count_text, rate_text, time_text, unit_for
 
 MOST_PANELS = 12
 MOST_LINES = 10
@@ -271,6 +272,51 @@ def best_and_worst(ordered: Sequence[dict[str, Any]]) -> list[tuple[int, dict[st
     """The first and the last ones with their places, from 1; all where they are few."""
     numbered = list(enumerate(ordered, 1))
     return numbered if len(numbered) <= 2 * FEW else [*numbered[:FEW], *numbered[-FEW:]]
+
+
+def standings(
+    runs: pa.Table, points: pa.Table, metric: str, better: str
+) -> tuple[list[tuple[str, dict[str, Any]]], str]:
+    """The best and the worst points with what is known of their places, and a sentence on how sure that is.
+
+    Each point is compared with the first and with the last one, seed by seed, so that all comparisons of a metric hold together. A point
+    that the seeds do not tell from the first has no place of its own, and neither has one that they do not tell from the last.
+    """
+    ordered = ranked(points, metric, better)
+    count = len(ordered)
+    if count < 2:
+        return [("only one", row) for row in ordered], "There is one point."
+    seeds: dict[int, dict[int, float]] = {}
+    for row in runs.to_pylist():
+        if row["status"] == DONE and row[metric] is not None and row["seed"] is not None:
+            seeds.setdefault(row["point"], {})[row["seed"]] = row[metric]
+    of = [seeds.get(row["point"], {}) for row in ordered]
+    pairs = 2 * count - 3  # Each with the first, and each but the first with the last.
+    first = [is_apart(one, of[0], comparisons=pairs) for one in of]
+    last = [is_apart(one, of[-1], comparisons=pairs) for one in of]
+    shown = []
+    for place, row in best_and_worst(ordered):
+        i = place - 1
+        name = "best" if i == 0 else "worst" if i == count - 1 else f"{place} of {count}"
+        if i > 0 and not first[i]:
+            name = "not told apart from the best"
+        elif 0 < i < count - 1 and not last[i]:
+            name = "not told apart from the worst"
+        shown.append((name, row))
+    if all(one is None for one in first[1:]):
+        return (
+            shown,
+            "Every point has one seed, or seeds of its own: nothing tells whether others would order them alike.",
+        )
+    if not first[-1]:
+        return shown, f"The seeds do not tell the best of the {count} points from the worst: this is no ranking."
+    alike = sum(not one for one in first[1:])
+    note = (
+        "The seeds tell the best from all others"
+        if not alike
+        else f"The seeds do not tell the best from {count_text(alike, 'other point')}"
+    )
+    return shown, f"{note}; compared seed by seed, all comparisons together with 95 % confidence."
 
 
 def pareto_front(points: pa.Table, first: tuple[str, str], second: tuple[str, str]) -> list[dict[str, Any]]:

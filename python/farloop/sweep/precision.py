@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from farloop import statistics, steadiness, units
 from farloop.errors import FarloopError, shown
@@ -25,7 +25,7 @@ from farloop.tables import Floats
 if TYPE_CHECKING:
     from farloop.results import Run
 
-__all__ = ["Interval", "Target", "check_warm_up", "interval", "is_precise", "more_seeds", "mser5", "warm_up"]
+__all__ = ["Interval", "Target", "Unmet", "check_warm_up", "interval", "is_precise", "more_seeds", "mser5", "warm_up"]
 
 LEAST = 10
 """Replications before an interval is believed: with fewer, stopping at a width that is small by chance covers too seldom."""
@@ -116,6 +116,68 @@ def is_precise(target: Target, found: Interval, seeds: int) -> bool:
     if found.estimate is None:
         return True
     return found.half_width is not None and found.half_width <= target.allowed(found.estimate)
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """A point whose precision was not reached within the limit of seeds.
+
+    Attributes:
+        point: Its number, from 1, as in points.parquet.
+        label: What people call it.
+        target: The precision that was asked for.
+        found: What is known of the metric.
+        seeds: After how many seeds.
+    """
+
+    point: int
+    label: str
+    target: Target
+    found: Interval
+    seeds: int
+
+    @property
+    def needed(self) -> int | None:
+        """About how many seeds it would take; `None` where nothing tells."""
+        return seeds_needed(self.target, self.found, self.seeds)
+
+    @property
+    def width(self) -> str:
+        """How wide the interval is, as the precision is written, such as "± 36 %"."""
+        half = self.found.half_width
+        if half is None:
+            return "no interval"
+        # As it is asked for: an interval of ± γ is as wide as γ/(1+γ) of the estimate.
+        share = half / abs(self.found.estimate) if self.found.estimate else math.inf
+        relative = share / (1 - share) if share < 1 else math.inf
+        if not self.target.is_relative:
+            return f"± {half:.3g}"
+        return f"± {100 * relative:.0f} %" if math.isfinite(relative) else "wider than the number itself"
+
+    def told(self) -> str:
+        """In words for people."""
+        name = self.target.measure.name
+        if self.found.estimate is None:
+            return f"{self.label}: {self.target.text} not reached: no run has a value of {name}"
+        needed = "more flows or more seeds are needed" if self.needed is None else f"about {self.needed} would do"
+        value = self.found.told("{:.4g}".format)
+        return f"{self.label}: {self.target.text} not reached: {name} {value}, {self.width}, after {self.seeds} seeds; {needed}"
+
+    def row(self) -> dict[str, Any]:
+        """As the study's manifest has it."""
+        found = self.found
+        return {
+            "point": self.point,
+            "label": self.label,
+            "metric": self.target.measure.name,
+            "asked": self.target.text,
+            "estimate": found.estimate,
+            "low": found.low,
+            "high": found.high,
+            "width": self.width,
+            "seeds": self.seeds,
+            "needed": self.needed,
+        }
 
 
 def seeds_needed(target: Target, found: Interval, seeds: int) -> int | None:
