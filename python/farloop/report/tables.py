@@ -31,8 +31,8 @@ SLOWDOWN_HEADER = [
 ]  # fmt: skip
 
 POOLED_TOLD = (
-    "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over seeds; a percentile from the 90th "
-    "on has one from ten seeds on, if enough flows lie beyond it."
+    "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over the seeds. A percentile has one "
+    "from five seeds on, from the 90th percentile on with ten, if enough flows lie beyond it."
 )
 
 
