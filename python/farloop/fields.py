@@ -322,6 +322,12 @@ CELLS = (
         optional=True,
     ),
     Field(
+        "is_steady",
+        "0 or 1",
+        "0 where the flows of the second half of the arrivals are slowed otherwise than those of the first; null for fewer than 200 flows.",
+        optional=True,
+    ),
+    Field(
         "paused_ps",
         "ps",
         "PFC: how long ports were paused, added over ports; null where it did not run.",

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import cautions, completion, fields, paired, seeds
+from farloop import cautions, completion, fields, paired, seeds, steadiness
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
+from farloop.steadiness import Steadiness
 from farloop.summary import summarise
 from farloop.tables import Floats, Series
 
@@ -89,7 +90,14 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """Throughput, fairness, queues, pauses, losses, completion times; rates in bit/s, times in seconds, sizes in bytes."""
         numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
+        steady = None if self.steadiness is None else self.steadiness.is_steady
+        numbers |= {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
         return numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
+
+    @cached_property
+    def steadiness(self) -> Steadiness | None:
+        """Where the warm-up of its flows ends, and whether they drift after it; `None` where they are too few to say."""
+        return steadiness.steadiness(self.flows, self.duration)
 
     @property
     def seed(self) -> int:

@@ -8,7 +8,7 @@ each half, in place of seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ import pyarrow as pa
 from farloop import completion, statistics
 from farloop.statistics import Interval
 from farloop.tables import Floats
+from farloop.units import count_text, time_text
 
 if TYPE_CHECKING:
     from farloop.results import Run
@@ -152,6 +153,53 @@ _STATISTICS: dict[str, Callable[[list[Floats]], Interval]] = {"mean slowdown": _
 
 def _batches(values: Floats) -> list[Floats]:
     return [part for part in np.array_split(values, BATCHES) if part.size]
+
+
+NOT_STEADY, WARM_UP = CODES = ("not-steady", "warm-up")
+"""Codes of the cautions."""
+
+
+def warnings(run: Run) -> list[tuple[str, str]]:
+    """What a user may believe wrongly of the flows of a run: codes and sentences."""
+    found = run.steadiness
+    told = []
+    if found is not None and not found.is_steady:
+        text = f"not steady: from the first to the second half of the arrivals {found.told()}; a longer run would have other numbers"
+        told.append((NOT_STEADY, text))
+    if found is not None and found.has_long_warm_up:
+        before, after = (of.told(_short) for of in (found.begins.first, found.begins.second))
+        text = (
+            f"warm-up: {100 * found.share:.0f} % of the flows began in the first {time_text(found.warm_up)}, before the run is steady: "
+            f"mean slowdown {before}, {after} after it; all statistics count them"
+        )
+        told.append((WARM_UP, text))
+    return told
+
+
+def warnings_together(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Those of several runs: of each kind that of the first run that has it, and how many others have it, too."""
+    if len(runs) == 1:
+        return warnings(runs[0])
+    found: dict[str, list[tuple[str, str]]] = {}
+    for run in runs:
+        for code, text in warnings(run):
+            found.setdefault(code, []).append((run.label, text))
+    told = []
+    for code, each in found.items():
+        label, text = each[0]
+        more = f" (and in {count_text(len(each) - 1, 'other')} of {len(runs)} runs)" if len(each) > 1 else ""
+        told.append((code, f"{label}: {text}{more}"))
+    return told
+
+
+def note(runs: Sequence[Run]) -> str:
+    """What the verdict on a claim about these runs says of it; empty where all are steady, or have too few flows."""
+    unsteady = [run for run in runs if run.steadiness is not None and not run.steadiness.is_steady]
+    if not unsteady:
+        return ""
+    first = unsteady[0]
+    told = first.steadiness.told() if first.steadiness is not None else ""
+    return f"not steady in {len(unsteady)} of {count_text(len(runs), 'run')}, such as {first.label}: {told}"
 
 
 def warm_up(run: Run) -> float:

@@ -225,6 +225,14 @@ def _columns(result: Result) -> list[_Column]:
         columns += [_slowdown(runs, kind, words, size) for size in SIZES if _known(runs, f"{kind}_{size}_slowdown_p50")]
     if any(one.values["unfinished"] for one in runs):
         columns.append(_bar(runs, "unfinished", "unfinished", _count))
+    if any(one.values["is_steady"] == 0 for one in runs):
+        columns.append(
+            _Column(
+                "not steady",
+                _drifting,
+                "Seeds whose later flows are slowed otherwise than the earlier ones: a longer run would differ",
+            )
+        )
     paused = Scale([0.0, *(one.values["paused_ps"] / 1e12 for one in runs)], from_zero=True)
     columns.append(_plain("PFC pauses", "paused_ps", lambda v: time_text(v / 1e12), paused, 1e-12))
     columns.append(_plain("victims", "victims", _count))
@@ -301,6 +309,11 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
     return _Column(f"{words}, {size}: p50 / p99", cell, hint)
+
+
+def _drifting(of: Sequence[Measured]) -> tuple[str, float | None]:
+    known = [one.values["is_steady"] for one in of if one.values["is_steady"] is not None]
+    return (f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else ("–", None)
 
 
 def _queue(runs: Sequence[Measured]) -> _Column:
