@@ -50,12 +50,13 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
-    from farloop.report.tables import job_rows, run_rows, slowdown_rows, start_rows, worst_rows
+    from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, start_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
+    _ratios(*paired_rows(result))
     header, rows = start_rows(result)
     alone = len({row[0] for row in rows}) < 2
     if rows and not alone:
@@ -69,6 +70,14 @@ def comparison(result: Comparison) -> None:
         claims(result.claims)
 
 
+def _ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
+    if not rows:
+        return
+    turned = [[name, *(row[i] for row in rows)] for i, name in enumerate(header[1:], 1)]
+    _print_table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
+
+
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     """The place of every algorithm in every scenario."""
     for start in dict.fromkeys(result.start for result in results):
@@ -80,12 +89,13 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
 
 def study(found: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
+    from farloop.sweep.dataset import OF_METRICS
     from farloop.sweep.multiples import label, told
 
     keys = [
         name for name in found.points.column_names if name not in (*(one.name for one in collect), "seeds", "point")
     ]
-    keys = [name for name in keys if not name.endswith(" ci95")]
+    keys = [name for name in keys if not name.endswith(OF_METRICS)]
     rows = [
         [label(found.points, row, keys), str(row["seeds"]), *(told(row, one.name, one.unit) for one in collect)]
         for row in found.points.slice(0, MOST_POINTS).to_pylist()
