@@ -18,6 +18,7 @@ from conftest import SMALL
 from typer.testing import CliRunner
 
 import farloop
+from farloop import memory
 from farloop.cli import app
 from farloop.errors import FarloopError
 from farloop.output.store import Store, simulator
@@ -640,7 +641,7 @@ def test_the_estimate_is_more_than_what_runs_take(place):
     wanted = tasks.Task.of("1", "large", scenario, place, 1)
     ((_, outcome),) = pool.LocalPool(1).outcomes([wanted])
     assert outcome.status == "made"
-    assert tasks.PROCESS // 2 < outcome.peak < wanted.memory < 20 * outcome.peak
+    assert memory.PROCESS // 2 < outcome.peak < wanted.memory < 20 * outcome.peak
 
 
 def test_a_worker_of_another_build_makes_nothing(place):

@@ -9,12 +9,14 @@ from typing import Annotated
 
 import typer
 
+from farloop import memory
 from farloop.algorithm import unused
 from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_memory import ForceMemoryOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
 
@@ -155,7 +157,8 @@ def run() -> int:
         app(prog_name="farloop")
     except SystemExit as leave:
         # Typer ends with an error, and another standard output, where the reader of a pipe has gone away, as `head` does: that is none.
-        gone = sys.stdout is not out
+        # Any other one is of an algorithm in Python that has put it there.
+        gone = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
@@ -195,6 +198,7 @@ def run_(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -213,7 +217,7 @@ def run_(
     wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if seeds is None:
                 one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
@@ -258,6 +262,7 @@ def compare(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -270,7 +275,7 @@ def compare(
 
     wanted = _with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,
@@ -306,6 +311,7 @@ def reproduce(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -319,7 +325,11 @@ def reproduce(
     chosen = reproduction.select(figures or [])
     target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
     _ready_to_draw(not no_report)
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         done = reproduction.reproduce(
             chosen,
             aside.path,
@@ -366,6 +376,7 @@ def arena(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -378,7 +389,11 @@ def arena(
 
     planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full)
     target = out or Path("out") / "arena"
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         found = running.run(
             planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
         )
@@ -428,6 +443,7 @@ def sweep(
     ] = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -439,7 +455,7 @@ def sweep(
     wanted = definitions.from_file(study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [])
     target = out or studies.default_target(study.stem)
     _ready_to_draw(not no_report)
-    with counter(quiet=quiet) as counting:
+    with memory.forced(force_memory), counter(quiet=quiet) as counting:
         found = studies.sweep(
             wanted,
             target,
