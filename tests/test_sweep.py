@@ -265,6 +265,8 @@ ERRORS = {
     "a precision's metric": ("[grid]", 'until = "p99 slowdwn ± 5 %"\n[grid]', ["study.toml:5: until:", "did you mean p99_slowdown?"]),
     "seeds' limit": ("[grid]", "most_seeds = 3\n[grid]", ["study.toml:5: most_seeds: 3: expected a whole number from 10 on"]),
     "warm-up": ("[grid]", 'warmup = "mser"\n[grid]', ["study.toml:5: warmup:", '"mser-5"']),
+    "warm-up before the beginning": ("[grid]", 'warmup = "-1us"\n[grid]', ["study.toml:5: warmup: '-1us': expected", "from 0"]),
+    "warm-up without an end": ("[grid]", 'warmup = "1e999s"\n[grid]', ["study.toml:5: warmup: '1e999s': expected", "from 0"]),
     "Pareto": ("[grid]", 'pareto = ["throughput", "jain"]\n[grid]', ["study.toml:5: pareto: jain: expected two metrics"]),
     "not TOML": ("[grid]", "[grid", ["study.toml:5: is not valid TOML"]),
 }  # fmt: skip

@@ -118,9 +118,6 @@ class Parameter:
     @property
     def kind(self) -> str:
         """As `farloop explain` calls it."""
-        if not isinstance(self.default, bool | int | float | str):
-            # Which is refused where all parameters are read.
-            return "text"
         if isinstance(self.default, bool):
             return "bool"
         if isinstance(self.default, int):
@@ -202,6 +199,13 @@ def _described(algorithm: type[Algorithm]) -> dict[str, Any]:
         for name, value in vars(base).items()
         if isinstance(value, Parameter)
     }
+    for name, value in params.items():
+        if not isinstance(value.default, bool | int | float | str):
+            raise refuse(
+                f"parameter {name}: the default is {shown(repr(value.default))}; expected a number, a text, True or False"
+            )
+        if not isinstance(value.doc, str):
+            raise refuse(f"parameter {name}: the description is {shown(repr(value.doc))}; expected a text in quotes")
     doc = (inspect.getdoc(algorithm) or "").strip()
     return {
         "class": algorithm,
@@ -249,8 +253,10 @@ def checked(algorithm: object) -> type[Algorithm]:
     found = described(algorithm)
     try:
         _native.class_names([found])
-    except (ValueError, TypeError, OverflowError) as error:
+    except (TypeError, OverflowError) as error:
         raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {_said(error)}") from None
+    except ValueError as error:
+        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {shown(error, SAID_AT_MOST)}") from None
     return algorithm
 
 

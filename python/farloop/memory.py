@@ -17,7 +17,7 @@ from farloop import _native
 from farloop.errors import FarloopError
 from farloop.units import bytes_text
 
-PROCESS = 120 << 20
+PROCESS = 105 << 20
 """Bytes that a process takes without a simulation: the interpreter, numpy, Arrow."""
 
 SHARE = 0.9

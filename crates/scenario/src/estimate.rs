@@ -10,6 +10,9 @@ use farloop_units::{Bytes, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 const PACKET: f64 = 128.0;
+/// A packet on a link that holds so many packets that they are packed there, with some of its telemetry.
+const PACKED: f64 = 64.0;
+const PACKED_FROM: f64 = 1024.0;
 /// Of a packet as an arena of cells that doubles where it grows holds it.
 const GROWTH: f64 = 2.0;
 /// A flow, its results, and its rows in the tables of Rust and Arrow.
@@ -58,7 +61,7 @@ impl Built {
         let mut shares = vec![
             share(
                 "packets in flight",
-                GROWTH * PACKET * most_packets(spec, to_send),
+                most_in_flight(spec, to_send),
                 "rates and delays in [network], switch.buffer, wan_switch.buffer",
             ),
             share("flows", flows, "[[flow]] count, load and times in [[workload]], run.duration"),
@@ -80,25 +83,28 @@ fn host_rates(spec: &NetworkSpec) -> BTreeMap<u32, f64> {
     hosts.map(|(node, link)| (node, link.rate.as_bps() as f64 / 8.0)).collect()
 }
 
-/// Most packets in flight at once, an ACK for each: those that fill every link and every switch's buffer, all that the links of hosts with flows let
-/// out until the end, or all that the flows have to send that are active at once, whichever is least.
-fn most_packets(spec: &NetworkSpec, to_send: f64) -> f64 {
+/// What most packets in flight take at once: those that fill every link, data one way and their ACKs back, and every switch's buffer; all that the links
+/// of hosts with flows let out until the end; or all that the flows have to send that are active at once; whichever is least.
+fn most_in_flight(spec: &NetworkSpec, to_send: f64) -> f64 {
     let mtu = spec.transport.mtu.as_f64().max(1.0);
     // Small flows have small packets.
     let bytes: f64 = spec.flows.iter().map(|flow| flow.size.as_f64()).sum();
     let packets: f64 = spec.flows.iter().map(|flow| packets_of(spec, flow.size)).sum();
     let packet = (bytes / packets.max(1.0) + spec.transport.header.as_f64()).clamp(1.0, mtu);
-    let on_link = |link: &LinkSpec| 2.0 * link.rate.as_f64() / 8.0 * link.delay.as_secs_f64();
+    let on_link = |link: &LinkSpec| {
+        let packets = link.rate.as_f64() / 8.0 * link.delay.as_secs_f64() / packet;
+        2.0 * packets * if packets >= PACKED_FROM { PACKED } else { PACKET }
+    };
     let links: f64 = spec.links.iter().map(on_link).sum();
     let buffers = spec.nodes.iter().map(|node| match &node.kind {
-        NodeKind::Switch(switch) => switch.buffer.as_f64(),
+        NodeKind::Switch(switch) => switch.buffer.as_f64() / packet * PACKET,
         _ => 0.0,
     });
     let rates = host_rates(spec);
     let sources: BTreeSet<u32> = spec.flows.iter().map(|flow| flow.src).collect();
     let let_out: f64 =
         sources.iter().filter_map(|host| rates.get(host)).map(|rate| rate * spec.end.as_secs_f64()).sum();
-    2.0 * to_send.min((links + buffers.sum::<f64>()).min(let_out) / packet)
+    GROWTH * (links + buffers.sum::<f64>()).min(let_out / packet * PACKET).min(to_send * PACKET)
 }
 
 /// Packets of a flow of this size.
@@ -206,7 +212,7 @@ mod tests {
     fn a_short_run_or_little_to_send_cannot_fill_the_network() {
         assert!(most(&[("run.duration", "10us")]) < most(&[]) / 10);
         let little = built("[[flow]]\nfrom = \"s2\"\nto = \"r1\"\nsize = \"15kB\"\n", &[]);
-        assert_eq!(share(&little, "packets in flight"), 2.0 * GROWTH * PACKET * 10.0);
+        assert_eq!(share(&little, "packets in flight"), GROWTH * PACKET * 10.0);
     }
 
     #[test]
