@@ -9,12 +9,14 @@ from typing import Annotated
 
 import typer
 
+from farloop import memory
 from farloop.algorithm import unused
 from farloop.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_memory import ForceMemoryOption
 from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
@@ -156,7 +158,8 @@ def run() -> int:
         app(prog_name="farloop")
     except SystemExit as leave:
         # Typer ends with an error, and another standard output, where the reader of a pipe has gone away, as `head` does: that is none.
-        gone = sys.stdout is not out
+        # Any other one is of an algorithm in Python that has put it there.
+        gone = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
@@ -197,6 +200,7 @@ def run_(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -216,7 +220,7 @@ def run_(
     wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if seeds is None:
                 one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
@@ -262,6 +266,7 @@ def compare(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -274,7 +279,7 @@ def compare(
 
     wanted = _with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,
@@ -311,6 +316,7 @@ def reproduce(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -324,7 +330,11 @@ def reproduce(
     chosen = reproduction.select(figures or [])
     target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
     _ready_to_draw(not no_report)
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         done = reproduction.reproduce(
             chosen,
             aside.path,
@@ -373,6 +383,7 @@ def arena(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -385,7 +396,11 @@ def arena(
 
     planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
     target = out or Path("out") / "arena"
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         found = running.run(
             planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
         )
@@ -435,6 +450,7 @@ def sweep(
     ] = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -446,7 +462,7 @@ def sweep(
     wanted = definitions.from_file(study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [])
     target = out or studies.default_target(study.stem)
     _ready_to_draw(not no_report)
-    with counter(quiet=quiet) as counting:
+    with memory.forced(force_memory), counter(quiet=quiet) as counting:
         found = studies.sweep(
             wanted,
             target,

@@ -13,8 +13,9 @@ from typing import Any
 
 from farloop import _native
 from farloop._native import ScenarioError
-from farloop.algorithm import Algorithm, checked, described, name_of
+from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import nearest, shown
+from farloop.memory import Estimate
 
 PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
@@ -114,12 +115,14 @@ class Scenario:
         return Scenario(self.text, self.file, (*self.overrides, *extra), self.classes)
 
     def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:
-        """The same scenario, which may name these algorithms in Python; of two with one name the last one counts.
+        """The same scenario, which may name these algorithms in Python; a class that has been defined anew counts instead of the older one.
 
         Raises:
-            FarloopError: a class is no algorithm.
+            FarloopError: a class is no algorithm, or two have one name.
         """
-        known = {name_of(one): one for one in (*self.classes, *map(checked, classes))}
+        every = (*self.classes, *map(checked, classes))
+        refuse_twins(every)
+        known = {name_of(one): one for one in every}
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
 
     @property
@@ -134,11 +137,25 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
+        return self._settled[0]
+
+    @property
+    def memory(self) -> Estimate:
+        """What its run takes of memory.
+
+        Raises:
+            ScenarioError: the scenario is not valid.
+        """
+        return self._settled[1]
+
+    @cached_property
+    def _settled(self) -> tuple[dict[str, Any], Estimate]:
+        """All keys, and the memory: the network is built for both, which takes its time."""
         _encodable(self.file, self.file, self.text)
-        resolved: dict[str, Any] = json.loads(
-            _native.resolve(self.text, self.file, list(self.overrides), self.described_classes)
+        resolved, shares = _native.resolve_and_estimate(
+            self.text, self.file, list(self.overrides), self.described_classes
         )
-        return resolved
+        return json.loads(resolved), Estimate(tuple(shares))
 
     @cached_property
     def explained(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
+use crate::standstill::{SLICE, Standstill};
 use crate::starts::Starts;
 use farloop_engine::{LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
@@ -43,6 +44,8 @@ pub enum Stopped {
     Cancelled,
     /// More packets are in flight than memory has room for.
     OutOfMemory(OutOfMemory),
+    /// Simulated time does not go on.
+    Standstill(Standstill),
 }
 
 /// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
@@ -60,7 +63,7 @@ pub struct Simulation {
 }
 
 /// Events of a part between two looks at whether to go on.
-const EVENTS: u64 = 400_000;
+const EVENTS: u64 = SLICE;
 
 impl Simulation {
     /// Builds a network from its specification, for one thread.
@@ -175,24 +178,34 @@ impl Simulation {
         let gauges: Vec<Arc<Gauge>> = self.parts.iter().map(|part| part.gauge.clone()).collect();
         let packet_hops = || gauges.iter().map(|g| g.packet_hops.load(Ordering::Relaxed)).sum();
         let exhausted = || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
+        let stands_still = || gauges.iter().any(|g| g.stands_still.load(Ordering::Relaxed));
         let stopped = match &mut self.parts[..] {
             [part] => loop {
                 if !part.step(last, &mut self.events_left) {
                     break false;
                 }
                 self.events_left = EVENTS;
+                part.stands_still();
                 part.show();
-                if !progress(Progress { now: part.medium.now, end, packet_hops: packet_hops() }) || exhausted() {
+                if !progress(Progress { now: part.medium.now, end, packet_hops: packet_hops() })
+                    || exhausted()
+                    || stands_still()
+                {
                     break true;
                 }
             },
             parts => {
                 let window = self.lookahead.min(LONGEST_WINDOW);
                 let until = last.saturating_add(Delta::from_ps(1));
-                let mut watch = |now| progress(Progress { now, end, packet_hops: packet_hops() }) && !exhausted();
+                let goes_on = || !exhausted() && !stands_still();
+                let mut watch = |now| progress(Progress { now, end, packet_hops: packet_hops() }) && goes_on();
                 run_conservatively(parts, window, until, self.threads, &mut watch).is_err()
             }
         };
+        // Also where nothing was left to happen before the next look.
+        if let Some(standstill) = self.parts.iter().find_map(|part| part.medium.standstill) {
+            return Err(Stopped::Standstill(standstill));
+        }
         match stopped {
             false => Ok(()),
             true if exhausted() => Err(Stopped::OutOfMemory(self.out_of_memory())),

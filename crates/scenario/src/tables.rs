@@ -101,6 +101,11 @@ impl Names {
         &self.flows[index]
     }
 
+    /// The name of a flow's algorithm.
+    pub(crate) fn algorithm(&self, flow: usize) -> &str {
+        &self.algorithms[usize::from(self.ends[flow].2)]
+    }
+
     /// The name of a node.
     pub(crate) fn node(&self, index: u32) -> &str {
         &self.nodes[index as usize]

@@ -21,7 +21,7 @@ from farloop.sweep.dataset import DONE, FAILED, REFUSED, Row
 from farloop.sweep.definition import Definition
 from farloop.sweep.points import ALGORITHM, SEED, Point
 from farloop.sweep.precision import Unmet
-from farloop.sweep.tasks import BROKEN, LOST, MADE, Outcome, Task
+from farloop.sweep.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
 from farloop.sweep.tasks import FAILED as TASK_FAILED
 from farloop.sweep.tasks import KEPT as TASK_KEPT
 from farloop.sweep.told import Told
@@ -98,6 +98,8 @@ class Making:
             # Of any point the same would be said of a base scenario that is wrong.
             raise _native.ScenarioError(self.rows[0].because)
         self._make(self.rows)
+        if all(row.status == REFUSED for row in self.rows):
+            raise FarloopError(f"{self.definition.base.file}: {self.rows[0].because}")
         if self.definition.until is not None:
             while more := self._more():
                 self.counting.told(f"{count_text(len(more), 'more run')} for {self.definition.until.text}")
@@ -223,6 +225,11 @@ class Making:
             elif outcome.status == TASK_FAILED:
                 self.store.put_failure(task.key, because)
                 self._stand(same, FAILED, because)
+            elif outcome.status == DECLINED:
+                # Another machine may have the memory, so nothing of it is kept.
+                self._stand(same, REFUSED, because)
+                for row in same:
+                    row.key = ""
             elif outcome.status == BROKEN:
                 broken = because
                 break

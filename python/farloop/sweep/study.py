@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, algorithm, tables
+from farloop import _native, algorithm, memory, tables
 from farloop.errors import FarloopError, shown
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
@@ -105,6 +105,7 @@ def study(
     slurm: str | None = None,
     retry: bool = False,
     force: bool = False,
+    force_memory: bool = False,
     report: bool = True,
     progress: Counting | None = None,
 ) -> Study:
@@ -134,6 +135,7 @@ def study(
         slurm: Run as Slurm jobs with these options, such as "partition=short,time=2:00:00".
         retry: Try again what has failed before.
         force: Write beside files that farloop did not write, over those of the same names.
+        force_memory: Start runs also where one may take more memory than there is; without it such runs are refused, the others made.
         report: With the report and the pictures; `farloop report` draws them later.
         progress: What shows progress.
 
@@ -167,16 +169,17 @@ def study(
         )
     name = Path(file).stem if file is not None else Path(definition.base.file).stem
     target = Path(out) if out is not None else default_target(name)
-    return sweep(
-        definition,
-        target,
-        engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
-        store=None if store is None else Path(store),
-        retry=retry,
-        force=force,
-        report=report,
-        counting=progress,
-    )
+    with memory.forced(force_memory):
+        return sweep(
+            definition,
+            target,
+            engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
+            store=None if store is None else Path(store),
+            retry=retry,
+            force=force,
+            report=report,
+            counting=progress,
+        )
 
 
 def default_target(name: str) -> Path:
