@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from farloop import _native, fields, tables, trace
 from farloop.errors import FarloopError
-from farloop.output import store
+from farloop.output import names, store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import Comparison, Run
 from farloop.scenario import Scenario
@@ -30,7 +30,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
             run = _load_run(source, kept)
             return run.alone
         if kept["kind"] == "comparison":
-            runs = [_load_run(source / "runs" / n, read_manifest(source / "runs" / n)) for n in kept["runs"]]
+            found = [names.within(source, f"runs/{name}") for name in kept["runs"]]
+            runs = [_load_run(where, read_manifest(where)) for where in found]
             claims_file = source / CLAIMS
             claims = json.loads(claims_file.read_text("utf-8")) if claims_file.is_file() else []
             base = kept["base"]

@@ -26,6 +26,7 @@ from farloop.sweep.definition import Collected, Definition, Files, from_file, fr
 from farloop.sweep.making import Counts, Engine, Making
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
+from farloop.sweep.tasks import journal_trouble
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ def sweep(
         kept = Store(where, finished_runs(target))
         try:
             where.mkdir(parents=True, exist_ok=True)
+            trouble = journal_trouble(where)
             making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
             making.make()
             runs, points = _fill(making, out.path)
@@ -261,7 +263,8 @@ def sweep(
             raise
         finally:
             engine.close()
-    return Study(target, definition.title, runs, points, making.counts, [*making.told(), *_unused(making), *notes])
+    told = [*making.told(), *_unused(making), *notes, *([trouble] if trouble else [])]
+    return Study(target, definition.title, runs, points, making.counts, told)
 
 
 def _unused(making: Making) -> list[str]:
