@@ -167,7 +167,8 @@ def described(algorithm: type[Algorithm]) -> dict[str, Any]:
         "class": algorithm,
         "name": algorithm.name or algorithm.__name__.lower(),
         "summary": doc.partition("\n")[0] or algorithm.__name__,
-        "source": algorithm.source or f"{Path(place.rpartition(':')[0]).name}",
+        "source": algorithm.source
+        or os.fsencode(Path(place.rpartition(":")[0]).name).decode("utf-8", "backslashreplace"),
         "needs": needs,
         "header_bytes": algorithm.header_bytes,
         "random": bool(algorithm.random),
@@ -252,7 +253,7 @@ def load(path: Path | str) -> list[type[Algorithm]]:
 
 def _run(path: Path) -> ModuleType:
     # A name of its own, so that two files of one name do not meet.
-    name = f"farloop_algorithm_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    name = f"farloop_algorithm_{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]}"
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module

@@ -187,7 +187,7 @@ def compare(
     base = Scenario.load(scenario).override(set, seed=seed)
     variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
     runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-    comparison = Comparison(title=str(base.resolved.get("title") or base.file), runs=runs, seeds=replicated)
+    comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
     return judged(comparison, base)
 
 

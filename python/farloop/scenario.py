@@ -123,6 +123,15 @@ class Scenario:
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
 
     @property
+    def file_told(self) -> str:
+        """Its file's name as the simulator takes it: UTF-8, whatever the system's names are; other bytes as backslash, x and two digits."""
+        try:
+            return os.fsencode(self.file).decode("utf-8", "backslashreplace")
+        except UnicodeEncodeError:
+            # A name from Python that this system has no bytes for.
+            return self.file.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    @property
     def described_classes(self) -> list[dict[str, Any]]:
         """Its algorithms in Python as the simulator takes them."""
         return [described(one) for one in self.classes]
@@ -134,9 +143,9 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.file, self.text)
+        _encodable(self.file, self.text)
         resolved: dict[str, Any] = json.loads(
-            _native.resolve(self.text, self.file, list(self.overrides), self.described_classes)
+            _native.resolve(self.text, self.file_told, list(self.overrides), self.described_classes)
         )
         return resolved
 
@@ -147,9 +156,9 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.file, self.text)
+        _encodable(self.file, self.text)
         explained: dict[str, Any] = json.loads(
-            _native.explain(self.text, self.file, list(self.overrides), self.described_classes)
+            _native.explain(self.text, self.file_told, list(self.overrides), self.described_classes)
         )
         return explained
 

@@ -120,8 +120,11 @@ def _files(section: Any, directory: Path) -> Iterator[tuple[str, str]]:
     elif isinstance(section, list):
         for value in section:
             yield from _files(value, directory)
-    elif isinstance(section, str) and section and os.path.isfile(directory / section):  # noqa: PTH113, it never raises
-        yield section, digest(directory / section)
+    elif isinstance(section, str) and section:
+        # The simulator's names are UTF-8, whatever this system's are.
+        path = Path(os.fsdecode(os.path.join(os.fsencode(directory), section.encode("utf-8"))))  # noqa: PTH118, of bytes
+        if os.path.isfile(path):  # noqa: PTH113, it never raises
+            yield section, digest(path)
 
 
 def write_tables(found: Mapping[str, pa.Table], into: Path) -> dict[str, str]:

@@ -334,7 +334,7 @@ def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, repo
         "kind": KIND,
         "title": definition.title,
         "base": {
-            "file": definition.base.file,
+            "file": definition.base.file_told,
             "overrides": list(definition.base.overrides),
             "text": definition.base.text,
         },

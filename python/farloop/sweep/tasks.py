@@ -68,7 +68,9 @@ class Task:
         cls, key: str, label: str, scenario: Scenario, store: Path, threads: int, algorithm_files: Sequence[Path] = ()
     ) -> Task:
         """The task of a scenario; its network is built to estimate its memory."""
-        most = _native.most_memory(scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes)
+        most = _native.most_memory(
+            scenario.text, scenario.file_told, list(scenario.overrides), scenario.described_classes
+        )
         overrides = tuple(scenario.overrides)
         return cls(
             key,
