@@ -23,7 +23,7 @@ from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
-from farloop.sweep.making import Counts, Engine, Making
+from farloop.sweep.making import Counts, Engine, Making, rows_by_point
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
 from farloop.sweep.tasks import journal_trouble
@@ -292,8 +292,8 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
     keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
     rows = making.rows
     found: list[Summary] = []
-    for number in sorted({row.point for row in rows}):
-        same = [row for row in rows if row.point == number and row.status == DONE]
+    for number, of_point in rows_by_point(rows).items():
+        same = [row for row in of_point if row.status == DONE]
         samples: dict[str, list[Floats]] = {one.name: [] for one in definition.collect}
         for row in same:
             _measure(making, row, samples, into)
