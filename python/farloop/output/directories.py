@@ -31,6 +31,10 @@ MOST_NAMED = 5
 """Of more files that are in the way than this a message names the first ones."""
 
 
+REDRAWN = "the old report stays; copy the output to where there is room and may be written, and draw it there"
+"""What helps where an output on disk cannot be drawn anew: it has a place already."""
+
+
 @dataclass(frozen=True)
 class Output:
     """An output that is being made.
@@ -101,7 +105,7 @@ def rewriting(target: Path) -> Iterator[Path]:
     try:
         pending = Pending(target)
     except (OSError, ValueError) as error:
-        raise _unwritable(shown, error) from None
+        raise _unwritable(shown, error, REDRAWN) from None
     try:
         yield pending.output
         made = files(pending.output)
@@ -112,7 +116,7 @@ def rewriting(target: Path) -> Iterator[Path]:
             _exchange(pending.output / where, target, where)
         _list_anew(target, pending.output)
     except OSError as error:
-        raise _unwritable(shown, error) from None
+        raise _unwritable(shown, error, REDRAWN) from None
     finally:
         pending.close()
 
@@ -188,9 +192,11 @@ def _resolved(target: Path) -> Path:
         raise _unwritable(target, error) from None
 
 
-def _unwritable(target: Path, error: Exception) -> FarloopError:
+def _unwritable(target: Path, error: Exception, advice: str = "choose another directory with --out") -> FarloopError:
     why = getattr(error, "strerror", None) or str(error)
-    return FarloopError(f"{target}: cannot be written: {why}; choose another directory with --out")
+    if isinstance(error, names.BarredError) and advice == REDRAWN:
+        advice = "the old report stays; expected a directory of the output itself"
+    return FarloopError(f"{target}: cannot be written: {why}; {advice}")
 
 
 def _exchange(new: Path, target: Path, where: Path) -> None:
