@@ -245,6 +245,7 @@ RING = "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b 
     ("old", "new", "hosts", "named"),
     [
         ("", "", "h{" + "9" * 5000 + "}", ["hosts", "is too large"]),
+        ("", "", "\udcff{1}", ["hosts", "is not UTF-8"]),
         ("tag 0\n}\nrank 1", "tag " + "9" * 5000 + "\n}\nrank 1", "h{1}", ["ring.goal:3", "is too large"]),
         ("to 1", "to " + "9" * 5000, "h{1}", ["ring.goal:3", "is too large"]),
         ("num_ranks 2", "num_ranks " + "9" * 5000, "h{1}", ["ring.goal:1", "is too large"]),
@@ -261,3 +262,24 @@ def test_a_rank_with_a_large_number_needs_no_names_for_all_others(command):
     done = command("import-goal", "ring.goal")
     assert done.returncode == 0, done.stderr
     assert "h999999999999999999" in done.stdout
+
+
+LISTED = SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.csv"\n'
+
+
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ("a,s1,d1,10kB,\nb,s1,d1,10kB,b\n", ['flows.csv:3: after: the flow "b" waits for itself; expected']),
+        ("a,s1,d1,10kB,b\nb,d1,s1,10kB,a\n", ["flows.csv:", "waits for itself, by way of others"]),
+        # As many as a search that goes through all of them for each one would not end with.
+        (
+            "".join(f"f{i},s1,d1,1kB,f{(i + 1) % 100_000}\n" for i in range(100_000)),
+            ["flows.csv:", "waits for itself, by way of others"],
+        ),
+    ],
+)
+def test_flows_in_a_file_that_wait_for_themselves(rows, named, command, small):
+    small.write_text(LISTED, encoding="utf-8")
+    small.with_name("flows.csv").write_text("name,from,to,size,after\n" + rows, encoding="utf-8")
+    refused(command("explain", "small.toml"), *named)

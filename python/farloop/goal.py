@@ -134,6 +134,10 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
 
 def _hosts(given: str, count: int) -> Callable[[int], str]:
     """The name of each rank's host."""
+    try:
+        given.encode("utf-8")
+    except UnicodeEncodeError:
+        raise FarloopError(f"hosts {shown(given)}: is not UTF-8 text; expected names of hosts") from None
     if counted := _HOSTS.fullmatch(given.strip()):
         before, first, behind = counted.groups()
         number = _number("hosts", first)

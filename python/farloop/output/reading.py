@@ -80,7 +80,8 @@ def _first_figure(source: Path, kept: dict[str, Any]) -> str:
 
 def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
     found = kept.get("scenarios")
-    return str(source / str(found[0]["name"])) if isinstance(found, list) and found else f"{source}/SCENARIO"
+    first = found[0] if isinstance(found, list) and found else None
+    return str(source / str(first["name"])) if isinstance(first, dict) and "name" in first else f"{source}/SCENARIO"
 
 
 def _load_run(source: Path, kept: dict[str, Any]) -> Run:
