@@ -1,12 +1,17 @@
 """Whatever is wrong with the input: exit code 2, and a message that a newcomer can act on."""
 
 import os
+import threading
+import time
 
 import pyarrow.parquet as pq
 import pytest
 from conftest import SMALL
+from typer.testing import CliRunner
 
-from farloop import fields
+import farloop
+from farloop import fields, inputs
+from farloop.cli import app
 
 EDITS = {
     # what: (text to replace, replacement, what the message must name)
@@ -283,3 +288,27 @@ def test_flows_in_a_file_that_wait_for_themselves(rows, named, command, small):
     small.write_text(LISTED, encoding="utf-8")
     small.with_name("flows.csv").write_text("name,from,to,size,after\n" + rows, encoding="utf-8")
     refused(command("explain", "small.toml"), *named)
+
+
+def test_a_pipe_that_nobody_writes_into_stops_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "PATIENCE", 0.1)
+    os.mkfifo(tmp_path / "pipe.toml")
+    pipe = str(tmp_path / "pipe.toml")
+    for words in (
+        ["run", pipe],
+        ["sweep", pipe],
+        ["import-goal", pipe],
+        ["import-graphml", pipe],
+        ["import-flows", pipe],
+    ):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2, done.output
+        assert "is a pipe, and nothing came out of it" in done.stderr or "is no regular file" in done.stderr
+
+
+def test_a_pipe_that_somebody_writes_into_is_a_scenario(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    writer = threading.Thread(target=lambda: (time.sleep(0.5), (tmp_path / "pipe.toml").write_text(SMALL)))
+    writer.start()
+    assert farloop.Scenario.load(tmp_path / "pipe.toml").text == SMALL
+    writer.join()

@@ -19,6 +19,7 @@ from os import PathLike
 from pathlib import Path
 
 from farloop.errors import FarloopError, shown
+from farloop.inputs import open_input
 
 LONGEST_LINE = 10_000
 """Bytes; an operation has fewer than a hundred."""
@@ -154,7 +155,7 @@ def _lines(path: str | PathLike[str], name: str) -> Iterator[tuple[int, str]]:
     """Lines without comments, from 1."""
     number, inside = 0, False
     try:
-        with Path(path).open("rb") as file:
+        with open_input(Path(path)) as file:
             while raw := file.readline(LONGEST_LINE + 1):
                 number += 1
                 if b"\0" in raw:

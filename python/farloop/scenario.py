@@ -15,6 +15,7 @@ from farloop import _native
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of
 from farloop.errors import nearest, shown
+from farloop.inputs import open_input
 
 PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
@@ -224,7 +225,7 @@ def read_text(path: Path, name: str) -> str:
         ScenarioError: it cannot be read as UTF-8 text.
     """
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ScenarioError(f"{path}: has more than {MOST_BYTES >> 20} MiB; expected a scenario file (TOML)")
