@@ -211,7 +211,8 @@ def _described(algorithm: type[Algorithm]) -> dict[str, Any]:
         "class": algorithm,
         "name": algorithm.name or algorithm.__name__.lower(),
         "summary": doc.partition("\n")[0] or algorithm.__name__,
-        "source": algorithm.source or f"{Path(place.rpartition(':')[0]).name}",
+        "source": algorithm.source
+        or os.fsencode(Path(place.rpartition(":")[0]).name).decode("utf-8", "backslashreplace"),
         "needs": needs,
         "header_bytes": algorithm.header_bytes,
         "random": bool(algorithm.random),

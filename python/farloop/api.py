@@ -209,7 +209,7 @@ def compare(
     variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
     with memory.forced(force_memory):
         runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-    comparison = Comparison(title=str(base.resolved.get("title") or base.file), runs=runs, seeds=replicated)
+    comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
     return judged(comparison, base)
 
 

@@ -459,7 +459,9 @@ def sweep(
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
 
-    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [])
+    wanted = definitions.from_file(
+        study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [], told=None if quiet else say
+    )
     target = out or studies.default_target(study.stem)
     _ready_to_draw(not no_report)
     with memory.forced(force_memory), counter(quiet=quiet) as counting:

@@ -168,6 +168,7 @@ def rewrite(source: Path) -> None:
         FarloopError: it is no complete farloop output, something could not be judged or drawn, or it cannot be written.
     """
     from farloop.judging.verdicts import judged_anew
+    from farloop.output import names
     from farloop.output.directories import rewriting
     from farloop.output.manifest import damaged, read_manifest
     from farloop.output.reading import load
@@ -197,7 +198,7 @@ def rewrite(source: Path) -> None:
                 return
             done = []
             for figure in kept["figures"]:
-                comparison = judged_anew(load(source / figure))
+                comparison = judged_anew(load(names.within(source, figure)))
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison

@@ -15,6 +15,7 @@ from farloop import _native
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import nearest, shown
+from farloop.inputs import open_input
 from farloop.memory import Estimate
 
 PAPERS = Path(__file__).parent / "papers"
@@ -126,6 +127,15 @@ class Scenario:
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
 
     @property
+    def file_told(self) -> str:
+        """Its file's name as the simulator takes it: UTF-8, whatever the system's names are; other bytes as backslash, x and two digits."""
+        try:
+            return os.fsencode(self.file).decode("utf-8", "backslashreplace")
+        except UnicodeEncodeError:
+            # A name from Python that this system has no bytes for.
+            return self.file.encode("utf-8", "backslashreplace").decode("utf-8")
+
+    @property
     def described_classes(self) -> list[dict[str, Any]]:
         """Its algorithms in Python as the simulator takes them."""
         return [described(one) for one in self.classes]
@@ -151,9 +161,9 @@ class Scenario:
     @cached_property
     def _settled(self) -> tuple[dict[str, Any], Estimate]:
         """All keys, and the memory: the network is built for both, which takes its time."""
-        _encodable(self.file, self.file, self.text)
+        _encodable(self.file, self.text)
         resolved, shares = _native.resolve_and_estimate(
-            self.text, self.file, list(self.overrides), self.described_classes
+            self.text, self.file_told, list(self.overrides), self.described_classes
         )
         return json.loads(resolved), Estimate(tuple(shares))
 
@@ -164,9 +174,9 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.file, self.text)
+        _encodable(self.file, self.text)
         explained: dict[str, Any] = json.loads(
-            _native.explain(self.text, self.file, list(self.overrides), self.described_classes)
+            _native.explain(self.text, self.file_told, list(self.overrides), self.described_classes)
         )
         return explained
 
@@ -182,14 +192,14 @@ class Scenario:
         """
         from farloop import offered, tables
 
-        given = (self.text, self.file, list(self.overrides), self.described_classes)
+        given = (self.text, self.file_told, list(self.overrides), self.described_classes)
         found = {name: tables.to_arrow(columns) for name, columns in _native.forecast(*given).items()}
         flows, ports, end = found["flows"], found["ports"], float(self.explained["end_s"])
         facts = offered.facts(flows, ports, self.resolved, end)
         begin, until = facts["arrivals"]
         return {
             "network": facts,
-            "memory_bytes": _native.most_memory(*given),
+            "memory_bytes": self.memory.total,
             "packet_hops": offered.hops(ports, self.resolved, end),
             "cautions": offered.overloads(facts["layers"], until - begin),
         }
@@ -256,7 +266,7 @@ def read_text(path: Path, name: str) -> str:
         ScenarioError: it cannot be read as UTF-8 text.
     """
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ScenarioError(f"{path}: has more than {MOST_BYTES >> 20} MiB; expected a scenario file (TOML)")

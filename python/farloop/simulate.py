@@ -188,7 +188,12 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
 def _run(
     scenario: Scenario, progress: Callable[[float, float, int], bool] | None, threads: int, trace: tuple[str, ...]
 ) -> _native.RunOutput:
-    text, file, overrides, classes = scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
+    text, file, overrides, classes = (
+        scenario.text,
+        scenario.file_told,
+        list(scenario.overrides),
+        scenario.described_classes,
+    )
     try:
         return _native.run(text, file, overrides, progress, threads, list(trace), classes)
     except _native.HandlerError as error:

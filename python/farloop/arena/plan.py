@@ -203,7 +203,7 @@ def _begun_alike(
 
 
 def _check(scenario: Scenario) -> None:
-    _native.check(scenario.text, scenario.file, list(scenario.overrides))
+    _native.check(scenario.text, scenario.file_told, list(scenario.overrides))
 
 
 def _resolved(scenario: Scenario) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) ->
         "scale": comparison.scale,
         "seeds": list(comparison.seeds),
         "runs": names,
-        "base": None if base is None else {"file": base.file, "overrides": base.overrides, "text": base.text},
+        "base": None if base is None else {"file": base.file_told, "overrides": base.overrides, "text": base.text},
     }
 
 

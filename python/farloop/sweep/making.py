@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,7 +11,7 @@ from farloop import _native
 from farloop.batch import Variant, as_run
 from farloop.errors import FarloopError, shown
 from farloop.output.store import Store, address
-from farloop.progress import Counting
+from farloop.progress import LINE_EVERY, Counting
 from farloop.results import Run
 from farloop.scenario import Scenario
 from farloop.seeds import LARGEST_SEED, seed_suffix
@@ -27,6 +28,17 @@ from farloop.sweep.tasks import KEPT as TASK_KEPT
 from farloop.sweep.told import Told
 from farloop.tables import Floats
 from farloop.units import count_text
+
+FIRST_WORD = 1.0
+"""Seconds until something is said of what takes long."""
+
+
+def rows_by_point(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    """The rows of each point, by its number, in the order of the numbers."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.point, []).append(row)
+    return dict(sorted(found.items()))
 
 
 class Engine(Protocol):
@@ -134,8 +146,12 @@ class Making:
         ]
 
     def _plan(self, wanted: Sequence[Point]) -> None:
-        """Adds a row for each point."""
-        for point in wanted:
+        """Adds a row for each point, and says how far that is where it takes long."""
+        said = time.monotonic() - LINE_EVERY + FIRST_WORD
+        for count, point in enumerate(wanted):
+            if time.monotonic() - said > LINE_EVERY:
+                said = time.monotonic()
+                self.counting.told(f"{count:,} of {len(wanted):,} points are worked out")
             settings = {key: value for key, value in point.items() if key != SEED}
             name = repr(sorted(settings.items()))
             if name not in self._numbers:
@@ -259,8 +275,8 @@ class Making:
         target = self.definition.until
         assert target is not None
         found: list[Point] = []
-        for number, settings in enumerate(self._points):
-            rows = [row for row in self.rows if row.point == number]
+        for number, rows in rows_by_point(self.rows).items():
+            settings = self._points[number]
             if any(row.status != DONE for row in rows):
                 # More seeds of what fails would fail.
                 continue

@@ -23,10 +23,11 @@ from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
-from farloop.sweep.making import Counts, Engine, Making
+from farloop.sweep.making import Counts, Engine, Making, rows_by_point
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
 from farloop.sweep.precision import Unmet
+from farloop.sweep.tasks import journal_trouble
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -252,6 +253,7 @@ def sweep(
         kept = Store(where, finished_runs(target))
         try:
             where.mkdir(parents=True, exist_ok=True)
+            trouble = journal_trouble(where)
             making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
             making.make()
             runs, points = _fill(making, out.path)
@@ -268,7 +270,14 @@ def sweep(
             raise
         finally:
             engine.close()
-    told = [*making.told(), *_cautions(making), *(one.told() for one in unmet), *_unused(making), *notes]
+    told = [
+        *making.told(),
+        *_cautions(making),
+        *(one.told() for one in unmet),
+        *_unused(making),
+        *notes,
+        *([trouble] if trouble else []),
+    ]
     return Study(target, definition.title, runs, points, making.counts, told, unmet)
 
 
@@ -301,8 +310,8 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
     keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
     rows = making.rows
     found: list[Summary] = []
-    for number in sorted({row.point for row in rows}):
-        same = [row for row in rows if row.point == number and row.status == DONE]
+    for number, of_point in rows_by_point(rows).items():
+        same = [row for row in of_point if row.status == DONE]
         samples: dict[str, list[Floats]] = {one.name: [] for one in definition.collect}
         for row in same:
             _measure(making, row, samples, into)
@@ -346,7 +355,7 @@ def _write(
         "kind": KIND,
         "title": definition.title,
         "base": {
-            "file": definition.base.file,
+            "file": definition.base.file_told,
             "overrides": list(definition.base.overrides),
             "text": definition.base.text,
         },

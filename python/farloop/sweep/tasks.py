@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -27,6 +28,8 @@ READY = "ready\n"
 
 JOURNAL = "journal.jsonl"
 """In a store: a line for every simulation that began or was finished, with time, machine and process. For people; nothing reads it."""
+
+_JOURNAL = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Progress = Callable[[float, float, int], bool]
 
@@ -185,10 +188,29 @@ def _too_large(task: Task, scenario: Scenario) -> str:
 
 
 def note(store: Path, what: str, task: Task) -> None:
-    """Writes a line into the journal of a store."""
+    """Writes a line into the journal of a store, where this user may: nothing depends on it."""
     line = {"what": what, "run": task.key, "at": time.time(), "host": socket.gethostname(), "process": os.getpid()}
-    with (store / JOURNAL).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    with contextlib.suppress(OSError):
+        _write_journal(store, json.dumps(line) + "\n")
+
+
+def journal_trouble(store: Path) -> str:
+    """Why the journal of a store cannot be written, for people; empty if it can."""
+    try:
+        os.close(os.open(store / JOURNAL, _JOURNAL))
+    except FileNotFoundError:
+        # It comes with the first run.
+        return ""
+    except OSError as error:
+        why = "is a link" if error.errno == errno.ELOOP else error.strerror
+        return f"{store / JOURNAL}: cannot be written: {why}; who made which run when is not noted there"
+    return ""
+
+
+def _write_journal(store: Path, text: str) -> None:
+    """Appends to the journal, which is a file: through a link something else could be written, and a pipe may have no reader."""
+    with os.fdopen(os.open(store / JOURNAL, _JOURNAL | os.O_CREAT, 0o666), "a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _forget_peak() -> None:
