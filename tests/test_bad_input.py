@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import SMALL
 
+import farloop
 from farloop import fields
 
 EDITS = {
@@ -181,3 +182,13 @@ def test_new_algorithm_outside_a_checkout(command):
     refused(command("new-algorithm", "my-vegas"), "checkout")
     refused(command("new-algorithm", "My Vegas"), "lower case")
     refused(command("new-algorithm", "hpcc"), "there is an algorithm")
+
+
+def test_more_changes_of_links_than_anything_could_hold():
+    fabric = 'run.duration = "1ms"\nalgorithm.name = "dctcp"\nswitch.buffer = "1GB"\n[[flow]]\nfrom = "h1"\nto = "h2"\n'
+    fabric += '[network]\ntopology = "spine-leaf"\nleaves = 100\nspines = 100\nhosts_per_leaf = 50\n'
+    events = "".join(f'[[event]]\nat = "{i}ns"\nlink = "*<->*"\nloss = 0.1\n' for i in range(1, 400))
+    with pytest.raises(farloop.ScenarioError) as caught:
+        _ = farloop.Scenario.from_text(fabric + events).resolved
+    told = str(caught.value)
+    assert "event.334.link: there are more than 5000000 changes of links with this one; expected fewer links" in told
