@@ -11,12 +11,13 @@ import typer
 
 from farloop import memory
 from farloop.algorithm import unused
-from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
+from farloop.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
 from farloop.options_memory import ForceMemoryOption
+from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
 
@@ -193,6 +194,7 @@ def run_(
     ] = None,
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -205,7 +207,7 @@ def run_(
     trace: TraceOption = None,
 ) -> None:
     """Simulate one scenario."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -214,7 +216,8 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
-    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
+    settings = [*(set_ or []), *starts.setting(same_start)]
+    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
@@ -257,6 +260,7 @@ def compare(
     ],
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -268,7 +272,7 @@ def compare(
     quiet: QuietOption = False,
 ) -> None:
     """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -280,7 +284,7 @@ def compare(
             result = api.compare(
                 wanted,
                 algorithms,
-                set=set_,
+                set=[*(set_ or []), *starts.setting(same_start)],
                 seed=seed,
                 seeds=seeds,
                 threads=threads,
@@ -307,6 +311,7 @@ def reproduce(
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All cases, at full scale.")] = False,
+    same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
@@ -334,6 +339,7 @@ def reproduce(
             chosen,
             aside.path,
             full=full,
+            same_start=same_start,
             seeds=seeds,
             threads=threads,
             reporter=progress,
@@ -368,6 +374,7 @@ def arena(
         ),
     ] = None,
     set_: SetOption = None,
+    same_start: ArenaStartOption = "bdp",
     full: Annotated[bool, typer.Option("--full", help="Longer, at full scale.")] = False,
     seeds: Annotated[
         str | None,
@@ -387,7 +394,7 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
     target = out or Path("out") / "arena"
     with (
         memory.forced(force_memory),
@@ -474,6 +481,8 @@ def sweep(
         show.written(target, report=not no_report)
     if found.failures:
         raise typer.Exit(EXIT_INVARIANT)
+    if found.unmet:
+        raise typer.Exit(EXIT_IMPRECISE)
 
 
 @app.command("list")

@@ -45,6 +45,7 @@ mod sample;
 mod sim;
 pub mod spec;
 mod standstill;
+mod starts;
 mod switch;
 mod trace;
 
