@@ -46,6 +46,7 @@ mod sim;
 pub mod spec;
 mod switch;
 mod trace;
+mod worst;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
 pub use cut::Cores;

@@ -10,6 +10,8 @@ const FLOW: f64 = 4096.0;
 const PORT: f64 = 16384.0;
 /// A sample stands in the series twice, as the simulator gives it and as a table of Arrow.
 const SAMPLE: f64 = 2.0 * 24.0;
+/// A sample of a port that is held until it is known whether the port is among the worst.
+const WATCHED: f64 = 64.0;
 const METRICS_OF_FLOW: usize = 4;
 const METRICS_OF_PORT: usize = 5;
 
@@ -34,9 +36,12 @@ impl Built {
         let waiting: f64 = on_links + buffers.sum::<f64>();
         // An ACK may be under way for each packet.
         let packets = 2.0 * waiting.min(let_out) / mtu;
-        let samples = spec.record.interval.map_or(0.0, |interval| spec.end.as_secs_f64() / interval.as_secs_f64())
+        let times = spec.record.interval.map_or(0.0, |interval| spec.end.as_secs_f64() / interval.as_secs_f64());
+        let of_each = spec.record.worst.map_or(0.0, |worst| times / worst.every as f64);
+        let watched = WATCHED * of_each * 2.0 * spec.links.len() as f64;
+        let samples = times
             * (METRICS_OF_FLOW * spec.record.flows.len() + METRICS_OF_PORT * spec.record.ports.len()) as f64;
-        let fixed = FLOW * spec.flows.len() as f64 + PORT * 2.0 * spec.links.len() as f64;
+        let fixed = watched + FLOW * spec.flows.len() as f64 + PORT * 2.0 * spec.links.len() as f64;
         (GROWTH * PACKET * packets + SAMPLE * samples + fixed) as u64
     }
 }
