@@ -44,7 +44,7 @@ fn what_is_held_of_the_watched_ports_is_bounded() {
     let often = built(FABRIC, "", &[("record.interval", "1us")]).spec.record.worst.expect("watched");
     assert_eq!(often.every, 8);
     let hosts = |per_leaf: &str| {
-        let settings = [("network.hosts_per_leaf", per_leaf), ("network.leaves", "100")];
+        let settings = [("network.hosts_per_leaf", per_leaf), ("network.leaves", "100"), ("switch.buffer", "1GB")];
         built(FABRIC, "", &settings).spec.record.worst.map(|worst| worst.every)
     };
     // 100 leaves of 40 hosts have 8,400 ports, of 50 hosts 10,400: of so many not even 20 samples each are held.

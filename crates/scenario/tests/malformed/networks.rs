@@ -131,8 +131,8 @@ fn networks_and_traffic() {
         (
             "[record]\nports = [\"lefft->*\"]\n",
             &[
-                "bad.toml:10: record.ports: there is no port \"lefft->*\"; did you mean \"left->d1\"?",
-                "NODE->NEIGHBOUR, in which \"*\" stands for any characters",
+                "bad.toml:10: record.ports: there is no port \"lefft->*\"; expected NODE->NEIGHBOUR",
+                "in which \"*\" stands for any characters",
             ],
         ),
     ];
