@@ -84,8 +84,9 @@ SERIES = (
     Field(
         "object",
         "text",
-        "What it is about: `flow/NAME`, `port/NODE->PEER` for the egress port of a node to its peer, or `queue/NODE->PEER/QUEUE` for one "
-        "of its queues, by its name in queues.parquet.",
+        "What it is about: `flow/NAME`, `port/NODE->PEER` for the egress port of a node to its peer, `worst/NODE->PEER` for one that "
+        "nobody named and that turned out to be among the worst, or `queue/NODE->PEER/QUEUE` for one of its queues, by its name in "
+        "queues.parquet.",
     ),
     Field("metric", "text", "Which metric: see below."),
     Field(
@@ -379,7 +380,12 @@ RANKING = (
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 """The tables of an arena with their columns: one CSV and one Parquet file each."""
 
-METRICS: dict[str, tuple[Field, ...]] = {"flow": FLOW_METRICS, "port": PORT_METRICS, "queue": QUEUE_METRICS}
+METRICS: dict[str, tuple[Field, ...]] = {
+    "flow": FLOW_METRICS,
+    "port": PORT_METRICS,
+    "queue": QUEUE_METRICS,
+    "worst": PORT_METRICS,
+}
 """The metrics of the series, by kind of object."""
 
 

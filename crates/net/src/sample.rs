@@ -234,8 +234,7 @@ mod tests {
 
     #[test]
     fn the_two_sides_of_a_flow_become_one_row() {
-        let source =
-            Samples { flows: vec![(1, sample(1, 7, 0, 50)), (1, sample(2, 7, 0, 60))], ..Samples::default() };
+        let source = Samples { flows: vec![(1, sample(1, 7, 0, 50)), (1, sample(2, 7, 0, 60))], ..Samples::default() };
         let destination = Samples {
             flows: vec![
                 (0, sample(1, 9, 3, 4)),

@@ -39,8 +39,8 @@ impl Built {
         let times = spec.record.interval.map_or(0.0, |interval| spec.end.as_secs_f64() / interval.as_secs_f64());
         let of_each = spec.record.worst.map_or(0.0, |worst| times / worst.every as f64);
         let watched = WATCHED * of_each * 2.0 * spec.links.len() as f64;
-        let samples = times
-            * (METRICS_OF_FLOW * spec.record.flows.len() + METRICS_OF_PORT * spec.record.ports.len()) as f64;
+        let samples =
+            times * (METRICS_OF_FLOW * spec.record.flows.len() + METRICS_OF_PORT * spec.record.ports.len()) as f64;
         let fixed = watched + FLOW * spec.flows.len() as f64 + PORT * 2.0 * spec.links.len() as f64;
         (GROWTH * PACKET * packets + SAMPLE * samples + fixed) as u64
     }

@@ -314,7 +314,9 @@ impl ParamType for Selection {
             Value::Text(t) if t == "auto" => Ok(Selection::Auto),
             Value::Text(t) if t == "all" || t == "*" => Ok(Selection::All),
             Value::Text(t) if t == "none" => Ok(Selection::None),
-            other => Err(format!("{other} is not accepted; expected a list of names, \"auto\", \"all\" (or \"*\") or \"none\"")),
+            other => Err(format!(
+                "{other} is not accepted; expected a list of names, \"auto\", \"all\" (or \"*\") or \"none\""
+            )),
         }
     }
     fn to_value(&self) -> Option<Value> {

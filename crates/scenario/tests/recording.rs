@@ -33,7 +33,8 @@ fn the_worst_ports_are_watched_where_no_port_is_named() {
     let watched = worst("", &[]).expect("watched");
     assert_eq!((watched.every, watched.most), (1, 3));
     assert_eq!(worst("ports = \"auto\"", &[]), Some(watched));
-    for named in ["ports = []", "ports = \"none\"", "ports = \"all\"", "ports = [\"leaf1->h1\"]", "interval = \"none\""] {
+    for named in ["ports = []", "ports = \"none\"", "ports = \"all\"", "ports = [\"leaf1->h1\"]", "interval = \"none\""]
+    {
         assert_eq!(worst(named, &[]), None, "{named}");
     }
 }

@@ -179,7 +179,10 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
                 ..scenario.at(
                     &["record", "ports"],
                     format!("there is no port \"{name}\""),
-                    format!("expected NODE->NEIGHBOUR, in which \"*\" stands for any characters; ports: {}", listing(ports.iter().map(String::as_str))),
+                    format!(
+                        "expected NODE->NEIGHBOUR, in which \"*\" stands for any characters; ports: {}",
+                        listing(ports.iter().map(String::as_str))
+                    ),
                 )
             });
         }
