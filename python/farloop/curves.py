@@ -11,7 +11,7 @@ import numpy as np
 
 from farloop.curve_groups import grouped
 from farloop.metrics import intervals, thinned
-from farloop.palette import Look, flow_looks
+from farloop.palette import Look, flow_looks, port_looks
 from farloop.seeds import Replicas
 from farloop.tables import Floats, Series
 from farloop.units import time_text
@@ -72,6 +72,10 @@ CURVES = {
 }
 
 
+UNSEEN = Look("")
+"""Of a curve that has got no look yet."""
+
+
 class Line(NamedTuple):
     """A curve of one run, the mean over several seeds with its 95 % confidence band, or the median of many flows with one; times in s."""
 
@@ -116,7 +120,8 @@ def curves(found: Sequence[Replicas], curve: Curve) -> tuple[list[list[Line]], s
     count = sum(min(MOST_CURVES, len(objects(of.runs[0].samples, curve.kind))) for of in found)
     points = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // max(1, count)))
     notes = _Notes()
-    return [_lines(of, curve, points, notes) for of in found], notes.text(curve.word)
+    drawn = [_lines(of, curve, points, notes) for of in found]
+    return _with_looks(drawn, curve.kind), notes.text(curve.word)
 
 
 def objects(samples: Series, kind: str) -> list[str]:
@@ -131,15 +136,24 @@ def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes) -> list[Line]
         return _many(of, names, curve, points, notes)
     chosen = _highest(samples, names, curve.metric)
     lines = []
-    for name, look in zip(chosen, flow_looks([_plain(name) for name in chosen]).values(), strict=True):
+    for name in chosen:
         times, thin = _thin(of, name, curve, points, notes)
         values, half = intervals(thin)
         if not np.isfinite(values).any() or (curve.hides_zero and not np.nan_to_num(values).any()):
             continue
         _tell_seeds(of, len(thin), notes, "with 95 % band")
         band = (np.maximum(values - half, 0), values + half) if len(thin) > 1 else None
-        lines.append(Line(_plain(name), look, times, values, band))
+        lines.append(Line(_plain(name), UNSEEN, times, values, band))
     return lines
+
+
+def _with_looks(drawn: list[list[Line]], kind: str) -> list[list[Line]]:
+    """The curves with their looks: what has one name has one look in all panels."""
+    names = list(dict.fromkeys(line.name for lines in drawn for line in lines if line.look is UNSEEN))
+    looks = (flow_looks if kind == "flow" else port_looks)(names)
+    return [
+        [line._replace(look=looks[line.name]) if line.look is UNSEEN else line for line in lines] for lines in drawn
+    ]
 
 
 def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: _Notes) -> list[Line]:

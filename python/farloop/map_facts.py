@@ -54,7 +54,7 @@ def frames_over_seeds(drawn: NetworkMap, runs: Sequence[Run], most: int) -> tupl
 
 
 def failures(drawn: NetworkMap, run: Run) -> dict[int, Spans]:
-    """From when to when each link of the map was down, at least in one direction; links, by number, that never were are left out."""
+    """From when to when each link of the map was down, by its number; links that never were are left out."""
     ports = _ports(run)
     since: dict[str, float] = {}
     spans: dict[str, Spans] = {}
@@ -77,11 +77,10 @@ def failures(drawn: NetworkMap, run: Run) -> dict[int, Spans]:
 
 
 def _ports(run: Run) -> dict[str, list[str]]:
-    """The ports by the names that events have for links: "a->b" for one direction, "a<->b" for both."""
+    """The ports by the names that events have for links that go down: "a<->b"."""
     found: dict[str, list[str]] = {}
     for row, name in zip(run.ports.select(["node", "peer"]).to_pylist(), port_names(run.ports), strict=True):
         number = name.removeprefix(f"{row['node']}->{row['peer']}")
-        found[name] = [name]
         for link in (f"{row['node']}<->{row['peer']}{number}", f"{row['peer']}<->{row['node']}{number}"):
             found.setdefault(link, []).append(name)
     return found

@@ -54,6 +54,11 @@ def flow_looks(names: Sequence[str]) -> dict[str, Look]:
     return looks
 
 
+def port_looks(names: Sequence[str]) -> dict[str, Look]:
+    """A look per port, from both kinds of shades in turn."""
+    return {name: look(i // 2, is_cross=i % 2 == 1) for i, name in enumerate(names)}
+
+
 def run_colours(labels: Sequence[str]) -> dict[str, str]:
     """A colour per run, from all shades in turn."""
     shades = [shade for pair in zip(INTRA, CROSS, strict=True) for shade in pair]

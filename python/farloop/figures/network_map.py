@@ -72,7 +72,9 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
             axis = figure.add_axes((left / width, bottom / height, inches[0] / width, inches[1] / height))
             _draw(axis, drawn, values[metric.key].mean, scale, colours, inches, names=columns == 1)
             _cross_out(axis, drawn, of.runs[0])
-            axis.set_title(f"{plain(of.told)}: {_told(metric, values[metric.key], of.n)}", fontsize=8)
+            axis.set_title(
+                f"{plain(of.told)}: {_told(metric, values[metric.key], of.n)}", fontsize=8 if of.n == 1 else 7
+            )
         (first, k), (last, _) = cells[0], cells[-1]
         foot, top = (rows - 1 - last + 0.1) * size[1], (rows - first - 0.1) * size[1] - CAPTION
         _scale(figure, ((k + 1) * size[0] - SCALE + 0.05, foot, top - foot), scale, colours, metric)
@@ -81,11 +83,11 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
 
 def _told(metric: MapMetric, values: OverSeeds, seeds: int) -> str:
     """A map's caption; of several seeds how far they are apart on the link that is worst on average."""
-    if seeds < 2 or not values.mean.size:
+    if seeds < 2 or not values.mean.any():
         return metric.title
     worst = int(np.argmax(values.mean))
     low, mean, high = (_value(float(of[worst]), metric) for of in (values.low, values.mean, values.high))
-    return f"{metric.title}, mean; worst link {mean} ({low} to {high})"
+    return f"{metric.title}, mean\nworst link {mean} ({low} to {high})"
 
 
 def _cross_out(axis: Axes, drawn: NetworkMap, run: Run) -> None:

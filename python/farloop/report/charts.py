@@ -107,7 +107,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     panels.layout["hovermode"] = "x unified"
     panels.update_y({"type": "log", "dtick": 1} if logarithmic else {"rangemode": "tozero"})
     panels.label(f"time ({across.name})", up.name)
-    explanation = EXPLANATIONS[curve.metric] + _left_out(comparison, curve.kind)
+    explanation = EXPLANATIONS[curve.metric] + _left_out(comparison, curve)
     if note:
         explanation += f" Drawn: {note}."
     if logarithmic:
@@ -146,11 +146,12 @@ def _band(times: Floats, band: tuple[Floats, Floats], factor: float, colour: str
     }
 
 
-def _left_out(comparison: Comparison, kind: str) -> str:
-    recorded = max(len(objects(run.samples, kind)) for run in comparison.runs)
-    if kind == "flow" or recorded <= MOST_CURVES:
-        return ""
-    return f" Of {recorded} recorded, the {MOST_CURVES} that reach the highest values; all are in series.parquet."
+def _left_out(comparison: Comparison, curve: Curve) -> str:
+    recorded = max(len(objects(run.samples, curve.kind)) for run in comparison.runs)
+    zero = " No curve where it is zero throughout." if curve.hides_zero else ""
+    if curve.kind == "flow" or recorded <= MOST_CURVES:
+        return zero
+    return f" Of {recorded} recorded, the {MOST_CURVES} that reach the highest values; all are in series.parquet.{zero}"
 
 
 def _slowdown(comparison: Comparison) -> Chart:

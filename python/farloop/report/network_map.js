@@ -122,7 +122,8 @@
     const crowded = spans.size > 8;
     if (spans.size < 2 || crowded) return;
     for (const [datacenter, s] of spans) {
-      const label = element("text", { x: (s.left + s.right) / 2, y: s.top - 34, "text-anchor": "middle", class: "place" }, svg);
+      const wide = ("datacenter " + datacenter).length * 3.6;
+      const label = element("text", { x: Math.max(wide, (s.left + s.right) / 2), y: s.top - 34, "text-anchor": "middle", class: "place" }, svg);
       label.textContent = "datacenter " + datacenter;
     }
   }
@@ -137,7 +138,7 @@
     hover(made, () => nodeText(place, i, network));
     const text = place.hosts > 1 ? place.hosts + " hosts" : place.name;
     if (text.length * 5.6 < size.slot || (place.kind !== "host" && lonely(place, network, size, text))) {
-      const label = element("text", { x: place.x, y: place.y + (place.kind === "host" ? 17 : -11), "text-anchor": "middle", class: "name" }, svg);
+      const label = element("text", { x: Math.max(text.length * 3.1, place.x), y: place.y + (place.kind === "host" ? 17 : -11), "text-anchor": "middle", class: "name" }, svg);
       label.textContent = text;
     }
   }

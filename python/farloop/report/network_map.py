@@ -38,12 +38,23 @@ def section(comparison: Comparison) -> str:
     return (
         '<h2 id="network">Network</h2><p class="soft">Every link with its two directions, each beside the node that sends. Point at links '
         "and nodes for names and figures. Longest queue, time paused and drops are those of the port that sends; of the links of several "
-        "hosts drawn as one, the mean load, the worst queue and pause, and the sum of drops. Of several seeds there is one map: the mean "
-        "over them, and, where you point, the least and the most of them. A cross marks a link that was down.</p>"
+        "hosts drawn as one, the mean load, the worst queue and pause, and the sum of drops."
+        f"{_about_seeds(comparison)}{_about_failures(comparison)}</p>"
         f'<div class="card map" id="map"><div class="controls"></div><div class="scroll"><svg role="img" '
         f'aria-label="{escape("Map of the network")}"></svg></div><div class="legend soft"></div><div class="tip" hidden></div></div>'
         f'<script type="application/json" id="map-data">{data}</script><script>{script}</script>'
     )
+
+
+def _about_seeds(comparison: Comparison) -> str:
+    several = any(of.n > 1 for of in replicas(comparison.runs))
+    said = " Of several seeds there is one map: the mean over them; where you point, the least and the most of them as well."
+    return said if several else ""
+
+
+def _about_failures(comparison: Comparison) -> str:
+    down = any("down" in event["what"].split(", ") for run in comparison.runs for event in run.info.get("events", []))
+    return " A cross marks a link that was down." if down else ""
 
 
 def drawing(comparison: Comparison) -> dict[str, Any]:
