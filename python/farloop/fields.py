@@ -84,9 +84,8 @@ SERIES = (
     Field(
         "object",
         "text",
-        "What it is about: `flow/NAME`, `port/NODE->PEER` for the egress port of a node to its peer, `worst/NODE->PEER` for one that "
-        "nobody named and that turned out to be among the worst, or `queue/NODE->PEER/QUEUE` for one of its queues, by its name in "
-        "queues.parquet.",
+        "What it is about: `flow/NAME`, `port/NODE->PEER` for the egress port of a node to its peer, or `queue/NODE->PEER/QUEUE` for one "
+        "of its queues, by its name in queues.parquet.",
     ),
     Field("metric", "text", "Which metric: see below."),
     Field(

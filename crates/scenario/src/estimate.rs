@@ -67,6 +67,9 @@ mod tests {
         assert!(most(&[("wan_switch.buffer", "2GB")]) > plain);
         let recorded = [("record.interval", "1us"), ("record.flows", "[\"f1\"]")];
         assert!(most(&recorded) >= plain + 4 * 100_000 * SAMPLE as u64);
+        // 100 samples of each of 14 ports, until it is known which are the worst; and those of left->right, in the series.
+        let watched = most(&[("record.ports", "auto")]) - plain;
+        assert!((100 * 14 * 64..100 * 14 * 64 + 5 * 101 * SAMPLE as u64).contains(&watched), "{watched}");
     }
 
     #[test]

@@ -307,7 +307,7 @@ pub enum Selection {
 pub const SELECTION_WORDS: &[&str] = &["auto", "all", "none"];
 
 impl ParamType for Selection {
-    const KIND: Kind = Kind::TextList(Words::Declared(SELECTION_WORDS));
+    const KIND: Kind = Kind::TextList(Words::Declared(&["auto", "all", "*", "none"]));
     fn from_value(value: &Value) -> Result<Selection, String> {
         match value {
             Value::List(names) => Ok(Selection::Named(names.clone())),
