@@ -320,7 +320,7 @@ class Gallery:
         )
         if name not in self.stale:
             return told
-        return f'{told}\n!!! warning "Stale"\n    {self.stale[name].capitalize()}. Anew: `{kept.command}`\n'
+        return f'{told}\n!!! warning "Stale"\n    {self.stale[name][:1].upper()}{self.stale[name][1:]}. Anew: `{kept.command}`\n'
 
 
 def _no_picture(figure: str) -> str:
@@ -354,8 +354,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def build(out: Path, reproductions: Sequence[Path]) -> None:
-    """Builds the site in place of an older one.
+def build(out: Path, reproductions: Sequence[Path]) -> list[str]:
+    """Builds the site in place of an older one; says which pictures of the gallery are stale, and what makes them anew.
 
     Raises:
         RefusedError: a reproduction is none, the place holds something else, or mkdocs found a mistake, which it has printed.
@@ -373,7 +373,8 @@ def build(out: Path, reproductions: Sequence[Path]) -> None:
             stage.place(notebook)
         stage.write("reference/commands.md", commands())
         stage.write("reference/python.md", package())
-        Gallery(stage, reproductions).write()
+        shown = Gallery(stage, reproductions)
+        shown.write()
         for asset in sorted(ASSETS.iterdir()):
             shutil.copyfile(asset, stage.directory / asset.name)
         settings = {
@@ -402,6 +403,7 @@ def build(out: Path, reproductions: Sequence[Path]) -> None:
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(work / "site", out)
+    return [f"{figure}: {why}\n  {shown.kept[figure].command}" for figure, why in shown.stale.items()]
 
 
 def main() -> int:
@@ -418,10 +420,12 @@ def main() -> int:
     )
     options = parser.parse_args()
     try:
-        build(options.out, options.reproduction)
+        stale = build(options.out, options.reproduction)
     except RefusedError as error:
         print(f"build_site: {error}", file=sys.stderr)  # noqa: T201
         return 2
+    for one in stale:
+        print(f"stale picture: {one}", file=sys.stderr)  # noqa: T201
     print(f"site: {options.out}/index.html")  # noqa: T201
     return 0
 
