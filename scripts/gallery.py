@@ -89,7 +89,8 @@ def read_index(path: Path = INDEX) -> dict[str, Kept]:
 
 def digest(entry: Mapping[str, Any]) -> str:
     """What is compared of a claim's entry in the record: its verdict, and its numbers with the three digits that pages show."""
-    numbers = {k: f"{v:.3g}" if isinstance(v, int | float) else str(v) for k, v in entry["measured"].items()}
+    known = {k: v for k, v in entry["measured"].items() if v is not None}
+    numbers = {k: f"{v:.3g}" if isinstance(v, int | float) else str(v) for k, v in known.items()}
     text = json.dumps([entry["verdict"], entry["calibrated"], numbers], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -96,6 +96,7 @@ def test_pictures_are_kept_with_what_they_belong_to(gallery, tmp_path):
     with Image.open(kept.paths[0]) as picture:
         assert picture.mode == "P"
     assert gallery.stale([kept], [entry()]) == {}, "three digits are what pages show"
+    assert gallery.stale([kept], [entry(measured={"ratio": 1.234, "unknown": None})]) == {}
 
 
 @pytest.mark.parametrize(
