@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -75,7 +76,10 @@ def test_explain_tells_cases_apart_and_refuses_what_is_no_scenario(command):
 
 def test_reports_show_what_circuits_need(hybrid, tmp_path):
     page = (hybrid.save(tmp_path / "out") / "report.html").read_text(encoding="utf-8")
+    anchors = re.findall(r'<h2 id="([^"]+)">', page)
+    assert anchors[0] == "circuits", "before everything that the schedule explains"
     section = page.partition('id="circuits"')[2]
+    assert section.index('<img class="schedule"') < section.index("<table"), "the schedule comes first"
     for cell in ("acceltor", "780 µs", "360 µs (Eq. 6)", "360 µs", "50 Gbps"):
         assert f"<td>{cell}</td>" in section, cell
     plain = farloop.run("gear/fig09", set={"run.duration": "1ms"}).save(tmp_path / "plain")

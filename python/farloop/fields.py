@@ -419,7 +419,12 @@ RANKING = (
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 """The tables of an arena with their columns: one CSV and one Parquet file each."""
 
-METRICS: dict[str, tuple[Field, ...]] = {"flow": FLOW_METRICS, "port": PORT_METRICS, "queue": QUEUE_METRICS}
+METRICS: dict[str, tuple[Field, ...]] = {
+    "flow": FLOW_METRICS,
+    "port": PORT_METRICS,
+    "queue": QUEUE_METRICS,
+    "worst": PORT_METRICS,
+}
 """The metrics of the series, by kind of object."""
 
 

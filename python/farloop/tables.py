@@ -37,7 +37,8 @@ def described(name: str, table: pa.Table) -> pa.Table:
     known = {field.name: field for field in fields.TABLES[name]}
     schema = pa.schema([_described(column, known.get(column.name)) for column in table.schema])
     if name == "series":
-        metrics = {f"{kind}/{m.name}": [m.unit, m.meaning] for kind, found in fields.METRICS.items() for m in found}
+        kinds = {kind: found for kind, found in fields.METRICS.items() if kind != "worst" or _has_worst(table)}
+        metrics = {f"{kind}/{m.name}": [m.unit, m.meaning] for kind, found in kinds.items() for m in found}
         schema = schema.with_metadata({"farloop.metrics": json.dumps(metrics)})
     return pa.Table.from_arrays(table.columns, schema=schema)
 
@@ -90,6 +91,12 @@ def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
     if field is None:
         return column.remove_metadata()
     return column.with_metadata({"unit": field.unit, "meaning": field.meaning})
+
+
+def _has_worst(series: pa.Table) -> bool:
+    """Whether some ports have series because they turned out to be the worst."""
+    dictionaries = (chunk.dictionary for chunk in series["object"].chunks)
+    return any(str(name).startswith("worst/") for names in dictionaries for name in names.to_pylist())
 
 
 def _array(column: Column) -> pa.Array:

@@ -48,6 +48,7 @@ mod standstill;
 mod starts;
 mod switch;
 mod trace;
+mod worst;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
 pub use cut::Cores;

@@ -15,10 +15,11 @@ use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
-use crate::sample::{final_sample, join};
+use crate::sample::{Samples, final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
 use crate::standstill::{SLICE, Standstill};
 use crate::starts::Starts;
+use crate::worst;
 use farloop_engine::{LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -247,6 +248,7 @@ impl Simulation {
         let mut invariants = self.invariants(&totals, &ports);
         invariants.push(self.buffers());
         invariants.extend(self.circuits(&days));
+        let most = self.parts.first().map_or(0, |part| part.recorder.worst());
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
         let mut starts = Starts::default();
         for part in self.parts {
@@ -255,6 +257,8 @@ impl Simulation {
             samples.push(part.samples);
         }
         pauses.sort_unstable_by_key(|row| (row.port, row.cause, row.root));
+        let watched = samples.iter_mut().flat_map(|samples: &mut Samples| std::mem::take(&mut samples.watched));
+        let worst_series = worst::series(watched, &ports, most, last_sample);
         let (flow_series, port_series, queue_series) = join(samples, last_sample);
         let deadlocks = self.watch.deadlocks;
         let ports = ports.into_rows();
@@ -267,6 +271,7 @@ impl Simulation {
             deadlocks,
             flow_series,
             port_series,
+            worst_series,
             queue_series,
             starts: starts.rows(),
             totals,

@@ -594,6 +594,17 @@ pub struct RecordSpec {
     pub ports: Vec<(NodeId, NodeId, u32)>,
     /// Queues with series.
     pub queues: Option<QueueRecordSpec>,
+    /// Ports that get series because they turn out to be the worst; `None` for none.
+    pub worst: Option<WorstRecordSpec>,
+}
+
+/// Series of the ports that are the worst of all by the end. Until then every port has one, which takes memory for each of its samples.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WorstRecordSpec {
+    /// How many sampling intervals there are from one sample to the next, at least one.
+    pub every: u64,
+    /// How many ports are kept for each thing that a port can be the worst by.
+    pub most: usize,
 }
 
 /// Series of the queues of switches that schedule circuits. They have times of their own: circuits change by the microsecond, runs take seconds.

@@ -52,6 +52,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
             interval: Some(us(20)),
             flows: (0..SENDERS).collect(),
             ports: vec![(0, 1, 0)],
+            worst: Some(WorstRecordSpec { every: 3, most: 2 }),
             ..RecordSpec::default()
         },
         end: Time::ZERO + Delta::from_ms(20),
@@ -82,6 +83,7 @@ fn twice_the_same_and_another_seed_another_result() {
     for (name, spec) in every_case() {
         let first = run(&spec);
         assert!(first.ports.iter().any(|p| p.pauses > 0), "{name}: no pause in the case");
+        assert!(!first.worst_series.is_empty(), "{name}: no worst port in the case");
         assert!(first.totals.lost > 0 && first.totals.corrupted > 0, "{name}: no loss in the case");
         // TCP packets are ECN-capable where the algorithm asks for it.
         let capable = spec.transport.kind == TransportKind::Rdma || spec.algorithms.iter().any(|a| a.needs().ecn);

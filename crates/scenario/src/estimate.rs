@@ -23,6 +23,8 @@ const ACTIVE_RDMA: f64 = 300.0;
 const PORT: f64 = 2000.0;
 /// A sample stands in the series twice, as the simulator gives it and as a table of Arrow.
 const SAMPLE: f64 = 2.0 * 24.0;
+/// A sample of a port that is held until it is known whether the port is among the worst.
+const WATCHED: f64 = 64.0;
 const METRICS_OF_FLOW: usize = 4;
 const METRICS_OF_PORT: usize = 5;
 /// A change of one link, as the simulator takes it and as words.
@@ -56,8 +58,11 @@ impl Built {
         let active = if spec.transport.kind == TransportKind::Tcp { ACTIVE_TCP } else { ACTIVE_RDMA };
         let (at_once, to_send) = most_active(spec);
         let flows = FLOW * spec.flows.len() as f64 + active * at_once;
-        let samples = spec.record.interval.map_or(0.0, |interval| spec.end.as_secs_f64() / interval.as_secs_f64())
-            * (METRICS_OF_FLOW * spec.record.flows.len() + METRICS_OF_PORT * spec.record.ports.len()) as f64;
+        let times = spec.record.interval.map_or(0.0, |interval| spec.end.as_secs_f64() / interval.as_secs_f64());
+        let samples =
+            times * (METRICS_OF_FLOW * spec.record.flows.len() + METRICS_OF_PORT * spec.record.ports.len()) as f64;
+        let of_each = spec.record.worst.map_or(0.0, |worst| times / worst.every as f64);
+        let watched = WATCHED * of_each * 2.0 * spec.links.len() as f64;
         let mut shares = vec![
             share(
                 "packets in flight",
@@ -68,7 +73,7 @@ impl Built {
             share("ports", PORT * 2.0 * spec.links.len() as f64, "the size of the topology in [network]"),
             share("routes", ROUTE * routes(spec), "the size of the topology in [network], [[event]] state"),
             share("changes of links", LINK_CHANGE * spec.events.events.len() as f64, "[[event]] link"),
-            share("samples", SAMPLE * samples, "record.interval, record.flows, record.ports, run.duration"),
+            share("samples", SAMPLE * samples + watched, "record.interval, record.flows, record.ports, run.duration"),
             share("sketches", COUNTER * counters(spec), "circuits.sketch_rows, circuits.sketch_width"),
         ];
         shares.sort_by_key(|share| std::cmp::Reverse(share.bytes));
@@ -206,6 +211,9 @@ mod tests {
         assert!(most(&[("wan_switch.buffer", "2GB")]) > plain);
         let recorded = [("record.interval", "1us"), ("record.flows", "[\"f1\"]")];
         assert!(most(&recorded) >= plain + 4 * 100_000 * SAMPLE as u64);
+        // 100 samples of each of 14 ports, until it is known which are the worst; and those of left->right, in the series.
+        let watched = most(&[("record.ports", "auto")]) - plain;
+        assert!((100 * 14 * 64..100 * 14 * 64 + 5 * 101 * SAMPLE as u64).contains(&watched), "{watched}");
     }
 
     #[test]

@@ -309,14 +309,16 @@ pub enum Selection {
 pub const SELECTION_WORDS: &[&str] = &["auto", "all", "none"];
 
 impl ParamType for Selection {
-    const KIND: Kind = Kind::TextList(Words::Declared(SELECTION_WORDS));
+    const KIND: Kind = Kind::TextList(Words::Declared(&["auto", "all", "*", "none"]));
     fn from_value(value: &Value) -> Result<Selection, String> {
         match value {
             Value::List(names) => Ok(Selection::Named(names.clone())),
             Value::Text(t) if t == "auto" => Ok(Selection::Auto),
-            Value::Text(t) if t == "all" => Ok(Selection::All),
+            Value::Text(t) if t == "all" || t == "*" => Ok(Selection::All),
             Value::Text(t) if t == "none" => Ok(Selection::None),
-            other => Err(format!("{other} is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"")),
+            other => Err(format!(
+                "{other} is not accepted; expected a list of names, \"auto\", \"all\" (or \"*\") or \"none\""
+            )),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -336,7 +338,8 @@ params! {
         interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
         /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64, otherwise none.
         flows: Selection = Selection::Auto;
-        /// Egress ports with series, written "left->right". "auto": the ports where the topology can be congested, at most 64.
+        /// Egress ports with series, written "left->right"; in "leaf1->*" the "*" stands for any characters, "?" for any one. "*" or "all": all of them. "auto": the ports where the
+        /// topology can be congested, at most 64, and the ports that turn out to be the worst by mean queue, longest queue, drops and time paused (docs/outputs.md).
         ports: Selection = Selection::Auto;
         /// Switches that schedule circuits, whose queues get series, by name: sixteen samples in a slot, in the last whole week of the run, or all of it where
         /// it has none. "auto": the first of them.

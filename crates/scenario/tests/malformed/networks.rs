@@ -125,7 +125,14 @@ fn networks_and_traffic() {
         (
             "[record]\nflows = \"some\"\n",
             &[
-                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"",
+                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" (or \"*\") or \"none\"",
+            ],
+        ),
+        (
+            "[record]\nports = [\"lefft->*\"]\n",
+            &[
+                "bad.toml:10: record.ports: there is no port \"lefft->*\"; expected NODE->NEIGHBOUR",
+                "in which \"*\" stands for any characters",
             ],
         ),
     ];
