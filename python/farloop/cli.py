@@ -12,6 +12,7 @@ import typer
 from farloop.algorithm import unused
 from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
+from farloop.help_groups import Grouped
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
@@ -20,6 +21,7 @@ from farloop.testbed.command_line import app as testbed
 
 app = typer.Typer(
     name="farloop",
+    cls=Grouped,
     help="Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

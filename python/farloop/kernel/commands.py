@@ -10,13 +10,16 @@ import typer
 
 from farloop.command import guarded, print_json
 from farloop.errors import FarloopError
+from farloop.help_groups import WholeLines
 from farloop.messages import say
 from farloop.units import count_text
 
 if TYPE_CHECKING:
     from farloop.kernel.programs import Program
 
-app = typer.Typer(help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=WholeLines, help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 class Name(enum.StrEnum):
@@ -118,7 +121,9 @@ def record(
         )
 
 
-telemetry = typer.Typer(help="Have the sockets of a cgroup carry telemetry (docs/int-option.md).", no_args_is_help=True)
+telemetry = typer.Typer(
+    cls=WholeLines, help="Have the sockets of a cgroup carry telemetry (docs/int-option.md).", no_args_is_help=True
+)
 app.add_typer(telemetry, name="telemetry")
 
 CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="A directory of cgroup v2.")]

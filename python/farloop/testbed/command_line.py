@@ -12,11 +12,14 @@ import typer
 
 from farloop.command import guarded, print_json
 from farloop.errors import FarloopError
+from farloop.help_groups import WholeLines
 from farloop.messages import say
 from farloop.scenario import Scenario
 from farloop.units import count_text
 
-app = typer.Typer(help="Run a scenario with this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=WholeLines, help="Run a scenario with this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None
+)
 
 EVERY = 2.0
 """Seconds between words about how far a run is, or a fifth of a longer run."""
