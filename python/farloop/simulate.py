@@ -20,6 +20,7 @@ from farloop.errors import FarloopError, InvariantError, shown
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
+from farloop.scenario_text import told_to_python
 from farloop.trace import made
 
 POLL = 0.2
@@ -171,7 +172,8 @@ def _run(
 ) -> _native.RunOutput:
     text, file, overrides, classes = scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
     try:
-        return _native.run(text, file, overrides, progress, threads, list(trace), classes)
+        with told_to_python(text, file):
+            return _native.run(text, file, overrides, progress, threads, list(trace), classes)
     except (_native.ScenarioError, FarloopError):
         raise
     except Exception as error:

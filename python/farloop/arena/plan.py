@@ -15,6 +15,7 @@ from farloop.batch import Variant
 from farloop.errors import FarloopError, nearest, shown
 from farloop.output.manifest import slug
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
+from farloop.scenario_text import told_to_python
 from farloop.seeds import Seeds, read_seeds, seed_suffix
 
 SEEDS = "1-3"
@@ -172,7 +173,8 @@ def _contest(
 
 
 def _check(scenario: Scenario) -> None:
-    _native.check(scenario.text, scenario.file, list(scenario.overrides))
+    with told_to_python(scenario.text, scenario.file):
+        _native.check(scenario.text, scenario.file, list(scenario.overrides))
 
 
 def _resolved(scenario: Scenario) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from farloop import _native, algorithm
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import Scenario, figure_names
+from farloop.scenario import Scenario, Source, figure_names
 from farloop.seeds import read_seeds
 from farloop.sweep import points
 from farloop.sweep.document import Document, Key, blanked
@@ -36,6 +36,9 @@ KEYS = (
     "warmup",
 )  # fmt: skip
 """What a study's file may have at its top."""
+
+OF_SCENARIOS = ("run", "network", "algorithm", "flow", "workload", "node", "link", "switch", "transport")
+"""Keys at the top of a scenario that no study has."""
 
 _RANDOM = ("samples", "seed")
 _RANGE = ("from", "to", "scale")
@@ -106,6 +109,11 @@ def from_file(
         ScenarioError: the base scenario cannot be read.
     """
     document = Document.load(Path(path))
+    if "base" not in document.content and any(key in document.content for key in OF_SCENARIOS):
+        raise FarloopError(
+            f"{path}: is a scenario, not a study; `farloop run {path}` simulates it, and a study beside it names it: "
+            f'base = "{Path(path).name}"'
+        )
     document.refuse_others(document.content, KEYS)
     given = {key: value for key, value in (("until", until), ("most_seeds", most_seeds)) if value is not None}
 
@@ -118,7 +126,7 @@ def from_file(
 
 
 def from_python(
-    base: str | PathLike[str] | Scenario,
+    base: Source,
     *,
     title: str | None = None,
     algorithm_file: Files | None = None,

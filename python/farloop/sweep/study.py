@@ -18,7 +18,7 @@ from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
 from farloop.output.writing import write_run
 from farloop.progress import Counting, Uncounted
-from farloop.scenario import Scenario
+from farloop.scenario import Source
 from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
@@ -82,7 +82,7 @@ class Study:
 def study(
     file: str | PathLike[str] | None = None,
     *,
-    base: str | PathLike[str] | Scenario | None = None,
+    base: Source | None = None,
     title: str | None = None,
     algorithm_file: Files | None = None,
     set: Mapping[str, Any] | None = None,

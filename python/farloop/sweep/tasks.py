@@ -15,6 +15,7 @@ from farloop import _native, algorithm
 from farloop.errors import FarloopError, InvariantError
 from farloop.output.store import Store, simulator
 from farloop.scenario import Scenario
+from farloop.scenario_text import told_to_python
 from farloop.simulate import Job, simulated
 
 MADE, KEPT, BUSY, FAILED, BROKEN, LOST = "made", "kept", "busy", "failed", "broken", "lost"
@@ -65,7 +66,10 @@ class Task:
         cls, key: str, label: str, scenario: Scenario, store: Path, threads: int, algorithm_files: Sequence[Path] = ()
     ) -> Task:
         """The task of a scenario; its network is built to estimate its memory."""
-        most = _native.most_memory(scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes)
+        with told_to_python(scenario.text, scenario.file):
+            most = _native.most_memory(
+                scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
+            )
         overrides = tuple(scenario.overrides)
         return cls(
             key,
