@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,6 +18,7 @@ from rich.text import Text
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.event_facts import HEADER as EVENTS
 from farloop.event_facts import event_rows
+from farloop.scenario import KERNEL
 from farloop.trace import PCAPNG, PERFETTO
 from farloop.units import count_text, number, time_text
 
@@ -44,11 +48,14 @@ _NEEDS = {
 }
 """How `explain` names what an algorithm needs."""
 
+VERDICTS = ("reproduced", "direction", "differs")
+"""What a claim can come to; all else is none."""
+
 _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "partial": "dim", "not judged": "dim"}
 
 
 def comparison(result: Comparison) -> None:
-    """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
+    """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
     from farloop.report.tables import job_rows, run_rows, slowdown_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
@@ -56,8 +63,40 @@ def comparison(result: Comparison) -> None:
         if rows:
             _print_table(header, rows)
     deadlocks([*result.deadlocks, *result.cautions])
-    if result.claims:
-        claims(result.claims)
+    claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
+    for claim in result.claims:
+        if claim["verdict"] not in VERDICTS:
+            _console().print(undecided(claim, result.figure), markup=False, highlight=False, soft_wrap=True)
+
+
+def undecided(claim: dict[str, Any], figure: str) -> str:
+    """What is said of a claim that a comparison cannot decide, as one line; the report has the statements."""
+    known = [statement for statement in claim["statements"] if statement["holds"] is not None]
+    told = str(claim["told"])
+    if claim["verdict"] == "partial":
+        holding = sum(bool(statement["holds"]) for statement in known)
+        told = (
+            f"no verdict: these runs decide {len(known)} of its {len(claim['statements'])} statements ({holding} hold)"
+        )
+    command = "farloop testbed figure" if KERNEL in figure else "farloop reproduce"
+    return f"{claim['id']}: {told}; `{command} {figure or claim['id']}` makes the runs that it needs"
+
+
+def as_text(result: Comparison) -> str:
+    """The tables of a comparison as text: what `print` shows."""
+    from farloop.report.tables import run_rows, slowdown_rows
+
+    text = io.StringIO()
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    console = Console(file=text, width=width, color_system=None)
+    tables = [_table(*run_rows(result), title=result.title)]
+    header, rows = slowdown_rows(result)
+    tables += [_table(header, rows)] if rows else []
+    for one in tables:
+        console.print(one)
+    for line in [*result.deadlocks, *result.cautions]:
+        console.print(line, markup=False, highlight=False)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
@@ -255,13 +294,17 @@ def _of_connection(key: str, value: Any) -> Cell:
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
+    _console().print(_table(header, rows, title))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> Table:
     table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_lines=False)
     for i, name in enumerate(header):
         numeric = i > 0 and all(r[i] is None or str(r[i])[:1].isdigit() for r in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text("–" if cell is None else str(cell)) for cell in row))
-    _console().print(table)
+    return table
 
 
 def _plain(value: Any) -> Cell:
