@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,6 @@ from farloop.output.directories import directory
 from farloop.progress import reporter
 from farloop.report.tables import run_rows
 from farloop.results import Comparison
-from farloop.units import count_text
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE = "gear/fig09"
@@ -41,10 +41,15 @@ TABLE = "farloop demo"
 EVEN = (0.8, 1.25)
 """Ratios of throughput that count as equal shares."""
 
+COLUMNS = 80
+
 FIRST_WORDS = """\
-One flow inside a datacenter (32 us) and one to the next datacenter (50 ms) share a port of 100 Gbps,
-each algorithm by itself: two simulated seconds, half a minute on two cores.
+One flow inside a datacenter (round trip 32 us) and one to another datacenter
+(50 ms) share a port of 100 Gbps, for two seconds, under one algorithm after the
+other. On two idle cores this takes half a minute.
 """
+
+CALIBRATED = "gear's parameters were chosen by this very figure, so its even shares confirm nothing; gear-literal is what the paper prints."
 
 NEXT = (
     ('export PATH="$PWD/.venv/bin:$PATH"', "farloop is a command from now on"),
@@ -58,25 +63,28 @@ NEXT = (
 def numbers(comparison: Comparison) -> list[dict[str, Any]]:
     """A row for each algorithm, in words: both throughputs, their ratio, Jain's index, the longest queue, how long PFC paused."""
     header, rows = run_rows(comparison)
-    told = {"run": "algorithm", "intra": "inside", "cross": "across", "intra/cross": "inside/across", "Jain": "Jain"}
-    told |= {"longest queue": "longest queue", "paused": "paused"}
+    told = {"run": "algorithm", "intra": "inside", "cross": "across", "intra/cross": "ratio", "Jain": "Jain"}
+    told |= {"longest queue": "max queue", "paused": "paused"}
     return [{told[key]: cell for key, cell in zip(header, row, strict=True) if key in told} for row in rows]
 
 
 def sentence(ratios: Sequence[tuple[str, float]]) -> str:
     """What the runs show; `ratios` are throughput inside over across, by algorithm."""
     even = [name for name, ratio in ratios if EVEN[0] <= ratio <= EVEN[1]]
-    parts = [
-        f"{count_text(len(even), 'algorithm')} of {len(ratios)} share the port evenly ({', '.join(even) or 'none'})"
-    ]
-    for word, uneven in (
-        ("across", [(name, 1 / ratio) for name, ratio in ratios if ratio < EVEN[0]]),
-        ("inside", [(name, ratio) for name, ratio in ratios if ratio > EVEN[1]]),
+    parts = [f"{len(even)} of {len(ratios)} algorithms share the port evenly ({', '.join(even) or 'none'})"]
+    for flow, uneven in (
+        ("across", [(1 / ratio, name) for name, ratio in ratios if ratio < EVEN[0]]),
+        ("inside", [(ratio, name) for name, ratio in ratios if ratio > EVEN[1]]),
     ):
         if uneven:
-            each = ", ".join(f"{name} {times:.2g} times" for name, times in sorted(uneven, key=lambda one: one[1]))
-            parts.append(f"the flow {word} gets more under {each}")
+            (first, name), *others = sorted(uneven)
+            more = "".join(f", {_times(times)} under {other}" for times, other in others)
+            parts.append(f"the flow {flow} gets {_times(first)} times as much under {name}{more}")
     return "; ".join(parts) + "."
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.0f}" if factor >= 10 else f"{factor:.1f}"
 
 
 def main() -> int:
@@ -96,8 +104,8 @@ def main() -> int:
     rows = numbers(found)
     show.entries(rows)
     told = [
-        f"\n{sentence([(run.algorithm, run.summary['ratio']) for run in found])}",
-        "(gear's parameters were chosen by this figure, so it confirms nothing; gear-literal is what its paper prints.)\n",
+        "\n" + textwrap.fill(sentence([(run.algorithm, run.summary["ratio"]) for run in found]), COLUMNS),
+        "\n" + textwrap.fill(CALIBRATED, COLUMNS) + "\n",
         f"report:   {OUT / 'report.html'}",
         f"picture:  {PICTURE}",
         "\nnext:",
