@@ -37,7 +37,8 @@ help:
 demo: build
 	@$(VENV)/bin/python scripts/demo.py
 
-# Tests of the live kernel come by themselves: real packets wait for real processors.
+# Tests of the live kernel come by themselves: real packets wait for real processors. Their last line says how many ran, and why others did not
+# (scripts/live-tools.sh installs what they need; FARLOOP_LIVE_REQUIRED=1: a missing program fails them).
 WORKERS ?= auto
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude farloop-py
