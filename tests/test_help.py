@@ -1,6 +1,8 @@
 """What `--help` says, and how it reads in 80 columns."""
 
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -8,6 +10,9 @@ from typer.testing import CliRunner
 
 from farloop.cli import app
 from farloop.help_groups import GROUPS
+from farloop.sweep import clusters, measures
+
+ROOT = Path(__file__).parent.parent
 
 COLUMNS = 80
 
@@ -43,3 +48,25 @@ def test_help_fits_into_80_columns_and_cuts_nothing_short(words):
     # What is cut short ends so; lists of values that go on have a comma before it.
     assert re.findall(r"\w\.\.\.$", text, re.MULTILINE) == []
     assert "\n  " in text.partition("Options:")[0], "no sentence says what it does"
+
+
+def test_texts_have_an_actor_and_a_verb():
+    """Texts that readers stumbled over, as they are now."""
+    run, sweep = " ".join(shown("run").split()), " ".join(shown("sweep").split())
+    assert "Simulate everything again. Otherwise runs that DIR already has" in run
+    assert "Use at most N threads (default: one per processor). Results do not depend on it." in run
+    assert "Finished runs are never repeated." in sweep
+    meanings = {name: one.meaning for name, one in measures.MEASURES.items()}
+    assert meanings["intra_small_p99_slowdown"] == (
+        "99th percentile FCT slowdown of finished flows inside a datacenter of at most the median size"
+    )
+    assert meanings["mean_slowdown"] == "mean FCT slowdown of finished flows"
+
+
+def test_clusters_ask_for_what_pip_finds():
+    """farloop is on no index: an extra of a bare name would find nothing."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert sorted(clusters._REQUIREMENTS.values()) == sorted(one for some in extras.values() for one in some)
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    wrong = [page for page in pages if re.search(r"^pip install '?farloop\[", page.read_text("utf-8"), re.MULTILINE)]
+    assert wrong == []

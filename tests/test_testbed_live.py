@@ -113,7 +113,7 @@ def test_nothing_is_left_of_a_run_that_was_killed(host, tmp_path):
     cleaned = subprocess.run(
         [sys.executable, "-m", "farloop", "testbed", "clean"], capture_output=True, text=True, check=True
     )
-    assert cleaned.stdout.endswith(("of the dead ended\n", "nothing is left\n"))
+    assert cleaned.stdout.endswith(("of killed testbeds ended\n", "nothing was left behind\n"))
     assert left() == []
 
 

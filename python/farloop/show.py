@@ -279,7 +279,7 @@ def kernel_telemetry(found: list[dict[str, Any]]) -> None:
     """Connections that carry telemetry, and what became of it."""
     names = ("probes", "echoed", "probed", "unstamped", "echoes", "no_room", "partial")
     rows: list[list[Cell]] = [[f"{c['source']} > {c['destination']}", *(c[name] for name in names)] for c in found]
-    title = "sender: probes sent, echoes received; receiver: probes with and without entries, echoes sent, without room, cut short"
+    title = "sender: probes sent, echoes received; receiver: probes with entries, without, echoes sent, without room, truncated"
     _print_table(
         ["connection", "probes", "echoed", "probed", "empty", "echoes", "no room", "cut short"], rows, title=title
     )

@@ -139,9 +139,7 @@ def _load(wanted: str) -> tuple[str, Scenario]:
     is_file = os.path.exists(wanted)  # noqa: PTH110, it never raises
     if not is_file and wanted not in figure_names():
         hint = nearest(wanted.removesuffix(".toml"), own)
-        raise FarloopError(
-            f"{shown(wanted)}: no such scenario; {hint}; a scenario file or a paper's figure will do as well"
-        )
+        raise FarloopError(f"{shown(wanted)}: no such scenario; {hint}; or name a scenario file or a paper's figure")
     return slug(Path(wanted).stem if is_file else wanted), Scenario.load(wanted)
 
 

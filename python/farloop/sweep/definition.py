@@ -221,7 +221,7 @@ def _base(document: Document) -> Scenario:
         )
         raise document.error(
             ("base",),
-            f"{shown(base)}: no such file beside the study; {hint}; a paper's figure such as gear/fig09 will do as well",
+            f"{shown(base)}: no such file beside the study; {hint}; or name a paper's figure, such as gear/fig09",
         )
     return Scenario.load(beside if beside.is_file() else base)
 

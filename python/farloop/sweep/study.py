@@ -143,7 +143,7 @@ def study(
         raise FarloopError("file and base: expected one of them")
     if file is not None:
         if any(one is not None for one in described):
-            raise FarloopError("file: what it says cannot be said beside it; use base instead")
+            raise FarloopError("file: expected no other argument beside it; to build a study from a scenario, use base")
         definition = from_file(file)
     else:
         assert base is not None
