@@ -263,10 +263,9 @@ def _nearest_scenario(name: str) -> str:
 
 def nearest_file(path: Path) -> Path | None:
     """The TOML file in the same directory whose name is nearest, if one is near enough to be meant."""
-    names = [p.name for p in _beside(path)]
-    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.7)
-    near = near or difflib.get_close_matches(f"{path.name}.toml", names, n=1, cutoff=0.8)
-    return path.with_name(near[0]) if near else None
+    # Without the suffix, which would make all names alike.
+    near = difflib.get_close_matches(path.name.removesuffix(".toml"), [p.stem for p in _beside(path)], n=1, cutoff=0.65)
+    return path.with_name(f"{near[0]}.toml") if near else None
 
 
 def _beside(path: Path) -> list[Path]:
