@@ -53,7 +53,7 @@ CALIBRATED = "gear's parameters were chosen by this very figure, so its even sha
 
 NEXT = (
     ('export PATH="$PWD/.venv/bin:$PATH"', "farloop is a command from now on"),
-    ("farloop compare examples/two-sites.toml --algorithms cubic,bbr,gemini", "two sites: make the file yours"),
+    ("farloop compare examples/my-network.toml --algorithms cubic,bbr,gemini", "two sites: make the file yours"),
     ("farloop explain gear", "what an algorithm does and needs"),
     (f"farloop reproduce {FIGURE}", "this figure, with a verdict on the paper's claim"),
 )

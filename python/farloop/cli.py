@@ -16,6 +16,7 @@ from farloop.help_groups import Grouped
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
 
@@ -200,6 +201,7 @@ def run_(
     ] = None,
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -211,7 +213,7 @@ def run_(
     trace: TraceOption = None,
 ) -> None:
     """Simulate one scenario."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -220,7 +222,8 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
-    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
+    settings = [*(set_ or []), *starts.setting(same_start)]
+    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
     with directory(target, force=force, fresh=fresh) as aside:
@@ -263,6 +266,7 @@ def compare(
     ],
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -273,7 +277,7 @@ def compare(
     quiet: QuietOption = False,
 ) -> None:
     """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -285,7 +289,7 @@ def compare(
             result = api.compare(
                 wanted,
                 algorithms,
-                set=set_,
+                set=[*(set_ or []), *starts.setting(same_start)],
                 seed=seed,
                 seeds=seeds,
                 threads=threads,
@@ -312,6 +316,7 @@ def reproduce(
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Run all cases at full scale (hours to days).")] = False,
+    same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
@@ -334,6 +339,7 @@ def reproduce(
             chosen,
             aside.path,
             full=full,
+            same_start=same_start,
             seeds=seeds,
             threads=threads,
             reporter=progress,
@@ -368,6 +374,7 @@ def arena(
         ),
     ] = None,
     set_: SetOption = None,
+    same_start: ArenaStartOption = "bdp",
     full: Annotated[bool, typer.Option("--full", help="Run at full scale, which takes longer.")] = False,
     seeds: Annotated[
         str | None,
@@ -386,7 +393,7 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
     target = out or Path("out") / "arena"
     with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
         found = running.run(

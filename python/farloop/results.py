@@ -88,8 +88,12 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Throughput, fairness, queues, pauses, losses, completion times; rates in bit/s, times in seconds, sizes in bytes."""
-        numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
-        return numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
+        return self.numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The summary without its cautions, which are drawn from it."""
+        return summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
 
     @property
     def seed(self) -> int:

@@ -163,6 +163,30 @@ class Scenario:
         explained: dict[str, Any] = json.loads(text)
         return explained
 
+    @cached_property
+    def forecast(self) -> dict[str, Any]:
+        """What is known of its network and traffic without a run.
+
+        `network` is what `farloop.offered.facts` says, `memory_bytes` what a run takes at most, `packet_hops` about how long it is,
+        `cautions` are sentences.
+
+        Raises:
+            ScenarioError: a run would refuse it.
+        """
+        from farloop import offered, tables
+
+        given = (self.text, self.file, list(self.overrides), self.described_classes)
+        found = {name: tables.to_arrow(columns) for name, columns in _native.forecast(*given).items()}
+        flows, ports, end = found["flows"], found["ports"], float(self.explained["end_s"])
+        facts = offered.facts(flows, ports, self.resolved, end)
+        begin, until = facts["arrivals"]
+        return {
+            "network": facts,
+            "memory_bytes": _native.most_memory(*given),
+            "packet_hops": offered.hops(ports, self.resolved, end),
+            "cautions": offered.overloads(facts["layers"], until - begin),
+        }
+
 
 Source = str | PathLike[str] | Mapping[str, Any] | Scenario
 """A scenario: its file, the name of a paper's figure, its tables as dictionaries, or one that is loaded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from farloop import completion, summary
+from farloop import completion, offered, starts, summary
 from farloop.seeds import Replicas, mean_text, replicas
 from farloop.units import bytes_text, number, rate_text, time_text
 
@@ -47,12 +47,32 @@ def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """Slowdown of the finished flows by run and kind; no rows if no run has enough of them for a distribution."""
     return SLOWDOWN_HEADER, [
-        _slowdown_row(of, kind)
+        row
         for of in replicas(comparison.runs)
         for kind in completion.KINDS
         if comparison.has_many_finished
         and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
+        for row in _slowdown_rows(of, kind)
     ]
+
+
+def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """How the flows of each algorithm began; no rows where an old output does not say."""
+    return starts.HEADER, starts.rows(comparison.runs)
+
+
+def load_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """What the traffic asks of each layer of the network; runs with the same traffic together."""
+    rows: list[list[Cell]] = []
+    seen: list[list[list[Cell]]] = []
+    for run in comparison.runs:
+        own = offered.rows(run.numbers["network"]["layers"])
+        if own not in seen:
+            seen.append(own)
+            rows += [[run.label, *row] for row in own]
+    if len(seen) == 1:
+        return offered.HEADER, seen[0]
+    return ["run", *offered.HEADER], rows
 
 
 def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -163,8 +183,18 @@ def _worst_rows(of: Replicas) -> list[list[Cell]]:
     ]
 
 
-def _slowdown_row(of: Replicas, kind: str) -> list[Cell]:
-    each = [run.summary["slowdown"][kind] or {} for run in of.runs]
+def _slowdown_rows(of: Replicas, kind: str) -> list[list[Cell]]:
+    """The finished flows; where some are unfinished also a row that counts them, whose numbers are lower bounds."""
+    if not any(run.summary["unfinished"][kind] for run in of.runs):
+        return [_slowdown_row(of, kind, kind, [run.summary["slowdown"][kind] or {} for run in of.runs])]
+    finished = [run.summary["slowdown"][kind] or {} for run in of.runs]
+    bounds = [run.summary["slowdown_at_least"][kind] or run.summary["slowdown"][kind] or {} for run in of.runs]
+    first = _slowdown_row(of, kind, f"{kind}, finished only", finished)
+    second = _slowdown_row(of, kind, f"{kind}, all, at least", bounds)
+    return [first, [*second[:2], None, None, *second[4:]]]
+
+
+def _slowdown_row(of: Replicas, kind: str, what: str, each: list[dict[str, Any]]) -> list[Cell]:
     unfinished = [float(run.summary["unfinished"][kind]) for run in of.runs]
     numbers = [[found.get(key) for found in each] for key in ("mean", "p50", "p95", "p99")]
     for part in ("small", "large"):
@@ -172,7 +202,7 @@ def _slowdown_row(of: Replicas, kind: str) -> list[Cell]:
     counts = [[float(found.get("flows", 0)) for found in each], unfinished]
     return [
         of.told,
-        kind,
+        what,
         *(mean_text(values, _whole) for values in counts),
         *(mean_text(values, "{:.2f}".format) for values in numbers),
     ]
