@@ -43,8 +43,8 @@ SECTIONS = {
     "How to": ["docs/how-to.md", "docs/tour.md", "docs/fair-comparison.md", "docs/studies.md", "docs/python-algorithms.md",
         "docs/kernel.md", "docs/testbed.md", "docs/int-option.md", "examples/**/*.md"],
     "Reference": [
-        "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/traces.md",
-        "docs/network-model.md", "docs/determinism.md",
+        "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/statistics.md",
+        "docs/traces.md", "docs/network-model.md", "docs/determinism.md",
     ],
     "Algorithms": ["spec/index.md", "spec/defaults.md", "spec/*.md"],
     "Gallery": ["gallery/index.md", "docs/arena.md", "gallery/*.md"],

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from farloop import offered, starts
+from farloop import offered, starts, steadiness
 
 if TYPE_CHECKING:
     from farloop.results import Comparison, Run
@@ -20,6 +20,8 @@ CODES = {
     "overload": "the traffic asks for more than a layer of the network carries",
     "short-flows": "most small flows may end before their first ACK: no algorithm had acted on them",
     "starts": "the compared algorithms start differently",
+    "not-steady": "flows that begin later are slowed otherwise than earlier ones: a longer run would have other means and percentiles",
+    "warm-up": "a long part of the flows began before the network was as loaded as later",
 }
 """The codes that there are, and what each is about."""
 
@@ -72,8 +74,9 @@ def _together(runs: Sequence[Run]) -> list[Caution]:
     by_algorithm: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run.numbers["before_first_ack"] or {})
-    return found + [
+    found += [
         Caution("short-flows", f"{algorithm}: {text}")
         for algorithm, counts in by_algorithm.items()
         for text in starts.unacted_text(counts)
     ]
+    return found + [Caution(code, text) for code, text in steadiness.warnings_together(runs)]

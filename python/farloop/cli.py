@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from farloop.algorithm import unused
-from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
+from farloop.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
 from farloop.help_groups import Grouped
 from farloop.imports import COMMANDS as IMPORTS
@@ -479,6 +479,8 @@ def sweep(
         show.written(target, report=not no_report)
     if found.failures:
         raise typer.Exit(EXIT_INVARIANT)
+    if found.unmet:
+        raise typer.Exit(EXIT_IMPRECISE)
 
 
 @app.command("list")

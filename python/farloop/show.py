@@ -57,12 +57,14 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
-    from farloop.report.tables import job_rows, run_rows, slowdown_rows, start_rows, worst_rows
+    from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, start_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
+    if ratios := _ratios(*paired_rows(result)):
+        _console().print(ratios)
     header, rows = start_rows(result)
     alone = len({row[0] for row in rows}) < 2
     if rows and not alone:
@@ -93,7 +95,7 @@ def undecided(claim: dict[str, Any], figure: str) -> str:
 
 def as_text(result: Comparison) -> str:
     """The tables of a comparison as text: what `print` shows."""
-    from farloop.report.tables import run_rows, slowdown_rows
+    from farloop.report.tables import paired_rows, run_rows, slowdown_rows
 
     text = io.StringIO()
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
@@ -101,11 +103,20 @@ def as_text(result: Comparison) -> str:
     tables = [_table(*run_rows(result), title=result.title)]
     header, rows = slowdown_rows(result)
     tables += [_table(header, rows)] if rows else []
+    tables += [ratios] if (ratios := _ratios(*paired_rows(result))) else []
     for one in tables:
         console.print(one)
     for line in [*result.deadlocks, *result.cautions]:
         console.print(line, markup=False, highlight=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table | None:
+    """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
+    if not rows:
+        return None
+    turned = [[name, *(row[i] for row in rows)] for i, name in enumerate(header[1:], 1)]
+    return _table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
 
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
@@ -119,12 +130,13 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
 
 def study(found: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
+    from farloop.sweep.dataset import OF_METRICS
     from farloop.sweep.multiples import label, told
 
     keys = [
         name for name in found.points.column_names if name not in (*(one.name for one in collect), "seeds", "point")
     ]
-    keys = [name for name in keys if not name.endswith(" ci95")]
+    keys = [name for name in keys if not name.endswith(OF_METRICS)]
     rows = [
         [label(found.points, row, keys), str(row["seeds"]), *(told(row, one.name, one.unit) for one in collect)]
         for row in found.points.slice(0, MOST_POINTS).to_pylist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,13 @@ def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
         return flows
     order = np.argsort(-np.nan_to_num(completion.slowdowns(flows), nan=-1.0), kind="stable")
     return flows.take(np.sort(order[:most]))
+
+
+def bounds(keys: Sequence[str]) -> tuple[float, float | None]:
+    """What a number of the summary cannot be below, and what it cannot be above; found by its keys, the outermost first."""
+    last = keys[-1] if keys else ""
+    floor = 1.0 if "slowdown" in keys and last != "flows" else 0.0
+    return floor, 1.0 if last in ("jain", "utilisation", "loss_rate") else None
 
 
 DROPS = (

@@ -95,12 +95,17 @@ def ranking(results: Sequence[Result]) -> pa.Table:
             "place": one.place,
             "algorithm": one.algorithm,
             "ranked_by": result.ranked_by,
-            "score_mean": one.score.mean,
+            "score_mean": one.score.estimate,
             "score_ci95": one.score.half_width,
+            "score_low": one.score.low,
+            "score_high": one.score.high,
             "seeds": one.score.n,
             "best_rank": min(one.ranks.values()),
             "worst_rank": max(one.ranks.values()),
             "is_apart": None if one.is_apart is None else int(one.is_apart),
+            "against_best": one.against_best.estimate,
+            "against_best_low": one.against_best.low,
+            "against_best_high": one.against_best.high,
         }
         for result in results
         for one in result.standings
