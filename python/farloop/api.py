@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from farloop import _native, memory
 from farloop.algorithm import Algorithm, checked, name_of
 from farloop.errors import FarloopError, shown
-from farloop.scenario import Scenario, Settings
+from farloop.scenario import Scenario, Settings, Source
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -42,7 +42,7 @@ class _Callback:
 
 @overload
 def run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -57,7 +57,7 @@ def run(
 
 @overload
 def run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -69,7 +69,7 @@ def run(
 
 
 def run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -83,7 +83,8 @@ def run(
     """Simulates a scenario.
 
     Args:
-        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), or a loaded scenario.
+        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), the tables of a scenario as a dictionary, or a loaded
+            scenario.
         algorithm: The algorithm of all flows that name none of their own, a name or a class of `farloop.algorithm`; by default
             the scenario's.
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
@@ -107,7 +108,7 @@ def run(
 
 
 def _run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     algorithm: str | type[Algorithm] | None,
     set: Settings | None,
     seed: int | None,
@@ -126,7 +127,7 @@ def _run(
 
 
 def run_one(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -147,7 +148,7 @@ def run_one(
 
 
 def run_seeds(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None,
     set: Settings | None,
@@ -164,7 +165,7 @@ def run_seeds(
 
 
 def compare(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     algorithms: str | Iterable[str | type[Algorithm]],
     *,
     set: Settings | None = None,
@@ -178,7 +179,8 @@ def compare(
     """Simulates a scenario once per algorithm, with the same network and traffic.
 
     Args:
-        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), or a loaded scenario.
+        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), the tables of a scenario as a dictionary, or a loaded
+            scenario.
         algorithms: The algorithms: names and classes of `farloop.algorithm`, or one text "gear,hpcc".
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.

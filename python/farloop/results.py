@@ -128,6 +128,9 @@ class Run:
 
         return saving.save_run(self, Path(directory), force=force, report=report)
 
+    def __str__(self) -> str:
+        return str(replace(self.alone, title=str(self.summary["title"])))
+
     def _repr_html_(self) -> str:
         from farloop.report.page import fragment
 
@@ -246,6 +249,11 @@ class Comparison:
         from farloop import saving
 
         return saving.save_comparison(self, Path(directory), force=force, report=report)
+
+    def __str__(self) -> str:
+        from farloop import show
+
+        return show.as_text(self)
 
     def _repr_html_(self) -> str:
         from farloop.report.page import fragment

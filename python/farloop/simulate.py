@@ -22,6 +22,7 @@ from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
+from farloop.scenario_text import told_to_python
 from farloop.side_by_side import Crew
 from farloop.trace import made
 
@@ -195,7 +196,8 @@ def _run(
         scenario.described_classes,
     )
     try:
-        return _native.run(text, file, overrides, progress, threads, list(trace), classes)
+        with told_to_python(text, file):
+            return _native.run(text, file, overrides, progress, threads, list(trace), classes)
     except _native.HandlerError as error:
         raise explained(error, scenario.classes) from error.__cause__
 

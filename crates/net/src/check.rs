@@ -185,7 +185,7 @@ impl fmt::Display for BuildError {
             ),
             BuildError::BufferTooSmall { switch, buffer, headroom, packet } => write!(
                 f,
-                "switch {switch}: PFC headroom takes {headroom} bytes of its {buffer} buffer and leaves no room for \
+                "switch {switch}: PFC reserves {headroom} bytes of headroom in a buffer of {buffer}, which leaves no room for \
                  {LEAST_SHARED} packets of {packet}; enlarge the buffer, shorten its links, or turn pfc off"
             ),
             BuildError::NoPayload { mtu, headers, .. } => {

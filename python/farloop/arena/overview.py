@@ -21,8 +21,8 @@ from farloop.units import bytes_text, count_text, rate_text, time_text
 _MORE = (
     "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
     "does a link that stays empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest "
-    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and who leaves all "
-    "to PFC looks good where there is one bottleneck and nobody to be a victim."
+    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and an algorithm "
+    "that leaves everything to PFC looks good where there is one bottleneck and no victim."
 )
 
 _LESS = (
@@ -365,10 +365,9 @@ def _queue(runs: Sequence[Measured]) -> _Column:
 def _measured() -> str:
     items = [
         "Every algorithm that <code>farloop list algorithms</code> knows is in every scenario, presets as rows of their own, "
-        "each with its default parameters; set is only what the network dictates, such as GEMINI's threshold, which is the "
-        "switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another "
-        "transport runs if it needs nothing that this one lacks: the transport is named with every scenario, and belongs to "
-        "the result.",
+        "each with its default parameters. A scenario sets only what its network dictates, such as GEMINI's ECN threshold. Where "
+        "the simulator refuses an algorithm, the cell says why. An algorithm made for another transport runs if this one has all "
+        "that it needs; the transport, named with every scenario, is part of the result.",
         "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
         "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
         "the start decides more than the algorithm: a place that only one of the two gives is the start's.",

@@ -15,6 +15,7 @@ from farloop.batch import Variant
 from farloop.errors import FarloopError, nearest, shown
 from farloop.output.manifest import slug
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
+from farloop.scenario_text import told_to_python
 from farloop.seeds import Seeds, read_seeds, seed_suffix
 from farloop.starts import KEY, OWN, read_same_start
 
@@ -153,9 +154,7 @@ def _load(wanted: str) -> tuple[str, Scenario]:
     is_file = os.path.exists(wanted)  # noqa: PTH110, it never raises
     if not is_file and wanted not in figure_names():
         hint = nearest(wanted.removesuffix(".toml"), own)
-        raise FarloopError(
-            f"{shown(wanted)}: no such scenario; {hint}; a scenario file or a paper's figure will do as well"
-        )
+        raise FarloopError(f"{shown(wanted)}: no such scenario; {hint}; or name a scenario file or a paper's figure")
     return slug(Path(wanted).stem if is_file else wanted), Scenario.load(wanted)
 
 
@@ -203,7 +202,8 @@ def _begun_alike(
 
 
 def _check(scenario: Scenario) -> None:
-    _native.check(scenario.text, scenario.file_told, list(scenario.overrides))
+    with told_to_python(scenario.text, scenario.file_told):
+        _native.check(scenario.text, scenario.file_told, list(scenario.overrides))
 
 
 def _resolved(scenario: Scenario) -> dict[str, Any]:

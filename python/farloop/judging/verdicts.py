@@ -88,7 +88,7 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     except Exception as error:  # results stand, whatever is wrong with a judge
         return nothing(f"the judge failed: {reason(error)}")
     findings = {f.id: f for f in found}
-    return nothing("the judge says nothing about it") | {
+    return nothing("this figure's judge has no finding for this claim") | {
         f.id: _as_the_figure(f, changed) for f in findings.values() if f.id in {c.id for c in claims}
     }
 
