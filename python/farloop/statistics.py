@@ -98,10 +98,13 @@ class Interval:
         return replace(self, low=low, high=high)
 
     def told(self, text: Callable[[float], str]) -> str:
-        """For people, such as "7.42 [6.9, 9.1]"; the estimate alone where there is no interval, a dash for no estimate."""
+        """For people, such as "7.42 [6.9, 9.1]", a dash for no estimate.
+
+        The estimate stands alone where there is no interval, and where it is the same number under every seed.
+        """
         if self.estimate is None:
             return "–"
-        return text(self.estimate) + ("" if self.low is None else f" {self.range(text)}")
+        return text(self.estimate) + (f" {self.range(text)}" if self.half_width else "")
 
     def range(self, text: Callable[[float], str]) -> str:
         """The interval alone, such as "[6.9, 9.1]"; empty where there is none."""
