@@ -87,6 +87,7 @@ flows = []
 
 VIEWS = ("report.html", "cells.csv", "cells.parquet", "ranking.csv", "ranking.parquet")
 CHOSEN = ("--scenario", "long.toml", "--scenario", "short.toml", "--algorithms", "hpcc,dctcp,bbr", "--seeds", "1-2")
+CHOSEN += ("--same-start", "own")
 
 
 @pytest.fixture(scope="module")
@@ -333,11 +334,45 @@ def test_the_command_says_where_and_who_is_first(command):
     drawn = command("report", "a")
     assert drawn.returncode == 0, drawn.stderr
     assert views(command.directory / "a") == before, "measured anew from the tables"
-    more = command("arena", *CHOSEN[:4], "--algorithms", "hpcc,dctcp,bbr,swift", "--seeds", "1-2", "--out", "a")
+    more = command("arena", *CHOSEN, "--algorithms", "hpcc,dctcp,bbr,swift", "--out", "a")
     assert more.stderr.count("kept from before") == 6
     assert more.stderr.count("swift, seed 1: started") == 2
     told = command("run", "long.toml", "--out", "a")
     assert told.returncode == 0, "an arena is an output like any other"
+
+
+def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, tmp_path, command):
+    planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
+    assert [one.name for one in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
+    assert [one.told["start"] for one in planned.contests] == ["own", "own", "bdp", "bdp"]
+    found = running.run(planned, tmp_path)
+    assert [len(result.standings) for result in found] == [2, 2, 2, 2] or all(result.standings for result in found)
+    kept = rows(tmp_path)
+    assert {row["start"] for row in kept} == {"own", "bdp"}
+    alike = [row for row in kept if row["start"] == "bdp" and row["score"]]
+    for scenario in ("long-same-start", "short-same-start"):
+        first = {row["cross_first_rtt_bytes"] for row in alike if row["scenario"] == scenario}
+        assert max(map(float, first)) - min(map(float, first)) <= 1460
+    ranked = rows(tmp_path, "ranking")
+    assert {row["start"] for row in ranked if row["scenario"] == "short-same-start"} == {"bdp"}
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "All flows start alike, with one BDP of their path" in page
+    assert "start across" in page
+    place(command)
+    small = ("--scenario", "short.toml", "--algorithms", "dctcp", "--seeds", "1", "--out", "b", "--no-report")
+    assert command("arena", *small).returncode == 0
+    again = command("arena", *small)
+    assert again.stderr.count("kept from before") == 2
+    assert "short-same-start" in again.stdout
+    refused = command("arena", *small, "--same-start", "fast")
+    assert (refused.returncode, "expected line-rate, bdp" in refused.stderr) == (2, True)
+
+
+def test_flows_with_starts_of_their_own_are_not_held_a_second_time(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text(LONG + '[transport]\nkind = "tcp"\ninitial_cwnd = 4\n', encoding="utf-8")
+    planned = plan.plan([str(own)], "dctcp", seeds="1", same_start="bdp")
+    assert [one.name for one in planned.contests] == ["own"]
 
 
 def test_an_arena_tells_what_to_load(held):

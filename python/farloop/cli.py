@@ -15,6 +15,7 @@ from farloop.errors import FarloopError
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
 
@@ -190,6 +191,7 @@ def run_(
     ] = None,
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -201,7 +203,7 @@ def run_(
     trace: TraceOption = None,
 ) -> None:
     """Simulate one scenario."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -210,7 +212,8 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
-    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
+    settings = [*(set_ or []), *starts.setting(same_start)]
+    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
     with directory(target, force=force, fresh=fresh) as aside:
@@ -253,6 +256,7 @@ def compare(
     ],
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -263,7 +267,7 @@ def compare(
     quiet: QuietOption = False,
 ) -> None:
     """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -275,7 +279,7 @@ def compare(
             result = api.compare(
                 wanted,
                 algorithms,
-                set=set_,
+                set=[*(set_ or []), *starts.setting(same_start)],
                 seed=seed,
                 seeds=seeds,
                 threads=threads,
@@ -302,6 +306,7 @@ def reproduce(
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All cases, at full scale.")] = False,
+    same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
@@ -324,6 +329,7 @@ def reproduce(
             chosen,
             aside.path,
             full=full,
+            same_start=same_start,
             seeds=seeds,
             threads=threads,
             reporter=progress,
@@ -358,6 +364,7 @@ def arena(
         ),
     ] = None,
     set_: SetOption = None,
+    same_start: ArenaStartOption = "bdp",
     full: Annotated[bool, typer.Option("--full", help="Longer, at full scale.")] = False,
     seeds: Annotated[
         str | None,
@@ -376,7 +383,7 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
     target = out or Path("out") / "arena"
     with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
         found = running.run(

@@ -253,6 +253,9 @@ _NO_SUCH = "null where there are none"
 
 CELLS = (
     Field("scenario", "text", "Scenario of the arena."),
+    Field(
+        "start", "text", "How flows begin: `own`, each as its algorithm does, or `transport.start`, the same for all."
+    ),
     Field("algorithm", "text", "Congestion control of all its flows."),
     Field("seed", "number", "Seed."),
     Field(
@@ -280,6 +283,20 @@ CELLS = (
         "Rank among the algorithms under the same seed, from 1; equal scores have equal ranks; null where it did not run.",
         optional=True,
     ),
+    *(
+        Field(
+            f"{kind}_first_rtt_{what}",
+            unit,
+            f"Most that a flow {where} may send in its first base round-trip time, {words}; {_NO_SUCH}.",
+            optional=True,
+        )
+        for kind, where in (("intra", "inside a datacenter"), ("cross", "across"))
+        for what, unit, words in (
+            ("bytes", "B", "in payload"),
+            ("bdps", "1", "in bandwidth-delay products of its host's link"),
+        )
+    ),
+    Field("slow_start", "0 or 1", "1 where some flows begin in slow start; null where it did not run.", optional=True),
     Field(
         "intra_throughput_bps",
         "bit/s",
@@ -361,6 +378,7 @@ CELLS = (
 
 RANKING = (
     Field("scenario", "text", "Scenario of the arena."),
+    Field("start", "text", "As in cells."),
     Field("place", "number", "Place by the mean score, from 1; equal means share one."),
     Field("algorithm", "text", "Congestion control of all its flows."),
     Field("ranked_by", "text", "As in cells."),

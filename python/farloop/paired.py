@@ -23,7 +23,7 @@ PARTS = ("", "small", "large")
 
 TOLD = (
     "The traffic of a seed is the same under every algorithm, so algorithms are compared seed by seed: the geometric mean of the ratios, "
-    "with its 95 % confidence interval. An interval with 1 in it tells no difference."
+    "with its 95 % confidence interval. An interval with 1 in it tells no difference. Unfinished flows count by their age."
 )
 
 
@@ -74,7 +74,7 @@ def _ratios(pairs: Sequence[tuple[Run, Run]], confidence: float) -> dict[str, In
             a, b = zip(*known, strict=True)
             found[name] = statistics.paired_ratio(a, b, confidence=confidence)
     for kind in completion.KINDS:
-        own, other = ([_slowdowns(pair[i], kind, "") for pair in pairs] for i in (0, 1))
+        own, other = ([_slowdowns(pair[i], kind, "", unfinished=True) for pair in pairs] for i in (0, 1))
         if pairs and all(values.size for values in (*own, *other)):
             means = ([float(values.mean()) for values in each] for each in (own, other))
             found[f"{kind}: mean slowdown"] = statistics.paired_ratio(*means, confidence=confidence)
@@ -100,18 +100,20 @@ _NUMBERS: dict[str, Callable[[Run], float | None]] = {
 """Numbers of whole runs that are compared, by what the table of runs calls them."""
 
 
-def pooled(runs: Sequence[Run], kind: str, part: str = "") -> dict[str, Interval]:
-    """Mean and percentiles of the slowdown of the finished flows of several runs together, which differ in their seed.
+def pooled(runs: Sequence[Run], kind: str, part: str = "", *, unfinished: bool = False) -> dict[str, Interval]:
+    """Mean and percentiles of the slowdown of the flows of several runs together, which differ in their seed.
 
     Args:
         runs: The runs.
         kind: "intra" or "cross".
         part: "small", "large", or all flows.
+        unfinished: Count unfinished flows by their age, which bounds every number from below; otherwise only finished flows count.
 
     Returns:
-        The statistics by name; empty where no flow finished.
+        The statistics by name; empty where no flow counts.
     """
-    clusters = [values for values in (_slowdowns(run, kind, part) for run in runs) if values.size]
+    each = (_slowdowns(run, kind, part, unfinished=unfinished) for run in runs)
+    clusters = [values for values in each if values.size]
     if not clusters:
         return {}
     found = {"mean": statistics.mean_of_clusters(clusters, floor=1.0)}
@@ -134,8 +136,8 @@ def _pooled_row(found: Interval) -> dict[str, Any]:
     return {"value": row.pop("mean"), **row}
 
 
-def _slowdowns(run: Run, kind: str, part: str) -> Floats:
-    values = completion.slowdowns(run.flows)
+def _slowdowns(run: Run, kind: str, part: str, *, unfinished: bool = False) -> Floats:
+    values = completion.bounded(run.flows, run.duration) if unfinished else completion.slowdowns(run.flows)
     chosen = completion.is_kind(run.flows, kind) & ~np.isnan(values)
     if part:
         small = completion.is_small(run.flows)

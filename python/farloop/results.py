@@ -89,10 +89,14 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Throughput, fairness, queues, pauses, losses, completion times; rates in bit/s, times in seconds, sizes in bytes."""
+        return self.numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The summary without its cautions, which are drawn from it."""
         numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
         steady = None if self.steadiness is None else self.steadiness.is_steady
-        numbers |= {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
-        return numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
+        return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
 
     @cached_property
     def steadiness(self) -> Steadiness | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import completion, metrics, pfc
+from farloop import completion, metrics, offered, pfc, starts
 from farloop.jobs import jobs
 from farloop.tables import Floats, Series, port_name
 
@@ -31,6 +31,7 @@ def summarise(
     means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
     slowdown, unfinished = completion.slowdown_summary(flows, end)
     worst = worst_ports(ports, series, end)
+    began = info.get("starts", [])
     summary: dict[str, Any] = {
         "title": scenario.get("title", ""),
         "simulated": totals["end_s"],
@@ -48,6 +49,10 @@ def summarise(
         "packet_hops": totals["packet_hops"],
         "slowdown": slowdown,
         "unfinished": unfinished,
+        "slowdown_at_least": completion.at_least(flows, end),
+        "starts": starts.summary_rows(began),
+        "before_first_ack": starts.unacted(flows, ports, began, scenario, end) if began else None,
+        "network": offered.facts(flows, ports, scenario, end),
         "gave_up": totals["gave_up"],
         "jobs": jobs(flows, scenario),
     }

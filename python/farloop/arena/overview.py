@@ -15,6 +15,7 @@ from farloop.arena.pictures import Scale
 from farloop.arena.ranking import Standing
 from farloop.arena.table import Result
 from farloop.report.page import document
+from farloop.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
 
 _MORE = (
@@ -41,6 +42,8 @@ _LEGEND = (
     )
     + "."
 )
+
+_BEGIN = "Each algorithm starts its flows as it does by itself."
 
 CANNOT = "cannot run here, because "
 
@@ -109,7 +112,7 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
     told = result.told
     facts = f"Transport: {told['transport']}; switches of datacenters offer {told['switches']}; {told['duration']} simulated. "
-    facts += f"{told['source']}."
+    facts += f"{told['source']}. {_BEGIN if result.start == OWN else _begun_alike(result.start)}"
     title = f"{result.name}: {told['title']}" if told["title"] else result.name
     parts = [f'<h2 id="{_anchor(result)}">{escape(title)}</h2><p class="soft">{escape(facts)}</p>']
     if result.runs:
@@ -134,6 +137,13 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
         rows.append(f"<tr><td>{escape(algorithm)}</td>{tds}</tr>")
     parts.append(_table(heads, rows))
     return "".join(parts)
+
+
+def _begun_alike(start: str) -> str:
+    words = {"bdp": "one BDP of their path", "line-rate": "the rate of their host's link"}.get(
+        start, f"{start} per base RTT"
+    )
+    return f"All flows start alike, with {words}, window and rate, whatever the algorithm; slow start stays on where the algorithm has it."
 
 
 def _missing(result: Result, algorithm: str) -> str:
@@ -215,6 +225,9 @@ def _columns(result: Result) -> list[_Column]:
             )
         )
     for kind, words in (("intra", "inside"), ("cross", "across")):
+        if any(one.values.get(f"{kind}_first_rtt_bytes") is not None for one in runs):
+            columns.append(_start(kind, words))
+    for kind, words in (("intra", "inside"), ("cross", "across")):
         if _known(runs, f"{kind}_throughput_bps"):
             columns.append(_plain(f"throughput {words}", f"{kind}_throughput_bps", rate_text))
     if _known(runs, "intra_throughput_bps") and _known(runs, "cross_throughput_bps"):
@@ -239,6 +252,21 @@ def _columns(result: Result) -> list[_Column]:
     columns.append(_queue(runs))
     columns.append(_bar(runs, "drops", "dropped", _count))
     return columns if runs else []
+
+
+def _start(kind: str, words: str) -> _Column:
+    """How flows begin."""
+
+    def cell(of: list[Measured]) -> tuple[str, float | None]:
+        found = of[0].values
+        first, share = (found.get(f"{kind}_first_rtt_{what}") for what in ("bytes", "bdps"))
+        if first is None or share is None:
+            return "–", None
+        slow = '<span class="soft spread">slow start</span>' if found["slow_start"] else ""
+        return f"{bytes_text(first)}, {share:.3g} BDP{slow}", float(first)
+
+    hint = "Payload that window, pacing rate and link let out in the first base round-trip time, and whether there is slow start"
+    return _Column(f"start {words}", cell, hint)
 
 
 def _known(runs: Sequence[Measured], name: str) -> bool:
@@ -341,6 +369,9 @@ def _measured() -> str:
         "switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another "
         "transport runs if it needs nothing that this one lacks: the transport is named with every scenario, and belongs to "
         "the result.",
+        "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
+        "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
+        "the start decides more than the algorithm: a place that only one of the two gives is the start's.",
         "Numbers are means over the seeds with their 95 % confidence intervals, [low, high]. “Not told apart” is a first place "
         "that the seeds, compared one by one, do not separate from this one. All algorithms are compared with the first place, so "
         "each comparison takes its part of the 5 % (Bonferroni) and all hold together: with three seeds and dozens of "

@@ -14,6 +14,7 @@ from farloop.network_map import map_of
 from farloop.report import circuits, link_events, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
+from farloop.report.starts import loads, starts
 from farloop.report.tables import (
     POOLED_TOLD,
     Cell,
@@ -116,6 +117,7 @@ def _overview(comparison: Comparison) -> str:
         _slowdowns(comparison),
         _paired(comparison),
     ]
+    parts += [starts(comparison, table), loads(comparison, table)]
     header, rows = flow_rows(comparison)
     if rows:
         counts = [run.flows.num_rows for run in comparison.runs]
@@ -150,8 +152,9 @@ def _slowdowns(comparison: Comparison) -> str:
     if not rows:
         return ""
     note = (
-        "FCT slowdown: the time until a flow's last byte arrived over that of the same flow alone in the empty network. Only finished "
-        "flows count. Small: up to the median size of all flows; large: above it."
+        "FCT slowdown: the time until a flow's last byte arrived over that of the same flow alone in the empty network. Where flows are "
+        "unfinished, one row says the finished ones only, and one counts the others by their age, which bounds every number "
+        "from below. Small: up to the median size of all flows; large: above it."
     )
     note += f" {POOLED_TOLD}" if len(comparison.seeds) > 1 else ""
     return f'{table(header, rows)}<p class="soft">{note}</p>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from farloop import completion, paired, summary
+from farloop import completion, offered, paired, starts, summary
 from farloop.seeds import Replicas, mean_text, replicas
 from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
@@ -56,12 +56,32 @@ def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     Of several seeds they are statistics of the flows of all seeds together.
     """
     return SLOWDOWN_HEADER, [
-        _slowdown_row(of, kind)
+        row
         for of in replicas(comparison.runs)
         for kind in completion.KINDS
         if comparison.has_many_finished
         and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
+        for row in _slowdown_rows(of, kind)
     ]
+
+
+def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """How the flows of each algorithm began; no rows where an old output does not say."""
+    return starts.HEADER, starts.rows(comparison.runs)
+
+
+def load_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """What the traffic asks of each layer of the network; runs with the same traffic together."""
+    rows: list[list[Cell]] = []
+    seen: list[list[list[Cell]]] = []
+    for run in comparison.runs:
+        own = offered.rows(run.numbers["network"]["layers"])
+        if own not in seen:
+            seen.append(own)
+            rows += [[run.label, *row] for row in own]
+    if len(seen) == 1:
+        return offered.HEADER, seen[0]
+    return ["run", *offered.HEADER], rows
 
 
 def paired_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -187,17 +207,26 @@ def _worst_rows(of: Replicas) -> list[list[Cell]]:
     ]
 
 
-def _slowdown_row(of: Replicas, kind: str) -> list[Cell]:
+def _slowdown_rows(of: Replicas, kind: str) -> list[list[Cell]]:
+    """The finished flows; where some are unfinished also a row that counts them, whose numbers are lower bounds."""
+    if not any(run.summary["unfinished"][kind] for run in of.runs):
+        return [_slowdown_row(of, kind, kind)]
+    first = _slowdown_row(of, kind, f"{kind}, finished only")
+    second = _slowdown_row(of, kind, f"{kind}, all, at least", all_flows=True)
+    return [first, [*second[:2], None, None, *second[4:]]]
+
+
+def _slowdown_row(of: Replicas, kind: str, what: str, *, all_flows: bool = False) -> list[Cell]:
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]
     unfinished = [float(run.summary["unfinished"][kind]) for run in of.runs]
     counts = [[float(found.get("flows", 0)) for found in each], unfinished]
-    cells = [of.told, kind, *(mean_text(values, _whole) for values in counts)]
+    cells = [of.told, what, *(mean_text(values, _whole) for values in counts)]
     for part, statistics in (
         ("", ("mean", "p50", "p95", "p99")),
         ("small", ("mean", "p99")),
         ("large", ("mean", "p99")),
     ):
-        found = paired.pooled(of.runs, kind, part)
+        found = paired.pooled(of.runs, kind, part, unfinished=all_flows)
         cells += [found[name].told("{:.2f}".format) if found else None for name in statistics]
     return cells
 

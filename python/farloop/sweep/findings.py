@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from farloop import starts
 from farloop.palette import run_colours
 from farloop.report import plots
 from farloop.report.page import document, noted, table
+from farloop.report.pfc import alert
 from farloop.report.plots import Panels
+from farloop.report.starts import STARTS
 from farloop.report.tables import Cell
 from farloop.seeds import seed_suffix
 from farloop.statistics import Interval
@@ -58,6 +61,8 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
     parts.append(("extremes", "Best and worst", _extremes(content, runs, points)))
     if len(content["pareto"]) == 2:
         parts.append(("pareto", "Pareto front", _pareto(content, points)))
+    if content.get("starts"):
+        parts.append(("starts", "How flows began", _starts(content["starts"])))
     failed = [row for row in runs.to_pylist() if row["status"] != DONE]
     if failed:
         parts.append(("failures", "Not done", _failures(content, runs, failed)))
@@ -65,8 +70,9 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     size = f"{count_text(runs.num_rows, 'run')} of {count_text(len(set(runs['point'].to_pylist())), 'point')}, farloop {content['farloop']}"
     header = f"<header><h1>{escape(str(content['title']))}</h1><p>{escape(size)}</p><nav>{navigation}</nav></header>"
+    warned = alert([one["text"] for one in content.get("cautions", [])])
     sections = "".join(f'<h2 id="{anchor}">{escape(name)}</h2>{body}' for anchor, name, body in parts)
-    return document(f"farloop: {content['title']}", header + noted(notes) + sections, script=plots.script())
+    return document(f"farloop: {content['title']}", header + warned + noted(notes) + sections, script=plots.script())
 
 
 def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
@@ -92,6 +98,10 @@ def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> s
         rows.append(["warm-up cut", cut])
     body = "".join(f'<tr><td>{escape(str(a))}</td><td class="wrap">{escape(str(b))}</td></tr>' for a, b in rows)
     return f'<div class="card scroll"><table><tbody>{body}</tbody></table></div><p class="soft">{_HOW}</p>'
+
+
+def _starts(rows: list[list[Cell]]) -> str:
+    return f'{table(starts.HEADER, rows)}<p class="soft">{STARTS}</p>'
 
 
 def _unmet(unmet: Sequence[Mapping[str, Any]]) -> str:

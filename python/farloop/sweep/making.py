@@ -24,6 +24,7 @@ from farloop.sweep.precision import Unmet
 from farloop.sweep.tasks import BROKEN, LOST, MADE, Outcome, Task
 from farloop.sweep.tasks import FAILED as TASK_FAILED
 from farloop.sweep.tasks import KEPT as TASK_KEPT
+from farloop.sweep.told import Told
 from farloop.tables import Floats
 from farloop.units import count_text
 
@@ -69,6 +70,7 @@ class Making:
         retries: Whether runs that have failed before are tried again.
         rows: The runs.
         counts: What happened.
+        noted: What is to be said of the runs, besides numbers.
     """
 
     definition: Definition
@@ -78,6 +80,7 @@ class Making:
     retries: bool = False
     rows: list[Row] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
+    noted: Told = field(default_factory=Told)
     _points: list[Point] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
     _tried: set[str] = field(default_factory=set)

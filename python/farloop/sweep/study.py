@@ -265,8 +265,12 @@ def sweep(
             raise
         finally:
             engine.close()
-    told = [*making.told(), *(one.told() for one in unmet), *_unused(making), *notes]
+    told = [*making.told(), *_cautions(making), *(one.told() for one in unmet), *_unused(making), *notes]
     return Study(target, definition.title, runs, points, making.counts, told, unmet)
+
+
+def _cautions(making: Making) -> list[str]:
+    return [str(one["text"]) for one in making.noted.content()["cautions"]]
 
 
 def _unused(making: Making) -> list[str]:
@@ -320,6 +324,7 @@ def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: P
         content = write_run(run, where, making.store)
         manifest.write_json(where / manifest.MANIFEST, content | {"files": manifest.files(where)})
     row.warm_up = precision.warm_up(making.definition.warm_up, run)
+    making.noted.note(row, run)
     for one in making.definition.collect:
         row.values[one.name] = one.of(run, row.warm_up)
         if one.sample is not None:
@@ -353,6 +358,7 @@ def _write(
         "warmup": definition.warm_up,
         "excluded": definition.excluded,
         "classes": {algorithm.name_of(one): algorithm.digest(one) for one in definition.base.classes},
+        **making.noted.content(),
     }
     notes = write_views(content, runs, points, into) if report else []
     manifest.write_json(into / manifest.MANIFEST, content | {"notes": notes, "files": manifest.files(into)})
