@@ -161,6 +161,16 @@ def test_intervals_cover_the_truth(measured, name, seeds):
             assert name in ("p90", "p99"), "rarely given where a tail is made of a few bursts alone"
 
 
+def test_a_percentile_needs_flows_beyond_it():
+    draw = np.random.default_rng(6)
+    clusters = [draw.exponential(size=200) for _ in range(10)]
+    assert statistics.percentile(clusters, 0.99).exists, "20 of 2,000"
+    assert not statistics.percentile([one[:-1] for one in clusters], 0.99).exists
+    assert not statistics.percentile(clusters[:9], 0.9).exists, "nine seeds"
+    assert statistics.percentile(clusters, 0.9).exists
+    assert not statistics.percentile([one[:3] for one in clusters], 0.5).exists, "15 of 30"
+
+
 def test_the_textbooks_interval_would_not(measured):
     """What the correction is for: Student's t alone covers less than it says where a few bursts make the mean."""
     _, populations = measured
