@@ -17,13 +17,13 @@ from functools import partial
 
 from farloop import _native, memory, tables
 from farloop.algorithm import digest, explained, interrupt, name_of
+from farloop.crew import Crew
 from farloop.errors import FarloopError, InvariantError, shown
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
 from farloop.scenario_text import told_to_python
-from farloop.side_by_side import Crew
 from farloop.trace import made
 
 POLL = 0.2
