@@ -96,7 +96,7 @@ ThreadsOption = Annotated[
     typer.Option(
         metavar="N|auto",
         parser=_threads,
-        help="Most threads, for simulations side by side, then for the parts of each (default: one per processor). Changes no result.",
+        help="Threads, for simulations side by side, then for the parts of each (default: auto, as many as pay). Changes no result.",
     ),
 ]
 OutOption = Annotated[
@@ -574,7 +574,7 @@ def bench(
         typer.Option(
             metavar="N|auto",
             parser=_threads,
-            help="Most threads of a simulation; auto for one per processor (default: 1).",
+            help="Threads of a simulation; auto: as many as pay (default: 1).",
             show_default=False,
         ),
     ] = 1,

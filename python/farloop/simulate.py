@@ -1,7 +1,8 @@
 """Runs simulations, several at a time. The native simulator releases the interpreter's lock, so threads are enough.
 
 Simulations side by side need nothing of each other, the parts of one wait for each other: processors go to simulations first, and
-those that are left over into each of them.
+those that are left over into each of them. Where nobody says how many threads there are to be, a simulation takes as many of its share
+as pay, which it measures while it runs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 
 from farloop import _native, tables
 from farloop.algorithm import digest, explained, name_of
@@ -92,8 +94,9 @@ def simulate(
     reporter: Reporter | None = None,
     store: Store | None = None,
 ) -> list[Simulated]:
-    """Runs all jobs on at most `threads` threads; the results are in the order of the jobs and depend on nothing else.
+    """Runs all jobs on `threads` threads; for `None` on as many as pay, at most one per processor.
 
+    The results are in the order of the jobs and depend on nothing else.
     Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
     something is traced, everything runs, and the store is left alone.
 
@@ -103,7 +106,7 @@ def simulate(
         FarloopError: `threads` is no number of threads, or a run cannot be written to the store.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    threads = number_of_threads(threads)
+    auto, threads = threads is None, number_of_threads(threads)
     if any(job.trace for job in jobs):
         store = None  # What is kept has no trace.
     keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
@@ -116,7 +119,8 @@ def simulate(
             reporter.kept(first[key].name)
     processors = Processors(threads, len(missing))
     with ThreadPoolExecutor(max_workers=threads) as pool:
-        futures = {key: pool.submit(_simulate, first[key], key, processors, reporter, stop, store) for key in missing}
+        make = partial(_simulate, processors, auto, reporter, stop, store)
+        futures = {key: pool.submit(make, first[key], key) for key in missing}
         try:
             _wait(list(futures.values()))
         except BaseException:
@@ -131,8 +135,10 @@ def simulate(
     return [_there(kept[key]) for key in keys]
 
 
-def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, threads: int) -> Simulated:
-    """Runs one job in this thread, on up to `threads` threads; `progress` returns `False` to stop it.
+def simulated(
+    job: Job, progress: Callable[[float, float, int], bool] | None, threads: int, *, auto: bool = False
+) -> Simulated:
+    """Runs one job from this thread, on `threads` threads, or with `auto` on as many of them as pay; `progress` returns `False` to stop it.
 
     Raises:
         ScenarioError: the scenario is not valid.
@@ -140,7 +146,7 @@ def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, th
         Cancelled: it was stopped.
     """
     scenario = job.scenario
-    output = _run(scenario, progress, threads, job.trace)
+    output = _run(scenario, progress, threads, job.trace, auto)
     info = json.loads(output.info)
     if scenario.classes:
         info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
@@ -167,11 +173,15 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
 
 
 def _run(
-    scenario: Scenario, progress: Callable[[float, float, int], bool] | None, threads: int, trace: tuple[str, ...]
+    scenario: Scenario,
+    progress: Callable[[float, float, int], bool] | None,
+    threads: int,
+    trace: tuple[str, ...],
+    auto: bool,
 ) -> _native.RunOutput:
     text, file, overrides, classes = scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
     try:
-        return _native.run(text, file, overrides, progress, threads, list(trace), classes)
+        return _native.run(text, file, overrides, progress, threads, list(trace), classes, auto)
     except (_native.ScenarioError, FarloopError):
         raise
     except Exception as error:
@@ -181,7 +191,13 @@ def _run(
 
 
 def _simulate(
-    job: Job, key: str, processors: Processors, reporter: Reporter, stop: threading.Event, store: Store | None
+    processors: Processors,
+    auto: bool,
+    reporter: Reporter,
+    stop: threading.Event,
+    store: Store | None,
+    job: Job,
+    key: str,
 ) -> Simulated | None:
     """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
 
@@ -191,7 +207,7 @@ def _simulate(
 
     reporter.start(job.name)
     with processors.taken() as threads:
-        result = simulated(job, progress, threads)
+        result = simulated(job, progress, threads, auto=auto)
     if store is not None:
         try:
             store.put(key, result)

@@ -138,7 +138,7 @@ impl Part {
         true
     }
 
-    /// Packets that have no room ([`Gauge::exhausted`]), and how far the part has come.
+    /// Packets that have no room ([`Gauge::exhausted`]), and how far the part has come. Asked after each window, so it reads no file.
     pub fn show(&mut self) {
         self.gauge.packet_hops.store(self.medium.ledger.totals.packet_hops, Ordering::Relaxed);
         if !self.medium.packets.fit() {
@@ -259,5 +259,9 @@ impl LogicalProcess for Part {
             }
             m.packets.append_packed(m.ports[*p].packed, packed);
         }
+    }
+
+    fn work(&self) -> u64 {
+        self.medium.ledger.totals.packet_hops
     }
 }
