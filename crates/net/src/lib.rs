@@ -44,13 +44,17 @@ pub mod result;
 mod sample;
 mod sim;
 pub mod spec;
+mod standstill;
+mod starts;
 mod switch;
 mod trace;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
 pub use cut::Cores;
-pub use memory::{OutOfMemory, available as available_memory};
+pub use memory::{OutOfMemory, available as available_memory, total as total_memory};
+pub use network::timeline::route_tables;
 pub use result::RunResult;
 pub use sim::{Progress, Simulation, Stopped, simulate};
 pub use spec::NetworkSpec;
+pub use standstill::{Culprit, Standstill};
 pub use switch::buffer::required_headroom;

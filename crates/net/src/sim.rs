@@ -17,6 +17,8 @@ use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
+use crate::standstill::{SLICE, Standstill};
+use crate::starts::Starts;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -44,6 +46,8 @@ pub enum Stopped {
     Cancelled,
     /// More packets are in flight than memory has room for.
     OutOfMemory(OutOfMemory),
+    /// Simulated time does not go on.
+    Standstill(Standstill),
 }
 
 /// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
@@ -63,7 +67,7 @@ pub struct Simulation {
 }
 
 /// Events of a part between two looks at whether to go on.
-const EVENTS: u64 = 400_000;
+const EVENTS: u64 = SLICE;
 
 impl Simulation {
     /// Builds a network from its specification, for one thread.
@@ -101,6 +105,13 @@ impl Simulation {
         let tracers = self.parts.iter_mut().filter_map(|part| part.medium.tracer.take());
         let trace = farloop_trace::join(tracers.map(|tracer| *tracer));
         Ok((self.finish(), trace))
+    }
+
+    /// What is known without a run: flows and ports with what follows from network and traffic alone, such as base round-trip times and what is
+    /// offered to each port; all that is counted is zero.
+    pub fn unrun(self) -> RunResult {
+        let end = self.network.end;
+        self.result(if end == Time::NEVER { Time::ZERO } else { end }, Time::ZERO)
     }
 
     /// Has the simulation keep what happens to chosen packets and flows; call it before it runs. Nothing of the result changes.
@@ -174,10 +185,12 @@ impl Simulation {
         let memory = self.parts.first().map_or(Memory::Bytes(u64::MAX), |part| part.medium.packets.memory_limit);
         let used_up = Cell::new(false);
         let exhausted = || used_up.get() || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
+        let stands_still = || gauges.iter().any(|g| g.stands_still.load(Ordering::Relaxed));
+        let goes_on = || !exhausted() && !stands_still();
         // What takes longer than a short window: to ask the caller, who may be an interpreter, and what the machine has left.
         let mut ask = |now| {
             used_up.set(memory.is_used_up());
-            progress(Progress { now, end, packet_hops: packet_hops() }) && !exhausted()
+            progress(Progress { now, end, packet_hops: packet_hops() }) && goes_on()
         };
         let stopped = match &mut self.parts[..] {
             [part] => loop {
@@ -185,6 +198,7 @@ impl Simulation {
                     break false;
                 }
                 self.events_left = EVENTS;
+                part.stands_still();
                 part.show();
                 if !ask(part.medium.now) {
                     break true;
@@ -194,10 +208,14 @@ impl Simulation {
                 let window = self.lookahead.min(LONGEST_WINDOW);
                 let until = last.saturating_add(Delta::from_ps(1));
                 let pace = &mut self.pace;
-                let mut watch = |now| if pace.is_due(Instant::now()) { ask(now) } else { !exhausted() };
+                let mut watch = |now| if pace.is_due(Instant::now()) { ask(now) } else { goes_on() };
                 run_conservatively(parts, window, until, &mut self.lanes, &mut watch).is_err()
             }
         };
+        // Also where nothing was left to happen before the next look.
+        if let Some(standstill) = self.parts.iter().find_map(|part| part.medium.standstill) {
+            return Err(Stopped::Standstill(standstill));
+        }
         match stopped {
             false => Ok(()),
             true if exhausted() => Err(Stopped::OutOfMemory(self.out_of_memory())),
@@ -226,6 +244,11 @@ impl Simulation {
             part.hosts.receivers.drop_held(&mut part.medium);
         }
         self.watch.look(&self.parts, end, Delta::ZERO);
+        self.result(end, last_sample)
+    }
+
+    /// The result as of `end`, with samples up to `last_sample`.
+    fn result(mut self, end: Time, last_sample: Time) -> RunResult {
         let flows = self.flow_rows();
         let ports = self.port_rows(end);
         let totals = self.totals(end);
@@ -235,7 +258,9 @@ impl Simulation {
         invariants.push(self.buffers());
         invariants.extend(self.circuits(&days));
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
+        let mut starts = Starts::default();
         for part in self.parts {
+            starts.add(&part.medium.ledger.starts);
             pauses.extend(part.medium.pauses.into_rows(&part.medium.numbers, end));
             samples.push(part.samples);
         }
@@ -253,6 +278,7 @@ impl Simulation {
             flow_series,
             port_series,
             queue_series,
+            starts: starts.rows(),
             totals,
             invariants,
         }
