@@ -90,7 +90,7 @@ def run(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
-        threads: Most threads, for simulations side by side first, then for the parts of each; by default one per
+        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
             processor. The results do not depend on it.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
         trace: What to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; what there is, is in docs/traces.md. `Run.save` writes the
@@ -185,7 +185,7 @@ def compare(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run of each algorithm for each of these seeds: `range(1, 11)`, or "1-10".
-        threads: Most threads, for simulations side by side first, then for the parts of each; by default one per
+        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
             processor. The results do not depend on it.
         progress: What shows progress.
         store: Where finished runs are taken from, and put.

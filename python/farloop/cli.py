@@ -105,7 +105,7 @@ ThreadsOption = Annotated[
     typer.Option(
         metavar="N|auto",
         parser=_threads,
-        help="Use at most N threads (default: one per processor). Results do not depend on it.",
+        help="Use at most N threads (default: auto, as many as pay). Results do not depend on it.",
     ),
 ]
 OutOption = Annotated[
@@ -615,7 +615,7 @@ def bench(
         typer.Option(
             metavar="N|auto",
             parser=_threads,
-            help="Most threads of a simulation; auto for one per processor (default: 1).",
+            help="Threads of a simulation; auto: as many as pay (default: 1).",
             show_default=False,
         ),
     ] = 1,

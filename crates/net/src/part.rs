@@ -143,7 +143,8 @@ impl Part {
         true
     }
 
-    /// Packets that have no room ([`Gauge::exhausted`]), time that stands still, and how far the part has come.
+    /// Packets that have no room ([`Gauge::exhausted`]), time that stands still, and how far the part has come. Asked after each
+    /// window, so it reads no file.
     pub fn show(&mut self) {
         self.gauge.packet_hops.store(self.medium.ledger.totals.packet_hops, Ordering::Relaxed);
         if !self.medium.packets.fit() {
@@ -267,5 +268,9 @@ impl LogicalProcess for Part {
             }
             m.packets.append_packed(m.ports[*p].packed, packed);
         }
+    }
+
+    fn work(&self) -> u64 {
+        self.medium.ledger.totals.packet_hops
     }
 }
