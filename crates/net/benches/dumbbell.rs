@@ -69,6 +69,8 @@ fn specification(algorithm: &str) -> NetworkSpec {
         record: RecordSpec::default(),
         end: Time::ZERO + Delta::from_ms(1),
         seed: 1,
+        clock_offsets: Vec::new(),
+        tie_order: None,
     }
 }
 

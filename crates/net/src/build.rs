@@ -31,6 +31,7 @@ use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
 use crate::switch::{Switch, Switches};
+use crate::ties::Ties;
 use circuits::{circuit_switches, schedulers, scheduling_of};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortAgent};
@@ -96,6 +97,7 @@ struct Plan {
     symmetric: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     circuits: Table<CircuitNumber, Arc<Circuits>>,
+    ties: Ties,
     largest: Bytes,
     pauses: bool,
 }
@@ -152,6 +154,7 @@ impl Plan {
             symmetric,
             detours,
             circuits,
+            ties: Ties::new(spec.tie_order, spec.seed, spec.links.len()),
             largest,
             pauses,
         })
@@ -182,6 +185,7 @@ impl Plan {
             intra_rtt: Delta::ZERO,
             flows,
             succession,
+            clock_offsets: spec.clock_offsets,
             end: spec.end,
         };
         let (schedulers, disciplines) = schedulers(&network);
@@ -214,8 +218,10 @@ impl Plan {
             }
         }
         let touches = |end: &LinkEnd| here(end.node) || here(end.peer_node);
-        let numbers: Table<PortId, PortNumber> =
+        let mut numbers: Vec<PortNumber> =
             network.ends.iter().filter(|(_, end)| touches(end)).map(|(number, _)| number).collect();
+        let reordered = self.ties.sort(&mut numbers);
+        let numbers: Table<PortId, PortNumber> = numbers.into();
         let mut ids = vec![PortId::NONE; network.ends.len()];
         for (id, number) in numbers.iter() {
             ids[number.index()] = id;
@@ -259,6 +265,7 @@ impl Plan {
             let mut held = Ingress::default();
             if from == part {
                 (port.int, row.marking, row.row.headroom) = (plan.int, plan.marking, plan.headroom);
+                port.set_clock(network.clock_offset(end.node));
                 held = plan.ingress;
                 if let Some(agent) = plan.agent.take() {
                     port.agent = agents.push(Agent::new(agent, id));
@@ -271,7 +278,7 @@ impl Plan {
             ports.push(port);
             stats.push(row);
         }
-        let events = Events::new(ports.len(), own_hosts.len(), agents.len());
+        let events = Events::new(ports.len(), own_hosts.len(), agents.len(), self.ties.arrivals_first());
         let mut hosts = Hosts::new(network);
         for (_, number) in &own_hosts {
             hosts.add(*number, ids[network.host_ports[*number].index()], seed);
@@ -294,7 +301,7 @@ impl Plan {
         };
         let circuits = own_circuits.iter().map(circuit).collect();
         let own_routes = |routes: &Routes<SwitchNumber, PortNumber>| match cut.parts {
-            1 => routes.of_whole(),
+            1 if !reordered => routes.of_whole(),
             _ => routes.of_part(&own, &ids),
         };
         let all_routes: Vec<Routes<SwitchId, PortId>> = network.routes.iter().map(own_routes).collect();
@@ -311,6 +318,7 @@ impl Plan {
             stats,
             disciplines,
             numbers,
+            places: reordered.then_some(ids.clone()),
             ledger: Ledger::new(),
             routing: 0,
             effects: Vec::new(),

@@ -45,6 +45,7 @@ mod sample;
 mod sim;
 pub mod spec;
 mod switch;
+mod ties;
 mod trace;
 
 pub use check::{BuildError, CircuitPart, border_switches, check_links, event_ids};
