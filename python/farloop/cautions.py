@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from farloop import jitter
+
 if TYPE_CHECKING:
     from farloop.results import Comparison, Run
 
 CODES = {
+    "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.jitter`)",
     "network": "the simulated network is most likely not the one that was meant",
 }
 """The codes that there are, and what each is about."""
@@ -42,4 +45,6 @@ def of_run(run: Run) -> list[Caution]:
 
 def of_comparison(comparison: Comparison) -> list[Caution]:
     """The cautions of all runs, each once, then those of the comparison itself."""
-    return list(dict.fromkeys(caution for run in comparison.runs for caution in of_run(run)))
+    found = [caution for run in comparison.runs for caution in of_run(run)]
+    found += [Caution("fragile", text) for _, text in jitter.told(comparison)]
+    return list(dict.fromkeys(found))

@@ -15,6 +15,7 @@ from farloop.errors import FarloopError
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_jitter import ArenaJitterOption, JitterOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
 
@@ -199,6 +200,7 @@ def run_(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     trace: TraceOption = None,
+    jitter: JitterOption = 0,
 ) -> None:
     """Simulate one scenario."""
     from farloop import api, saving
@@ -210,12 +212,15 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
+    if trace and jitter:
+        raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
+    alone = seeds is None and not jitter
     wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
     with directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
-            if seeds is None:
+            if alone:
                 one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
             else:
                 several = api.run_seeds(
@@ -227,20 +232,21 @@ def run_(
                     threads=threads,
                     reporter=progress,
                     store=aside.store,
+                    jitter=jitter,
                 )
         _ready_to_draw(not no_report)
         found = (
             saving.fill_run(one, aside.path, report=not no_report)
-            if seeds is None
+            if alone
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
     _tell([*notes, *found])
     if not quiet:
         from farloop import show
 
-        show.comparison(one.alone if seeds is None else several)
+        show.comparison(one.alone if alone else several)
         show.written(target, report=not no_report)
-        if seeds is None and one.trace is not None:
+        if alone and one.trace is not None:
             show.traced(target, one.trace)
 
 
@@ -261,6 +267,7 @@ def compare(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
     """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
     from farloop import api, saving
@@ -281,6 +288,7 @@ def compare(
                 threads=threads,
                 progress=progress,
                 store=aside.store,
+                jitter=jitter,
             )
         _ready_to_draw(not no_report)
         found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
@@ -309,6 +317,7 @@ def reproduce(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
     """Reproduce figures of papers and judge their claims; go on where an interrupted one ended."""
     from farloop import reproduce as reproduction
@@ -329,6 +338,7 @@ def reproduce(
             reporter=progress,
             store=aside.store,
             report=not no_report,
+            jitter=jitter,
         )
     _tell(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
@@ -369,6 +379,7 @@ def arena(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: ArenaJitterOption = 3,
 ) -> None:
     """Compare every algorithm in cross-datacenter scenarios of all papers; go on where an interrupted one ended."""
     from farloop.arena import running
@@ -376,7 +387,7 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, jitter=jitter)
     target = out or Path("out") / "arena"
     with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
         found = running.run(

@@ -374,6 +374,13 @@ RANKING = (
         "1 where the seeds, taken pairwise, tell it from the first place with 95 % confidence; null for one seed.",
         optional=True,
     ),
+    Field(
+        "is_fragile",
+        "0 or 1",
+        "1 where variations in ties and starts move the score of the first seed by more than 5 %, and by more than score_ci95; "
+        "null without variations.",
+        optional=True,
+    ),
 )
 
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,10 +77,11 @@ def reproduce(
     reporter: Reporter | None = None,
     store: Store | None = None,
     report: bool = True,
+    jitter: int = 0,
 ) -> list[FigureVerdicts]:
     """Runs the figures and writes everything under an existing directory, figure by figure; gives back what they say.
 
-    Without `report` no page and no picture is drawn.
+    Without `report` no page and no picture is drawn. `jitter` is the number of variations in ties and starts (`farloop.jitter`).
 
     Raises:
         ScenarioError: a figure's scenario is not valid; the first of each is checked before anything runs, the
@@ -102,7 +103,9 @@ def reproduce(
     for p in plans:
         where = into / p.figure
         where.mkdir(parents=True)
-        comparison = run_figure(p, full=full, seeds=replicated, threads=threads, reporter=reporter, store=store)
+        comparison = run_figure(
+            p, full=full, seeds=replicated, threads=threads, reporter=reporter, store=store, jitter=jitter
+        )
         notes = saving.fill_comparison(comparison, where, store, report=report)
         done.append(FigureVerdicts.of(p.figure, comparison, notes))
         del comparison
@@ -118,9 +121,11 @@ def run_figure(
     threads: int | None = None,
     reporter: Reporter | None = None,
     store: Store | None = None,
+    jitter: int = 0,
 ) -> Comparison:
     """Runs one figure and judges its claims."""
     from farloop.batch import run_all, with_seeds
+    from farloop.jitter import of_claims, shaken
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
 
@@ -128,7 +133,19 @@ def run_figure(
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
     title = str(figure.base.resolved.get("figure", {}).get("title") or figure.base.resolved.get("title", figure.figure))
     comparison = Comparison(f"{figure.figure}: {title}", runs, seeds=tuple(seeds))
-    return judged(comparison, figure.base, "full" if full else "quick")
+    scale = "full" if full else "quick"
+    comparison = shaken(
+        comparison,
+        figure.variants,
+        jitter,
+        judge=lambda runs: judged(runs, figure.base, scale),
+        group=figure.figure,
+        threads=threads,
+        reporter=reporter,
+        store=store,
+    )
+    found = judged(comparison, figure.base, scale)
+    return replace(found, claims=of_claims(found.claims, found.jitter))
 
 
 def write_index(

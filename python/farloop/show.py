@@ -62,8 +62,11 @@ def comparison(result: Comparison) -> None:
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     """The place of every algorithm in every scenario."""
-    places = [{one.algorithm: one.place for one in result.standings} for result in results]
-    rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
+    places = [
+        {one.algorithm: f"{one.place}{' (fragile)' if one.is_fragile else ''}" for one in result.standings}
+        for result in results
+    ]
+    rows = [[a, *(found.get(a) for found in places)] for a in algorithms]
     _print_table(["place of", *(result.name for result in results)], rows)
 
 

@@ -43,6 +43,8 @@ _LEGEND = (
     + "."
 )
 
+FRAGILE = "Another order of simultaneous events, and starts by less than a packet's time, move this score"
+
 CANNOT = "cannot run here, because "
 
 WIDE = 200.0
@@ -97,7 +99,9 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
                 continue
             told = _score_text(one.score.mean, result.ranked_by)
             picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed")
-            tds.append(f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{picture}</td>')
+            tds.append(
+                f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{_mark(one)}{picture}</td>'
+            )
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
         "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
@@ -154,7 +158,7 @@ def _ranking(result: Result, seeds: int) -> str:
         picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed", WIDE)
         low, high = min(one.ranks.values()), max(one.ranks.values())
         rows.append(
-            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}</td>'
+            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}{_mark(one)}</td>'
             f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(one, best, result.ranked_by)}</td></tr>"
         )
     what = "throughput, geometric mean" if result.ranked_by == THROUGHPUT else "slowdown, over classes"
@@ -162,6 +166,11 @@ def _ranking(result: Result, seeds: int) -> str:
     heads = ["<th>place</th>", '<th class="text">algorithm</th>', f"<th>{over}</th>", f"<th>{what}</th>"]
     heads += ["<th>rank over seeds</th>", "<th>against the best</th>"]
     return _table(heads, rows, sorts=False)
+
+
+def _mark(one: Standing) -> str:
+    """What stands beside a score that ties decide."""
+    return f' <span class="soft" title="{FRAGILE}">fragile</span>' if one.is_fragile else ""
 
 
 def _against(one: Standing, best: float, ranked_by: str) -> str:
@@ -322,6 +331,9 @@ def _measured() -> str:
         "the result.",
         "Numbers are means over the seeds, ± half the width of the 95 % confidence interval (Student's t). “Not told apart” is "
         "a first place that the seeds, compared one by one, do not separate from this one with that confidence.",
+        "“Fragile” is a score that moves by more than 5 % (and by more than half its interval) over variations of the first "
+        "seed's run that differ only in the order of simultaneous events, and in starts by less than a packet's time "
+        "(<code>--jitter</code>): the simulation is locked into a phase there.",
         "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
         "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
         "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",

@@ -13,6 +13,7 @@ from typing import Any
 from farloop import _native, catalogue
 from farloop.batch import Variant
 from farloop.errors import FarloopError, nearest, shown
+from farloop.jitter import read_jitter
 from farloop.output.manifest import slug
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
 from farloop.seeds import Seeds, read_seeds, seed_suffix
@@ -70,12 +71,14 @@ class Plan:
         algorithms: The algorithms, in the order of their rows.
         seeds: The seeds.
         scale: "quick" or "full".
+        jitter: How many variations in ties and starts each simulation of the first seed has.
     """
 
     contests: list[Contest]
     algorithms: list[str]
     seeds: tuple[int, ...]
     scale: str
+    jitter: int = 0
 
 
 def plan(
@@ -85,6 +88,7 @@ def plan(
     set: Settings | None = None,
     seeds: Seeds | None = None,
     full: bool = False,
+    jitter: int = 0,
 ) -> Plan:
     """What an arena takes; everything is checked, nothing is simulated.
 
@@ -94,6 +98,7 @@ def plan(
         set: Settings that replace some of each scenario's.
         seeds: The seeds; by default three.
         full: At full scale, which is longer.
+        jitter: How many variations in ties and starts each simulation of the first seed has.
 
     Raises:
         FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, or a setting that is the arena's.
@@ -111,7 +116,7 @@ def plan(
     if repeated:
         raise FarloopError(f"two scenarios are called {', '.join(repeated)}; each needs a file name of its own")
     contests = [_contest(name, scenario, settings, chosen, replicated, full) for name, scenario in loaded]
-    return Plan(contests, chosen, replicated, "full" if full else "quick")
+    return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter))
 
 
 def _algorithms(wanted: str | Sequence[str] | None) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from farloop.arena.measuring import THROUGHPUT, Measured
+from farloop.jitter import is_fragile
 from farloop.metrics import interval
 from farloop.seeds import Estimate, estimate
 
@@ -22,6 +23,8 @@ class Standing:
         scores: By seed.
         ranks: By seed.
         is_apart: Whether the seeds tell it from the best one; `None` where there are too few to say.
+        is_fragile: Whether variations in ties and starts move its score by more than 5 %, and by more than half the width of its interval;
+            `None` where there are none.
     """
 
     place: int
@@ -30,6 +33,7 @@ class Standing:
     scores: dict[int, float]
     ranks: dict[int, int]
     is_apart: bool | None
+    is_fragile: bool | None = None
 
 
 def ranks(found: Sequence[Measured]) -> dict[tuple[str, int], int]:
@@ -45,8 +49,11 @@ def ranks(found: Sequence[Measured]) -> dict[tuple[str, int], int]:
     }
 
 
-def standings(found: Sequence[Measured]) -> list[Standing]:
-    """The algorithms of one scenario, the best first; those without a score are left out."""
+def standings(found: Sequence[Measured], shaken: Mapping[str, Sequence[float | None]] | None = None) -> list[Standing]:
+    """The algorithms of one scenario, the best first; those without a score are left out.
+
+    `shaken` has the scores of variations of the first seed's runs, by algorithm.
+    """
     ranked = ranks(found)
     scores: dict[str, dict[int, float]] = {}
     for one in found:
@@ -66,6 +73,7 @@ def standings(found: Sequence[Measured]) -> list[Standing]:
             scores=scores[name],
             ranks={seed: ranked[name, seed] for seed in scores[name]},
             is_apart=_is_apart(scores[name], best),
+            is_fragile=_is_fragile(means[name], scores[name], (shaken or {}).get(name)),
         )
         for name in ordered
     ]
@@ -76,6 +84,10 @@ def is_better(one: float | None, other: float | None, ranked_by: str) -> bool:
     if one is None or other is None:
         return False
     return one > other if ranked_by == THROUGHPUT else one < other
+
+
+def _is_fragile(mean: Estimate, scores: dict[int, float], shaken: Sequence[float | None] | None) -> bool | None:
+    return None if not shaken else is_fragile([next(iter(scores.values())), *shaken], mean.half_width)
 
 
 def _is_apart(own: dict[int, float], best: dict[int, float]) -> bool | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from farloop import _native, fields, tables, trace
 from farloop.errors import FarloopError
+from farloop.jitter import Jitter
 from farloop.output import store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import Comparison, Run
@@ -45,6 +46,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
                 scale=str(kept["scale"]),
                 seeds=seeds,
                 base=base,
+                jitter=Jitter.read(kept.get("jitter")),
             )
     except FarloopError:
         raise

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native, fields
+from farloop import _native, fields, jitter
+from farloop.cautions import Caution
 from farloop.output import store
 from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
 from farloop.summary import finite
@@ -50,6 +51,7 @@ def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) ->
         "scale": comparison.scale,
         "seeds": list(comparison.seeds),
         "runs": names,
+        "jitter": None if comparison.jitter is None else comparison.jitter.row(),
         "base": None if base is None else {"file": base.file, "overrides": base.overrides, "text": base.text},
     }
 
@@ -69,7 +71,21 @@ def run_names(comparison: Comparison) -> list[str]:
 
 def overall(comparison: Comparison) -> dict[str, Any]:
     """What summary.json of several runs says: the summary of each, or means and confidence intervals over seeds."""
-    return comparison.statistics if comparison.seeds else comparison.summary
+    found = comparison.statistics if comparison.seeds else comparison.summary
+    if comparison.jitter is None:
+        return found
+    texts = dict(jitter.told(comparison))
+    return {
+        label: summary
+        | {
+            "cautions": [
+                *summary.get("cautions", []),
+                *([Caution("fragile", texts[label]).row()] if label in texts else []),
+            ]
+        }
+        | {"jitter": comparison.jitter.numbers.get(label)}
+        for label, summary in found.items()
+    }
 
 
 def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
