@@ -70,6 +70,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         end: Time::ZERO + Delta::from_ms(1),
         seed: 1,
         clock_offsets: Vec::new(),
+        stalls: None,
         tie_order: None,
     }
 }

@@ -185,6 +185,7 @@ impl Plan {
             intra_rtt: Delta::ZERO,
             flows,
             succession,
+            stalls: spec.stalls,
             clock_offsets: spec.clock_offsets,
             end: spec.end,
         };
@@ -249,7 +250,9 @@ impl Plan {
             let mut port = Port::new(owner(end.owner), owner(end.peer), end.rate, end.delay, telemetry);
             let LinkSpec { loss, corruption, .. } = plan.link;
             let happens = network.timeline.concerns(*number);
-            port.unreliable = loss > 0.0 || corruption > 0.0 || happens;
+            // What arrives at a host that stalls is looked at as well.
+            let stalls = network.stalls.is_some() && matches!(end.peer, NodeRef::Host(_));
+            port.unreliable = loss > 0.0 || corruption > 0.0 || happens || stalls;
             let (from, to) = (cut.part_of[end.node as usize], cut.part_of[end.peer_node as usize]);
             if from != to || happens || end.rate.bytes_in(end.delay) >= self.largest * PACKED_FROM {
                 port.packed = packets.add_packed_link();
@@ -281,7 +284,7 @@ impl Plan {
         let events = Events::new(ports.len(), own_hosts.len(), agents.len(), self.ties.arrivals_first());
         let mut hosts = Hosts::new(network);
         for (_, number) in &own_hosts {
-            hosts.add(*number, ids[network.host_ports[*number].index()], seed);
+            hosts.add(*number, ids[network.host_ports[*number].index()], seed, network.stalls);
         }
         let switch = |(_, number): &(u32, SwitchNumber)| Switch {
             buffer: self.buffers[*number].take().expect("each switch is in one part"),

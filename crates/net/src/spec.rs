@@ -4,12 +4,14 @@
 
 mod clock_offset;
 mod link_events;
+mod stalls;
 
 pub use clock_offset::ClockOffset;
 use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
+pub use stalls::{StallLaw, StallSpec};
 
 /// Number of data classes; each has its own queue, PFC accounting and pause state.
 pub(crate) const DATA_CLASSES: usize = 2;
@@ -48,6 +50,8 @@ pub struct NetworkSpec {
     pub seed: u64,
     /// How far the clocks of nodes are off, by node; nodes beyond its end are exact, as all but hosts are.
     pub clock_offsets: Vec<ClockOffset>,
+    /// When hosts handle nothing that arrives; `None` for never.
+    pub stalls: Option<StallSpec>,
     /// In which order things happen that happen at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that the seed draws.
     pub tie_order: Option<u64>,
 }

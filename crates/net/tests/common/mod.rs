@@ -106,6 +106,7 @@ pub fn network(nodes: Vec<NodeSpec>, links: Vec<LinkSpec>, algorithm: AnyParams,
         end: Time::from_ps(10_000_000_000_000),
         seed: 1,
         clock_offsets: Vec::new(),
+        stalls: None,
         tie_order: None,
     }
 }

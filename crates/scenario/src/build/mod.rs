@@ -116,6 +116,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         end: scenario.end(),
         seed: scenario.run.seed,
         clock_offsets,
+        stalls: phases::stalls(scenario)?,
         tie_order: phases::tie_order(scenario),
         nodes: std::mem::take(&mut layout.nodes),
     };

@@ -4,9 +4,9 @@ use super::hosts::Hosts;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
 use crate::scenario::Scenario;
-use crate::sections::ClockOffsets;
+use crate::sections::{ClockOffsets, StallLawChoice};
 use farloop_engine::RandomStream;
-use farloop_net::spec::{ClockOffset, FlowSpec, NodeKind};
+use farloop_net::spec::{ClockOffset, FlowSpec, NodeKind, StallLaw, StallSpec};
 use farloop_units::{Bytes, Delta};
 
 /// How far the clocks of nodes are off, by node; empty where all are exact.
@@ -41,6 +41,27 @@ pub(crate) fn clock_offsets(scenario: &Scenario, hosts: &Hosts<'_>) -> Result<Ve
     let of = |name: &str| given.iter().find(|(pattern, _)| glob::matches(pattern, name)).map(|(_, offset)| *offset);
     let all = 0..nodes.len();
     Ok(all.map(|node| of(&nodes[node].name).filter(|_| is_host(node)).unwrap_or_default()).collect())
+}
+
+/// When hosts stall.
+pub(crate) fn stalls(scenario: &Scenario) -> Result<Option<StallSpec>, Diagnostic> {
+    let keys = &scenario.hosts;
+    if keys.stall > Delta::ZERO {
+        let law = match keys.stall_law.unwrap_or(StallLawChoice::Exponential) {
+            StallLawChoice::Fixed => StallLaw::Fixed,
+            StallLawChoice::Exponential => StallLaw::Exponential,
+            StallLawChoice::Pareto => StallLaw::Pareto,
+        };
+        let gap = keys.stall_gap.unwrap_or(Delta::from_ms(1));
+        return Ok(Some(StallSpec { duration: keys.stall, gap, law }));
+    }
+    for (key, is_set) in [("stall_gap", keys.stall_gap.is_some()), ("stall_law", keys.stall_law.is_some())] {
+        if is_set {
+            let expected = format!("expected stall longer than 0ps, or no {key}");
+            return Err(scenario.at(&["hosts", key], "no host stalls with stall = \"0ps\"", expected));
+        }
+    }
+    Ok(None)
 }
 
 /// The order of ties that `run.jitter` asks for.

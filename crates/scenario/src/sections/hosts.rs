@@ -1,13 +1,32 @@
 //! The keys of `[hosts]`: what hosts have that no protocol decides.
 
+use super::LONGEST_DELAY;
 use farloop_net::spec::ClockOffset;
-use farloop_units::{Kind, ParamType, Value, params};
+use farloop_units::{Delta, Kind, ParamType, Value, choice, params};
+
+choice! {
+    /// How long hosts stall.
+    pub enum StallLawChoice {
+        /// Always as long.
+        Fixed = "fixed",
+        /// An exponential time.
+        Exponential = "exponential",
+        /// A time with a long tail.
+        Pareto = "pareto",
+    }
+}
 
 params! {
     /// `[hosts]`: the hardware of hosts.
     pub struct HostKeys {
         /// How far the clocks of hosts are off, so that they transmit faster or slower than their links' rates: "20ppm" draws the offset of each host from -20 to 20 parts per million; a list gives those of some hosts, such as ["h1 +10ppm", "left-* -3.5ppm"] ("*" stands for any characters, "?" for any one; the first that matches counts). At most 100ppm (IEEE 802.3).
         clock_offset: ClockOffsets = ClockOffsets::Drawn(ClockOffset::NONE);
+        /// Mean time for which a host handles nothing that arrives, as one that does something else or coalesces interrupts: packets wait, and are handled together at the end. "0ps" for never. Unlike transport.delay_noise_intra it is noise at a busy host, too.
+        stall: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_ms(100);
+        /// With stall: mean time from the end of a stall to the beginning of the next one, an exponential time; "none" for 1ms.
+        stall_gap: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(LONGEST_DELAY);
+        /// With stall: the law of its duration. "pareto": index 1.5, cut at a thousand times the mean, a long tail; "none" for exponential.
+        stall_law: Option<StallLawChoice> = None;
     }
 }
 

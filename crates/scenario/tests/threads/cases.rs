@@ -36,7 +36,9 @@ fn jittered(text: &str, number: u32) -> String {
     } else {
         format!("run.jitter = {number}\n{text}")
     };
-    format!("hosts.clock_offset = \"60ppm\"\n{text}")
+    format!(
+        "hosts = {{ clock_offset = \"60ppm\", stall = \"3us\", stall_gap = \"10us\", stall_law = \"pareto\" }}\n{text}"
+    )
 }
 
 fn with(text: &str, duration: &str, shorter: &str) -> String {
