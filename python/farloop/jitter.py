@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from farloop import seeds
-from farloop.batch import Variant, run_all
 from farloop.errors import FarloopError, shown
 from farloop.units import rate_text
 
 if TYPE_CHECKING:
+    from farloop.batch import Variant
     from farloop.output.store import Store
     from farloop.progress import Reporter
     from farloop.results import Comparison, Run
@@ -130,6 +130,8 @@ def shaken(
         reporter: As in `run_all`.
         store: As in `run_all`.
     """
+    from farloop.batch import run_all
+
     if not read_jitter(count):
         return comparison
     own = comparison.of_seed(comparison.seeds[0]) if comparison.seeds else comparison

@@ -127,7 +127,7 @@ fn stalls_are_noise_at_a_busy_host_too() {
     // A sample shows the last ACK of those that were handled together, which waited the least.
     assert!(busy > 5.0, "{busy} µs under saturation, {deviation} µs without");
     assert!(share > 0.99, "{share}");
-    assert_eq!(when_busy(None, tcp()).0, 0.0);
+    assert!(when_busy(None, tcp()).0 < 1e-6);
 }
 
 /// A host that stalls hears pauses all the same.
