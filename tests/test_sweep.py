@@ -373,9 +373,10 @@ def test_points_are_means_over_seeds_with_intervals(swept):
     runs = swept.runs.to_pylist()
     for row in swept.points.to_pylist():
         same = [r["throughput"] for r in runs if r["point"] == row["point"]]
-        mean, half = farloop.metrics.interval(same)
-        assert (row["seeds"], row["throughput"]) == (3, pytest.approx(mean))
-        assert row["throughput ci95"] == pytest.approx(half)
+        mean = farloop.statistics.mean(same, floor=0.0)
+        assert (row["seeds"], row["throughput"]) == (3, pytest.approx(mean.estimate))
+        assert (row["throughput low"], row["throughput high"]) == (pytest.approx(mean.low), pytest.approx(mean.high))
+        assert row["throughput ci95"] == pytest.approx(mean.half_width), "to the farther end"
         pooled = np.concatenate([swept.run(r["run"]).slowdown for r in runs if r["point"] == row["point"]])
         assert row["p99_slowdown"] == np.percentile(pooled, 99)
 
@@ -423,7 +424,7 @@ def test_the_report_is_drawn_anew_from_the_tables(swept, command):
     assert (swept.directory / "report.html").read_bytes() == before
     text = before.decode()
     assert 'src="http' not in text
-    for told in ("Best and worst", "Pareto front", "All points", "dctcp, workload.load 0.2", "± "):
+    for told in ("Best and worst", "Pareto front", "All points", "dctcp, workload.load 0.2", " ["):
         assert told in text
     with pytest.raises(FarloopError, match=r"load one of the runs in it, such as .*runs"):
         farloop.load(swept.directory)
@@ -437,7 +438,8 @@ def test_small_multiples_have_the_study_s_numbers(swept):
     assert (first.y * 1e6).tolist() == pytest.approx(
         swept.points["throughput"].to_pylist()[:2]
     ) or found.up.title.endswith("(Gbps)")
-    assert np.isfinite(first.half).all()
+    assert (first.low <= first.y).all() and (first.y <= first.high).all()
+    assert first.bands() == [slice(0, 2)]
 
 
 def test_pareto_front_by_hand():

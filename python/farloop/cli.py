@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from farloop.algorithm import unused
-from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
+from farloop.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
 from farloop.options_jitter import ArenaJitterOption, JitterOption
+from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
 
@@ -191,6 +192,7 @@ def run_(
     ] = None,
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -203,7 +205,7 @@ def run_(
     jitter: JitterOption = 0,
 ) -> None:
     """Simulate one scenario."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -215,7 +217,8 @@ def run_(
     if trace and jitter:
         raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
     alone = seeds is None and not jitter
-    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
+    settings = [*(set_ or []), *starts.setting(same_start)]
+    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
     with directory(target, force=force, fresh=fresh) as aside:
@@ -259,6 +262,7 @@ def compare(
     ],
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -270,7 +274,7 @@ def compare(
     jitter: JitterOption = 0,
 ) -> None:
     """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -282,7 +286,7 @@ def compare(
             result = api.compare(
                 wanted,
                 algorithms,
-                set=set_,
+                set=[*(set_ or []), *starts.setting(same_start)],
                 seed=seed,
                 seeds=seeds,
                 threads=threads,
@@ -310,6 +314,7 @@ def reproduce(
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All cases, at full scale.")] = False,
+    same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
@@ -333,6 +338,7 @@ def reproduce(
             chosen,
             aside.path,
             full=full,
+            same_start=same_start,
             seeds=seeds,
             threads=threads,
             reporter=progress,
@@ -368,6 +374,7 @@ def arena(
         ),
     ] = None,
     set_: SetOption = None,
+    same_start: ArenaStartOption = "bdp",
     full: Annotated[bool, typer.Option("--full", help="Longer, at full scale.")] = False,
     seeds: Annotated[
         str | None,
@@ -387,7 +394,7 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, jitter=jitter)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start, jitter=jitter)
     target = out or Path("out") / "arena"
     with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
         found = running.run(
@@ -469,6 +476,8 @@ def sweep(
         show.written(target, report=not no_report)
     if found.failures:
         raise typer.Exit(EXIT_INVARIANT)
+    if found.unmet:
+        raise typer.Exit(EXIT_IMPRECISE)
 
 
 @app.command("list")

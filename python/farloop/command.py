@@ -16,6 +16,8 @@ from farloop.messages import notes, say
 
 EXIT_INVARIANT = 1
 EXIT_USAGE = 2
+EXIT_IMPRECISE = 3
+"""All was simulated, but a precision that was asked for (`farloop sweep --until`) was not reached within the limit of seeds."""
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from farloop.metrics import intervals, thinned
+from farloop.metrics import thinned
 from farloop.palette import flow_colours
 from farloop.seeds import Replicas
+from farloop.statistics import mean_bands
 from farloop.tables import Floats
 from farloop.units import time_text
 
@@ -94,15 +95,14 @@ def curves(found: Sequence[Replicas], curve: Curve) -> tuple[list[list[Line]], s
                 joined.add((step, step * float(np.median(np.diff(times)))))
             thin = [thinned(times, np.where(np.isfinite(row), row, np.nan), curve.how, points)[1] for row in rows]
             times = thinned(times, times, np.max, points)[0]
-            values, half = intervals(thin)
+            # Rates, windows, times, queues: nothing of them is below zero.
+            values, low, high = mean_bands(thin, floor=0.0)
             if not np.isfinite(values).any() or (curve.metric == "paused" and not values.any()):
                 continue
             several = len(rows) > 1
             if of.n > 1:
                 notes[f"mean of {of.n} seeds with 95 % band" if several else f"the first of {of.n} seeds alone"] = None
-            lines.append(
-                Line(name, colour, times, values, (np.maximum(values - half, 0), values + half) if several else None)
-            )
+            lines.append(Line(name, colour, times, values, (low, high) if several else None))
         drawn.append(lines)
     if joined:
         notes[f"each point the {curve.word} of {_told(sorted(joined))}"] = None
@@ -134,3 +134,10 @@ def is_far_apart(drawn: Sequence[Sequence[Line]]) -> bool:
     """Whether the typical values of the curves differ so much that a linear axis would hide some of them."""
     typical = [float(np.nanmedian(x.values[x.values > 0])) for lines in drawn for x in lines if (x.values > 0).any()]
     return bool(typical) and max(typical) > FAR_APART * min(typical)
+
+
+def banded(low: Floats, high: Floats) -> list[slice]:
+    """The stretches of a line where it has an interval: each is a band of its own, and between them there is none."""
+    known = np.concatenate([[False], np.isfinite(low) & np.isfinite(high), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1])
+    return [slice(int(first), int(end)) for first, end in zip(edges[::2], edges[1::2], strict=True)]

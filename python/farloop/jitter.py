@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from farloop import seeds
+from farloop import statistics
 from farloop.errors import FarloopError, shown
 from farloop.units import rate_text
 
@@ -219,7 +219,7 @@ def _halves(comparison: Comparison) -> dict[str, dict[str, float | None]]:
     for label, runs in comparison.groups.items():
         each = [measures(run) for run in runs]
         halves[label] = {
-            name: seeds.estimate(known).half_width
+            name: statistics.mean(known).half_width
             for name in each[0]
             if (known := [value for one in each if (value := one.get(name)) is not None])
         }
@@ -269,8 +269,7 @@ def _of_claim(each: Sequence[Mapping[str, Any]]) -> str:
     for name in dict.fromkeys(name for one in each for name in one["measured"]):
         values = [one["measured"].get(name) for one in each]
         known = [float(value) for value in values if value is not None]
-        # Of several seeds each number has its interval beside it.
-        if not name.endswith(", ±") and is_fragile(values):
+        if is_fragile(values):
             moved.append(f"{name} {min(known):.3g} to {max(known):.3g}")
     if moved:
         more = f" and {len(moved) - NAMED} more" if len(moved) > NAMED else ""

@@ -153,6 +153,30 @@ class Scenario:
         )
         return explained
 
+    @cached_property
+    def forecast(self) -> dict[str, Any]:
+        """What is known of its network and traffic without a run.
+
+        `network` is what `farloop.offered.facts` says, `memory_bytes` what a run takes at most, `packet_hops` about how long it is,
+        `cautions` are sentences.
+
+        Raises:
+            ScenarioError: a run would refuse it.
+        """
+        from farloop import offered, tables
+
+        given = (self.text, self.file, list(self.overrides), self.described_classes)
+        found = {name: tables.to_arrow(columns) for name, columns in _native.forecast(*given).items()}
+        flows, ports, end = found["flows"], found["ports"], float(self.explained["end_s"])
+        facts = offered.facts(flows, ports, self.resolved, end)
+        begin, until = facts["arrivals"]
+        return {
+            "network": facts,
+            "memory_bytes": _native.most_memory(*given),
+            "packet_hops": offered.hops(ports, self.resolved, end),
+            "cautions": offered.overloads(facts["layers"], until - begin),
+        }
+
 
 def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
     """Settings as pairs of dotted key and text.

@@ -44,6 +44,7 @@ pub mod result;
 mod sample;
 mod sim;
 pub mod spec;
+mod starts;
 mod switch;
 mod ties;
 mod trace;

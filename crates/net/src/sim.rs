@@ -17,6 +17,7 @@ use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
+use crate::starts::Starts;
 use farloop_engine::{LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -96,6 +97,13 @@ impl Simulation {
         let tracers = self.parts.iter_mut().filter_map(|part| part.medium.tracer.take());
         let trace = farloop_trace::join(tracers.map(|tracer| *tracer));
         Ok((self.finish(), trace))
+    }
+
+    /// What is known without a run: flows and ports with what follows from network and traffic alone, such as base round-trip times and what is
+    /// offered to each port; all that is counted is zero.
+    pub fn unrun(self) -> RunResult {
+        let end = self.network.end;
+        self.result(if end == Time::NEVER { Time::ZERO } else { end }, Time::ZERO)
     }
 
     /// Has the simulation keep what happens to chosen packets and flows; call it before it runs. Nothing of the result changes.
@@ -213,6 +221,11 @@ impl Simulation {
             part.hosts.receivers.drop_held(&mut part.medium);
         }
         self.watch.look(&self.parts, end, Delta::ZERO);
+        self.result(end, last_sample)
+    }
+
+    /// The result as of `end`, with samples up to `last_sample`.
+    fn result(mut self, end: Time, last_sample: Time) -> RunResult {
         let flows = self.flow_rows();
         let ports = self.port_rows(end);
         let totals = self.totals(end);
@@ -222,7 +235,9 @@ impl Simulation {
         invariants.push(self.buffers());
         invariants.extend(self.circuits(&days));
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
+        let mut starts = Starts::default();
         for part in self.parts {
+            starts.add(&part.medium.ledger.starts);
             pauses.extend(part.medium.pauses.into_rows(&part.medium.numbers, end));
             samples.push(part.samples);
         }
@@ -240,6 +255,7 @@ impl Simulation {
             flow_series,
             port_series,
             queue_series,
+            starts: starts.rows(),
             totals,
             invariants,
         }

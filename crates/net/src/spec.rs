@@ -5,6 +5,7 @@
 mod clock_offset;
 mod link_events;
 mod stalls;
+mod start;
 
 pub use clock_offset::ClockOffset;
 use farloop_cc::{AnyParams, Needs};
@@ -12,6 +13,7 @@ pub use farloop_tcp::{Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
 pub use stalls::{StallLaw, StallSpec};
+pub use start::{First, Start};
 
 /// Number of data classes; each has its own queue, PFC accounting and pause state.
 pub(crate) const DATA_CLASSES: usize = 2;
@@ -374,6 +376,8 @@ pub struct TransportSpec {
     pub framing: Bytes,
     /// Size of an ACK or signal as an IP packet, without what the algorithm adds.
     pub ack: Bytes,
+    /// How flows begin; with any but [`Start::Own`] none has a rate or window of its own.
+    pub start: Start,
     /// Which of the path's telemetry records a data packet and its ACK carry.
     pub int_carriage: IntCarriage,
     /// Header bytes that carry them, in every data packet, ACK and signal of an algorithm that reads telemetry;

@@ -191,6 +191,24 @@ fn testbed(
     interruptible(py, |go_on| farloop_scenario::testbed(&text, &file, &overrides, &known, go_on))
 }
 
+/// The tables of flows and ports of a scenario that has not run: what follows from network and traffic alone. An interrupt ends it.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn forecast<'py>(
+    py: Python<'py>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    let found = interruptible(py, |go_on| farloop_scenario::forecast(&text, &file, &overrides, &known, go_on))?;
+    let tables = PyDict::new(py);
+    tables.set_item("flows", table(py, &found.flows)?)?;
+    tables.set_item("ports", table(py, &found.ports)?)?;
+    Ok(tables)
+}
+
 /// Bytes of memory that a simulation takes at most, without the process around it. An interrupt ends it.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
@@ -324,6 +342,7 @@ impl RunOutput {
             "circuits": self.outcome.circuits.as_ref().map(CircuitFacts::json),
             "events": self.outcome.events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": self.outcome.notes,
+            "starts": self.outcome.starts,
         })
         .to_string()
     }
@@ -498,6 +517,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(forecast, module)?)?;
     module.add_function(wrap_pyfunction!(most_memory, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;

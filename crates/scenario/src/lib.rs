@@ -84,7 +84,7 @@ pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with};
-pub use run::{Outcome, Settings, check, explain, most_memory, resolve, run, run_with, run_with_algorithms};
+pub use run::{Outcome, Settings, check, explain, forecast, most_memory, resolve, run, run_with, run_with_algorithms};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;

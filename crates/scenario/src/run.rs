@@ -13,7 +13,7 @@ use farloop_net::spec::NodeKind;
 use farloop_net::{Cores, OutOfMemory, Progress, Simulation, Stopped};
 use farloop_trace::TraceSpec;
 use farloop_units::Time;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::time::{Duration, Instant};
 
 /// The outcome of a run.
@@ -33,6 +33,8 @@ pub struct Outcome {
     pub events: Vec<EventFact>,
     /// What was simulated and is most likely not meant, in words.
     pub notes: Vec<String>,
+    /// How flows began, by algorithm and kind of path, as JSON.
+    pub starts: Json,
     /// What was traced, where that was asked for.
     pub trace: Option<Traced>,
     /// How many parts the network was simulated in. This and [`Totals::packet_memory`] are all that depends on [`Settings::cores`].
@@ -107,6 +109,20 @@ pub fn check(
     let mut go_on = now_and_then(go_on);
     let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
     ready(&scenario, &Settings::default(), &mut go_on).map(drop)
+}
+
+/// The tables of a scenario without a run: what follows from network and traffic alone, all that is counted being zero. Checks as [`check`].
+pub fn forecast(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Tables, RunError> {
+    let mut go_on = now_and_then(go_on);
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
+    let Ready { names, simulation, .. } = ready(&scenario, &Settings::default(), &mut go_on)?;
+    Ok(names.tables(&simulation.unrun()))
 }
 
 /// Bytes of memory that the simulation of a scenario takes at most, without the process around it; the scenario is built for it.
@@ -232,6 +248,7 @@ fn simulate(
     let (result, trace) = simulation.run_traced(progress).map_err(|stopped| stopped_at(file, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),
+        starts: names.starts(&result),
         totals: result.totals,
         deadlocks: result.deadlocks.iter().map(|d| names.describe(d, &result)).collect(),
         invariants: result.invariants,

@@ -6,6 +6,7 @@ mod events;
 mod hosts;
 mod network;
 mod one_or_more;
+mod start;
 mod transport;
 mod workload;
 
@@ -14,6 +15,7 @@ pub use events::*;
 pub use hosts::*;
 pub use network::*;
 pub use one_or_more::*;
+pub use start::*;
 pub use transport::*;
 pub use workload::*;
 

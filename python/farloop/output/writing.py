@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native, fields, jitter
+from farloop import _native, cautions, fields, jitter
 from farloop.cautions import Caution
 from farloop.output import store
 from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
@@ -71,21 +72,22 @@ def run_names(comparison: Comparison) -> list[str]:
 
 def overall(comparison: Comparison) -> dict[str, Any]:
     """What summary.json of several runs says: the summary of each, or means and confidence intervals over seeds."""
-    found = comparison.statistics if comparison.seeds else comparison.summary
+    numbers = comparison.statistics if comparison.seeds else comparison.summary
+    own = [caution.row() for caution in cautions.between(comparison)]
+    moved = {label: [Caution("fragile", text).row()] for label, text in jitter.told(comparison)}
+    found = {
+        label: numbers[label] | {"cautions": [*_cautions(runs), *own, *moved.get(label, [])]}
+        for label, runs in comparison.groups.items()
+        if label in numbers
+    }
     if comparison.jitter is None:
         return found
-    texts = dict(jitter.told(comparison))
-    return {
-        label: summary
-        | {
-            "cautions": [
-                *summary.get("cautions", []),
-                *([Caution("fragile", texts[label]).row()] if label in texts else []),
-            ]
-        }
-        | {"jitter": comparison.jitter.numbers.get(label)}
-        for label, summary in found.items()
-    }
+    return {label: summary | {"jitter": comparison.jitter.numbers.get(label)} for label, summary in found.items()}
+
+
+def _cautions(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """Those of a run, or of its seeds, each once."""
+    return [caution.row() for caution in dict.fromkeys(c for run in runs for c in cautions.of_run(run))]
 
 
 def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:

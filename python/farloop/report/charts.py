@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import completion
-from farloop.curves import CURVES, MOST_CURVES, Curve, curves, is_far_apart
+from farloop.curves import CURVES, MOST_CURVES, Curve, banded, curves, is_far_apart
 from farloop.event_facts import moments
 from farloop.palette import run_colours
 from farloop.report.plots import Panels
@@ -96,7 +96,10 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         for name, colour, times, values, band in lines:
             shown = values / up.factor
             if band:
-                panels.add(i, _band(times / across.factor, band, up.factor, colour, name))
+                low, high = band
+                for part in banded(low, high):
+                    ends = (low[part], high[part])
+                    panels.add(i, _band(times[part] / across.factor, ends, up.factor, colour, name))
             line: dict[str, Any] = {
                 "x": times / across.factor,
                 "y": np.where(shown > 0, shown, np.nan) if logarithmic else shown,
@@ -160,14 +163,12 @@ def _slowdown(comparison: Comparison) -> Chart:
     for i, kind in enumerate(kinds):
         for of in found:
             tables = [run.flows for run in of.runs]
-            sizes, (median, tail), halves = completion.over_sizes(tables, kind, [50, 99])
+            sizes, (median, tail), bands = completion.over_sizes(tables, kind, [50, 99])
             values, share = completion.cumulative(tables, kind, completion.CURVE_POINTS)
             colour = colours[of.label]
-            for middle, half in zip((median, tail), halves, strict=True):
-                if of.n > 1:
-                    known = ~np.isnan(half)
-                    band = (np.maximum(middle - half, 1.0)[known], (middle + half)[known])
-                    panels.add(COLUMNS * i, _band(sizes[known], band, 1.0, colour, of.label))
+            for low, high in bands:
+                for part in banded(low, high):
+                    panels.add(COLUMNS * i, _band(sizes[part], (low[part], high[part]), 1.0, colour, of.label))
             drawn = [
                 (0, sizes, median, {"color": colour}, "%{x:.3s}B: p50 %{y:.4g}"),
                 (0, sizes, tail, {"color": colour, "dash": "dash"}, "%{x:.3s}B: p99 %{y:.4g}"),

@@ -15,14 +15,16 @@ from farloop.results import Run
 from farloop.scenario import Scenario
 from farloop.seeds import LARGEST_SEED, seed_suffix
 from farloop.simulate import default_threads
+from farloop.statistics import Interval
 from farloop.sweep import points, precision
 from farloop.sweep.dataset import DONE, FAILED, REFUSED, Row
 from farloop.sweep.definition import Definition
 from farloop.sweep.points import ALGORITHM, SEED, Point
-from farloop.sweep.precision import Interval
+from farloop.sweep.precision import Unmet
 from farloop.sweep.tasks import BROKEN, LOST, MADE, Outcome, Task
 from farloop.sweep.tasks import FAILED as TASK_FAILED
 from farloop.sweep.tasks import KEPT as TASK_KEPT
+from farloop.sweep.told import Told
 from farloop.tables import Floats
 from farloop.units import count_text
 
@@ -68,6 +70,7 @@ class Making:
         retries: Whether runs that have failed before are tried again.
         rows: The runs.
         counts: What happened.
+        noted: What is to be said of the runs, besides numbers.
     """
 
     definition: Definition
@@ -77,6 +80,7 @@ class Making:
     retries: bool = False
     rows: list[Row] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
+    noted: Told = field(default_factory=Told)
     _points: list[Point] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
     _tried: set[str] = field(default_factory=set)
@@ -275,6 +279,22 @@ class Making:
         return precision.interval(
             target.measure, [number for number, _ in found], [s for _, s in found if s is not None]
         )
+
+    def unmet(self) -> list[Unmet]:
+        """The points whose precision was not reached; none where none was asked for."""
+        target = self.definition.until
+        found: list[Unmet] = []
+        for number in range(len(self._points) if target is not None else 0):
+            rows = [row for row in self.rows if row.point == number]
+            if target is None or any(row.status != DONE for row in rows):
+                # What failed is told as such.
+                continue
+            now = self.interval(rows)
+            if now.estimate is None or not precision.is_precise(target, now, len(rows)):
+                seed = rows[0].seed
+                label = rows[0].label.removesuffix("" if seed is None else seed_suffix(seed))
+                found.append(Unmet(number + 1, label, target, now, len(rows)))
+        return found
 
     def told(self) -> list[str]:
         """What is not done and why, in words for people; runs with the same cause together."""

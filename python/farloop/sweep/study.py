@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -26,6 +26,7 @@ from farloop.sweep.definition import Collected, Definition, Files, from_file, fr
 from farloop.sweep.making import Counts, Engine, Making
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
+from farloop.sweep.precision import Unmet
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -48,9 +49,10 @@ class Study:
         directory: Where it was written.
         title: What it is about.
         runs: A row for every run: its parameters, metrics, and where it is (Arrow).
-        points: A row for every point: its parameters, and each metric over its seeds with half the width of its 95 % interval (Arrow).
+        points: A row for every point: its parameters, and each metric over its seeds with its 95 % interval (Arrow).
         counts: How many runs were made, and how many were there already.
         told: What failed, and what else people should know.
+        unmet: The points whose precision was not reached within the limit of seeds.
     """
 
     directory: Path
@@ -59,6 +61,7 @@ class Study:
     points: pa.Table = field(repr=False)
     counts: Counts = field(default_factory=Counts)
     told: list[str] = field(default_factory=list)
+    unmet: list[Unmet] = field(default_factory=list)
 
     @property
     def failures(self) -> list[dict[str, Any]]:
@@ -249,7 +252,8 @@ def sweep(
             making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
             making.make()
             runs, points = _fill(making, out.path)
-            notes = _write(making, runs, points, out.path, report=report)
+            unmet = making.unmet()
+            notes = _write(making, runs, points, unmet, out.path, report=report)
         except OSError as error:
             raise FarloopError(f"{error.filename or where}: cannot be written: {error.strerror or error}") from None
         except BaseException as error:
@@ -261,7 +265,12 @@ def sweep(
             raise
         finally:
             engine.close()
-    return Study(target, definition.title, runs, points, making.counts, [*making.told(), *_unused(making), *notes])
+    told = [*making.told(), *_cautions(making), *(one.told() for one in unmet), *_unused(making), *notes]
+    return Study(target, definition.title, runs, points, making.counts, told, unmet)
+
+
+def _cautions(making: Making) -> list[str]:
+    return [str(one["text"]) for one in making.noted.content()["cautions"]]
 
 
 def _unused(making: Making) -> list[str]:
@@ -315,13 +324,16 @@ def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: P
         content = write_run(run, where, making.store)
         manifest.write_json(where / manifest.MANIFEST, content | {"files": manifest.files(where)})
     row.warm_up = precision.warm_up(making.definition.warm_up, run)
+    making.noted.note(row, run)
     for one in making.definition.collect:
         row.values[one.name] = one.of(run, row.warm_up)
         if one.sample is not None:
             samples[one.name].append(one.sample(run, row.warm_up))
 
 
-def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, report: bool) -> list[str]:
+def _write(
+    making: Making, runs: pa.Table, points: pa.Table, unmet: Sequence[Unmet], into: Path, *, report: bool
+) -> list[str]:
     """Writes the tables, the views and the manifest; notes on what could not be drawn."""
     definition = making.definition
     tables.write(runs, into / f"{RUNS}.parquet")
@@ -342,9 +354,11 @@ def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, repo
         ],
         "pareto": [one.name for one in definition.pareto or ()],
         "until": None if definition.until is None else definition.until.text,
+        "unmet": [one.row() for one in unmet],
         "warmup": definition.warm_up,
         "excluded": definition.excluded,
         "classes": {algorithm.name_of(one): algorithm.digest(one) for one in definition.base.classes},
+        **making.noted.content(),
     }
     notes = write_views(content, runs, points, into) if report else []
     manifest.write_json(into / manifest.MANIFEST, content | {"notes": notes, "files": manifest.files(into)})
