@@ -88,7 +88,7 @@ fn parse(text: &str) -> Option<ClockOffset> {
     let plain = number.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'+' | b'-'));
     let ppm: f64 = number.parse().ok().filter(|_| plain)?;
     // Beyond the tolerance nothing is converted.
-    let ppb = (ppm.abs() <= 100.0).then(|| ppm * 1000.0)?;
+    let ppb = (ppm.abs() <= 100.0).then_some(ppm * 1000.0)?;
     let offset = ClockOffset::from_ppb(ppb.round() as i32);
     ((ppb - f64::from(offset.as_ppb())).abs() < 1e-6 && offset.is_legal()).then_some(offset)
 }
