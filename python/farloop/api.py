@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
@@ -153,15 +154,18 @@ def run_seeds(
     algorithm: str | type[Algorithm] | None,
     set: Settings | None,
     seed: int | None,
-    seeds: Seeds,
+    seeds: Seeds | None,
     threads: int | None,
     reporter: Reporter | None,
     store: Store | None = None,
+    jitter: int = 0,
 ) -> Comparison:
-    """`run` with seeds; finished runs are taken from the store, and put there."""
+    """`run` with seeds or jitter; finished runs are taken from the store, and put there."""
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
     name = algorithm_name(wanted)
-    return compare(wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store)
+    return compare(
+        wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store, jitter=jitter
+    )
 
 
 def compare(
@@ -175,6 +179,7 @@ def compare(
     progress: ProgressCallback | Reporter | None = None,
     store: Store | None = None,
     force_memory: bool = False,
+    jitter: int = 0,
 ) -> Comparison:
     """Simulates a scenario once per algorithm, with the same network and traffic.
 
@@ -190,14 +195,16 @@ def compare(
         progress: What shows progress.
         store: Where finished runs are taken from, and put.
         force_memory: Start runs also where one may take more memory than there is.
+        jitter: So many variations of each run (of the first seed) in ties and starts: numbers that they move are fragile.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a run that may take more memory than
-            there is.
+        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a jitter that is no number; a run
+            that may take more memory than there is.
     """
     from farloop.batch import Variant, run_all, with_seeds
+    from farloop.jitter import of_claims, read_jitter, shaken
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
     from farloop.seeds import read_seeds
@@ -206,13 +213,23 @@ def compare(
     chosen = _algorithms(algorithms)
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")
-    replicated = read_seeds(seeds)
+    replicated, _ = read_seeds(seeds), read_jitter(jitter)
     base = Scenario.load(scenario).override(set, seed=seed)
     variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
     with memory.forced(force_memory):
         runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-    comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
-    return judged(comparison, base)
+        comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
+        comparison = shaken(
+            comparison,
+            variants,
+            jitter,
+            judge=lambda runs: judged(runs, base),
+            threads=threads,
+            reporter=reporter,
+            store=store,
+        )
+    found = judged(comparison, base)
+    return replace(found, claims=of_claims(found.claims, found.jitter))
 
 
 def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:

@@ -17,6 +17,7 @@ from farloop.help_groups import Grouped
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_jitter import ArenaJitterOption, JitterOption
 from farloop.options_memory import ForceMemoryOption
 from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
@@ -215,6 +216,7 @@ def run_(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     trace: TraceOption = None,
+    jitter: JitterOption = 0,
 ) -> None:
     """Simulate one scenario."""
     from farloop import api, saving, starts
@@ -226,13 +228,16 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
+    if trace and jitter:
+        raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
+    alone = seeds is None and not jitter
     settings = [*(set_ or []), *starts.setting(same_start)]
     wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
-            if seeds is None:
+            if alone:
                 one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
             else:
                 several = api.run_seeds(
@@ -244,20 +249,21 @@ def run_(
                     threads=threads,
                     reporter=progress,
                     store=aside.store,
+                    jitter=jitter,
                 )
         _ready_to_draw(not no_report)
         found = (
             saving.fill_run(one, aside.path, report=not no_report)
-            if seeds is None
+            if alone
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
     _tell([*notes, *found])
     if not quiet:
         from farloop import show
 
-        show.comparison(one.alone if seeds is None else several)
+        show.comparison(one.alone if alone else several)
         show.written(target, report=not no_report)
-        if seeds is None and one.trace is not None:
+        if alone and one.trace is not None:
             show.traced(target, one.trace)
 
 
@@ -280,6 +286,7 @@ def compare(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
     """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
     from farloop import api, saving, starts
@@ -300,6 +307,7 @@ def compare(
                 threads=threads,
                 progress=progress,
                 store=aside.store,
+                jitter=jitter,
             )
         _ready_to_draw(not no_report)
         found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
@@ -330,6 +338,7 @@ def reproduce(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
     """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it."""
     from farloop import reproduce as reproduction
@@ -355,6 +364,7 @@ def reproduce(
             reporter=progress,
             store=aside.store,
             report=not no_report,
+            jitter=jitter,
         )
     _tell(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
@@ -397,6 +407,7 @@ def arena(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: ArenaJitterOption = 3,
 ) -> None:
     """Rank every algorithm in cross-datacenter scenarios taken from the papers. Repeat an interrupted command to continue it."""
     from farloop.arena import running
@@ -404,7 +415,7 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start, jitter=jitter)
     target = out or Path("out") / "arena"
     with (
         memory.forced(force_memory),

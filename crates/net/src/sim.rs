@@ -535,7 +535,9 @@ impl Simulation {
             .iter()
             .filter(|(p, row)| {
                 // Bytes whose transmission began by the end, less the packet still on the transmitter.
-                let allowed = self.network.timeline.carries(*p, self.network.ends[*p].rate, totals.end);
+                let end = &self.network.ends[*p];
+                let exact = self.network.timeline.carries(*p, end.rate, totals.end);
+                let allowed = self.network.clock_offset(end.node).at_most(exact);
                 row.tx > allowed + Bytes::new(u64::from(u16::MAX))
             })
             .map(|(_, row)| format!("{} to {}", row.node, row.peer))

@@ -3,6 +3,7 @@
 
 mod circuits;
 mod events;
+mod hosts;
 mod network;
 mod one_or_more;
 mod start;
@@ -11,6 +12,7 @@ mod workload;
 
 pub use circuits::*;
 pub use events::*;
+pub use hosts::*;
 pub use network::*;
 pub use one_or_more::*;
 pub use start::*;
@@ -45,6 +47,8 @@ params! {
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// Seed of all random streams, and of the hash that spreads flows over equal paths: the same seed gives the same bytes.
         seed: u64 = 1;
+        /// Which variation runs: 0 for the scenario as it is; k for the k-th that differs only in the order of events at the same picosecond, and in that every flow starts later, by less than a full packet takes at its source. What such a variation changes is fragile: an artefact of ties.
+        jitter: u32 = 0, in 0 => 1_000_000;
     }
 }
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from farloop import _native, fields, tables, trace
 from farloop.errors import FarloopError, shown
+from farloop.jitter import Jitter
 from farloop.output import names, store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import Comparison, Run
@@ -46,6 +47,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
                 scale=str(kept["scale"]),
                 seeds=seeds,
                 base=base,
+                jitter=Jitter.read(kept.get("jitter")),
             )
     except FarloopError:
         raise

@@ -119,6 +119,7 @@ pub(crate) fn of_network(
         BuildError::BadLink { .. }
         | BuildError::ZeroRate { .. }
         | BuildError::NoMemory { .. }
+        | BuildError::ClockOffset { .. }
         | BuildError::TooLarge { .. }
         | BuildError::Detour { .. }
         | BuildError::Circle { .. }
