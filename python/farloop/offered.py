@@ -138,9 +138,9 @@ def rows(found: Mapping[str, Any]) -> list[list[str | None]]:
 
 
 def line(found: Mapping[str, Any]) -> str:
-    """The layers in one line."""
-    parts = [name + (" –" if one["load"] is None else f" {100 * one['load']:,.0f} %") for name, one in found.items()]
-    return f"offered load: {', '.join(parts)}"
+    """The layers whose load is known in one line; empty where flows without an end leave none."""
+    parts = [f"{name} {100 * one['load']:,.0f} %" for name, one in found.items() if one["load"] is not None]
+    return f"offered load: {', '.join(parts)}" if parts else ""
 
 
 def round_trips(flows: pa.Table) -> dict[str, list[float] | None]:

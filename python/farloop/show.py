@@ -71,7 +71,8 @@ def comparison(result: Comparison) -> None:
         _print_table(header, rows)
     for told in starts.lines(result.runs) if alone else []:
         _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
-    for told in dict.fromkeys(offered.line(run.numbers["network"]["layers"]) for run in result.runs):
+    loads = dict.fromkeys(offered.line(run.numbers["network"]["layers"]) for run in result.runs)
+    for told in filter(None, loads):
         _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
     deadlocks([*result.deadlocks, *result.cautions])
     claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
