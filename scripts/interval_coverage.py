@@ -98,7 +98,7 @@ def _count(draw: np.random.Generator, flows: int, load: float) -> int:
 
 
 def simulated(runs: int) -> Population:
-    """Flows of 20 kB at one bottleneck of 1 Gbps under half of its load, DCTCP and Timely; one run per seed."""
+    """Flows of 20 kB from three hosts over a link that they overload for 10 ms, DCTCP and Timely; one run per seed."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "queue.toml")
         path.write_text(SCENARIO, encoding="utf-8")
