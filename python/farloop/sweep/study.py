@@ -51,6 +51,7 @@ class Study:
         points: A row for every point: its parameters, and each metric over its seeds with half the width of its 95 % interval (Arrow).
         counts: How many runs were made, and how many were there already.
         told: What failed, and what else people should know.
+        cautions: What a user may believe wrongly, in words.
     """
 
     directory: Path
@@ -59,6 +60,7 @@ class Study:
     points: pa.Table = field(repr=False)
     counts: Counts = field(default_factory=Counts)
     told: list[str] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
 
     @property
     def failures(self) -> list[dict[str, Any]]:
@@ -267,7 +269,8 @@ def sweep(
         runs,
         points,
         making.counts,
-        [*making.told(), *_cautions(making), *_unused(making), *notes],
+        [*making.told(), *_unused(making), *notes],
+        _cautions(making),
     )
 
 
