@@ -10,16 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from farloop import offered, starts
+from farloop import jitter, offered, starts, steadiness
 
 if TYPE_CHECKING:
     from farloop.results import Comparison, Run
 
 CODES = {
+    "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.jitter`)",
     "network": "the simulated network is most likely not the one that was meant",
     "overload": "the traffic asks for more than a layer of the network carries",
     "short-flows": "most small flows may end before their first ACK: no algorithm had acted on them",
     "starts": "the compared algorithms start differently",
+    "not-steady": "flows that begin later are slowed otherwise than earlier ones: a longer run would have other means and percentiles",
+    "warm-up": "a long part of the flows began before the network was as loaded as later",
 }
 """The codes that there are, and what each is about."""
 
@@ -48,7 +51,8 @@ def of_run(run: Run) -> list[Caution]:
 
 def of_comparison(comparison: Comparison) -> list[Caution]:
     """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
-    return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison)]))
+    moved = [Caution("fragile", text) for _, text in jitter.told(comparison)]
+    return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison), *moved]))
 
 
 def between(comparison: Comparison) -> list[Caution]:
@@ -72,8 +76,9 @@ def _together(runs: Sequence[Run]) -> list[Caution]:
     by_algorithm: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run.numbers["before_first_ack"] or {})
-    return found + [
+    found += [
         Caution("short-flows", f"{algorithm}: {text}")
         for algorithm, counts in by_algorithm.items()
         for text in starts.unacted_text(counts)
     ]
+    return found + [Caution(code, text) for code, text in steadiness.warnings_together(runs)]

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from farloop import metrics
+from farloop.statistics import mean_bands
 from farloop.tables import Floats
 
 KINDS = {"intra": False, "cross": True}
@@ -132,20 +133,20 @@ def by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Float
 
 
 def over_sizes(tables: Sequence[pa.Table], kind: str, percentiles: list[float]) -> tuple[Floats, Floats, Floats]:
-    """Like `by_size`, of one or several runs that differ in their seed: sizes, means over the runs, half widths of their 95 % intervals.
+    """Like `by_size`, of one or several runs that differ in their seed: sizes, means over the runs, and both ends of their 95 % intervals.
 
-    The bins are those of the flows of all runs together. A run without a finished flow in a bin does not count there; the half widths
-    are NaN where fewer than two do.
+    The bins are those of the flows of all runs together. A run without a finished flow in a bin does not count there; the ends are NaN
+    where fewer than two do. They are in pairs of lower and upper ones, a pair for each percentile.
     """
     if len(tables) == 1:
         sizes, rows = by_size(tables[0], kind, percentiles)
-        return sizes, rows, np.full_like(rows, np.nan)
+        return sizes, rows, np.full((rows.shape[0], 2, rows.shape[1]), np.nan)
     pooled = np.concatenate([column(t, "size_bytes")[is_kind(t, kind)] for t in tables])
     pooled = pooled[~np.isnan(pooled)]
     if not pooled.size:
-        return np.empty(0), np.empty((len(percentiles), 0)), np.empty((len(percentiles), 0))
+        return np.empty(0), np.empty((len(percentiles), 0)), np.empty((len(percentiles), 2, 0))
     edges = np.unique(np.quantile(pooled, np.arange(1, BINS + 1) / BINS, method="inverted_cdf"))
-    means, halves, used = [], [], []
+    means, ends, used = [], [], []
     for i, edge in enumerate(edges):
         least = edges[i - 1] if i else -np.inf
         rows_of_bin = []
@@ -155,12 +156,13 @@ def over_sizes(tables: Sequence[pa.Table], kind: str, percentiles: list[float]) 
             if inside.size:
                 rows_of_bin.append(np.percentile(inside, percentiles))
         if rows_of_bin:
-            mean, half = metrics.intervals(rows_of_bin)
+            mean, low, high = mean_bands(rows_of_bin, floor=1.0)
             means.append(mean)
-            halves.append(half)
+            ends.append(np.stack([low, high], axis=1))
             used.append(edge)
     shape = (-1, len(percentiles))
-    return np.array(used, dtype=np.float64), np.array(means).reshape(shape).T, np.array(halves).reshape(shape).T
+    bands = np.array(ends).reshape(-1, len(percentiles), 2).transpose(1, 2, 0)
+    return np.array(used, dtype=np.float64), np.array(means).reshape(shape).T, bands
 
 
 def cumulative(tables: Sequence[pa.Table], kind: str, points: int) -> tuple[Floats, Floats]:

@@ -339,6 +339,12 @@ CELLS = (
         optional=True,
     ),
     Field(
+        "is_steady",
+        "0 or 1",
+        "0 where the flows of the second half of the arrivals are slowed otherwise than those of the first; null for fewer than 200 flows.",
+        optional=True,
+    ),
+    Field(
         "paused_ps",
         "ps",
         "PFC: how long ports were paused, added over ports; null where it did not run.",
@@ -380,16 +386,39 @@ RANKING = (
     Field(
         "score_ci95",
         "of ranked_by",
-        "Half the width of its 95 % confidence interval; null for one seed.",
+        "From the mean to the farther end of its 95 % confidence interval; null for one seed.",
         optional=True,
     ),
+    Field("score_low", "of ranked_by", "Lower end of that interval; null for one seed.", optional=True),
+    Field("score_high", "of ranked_by", "Upper end of that interval; null for one seed.", optional=True),
     Field("seeds", "count", "How many seeds those are."),
     Field("best_rank", "number", "Best rank under any seed."),
     Field("worst_rank", "number", "Worst rank under any seed."),
     Field(
         "is_apart",
         "0 or 1",
-        "1 where the seeds, taken pairwise, tell it from the first place with 95 % confidence; null for one seed.",
+        "1 where the seeds, taken pairwise, tell it from the first place, with 95 % confidence for all algorithms together; "
+        "null for one seed.",
+        optional=True,
+    ),
+    Field(
+        "against_best",
+        "1",
+        "How many times the first place's score it has: geometric mean of the ratios seed by seed; null where one is 0.",
+        optional=True,
+    ),
+    Field(
+        "against_best_low",
+        "1",
+        "Lower end of its interval, which holds together with those of all others; null for one seed.",
+        optional=True,
+    ),
+    Field("against_best_high", "1", "Upper end of that interval; null for one seed.", optional=True),
+    Field(
+        "is_fragile",
+        "0 or 1",
+        "1 where variations in ties and starts move the score of the first seed by more than 5 %, and by more than score_ci95; "
+        "null without variations.",
         optional=True,
     ),
 )
@@ -397,7 +426,12 @@ RANKING = (
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 """The tables of an arena with their columns: one CSV and one Parquet file each."""
 
-METRICS: dict[str, tuple[Field, ...]] = {"flow": FLOW_METRICS, "port": PORT_METRICS, "queue": QUEUE_METRICS}
+METRICS: dict[str, tuple[Field, ...]] = {
+    "flow": FLOW_METRICS,
+    "port": PORT_METRICS,
+    "queue": QUEUE_METRICS,
+    "worst": PORT_METRICS,
+}
 """The metrics of the series, by kind of object."""
 
 

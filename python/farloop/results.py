@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import cautions, completion, fields, seeds
+from farloop import cautions, completion, fields, paired, seeds, steadiness
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
+from farloop.steadiness import Steadiness
 from farloop.summary import summarise
 from farloop.tables import Floats, Series
 
 if TYPE_CHECKING:
+    from farloop.jitter import Jitter
     from farloop.trace import Trace
 
 
@@ -93,7 +95,14 @@ class Run:
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The summary without its cautions, which are drawn from it."""
-        return summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
+        numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
+        steady = None if self.steadiness is None else self.steadiness.is_steady
+        return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
+
+    @cached_property
+    def steadiness(self) -> Steadiness | None:
+        """Where the warm-up of its flows ends, and whether they drift after it; `None` where they are too few to say."""
+        return steadiness.steadiness(self.flows, self.duration)
 
     @property
     def seed(self) -> int:
@@ -120,6 +129,9 @@ class Run:
 
         return saving.save_run(self, Path(directory), force=force, report=report)
 
+    def __str__(self) -> str:
+        return str(replace(self.alone, title=str(self.summary["title"])))
+
     def _repr_html_(self) -> str:
         from farloop.report.page import fragment
 
@@ -144,6 +156,7 @@ class Comparison:
         seeds: The seeds that everything was run with, for means and confidence intervals; empty where every case has a seed of its own.
         notes: What could not be judged or drawn, in words.
         base: The scenario that the runs' settings start from, where there is one.
+        jitter: What variations in ties and starts gave, where they were asked for.
     """
 
     title: str
@@ -154,6 +167,7 @@ class Comparison:
     seeds: tuple[int, ...] = ()
     notes: list[str] = field(default_factory=list)
     base: Scenario | None = field(default=None, repr=False)
+    jitter: Jitter | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -176,7 +190,7 @@ class Comparison:
         if seed not in self.seeds:
             raise UnknownNameError(f"seed {seed}: {nearest('', map(str, self.seeds))}; see Comparison.seeds")
         runs = [replace(run_, label=seeds.without_seed(run_)) for run_ in self.runs if run_.seed == seed]
-        return replace(self, runs=runs, claims=[], seeds=())
+        return replace(self, runs=runs, claims=[], seeds=(), jitter=None)
 
     @property
     def has_many_finished(self) -> bool:
@@ -211,8 +225,18 @@ class Comparison:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """The summary of each group of runs: every number as its mean over seeds, half the width of its 95 % confidence interval, and n."""
-        return {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        """The summary of each group of runs: every number as its mean over seeds, its 95 % confidence interval, and n.
+
+        With several seeds also "pooled", the slowdown of the flows of all seeds together, and "paired", the ratios to the first algorithm
+        seed by seed.
+        """
+        found = {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        if len(self.seeds) > 1:
+            for label, runs in self.groups.items():
+                found[label]["pooled"] = paired.pooled_rows(runs)
+            for one in paired.comparisons(self):
+                found[one.label]["paired"] = one.row()
+        return found
 
     def save(self, directory: str | PathLike[str], *, force: bool = False, report: bool = True) -> Path:
         """Writes all runs, report, claims and pictures into a directory (replaced if it is such an output already).
@@ -228,6 +252,11 @@ class Comparison:
         from farloop import saving
 
         return saving.save_comparison(self, Path(directory), force=force, report=report)
+
+    def __str__(self) -> str:
+        from farloop import show
+
+        return show.as_text(self)
 
     def _repr_html_(self) -> str:
         from farloop.report.page import fragment

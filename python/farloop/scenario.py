@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -13,8 +15,11 @@ from typing import Any
 
 from farloop import _native
 from farloop._native import ScenarioError
-from farloop.algorithm import Algorithm, checked, described, name_of
-from farloop.errors import nearest, shown
+from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
+from farloop.errors import shown
+from farloop.inputs import open_input
+from farloop.memory import Estimate
+from farloop.scenario_text import TABLES, from_tables, told_to_python
 
 PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
@@ -27,6 +32,9 @@ ARENA = Path(__file__).parent / "arena" / "scenarios"
 
 Settings = Mapping[str, Any] | Iterable[str] | str
 """Overrides: a mapping of dotted keys to values, or texts of the form "key=value", or one of those."""
+
+MOST_FILES = 5
+"""Of a directory that a message lists."""
 
 MOST_BYTES = 16 * 2**20
 """A scenario file is smaller; what is not ended by then, such as a device, may have no end."""
@@ -49,17 +57,21 @@ class Scenario:
     classes: tuple[type[Algorithm], ...] = field(default=())
 
     @classmethod
-    def load(cls, source: str | PathLike[str] | Scenario) -> Scenario:
-        """Reads a scenario file; also takes the name of a paper's figure, such as "gear/fig09".
+    def load(cls, source: Source) -> Scenario:
+        """Reads a scenario file; also takes the name of a paper's figure, such as "gear/fig09", and a scenario's tables.
 
         Raises:
             ScenarioError: there is no such file, or it cannot be read as UTF-8 text; or `source` is the text of a scenario, for which there
-                is `from_text`.
+                is `from_text`; or tables have what no scenario can have.
         """
         if isinstance(source, Scenario):
             return source
+        if isinstance(source, Mapping):
+            return cls.from_text(from_tables(source), TABLES)
         if not isinstance(source, str | PathLike) or not isinstance(os.fspath(source), str):
-            raise ScenarioError(f"{shown(repr(source))}: expected the name of a scenario file, or a Scenario")
+            raise ScenarioError(
+                f"{shown(repr(source))}: expected the name of a scenario file, a dictionary of its tables, or a Scenario"
+            )
         name = os.fspath(source)
         if "\n" in name:
             raise ScenarioError(
@@ -110,17 +122,28 @@ class Scenario:
                 raise ScenarioError(f"seed: {shown(repr(seed))}: expected a whole number")
             extra.append(("run.seed", str(seed)))
         for setting in extra:
-            _encodable("--set", *setting)
+            _encodable("set", *setting)
         return Scenario(self.text, self.file, (*self.overrides, *extra), self.classes)
 
     def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:
-        """The same scenario, which may name these algorithms in Python; of two with one name the last one counts.
+        """The same scenario, which may name these algorithms in Python; a class that has been defined anew counts instead of the older one.
 
         Raises:
-            FarloopError: a class is no algorithm.
+            FarloopError: a class is no algorithm, or two have one name.
         """
-        known = {name_of(one): one for one in (*self.classes, *map(checked, classes))}
+        every = (*self.classes, *map(checked, classes))
+        refuse_twins(every)
+        known = {name_of(one): one for one in every}
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
+
+    @property
+    def file_told(self) -> str:
+        """Its file's name as the simulator takes it: UTF-8, whatever the system's names are; other bytes as backslash, x and two digits."""
+        try:
+            return os.fsencode(self.file).decode("utf-8", "backslashreplace")
+        except UnicodeEncodeError:
+            # A name from Python that this system has no bytes for.
+            return self.file.encode("utf-8", "backslashreplace").decode("utf-8")
 
     @property
     def described_classes(self) -> list[dict[str, Any]]:
@@ -134,11 +157,26 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.file, self.text)
-        resolved: dict[str, Any] = json.loads(
-            _native.resolve(self.text, self.file, list(self.overrides), self.described_classes)
-        )
-        return resolved
+        return self._settled[0]
+
+    @property
+    def memory(self) -> Estimate:
+        """What its run takes of memory.
+
+        Raises:
+            ScenarioError: the scenario is not valid.
+        """
+        return self._settled[1]
+
+    @cached_property
+    def _settled(self) -> tuple[dict[str, Any], Estimate]:
+        """All keys, and the memory: the network is built for both, which takes its time."""
+        _encodable(self.file, self.text)
+        with told_to_python(self.text, self.file_told):
+            resolved, shares = _native.resolve_and_estimate(
+                self.text, self.file_told, list(self.overrides), self.described_classes
+            )
+        return json.loads(resolved), Estimate(tuple(shares))
 
     @cached_property
     def explained(self) -> dict[str, Any]:
@@ -147,10 +185,10 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.file, self.text)
-        explained: dict[str, Any] = json.loads(
-            _native.explain(self.text, self.file, list(self.overrides), self.described_classes)
-        )
+        _encodable(self.file, self.text)
+        with told_to_python(self.text, self.file_told):
+            text = _native.explain(self.text, self.file_told, list(self.overrides), self.described_classes)
+        explained: dict[str, Any] = json.loads(text)
         return explained
 
     @cached_property
@@ -165,17 +203,21 @@ class Scenario:
         """
         from farloop import offered, tables
 
-        given = (self.text, self.file, list(self.overrides), self.described_classes)
+        given = (self.text, self.file_told, list(self.overrides), self.described_classes)
         found = {name: tables.to_arrow(columns) for name, columns in _native.forecast(*given).items()}
         flows, ports, end = found["flows"], found["ports"], float(self.explained["end_s"])
         facts = offered.facts(flows, ports, self.resolved, end)
         begin, until = facts["arrivals"]
         return {
             "network": facts,
-            "memory_bytes": _native.most_memory(*given),
+            "memory_bytes": self.memory.total,
             "packet_hops": offered.hops(ports, self.resolved, end),
             "cautions": offered.overloads(facts["layers"], until - begin),
         }
+
+
+Source = str | PathLike[str] | Mapping[str, Any] | Scenario
+"""A scenario: its file, the name of a paper's figure, its tables as dictionaries, or one that is loaded."""
 
 
 def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
@@ -197,7 +239,7 @@ def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
     for setting in [settings] if isinstance(settings, str) else settings:
         key, equals, value = setting.partition("=") if isinstance(setting, str) else ("", "", "")
         if not equals or not key.strip():
-            raise ScenarioError(f"--set {shown(setting)}: expected key=value, such as run.duration=100ms")
+            raise ScenarioError(f"set: {shown(setting)}: expected key=value, such as run.duration=100ms")
         yield key.strip(), value.strip()
 
 
@@ -239,7 +281,7 @@ def read_text(path: Path, name: str) -> str:
         ScenarioError: it cannot be read as UTF-8 text.
     """
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ScenarioError(f"{path}: has more than {MOST_BYTES >> 20} MiB; expected a scenario file (TOML)")
@@ -260,9 +302,30 @@ def read_text(path: Path, name: str) -> str:
 
 
 def _nearest_scenario(name: str) -> str:
-    return nearest(name.removesuffix(".toml").removeprefix("papers/"), figure_names()).replace(
-        "there is", "scenarios of the papers:"
-    )
+    """What there is of a similar name: beside it, or among the papers' figures."""
+    path = Path(name)
+    if near := nearest_file(path):
+        return f"did you mean {shown(near)}?"
+    figures = difflib.get_close_matches(name.removesuffix(".toml").removeprefix("papers/"), figure_names(), n=1)
+    hint = f"did you mean {figures[0]}? " if figures else ""
+    beside = [p.name for p in _beside(path)][:MOST_FILES]
+    there = f"expected a scenario file (here: {shown(', '.join(beside))})" if beside else "expected a scenario file"
+    return f"{hint}{there} or a paper's figure (`farloop list scenarios`)"
+
+
+def nearest_file(path: Path) -> Path | None:
+    """The TOML file in the same directory whose name is nearest, if one is near enough to be meant."""
+    # Without the suffix, which would make all names alike.
+    near = difflib.get_close_matches(path.name.removesuffix(".toml"), [p.stem for p in _beside(path)], n=1, cutoff=0.65)
+    return path.with_name(f"{near[0]}.toml") if near else None
+
+
+def _beside(path: Path) -> list[Path]:
+    """The TOML files in its directory."""
+    try:
+        return sorted(p for p in itertools.islice(path.parent.glob("*.toml"), 1000) if p.is_file())
+    except (OSError, ValueError):
+        return []
 
 
 def _encodable(what: str, *texts: str) -> None:

@@ -77,6 +77,7 @@ def measured(run: Run, scenario: str) -> Measured:
         values |= _distribution(name, found)
     values["unfinished"] = int(np.count_nonzero(~np.isnan(slowdowns) & np.isnan(completion.slowdowns(flows))))
     pfc = run.summary["pfc"]
+    values["is_steady"] = None if run.steadiness is None else int(run.steadiness.is_steady)
     values |= {"paused_ps": round(pfc["paused"] * 1e12), "pauses": pfc["pauses"], "victims": pfc["victims"]}
     port, queue = _queue(run)
     values |= queue | {"dropped": run.summary["dropped"]}

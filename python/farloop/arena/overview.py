@@ -8,13 +8,12 @@ from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
-from farloop import _native
+from farloop import _native, statistics
 from farloop.arena import pictures
 from farloop.arena.measuring import SIZES, SLOWDOWN, THROUGHPUT, Measured
 from farloop.arena.pictures import Scale
 from farloop.arena.ranking import Standing
 from farloop.arena.table import Result
-from farloop.metrics import interval
 from farloop.report.page import document
 from farloop.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
@@ -22,8 +21,8 @@ from farloop.units import bytes_text, count_text, rate_text, time_text
 _MORE = (
     "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
     "does a link that stays empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest "
-    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and who leaves all "
-    "to PFC looks good where there is one bottleneck and nobody to be a victim."
+    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and an algorithm "
+    "that leaves everything to PFC looks good where there is one bottleneck and no victim."
 )
 
 _LESS = (
@@ -43,6 +42,8 @@ _LEGEND = (
     )
     + "."
 )
+
+FRAGILE = "Another order of simultaneous events, and starts by less than a packet's time, move this score"
 
 _BEGIN = "Each algorithm starts its flows as it does by itself."
 
@@ -98,9 +99,12 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
             if one is None:
                 tds.append(f'<td class="no">{escape(_missing(result, algorithm))}</td>')
                 continue
-            told = _score_text(one.score.mean, result.ranked_by)
-            picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed")
-            tds.append(f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{picture}</td>')
+            mean = one.score.estimate or 0.0
+            told = _score_text(mean, result.ranked_by)
+            picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed")
+            tds.append(
+                f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{_mark(one)}{picture}</td>'
+            )
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
         "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
@@ -155,16 +159,17 @@ def _ranking(result: Result, seeds: int) -> str:
     found = result.standings
     if not found:
         return ""
-    axis, best = _axis(result), found[0].score.mean
+    axis, best = _axis(result), found[0].score.estimate or 0.0
     rows = []
     for one in found:
-        told = _score_text(one.score.mean, result.ranked_by)
-        half = one.score.half_width
-        spread = "" if half is None else f' <span class="soft">± {_score_text(half, result.ranked_by)}</span>'
-        picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed", WIDE)
+        mean = one.score.estimate or 0.0
+        told = _score_text(mean, result.ranked_by)
+        reach = one.score.range(lambda score: _score_text(score, result.ranked_by))
+        spread = f' <span class="soft">{reach}</span>' if reach else ""
+        picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed", WIDE)
         low, high = min(one.ranks.values()), max(one.ranks.values())
         rows.append(
-            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}</td>'
+            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}{_mark(one)}</td>'
             f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(one, best, result.ranked_by)}</td></tr>"
         )
     what = "throughput, geometric mean" if result.ranked_by == THROUGHPUT else "slowdown, over classes"
@@ -174,12 +179,23 @@ def _ranking(result: Result, seeds: int) -> str:
     return _table(heads, rows, sorts=False)
 
 
+def _mark(one: Standing) -> str:
+    """What stands beside a score that ties decide."""
+    return f' <span class="soft" title="{FRAGILE}">fragile</span>' if one.is_fragile else ""
+
+
 def _against(one: Standing, best: float, ranked_by: str) -> str:
     if one.place == 1:
         return "best"
-    ratio = one.score.mean / best if best else float("nan")
+    found = one.against_best
+    ratio = (
+        found.estimate if found.estimate is not None else (one.score.estimate or 0.0) / best if best else float("nan")
+    )
     told = f"{ratio:.3g} ×" if ranked_by == THROUGHPUT else f"{ratio:.3g} × as slow"
-    return told if one.is_apart is not False else f'{told} <span class="soft">not told apart</span>'
+    reach = found.range("{:.3g}".format)
+    apart = "not told apart" if one.is_apart is False else ""
+    more = " ".join(part for part in (reach, apart) if part)
+    return f'{told} <span class="soft">{more}</span>' if more else told
 
 
 def _axis(result: Result) -> Scale:
@@ -231,6 +247,14 @@ def _columns(result: Result) -> list[_Column]:
         columns += [_slowdown(runs, kind, words, size) for size in SIZES if _known(runs, f"{kind}_{size}_slowdown_p50")]
     if any(one.values["unfinished"] for one in runs):
         columns.append(_bar(runs, "unfinished", "unfinished", _count))
+    if any(one.values["is_steady"] == 0 for one in runs):
+        columns.append(
+            _Column(
+                "not steady",
+                _drifting,
+                "Seeds whose later flows are slowed otherwise than the earlier ones: a longer run would differ",
+            )
+        )
     paused = Scale([0.0, *(one.values["paused_ps"] / 1e12 for one in runs)], from_zero=True)
     columns.append(_plain("PFC pauses", "paused_ps", lambda v: time_text(v / 1e12), paused, 1e-12))
     columns.append(_plain("victims", "victims", _count))
@@ -262,13 +286,14 @@ def _values(of: Sequence[Measured], name: str) -> list[float]:
     return [float(one.values[name]) for one in of if one.values[name] is not None]
 
 
-def _mean(values: Sequence[float], text: Callable[[float], str]) -> str:
+def _mean(values: Sequence[float], text: Callable[[float], str], floor: float = 0.0) -> str:
     """The mean, with its interval where there are several values that differ."""
     if not values:
         return "–"
-    mean, half = interval(values)
-    spread = f'<span class="soft spread">± {text(half)}</span>' if len(values) > 1 and half > 0 else ""
-    return f"{text(mean)}{spread}"
+    found = statistics.mean(values, floor=floor)
+    reach = found.range(text) if found.half_width else ""
+    spread = f'<span class="soft spread">{reach}</span>' if reach else ""
+    return f"{text(fmean(values))}{spread}"
 
 
 def _plain(
@@ -309,7 +334,7 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         median, tail = _values(of, p50), _values(of, p99)
         if not tail:
             return "–", None
-        told = f"{_slow(fmean(median))} / {_mean(tail, _slow)}"
+        told = f"{_slow(fmean(median))} / {_mean(tail, _slow, 1.0)}"
         drawn = pictures.reach(
             fmean(median),
             fmean(tail),
@@ -321,6 +346,11 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
     return _Column(f"{words}, {size}: p50 / p99", cell, hint)
+
+
+def _drifting(of: Sequence[Measured]) -> tuple[str, float | None]:
+    known = [one.values["is_steady"] for one in of if one.values["is_steady"] is not None]
+    return (f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else ("–", None)
 
 
 def _queue(runs: Sequence[Measured]) -> _Column:
@@ -344,15 +374,19 @@ def _queue(runs: Sequence[Measured]) -> _Column:
 def _measured() -> str:
     items = [
         "Every algorithm that <code>farloop list algorithms</code> knows is in every scenario, presets as rows of their own, "
-        "each with its default parameters; set is only what the network dictates, such as GEMINI's threshold, which is the "
-        "switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another "
-        "transport runs if it needs nothing that this one lacks: the transport is named with every scenario, and belongs to "
-        "the result.",
+        "each with its default parameters. A scenario sets only what its network dictates, such as GEMINI's ECN threshold. Where "
+        "the simulator refuses an algorithm, the cell says why. An algorithm made for another transport runs if this one has all "
+        "that it needs; the transport, named with every scenario, is part of the result.",
         "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
         "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
         "the start decides more than the algorithm: a place that only one of the two gives is the start's.",
-        "Numbers are means over the seeds, ± half the width of the 95 % confidence interval (Student's t). “Not told apart” is "
-        "a first place that the seeds, compared one by one, do not separate from this one with that confidence.",
+        "Numbers are means over the seeds with their 95 % confidence intervals, [low, high]. “Not told apart” is a first place "
+        "that the seeds, compared one by one, do not separate from this one. All algorithms are compared with the first place, so "
+        "each comparison takes its part of the 5 % (Bonferroni) and all hold together: with three seeds and dozens of "
+        "algorithms little is told apart, with ten seeds much more.",
+        "“Fragile” is a score that moves by more than 5 % (and by more than half its interval) over variations of the first "
+        "seed's run that differ only in the order of simultaneous events, and in starts by less than a packet's time "
+        "(<code>--jitter</code>): the simulation is locked into a phase there.",
         "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
         "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
         "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from farloop import papers, seeds
+from farloop import jitter, papers, seeds, steadiness
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.schedule import Need, own_scenario, placed, told
 from farloop.results import Comparison
@@ -38,7 +38,7 @@ def judged_anew(comparison: Comparison) -> Comparison:
         base = Scenario(path.read_text("utf-8"), str(path), base.overrides)
     found = judged(replace(comparison, claims=[], notes=[]), base, comparison.scale)
     # What was run is what the output goes on saying.
-    return replace(found, base=comparison.base)
+    return replace(found, base=comparison.base, claims=jitter.of_claims(found.claims, comparison.jitter))
 
 
 def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:
@@ -51,6 +51,9 @@ def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "cust
     comparison = replace(comparison, figure=figure, scale=scale)
     claims = read_claims(scenario.resolved)
     findings = _findings(comparison, claims)
+    # Judges of few, endless flows look at times of their own; of many flows they take means and percentiles.
+    drifts = steadiness.note(comparison.runs)
+    findings = {name: _with_note(finding, drifts) for name, finding in findings.items()}
     rows = [findings[claim.id].row(claim, scale) for claim in claims]
     return replace(comparison, claims=rows)
 
@@ -85,9 +88,16 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     except Exception as error:  # results stand, whatever is wrong with a judge
         return nothing(f"the judge failed: {reason(error)}")
     findings = {f.id: f for f in found}
-    return nothing("the judge says nothing about it") | {
+    return nothing("this figure's judge has no finding for this claim") | {
         f.id: _as_the_figure(f, changed) for f in findings.values() if f.id in {c.id for c in claims}
     }
+
+
+def _with_note(finding: Finding, note: str) -> Finding:
+    """The finding with one more remark, where something is judged."""
+    if not note or finding.unjudged or not finding.statements:
+        return finding
+    return replace(finding, note="; ".join(part for part in (finding.note, note) if part))
 
 
 def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]]) -> Finding:

@@ -8,14 +8,24 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native
+from farloop import _native, paired
 from farloop.judging.claims import remark
 from farloop.network_map import map_of
 from farloop.report import circuits, link_events, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.starts import loads, starts
-from farloop.report.tables import Cell, claim_rows, flow_rows, job_rows, run_rows, slowdown_rows, worst_rows
+from farloop.report.start_tables import loads, starts
+from farloop.report.tables import (
+    POOLED_TOLD,
+    Cell,
+    claim_rows,
+    flow_rows,
+    job_rows,
+    paired_rows,
+    run_rows,
+    slowdown_rows,
+    worst_rows,
+)
 from farloop.summary import MAX_FLOWS_LISTED
 
 if TYPE_CHECKING:
@@ -30,13 +40,15 @@ def page(comparison: Comparison) -> str:
         *([("claims", "Claims", '<h2 id="claims">Claims</h2>' + claim_cards(comparison))] if comparison.claims else []),
         *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
         *([("pfc", "PFC", section(comparison, table))] if has_pauses(comparison) else []),
-        *([("circuits", "Circuits", circuits.section(comparison, table))] if circuits.has_circuits(comparison) else []),
         *([("events", "Links", link_events.section(comparison, table))] if link_events.has_events(comparison) else []),
         ("parameters", "Parameters", _parameters(comparison)),
     ]
     # Where there are many switches, where it happened is the first question; otherwise everybody knows.
     opens = any(map_of(run.ports).is_fabric for run in comparison.runs[:1])
     parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
+    # Of circuits the schedule explains everything else.
+    if circuits.has_circuits(comparison):
+        parts.insert(0, ("circuits", "Circuits", circuits.section(comparison, table)))
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
     content = [
@@ -100,7 +112,13 @@ def noted(notes: Sequence[str]) -> str:
 
 
 def _overview(comparison: Comparison) -> str:
-    parts = [table(*run_rows(comparison)), _worst(comparison), _jobs(comparison), _slowdowns(comparison)]
+    parts = [
+        table(*run_rows(comparison)),
+        _worst(comparison),
+        _jobs(comparison),
+        _slowdowns(comparison),
+        _paired(comparison),
+    ]
     parts += [starts(comparison, table), loads(comparison, table)]
     header, rows = flow_rows(comparison)
     if rows:
@@ -140,7 +158,14 @@ def _slowdowns(comparison: Comparison) -> str:
         "unfinished, one row says the finished ones only, and one counts the others by their age, which bounds every number "
         "from below. Small: up to the median size of all flows; large: above it."
     )
+    note += f" {POOLED_TOLD}" if len(comparison.seeds) > 1 else ""
     return f'{table(header, rows)}<p class="soft">{note}</p>'
+
+
+def _paired(comparison: Comparison) -> str:
+    header, rows = paired_rows(comparison)
+    together = " The intervals of a column hold together." if len(rows) > 1 else ""
+    return f'{table(header, rows)}<p class="soft">{escape(paired.TOLD)}{together}</p>' if rows else ""
 
 
 _HOLDS = {True: ("reproduced", "holds"), False: ("differs", "does not hold"), None: ("partial", "not decided")}

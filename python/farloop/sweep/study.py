@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, algorithm, tables
+from farloop import _native, algorithm, memory, tables
 from farloop.errors import FarloopError, shown
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
 from farloop.output.writing import write_run
 from farloop.progress import Counting, Uncounted
-from farloop.scenario import Scenario
+from farloop.scenario import Source
 from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
-from farloop.sweep.making import Counts, Engine, Making
+from farloop.sweep.making import Counts, Engine, Making, rows_by_point
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
+from farloop.sweep.precision import Unmet
+from farloop.sweep.tasks import journal_trouble
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -48,9 +50,10 @@ class Study:
         directory: Where it was written.
         title: What it is about.
         runs: A row for every run: its parameters, metrics, and where it is (Arrow).
-        points: A row for every point: its parameters, and each metric over its seeds with half the width of its 95 % interval (Arrow).
+        points: A row for every point: its parameters, and each metric over its seeds with its 95 % interval (Arrow).
         counts: How many runs were made, and how many were there already.
         told: What failed, and what else people should know.
+        unmet: The points whose precision was not reached within the limit of seeds.
         cautions: What a user may believe wrongly, in words.
     """
 
@@ -60,6 +63,7 @@ class Study:
     points: pa.Table = field(repr=False)
     counts: Counts = field(default_factory=Counts)
     told: list[str] = field(default_factory=list)
+    unmet: list[Unmet] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
     @property
@@ -84,7 +88,7 @@ class Study:
 def study(
     file: str | PathLike[str] | None = None,
     *,
-    base: str | PathLike[str] | Scenario | None = None,
+    base: Source | None = None,
     title: str | None = None,
     algorithm_file: Files | None = None,
     set: Mapping[str, Any] | None = None,
@@ -104,6 +108,7 @@ def study(
     slurm: str | None = None,
     retry: bool = False,
     force: bool = False,
+    force_memory: bool = False,
     report: bool = True,
     progress: Counting | None = None,
 ) -> Study:
@@ -133,6 +138,7 @@ def study(
         slurm: Run as Slurm jobs with these options, such as "partition=short,time=2:00:00".
         retry: Try again what has failed before.
         force: Write beside files that farloop did not write, over those of the same names.
+        force_memory: Start runs also where one may take more memory than there is; without it such runs are refused, the others made.
         report: With the report and the pictures; `farloop report` draws them later.
         progress: What shows progress.
 
@@ -145,7 +151,7 @@ def study(
         raise FarloopError("file and base: expected one of them")
     if file is not None:
         if any(one is not None for one in described):
-            raise FarloopError("file: what it says cannot be said beside it; use base instead")
+            raise FarloopError("file: expected no other argument beside it; to build a study from a scenario, use base")
         definition = from_file(file)
     else:
         assert base is not None
@@ -166,16 +172,17 @@ def study(
         )
     name = Path(file).stem if file is not None else Path(definition.base.file).stem
     target = Path(out) if out is not None else default_target(name)
-    return sweep(
-        definition,
-        target,
-        engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
-        store=None if store is None else Path(store),
-        retry=retry,
-        force=force,
-        report=report,
-        counting=progress,
-    )
+    with memory.forced(force_memory):
+        return sweep(
+            definition,
+            target,
+            engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
+            store=None if store is None else Path(store),
+            retry=retry,
+            force=force,
+            report=report,
+            counting=progress,
+        )
 
 
 def default_target(name: str) -> Path:
@@ -248,10 +255,12 @@ def sweep(
         kept = Store(where, finished_runs(target))
         try:
             where.mkdir(parents=True, exist_ok=True)
+            trouble = journal_trouble(where)
             making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
             making.make()
             runs, points = _fill(making, out.path)
-            notes = _write(making, runs, points, out.path, report=report)
+            unmet = making.unmet()
+            notes = _write(making, runs, points, unmet, out.path, report=report)
         except OSError as error:
             raise FarloopError(f"{error.filename or where}: cannot be written: {error.strerror or error}") from None
         except BaseException as error:
@@ -263,15 +272,14 @@ def sweep(
             raise
         finally:
             engine.close()
-    return Study(
-        target,
-        definition.title,
-        runs,
-        points,
-        making.counts,
-        [*making.told(), *_unused(making), *notes],
-        _cautions(making),
-    )
+    told = [
+        *making.told(),
+        *(one.told() for one in unmet),
+        *_unused(making),
+        *notes,
+        *([trouble] if trouble else []),
+    ]
+    return Study(target, definition.title, runs, points, making.counts, told, unmet, _cautions(making))
 
 
 def _cautions(making: Making) -> list[str]:
@@ -303,8 +311,8 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
     keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
     rows = making.rows
     found: list[Summary] = []
-    for number in sorted({row.point for row in rows}):
-        same = [row for row in rows if row.point == number and row.status == DONE]
+    for number, of_point in rows_by_point(rows).items():
+        same = [row for row in of_point if row.status == DONE]
         samples: dict[str, list[Floats]] = {one.name: [] for one in definition.collect}
         for row in same:
             _measure(making, row, samples, into)
@@ -336,7 +344,9 @@ def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: P
             samples[one.name].append(one.sample(run, row.warm_up))
 
 
-def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, report: bool) -> list[str]:
+def _write(
+    making: Making, runs: pa.Table, points: pa.Table, unmet: Sequence[Unmet], into: Path, *, report: bool
+) -> list[str]:
     """Writes the tables, the views and the manifest; notes on what could not be drawn."""
     definition = making.definition
     tables.write(runs, into / f"{RUNS}.parquet")
@@ -346,7 +356,7 @@ def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, repo
         "kind": KIND,
         "title": definition.title,
         "base": {
-            "file": definition.base.file,
+            "file": definition.base.file_told,
             "overrides": list(definition.base.overrides),
             "text": definition.base.text,
         },
@@ -357,6 +367,7 @@ def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, repo
         ],
         "pareto": [one.name for one in definition.pareto or ()],
         "until": None if definition.until is None else definition.until.text,
+        "unmet": [one.row() for one in unmet],
         "warmup": definition.warm_up,
         "excluded": definition.excluded,
         "classes": {algorithm.name_of(one): algorithm.digest(one) for one in definition.base.classes},

@@ -107,7 +107,8 @@ fn networks_and_traffic() {
         (
             "[switch]\nheadroom = \"5MB\"\n",
             &[
-                "switch.buffer: the buffer of 10MB is too small for switch \"left\": PFC headroom takes 15000000 bytes of it",
+                "switch.buffer: the buffer of 10MB is too small for switch \"left\": PFC reserves 15MB of headroom",
+                "expected at least 15.1MB (headroom and two packets of 1.538kB), shorter links, or switch.pfc = false",
             ],
         ),
         (
@@ -125,7 +126,14 @@ fn networks_and_traffic() {
         (
             "[record]\nflows = \"some\"\n",
             &[
-                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"",
+                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" (or \"*\") or \"none\"",
+            ],
+        ),
+        (
+            "[record]\nports = [\"lefft->*\"]\n",
+            &[
+                "bad.toml:10: record.ports: there is no port \"lefft->*\"; expected NODE->NEIGHBOUR",
+                "in which \"*\" stands for any characters",
             ],
         ),
     ];
@@ -147,8 +155,8 @@ fn what_switches_at_borders_must_offer() {
         (
             "",
             &[
-                "switch.ecmp: the algorithm \"mlcc\" writes into ACKs on their way, but switch \"dc0-",
-                "ecmp = \"symmetric\"",
+                "switch.ecmp: the algorithm \"mlcc\" has switches write into ACKs",
+                "expected switch.ecmp = \"symmetric\"",
             ],
         ),
         (
@@ -312,6 +320,11 @@ fn disciplines_and_detours() {
             "[switch]\ndiscipline = \"drr\"\nquantum = \"0B\"\n",
             &["bad.toml:12: switch.quantum: \"0B\" is outside the accepted range", "1B"],
         ),
+        (
+            "[switch]\ndiscipline = \"drr\"\nquantum = \"1.5B\"\n",
+            &["bad.toml:12: switch.quantum: \"1.5B\" is not a whole number of bytes; expected a size with its unit"],
+        ),
+        ("[switch]\nbuffer = \"0.0001kB\"\n", &["bad.toml:11: switch.buffer: \"0.0001kB\" is not a whole number"]),
         (
             "[[switch_override]]\nmatch = \"left\"\nquantum = \"2kB\"\n",
             &["bad.toml:12: switch_override.left.quantum:", fifo, "for switch \"left\""],
