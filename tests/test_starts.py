@@ -238,8 +238,8 @@ def test_a_study_says_it_and_can_set_it(tmp_path):
         out=tmp_path / "s",
         workers=1,
     )
-    told = [text for text in found.told if "the algorithms start" in text]
-    assert [text.split(":")[0] for text in told] == ["transport.start=own"] * 2, found.told
+    told = [text for text in found.cautions if "the algorithms start" in text]
+    assert [text.split(":")[0] for text in told] == ["transport.start=own"] * 2, found.cautions
     kept = json.loads((tmp_path / "s" / "manifest.json").read_text())
     assert "starts" in [one["code"] for one in kept["cautions"]]
     assert {row[0] for row in kept["starts"]} == {"cubic", "gemini"}

@@ -153,6 +153,7 @@ def study(found: Study, collect: Sequence[Measure]) -> None:
     parts += [f"{count_text(counts.lost, 'worker')} lost"] if counts.lost else []
     parts += [f"{statuses.count(status)} {status}" for status in ("failed", "refused") if status in statuses]
     _console().print("; ".join(parts), markup=False, highlight=False)
+    deadlocks(found.cautions)
 
 
 def deadlocks(found: Sequence[str], name: str = "") -> None:

@@ -54,6 +54,7 @@ class Study:
         counts: How many runs were made, and how many were there already.
         told: What failed, and what else people should know.
         unmet: The points whose precision was not reached within the limit of seeds.
+        cautions: What a user may believe wrongly, in words.
     """
 
     directory: Path
@@ -63,6 +64,7 @@ class Study:
     counts: Counts = field(default_factory=Counts)
     told: list[str] = field(default_factory=list)
     unmet: list[Unmet] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
 
     @property
     def failures(self) -> list[dict[str, Any]]:
@@ -272,13 +274,12 @@ def sweep(
             engine.close()
     told = [
         *making.told(),
-        *_cautions(making),
         *(one.told() for one in unmet),
         *_unused(making),
         *notes,
         *([trouble] if trouble else []),
     ]
-    return Study(target, definition.title, runs, points, making.counts, told, unmet)
+    return Study(target, definition.title, runs, points, making.counts, told, unmet, _cautions(making))
 
 
 def _cautions(making: Making) -> list[str]:
