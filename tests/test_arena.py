@@ -87,7 +87,7 @@ flows = []
 
 VIEWS = ("report.html", "cells.csv", "cells.parquet", "ranking.csv", "ranking.parquet")
 CHOSEN = ("--scenario", "long.toml", "--scenario", "short.toml", "--algorithms", "hpcc,dctcp,bbr", "--seeds", "1-2")
-CHOSEN += ("--same-start", "own")
+CHOSEN += ("--same-start", "own", "--jitter", "0")
 
 
 @pytest.fixture(scope="module")
