@@ -43,11 +43,11 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 SECTIONS = {
     "Start": ["README.md", "docs/tutorials/start.md", "docs/install.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
-    "How to": ["docs/how-to.md", "docs/studies.md", "docs/python-algorithms.md", "docs/kernel.md", "docs/testbed.md",
-        "docs/int-option.md", "examples/**/*.md"],
+    "How to": ["docs/how-to.md", "docs/fair-comparison.md", "docs/studies.md", "docs/python-algorithms.md", "docs/kernel.md",
+        "docs/testbed.md", "docs/int-option.md", "examples/**/*.md"],
     "Reference": [
-        "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/traces.md",
-        "docs/network-model.md", "docs/determinism.md",
+        "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/statistics.md",
+        "docs/traces.md", "docs/network-model.md", "docs/determinism.md",
     ],
     "Algorithms": ["spec/index.md", "spec/defaults.md", "spec/*.md"],
     "Gallery": ["gallery/index.md", "gallery/arena.md", "gallery/*.md"],

@@ -87,6 +87,7 @@ flows = []
 
 VIEWS = ("report.html", "cells.csv", "cells.parquet", "ranking.csv", "ranking.parquet")
 CHOSEN = ("--scenario", "long.toml", "--scenario", "short.toml", "--algorithms", "hpcc,dctcp,bbr", "--seeds", "1-2")
+CHOSEN += ("--same-start", "own")
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +252,8 @@ def test_ranks_and_places_by_hand():
     assert ranking.ranks(found) == {("a", 1): 1, ("b", 1): 3, ("c", 1): 1, ("a", 2): 2, ("b", 2): 1, ("c", 2): 2}
     a, c, b = ranking.standings(found)
     assert [(one.algorithm, one.place) for one in (a, c, b)] == [("a", 1), ("c", 1), ("b", 3)]
-    assert (b.score.mean, b.score.n) == (3.5, 2)
+    assert (b.score.estimate, b.score.n) == (3.5, 2)
+    assert b.score.low == 0.0, "no throughput is below 0"
     assert b.ranks == {1: 3, 2: 1}
     assert [one.is_apart for one in (a, c, b)] == [False, False, False], "two seeds that disagree say nothing"
     slow = [
@@ -265,6 +267,22 @@ def test_ranks_and_places_by_hand():
     often = [measured("a", seed, score) for seed, score in ((1, 0.0), (2, 0.0), (3, 5.0))]
     often += [measured("b", seed, score) for seed, score in ((1, 0.0), (2, 0.0), (3, 9.0))]
     assert [one.is_apart for one in ranking.standings(often)] == [False, False], "one seed alone says nothing"
+
+
+def test_comparisons_with_the_best_hold_together():
+    """What two algorithms alone would be told apart by is not enough for one of twenty."""
+    draw = np.random.default_rng(2)
+    scores = {name: 100.0 * (1 + 0.01 * draw.normal(size=5)) for name in map(str, range(20))}
+    scores["0"] = scores["0"] * 1.05
+    found = [measured(name, seed, float(v)) for name, each in scores.items() for seed, v in enumerate(each, 1)]
+    best, *others = ranking.standings(found)
+    assert best.algorithm == "0"
+    pairs = [ranking.standings([one for one in found if one.algorithm in ("0", other.algorithm)]) for other in others]
+    alone, together = (sum(one.is_apart for one in each) for each in ([pair[1] for pair in pairs], others))
+    assert alone > together
+    for one, (_, pair) in zip(others, pairs, strict=True):
+        assert one.against_best.low < pair.against_best.low < pair.against_best.estimate < 1.0
+        assert one.against_best.estimate == pair.against_best.estimate
 
 
 def test_a_starved_flow_makes_the_score_zero():
@@ -286,7 +304,7 @@ def test_the_page_is_whole_and_loads_nothing(held):
     assert "cannot run here, because it needs in-band telemetry" in page
     assert "Transport: RDMA" in page
     assert page.count("<svg") > 15
-    assert "± " in page
+    assert re.search(r'<span class="soft">\[[^]]+\]</span>', page), "scores have intervals"
     assert "ranked by the geometric mean" in page.lower()
     # How long anything took is in the manifests of the runs alone.
     assert "computing" not in page
@@ -316,11 +334,45 @@ def test_the_command_says_where_and_who_is_first(command):
     drawn = command("report", "a")
     assert drawn.returncode == 0, drawn.stderr
     assert views(command.directory / "a") == before, "measured anew from the tables"
-    more = command("arena", *CHOSEN[:4], "--algorithms", "hpcc,dctcp,bbr,swift", "--seeds", "1-2", "--out", "a")
+    more = command("arena", *CHOSEN, "--algorithms", "hpcc,dctcp,bbr,swift", "--out", "a")
     assert more.stderr.count("kept from before") == 6
     assert more.stderr.count("swift, seed 1: started") == 2
     told = command("run", "long.toml", "--out", "a")
     assert told.returncode == 0, "an arena is an output like any other"
+
+
+def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, tmp_path, command):
+    planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
+    assert [one.name for one in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
+    assert [one.told["start"] for one in planned.contests] == ["own", "own", "bdp", "bdp"]
+    found = running.run(planned, tmp_path)
+    assert [len(result.standings) for result in found] == [2, 2, 2, 2] or all(result.standings for result in found)
+    kept = rows(tmp_path)
+    assert {row["start"] for row in kept} == {"own", "bdp"}
+    alike = [row for row in kept if row["start"] == "bdp" and row["score"]]
+    for scenario in ("long-same-start", "short-same-start"):
+        first = {row["cross_first_rtt_bytes"] for row in alike if row["scenario"] == scenario}
+        assert max(map(float, first)) - min(map(float, first)) <= 1460
+    ranked = rows(tmp_path, "ranking")
+    assert {row["start"] for row in ranked if row["scenario"] == "short-same-start"} == {"bdp"}
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "All flows start alike, with one BDP of their path" in page
+    assert "start across" in page
+    place(command)
+    small = ("--scenario", "short.toml", "--algorithms", "dctcp", "--seeds", "1", "--out", "b", "--no-report")
+    assert command("arena", *small).returncode == 0
+    again = command("arena", *small)
+    assert again.stderr.count("kept from before") == 2
+    assert "short-same-start" in again.stdout
+    refused = command("arena", *small, "--same-start", "fast")
+    assert (refused.returncode, "expected line-rate, bdp" in refused.stderr) == (2, True)
+
+
+def test_flows_with_starts_of_their_own_are_not_held_a_second_time(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text(LONG + '[transport]\nkind = "tcp"\ninitial_cwnd = 4\n', encoding="utf-8")
+    planned = plan.plan([str(own)], "dctcp", seeds="1", same_start="bdp")
+    assert [one.name for one in planned.contests] == ["own"]
 
 
 def test_an_arena_tells_what_to_load(held):

@@ -150,7 +150,7 @@ def test_the_command_prints_it(command):
     done = command("run", "many.toml", "--out", "r")
     assert done.returncode == 0, done.stderr
     assert "FCT slowdown of" in done.stdout
-    assert len(done.stdout.splitlines()) < 20
+    assert len(done.stdout.splitlines()) < 30  # no line for each flow
     found = json.loads((command.directory / "r" / "summary.json").read_text())
     assert set(found["slowdown"]["cross"]) == {"flows", "mean", "p50", "p95", "p99", "small", "large"}
     assert set(found["unfinished"]) == {"intra", "cross"}

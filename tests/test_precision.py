@@ -1,15 +1,18 @@
 """Precision asked for: intervals that cover what they say, seeds until they are narrow, a warm-up that is cut where it ends."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 
 import farloop
+from farloop import statistics
+from farloop.command import EXIT_IMPRECISE
 from farloop.errors import FarloopError
 from farloop.simulate import Job, simulate
 from farloop.sweep import measures, precision
-from farloop.sweep.precision import LEAST, Interval, Target
+from farloop.sweep.precision import LEAST, Interval, Target, Unmet
 
 QUEUE = """\
 title = "Short flows at one bottleneck"
@@ -52,7 +55,7 @@ def coverage(target, samples, truth, repetitions):
     draw = np.random.default_rng(11)
     found = [sequential(target, [samples[i] for i in draw.permutation(len(samples))[:300]]) for _ in range(repetitions)]
     assert all(one.half_width <= target.allowed(one.estimate) for one, seeds in found if seeds < 300)
-    covered = [one.half_width is not None and abs(one.estimate - truth) <= one.half_width for one, _ in found]
+    covered = [one.exists and one.low <= truth <= one.high for one, _ in found]
     return np.mean(covered), np.mean([seeds for _, seeds in found])
 
 
@@ -85,20 +88,24 @@ def test_the_interval_of_p99_covers_the_long_run_of_simulations(tmp_path):
 
 
 def test_an_interval_by_hand():
-    """Two seeds with 100 flows of slowdowns 1 to 100 and 2 to 101: shares up to the median of 0.5 and 0.49 or so."""
-    median = measures.measure("p50 slowdown")
-    clusters = [np.arange(1.0, 101.0), np.arange(2.0, 102.0)]
-    found = precision.interval(median, [50.5, 51.5], clusters)
-    assert (found.estimate, found.n) == (51.0, 2)
-    apart = [51 - 50, 50 - 50]
-    half = 12.706 * math.sqrt(sum(a**2 for a in apart) * 2) / 200
+    """Five seeds with 100 flows of slowdowns from 11 to 110 on, each 5 above the last: shares up to the median of 0.6 to 0.4."""
+    clusters = [np.arange(11.0, 111.0) + 5 * i for i in range(5)]
+    found = precision.interval(measures.measure("p50 slowdown"), [], clusters)
+    assert (found.estimate, found.n) == (70.5, 5)
+    apart = [60 - 50, 55 - 50, 50 - 50, 45 - 50, 40 - 50]
+    half = 3.182 * math.sqrt(sum(a**2 for a in apart) * 5 / 4 * 5 / 4) / 500
     low, high = np.quantile(np.concatenate(clusters), [0.5 - half, 0.5 + half])
-    assert found.half_width == pytest.approx(max(high - 51, 51 - low))
-    mean = precision.interval(measures.measure("mean slowdown"), [50.5, 51.5], clusters)
-    # Equal clusters: as the interval of the mean of two numbers.
-    assert (mean.estimate, mean.half_width) == tuple(map(pytest.approx, farloop.metrics.interval([50.5, 51.5])))
-    assert precision.interval(P99, [100.0, 101.0], clusters).half_width is None, "nothing bounds it"
-    assert precision.interval(measures.measure("max slowdown"), [100.0, 101.0], clusters) == Interval(101.0, None, 2)
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    mean = precision.interval(measures.measure("mean slowdown"), [], clusters)
+    # Equal clusters: as the interval of the mean of five numbers, which are symmetric.
+    numbers = [values.mean() for values in clusters]
+    assert mean.half_width == pytest.approx(3.182 * np.std(numbers, ddof=1) / math.sqrt(5) * math.sqrt(5 / 4))
+    assert (mean.low, mean.high) == (pytest.approx(70.5 - mean.half_width), pytest.approx(70.5 + mean.half_width))
+    assert precision.interval(P99, [], clusters) == Interval(P99.pooled(clusters), None, None, 5), "too few seeds"
+    assert not precision.interval(P99, [], 3 * clusters).exists, (
+        "nothing bounds it: so many flows of some seeds lie beyond"
+    )
+    assert precision.interval(measures.measure("max slowdown"), [], clusters) == Interval(130.0, None, None, 5)
 
 
 def test_the_pooled_statistic_is_less_biased_than_the_mean_of_seeds():
@@ -115,26 +122,35 @@ def test_a_number_of_whole_runs_has_the_interval_of_a_mean():
     jain = measures.measure("jain")
     values = [0.9, 0.8, None, 0.7, 0.95]
     found = precision.interval(jain, values, [])
-    mean, half = farloop.metrics.interval([v for v in values if v is not None])
-    assert (found.estimate, found.half_width, found.n) == (pytest.approx(mean), pytest.approx(half), 4)
-    assert precision.interval(jain, [None], []) == Interval(None, None, 0)
-    assert precision.interval(jain, [0.5], []) == Interval(0.5, None, 1)
+    assert (found.estimate, found.n) == (pytest.approx(0.8375), 4)
+    free = statistics.mean([v for v in values if v is not None])
+    assert (found.low, found.high) == (free.low, min(1.0, free.high))
+    assert found.high == 1.0 < free.high, "no index of fairness is above 1"
+    assert precision.interval(jain, [None], []) == Interval(None, None, None, 0)
+    assert precision.interval(jain, [0.5], []) == Interval(0.5, None, None, 1)
 
 
 def test_how_many_more_seeds():
     target = Target.read("throughput ± 10 %")
     assert target.allowed(110.0) == pytest.approx(10.0)
     assert Target.read("p99 slowdown +- 0.5").allowed(100.0) == 0.5
-    assert precision.more_seeds(target, Interval(None, None, 0), 0, 100) == LEAST
-    assert precision.more_seeds(target, Interval(110.0, 9.9, 10), 10, 100) == 0
-    assert precision.more_seeds(target, Interval(110.0, 11.0, 10), 10, 100) == 3, "1.1 squared times as many"
-    assert precision.more_seeds(target, Interval(110.0, 90.0, 10), 10, 100) == 10, "at most twice as many"
-    assert precision.more_seeds(target, Interval(110.0, 90.0, 90), 90, 100) == 10
-    assert precision.more_seeds(target, Interval(110.0, 90.0, 100), 100, 100) == 0
-    assert precision.more_seeds(target, Interval(110.0, 1.0, 4), 4, 100) == 6, "too few to believe it"
-    assert precision.more_seeds(target, Interval(None, None, 0), 10, 100) == 0, "there is nothing to know"
-    assert precision.more_seeds(target, Interval(0.0, 0.0, 10), 10, 100) == 0
-    assert precision.more_seeds(target, Interval(0.0, 1.0, 10), 10, 100) == 10
+    nothing = Interval(None, None, None, 0)
+
+    def wide(half, seeds, estimate=110.0):
+        return Interval(estimate, estimate - half / 2, estimate + half, seeds)
+
+    assert precision.more_seeds(target, nothing, 0, 100) == LEAST
+    assert precision.more_seeds(target, wide(9.9, 10), 10, 100) == 0
+    assert precision.more_seeds(target, wide(11.0, 10), 10, 100) == 3, "1.1 squared times as many"
+    assert precision.more_seeds(target, wide(90.0, 10), 10, 100) == 10, "at most twice as many"
+    assert precision.more_seeds(target, wide(90.0, 90), 90, 100) == 10
+    assert precision.more_seeds(target, wide(90.0, 100), 100, 100) == 0
+    assert precision.more_seeds(target, wide(1.0, 4), 4, 100) == 6, "too few to believe it"
+    assert precision.more_seeds(target, nothing, 10, 100) == 0, "there is nothing to know"
+    assert precision.more_seeds(target, wide(0.0, 10, 0.0), 10, 100) == 0
+    assert precision.more_seeds(target, wide(1.0, 10, 0.0), 10, 100) == 10
+    assert precision.seeds_needed(target, wide(30.0, 20), 20) == 180, "three times as wide: nine times as many"
+    assert precision.seeds_needed(target, Interval(110.0, None, None, 20), 20) is None
 
 
 @pytest.mark.parametrize(
@@ -234,3 +250,44 @@ def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
     )
     assert again.counts.made == 0
     assert again.runs.equals(found.runs)
+
+
+def test_a_precision_that_is_not_reached_is_told(tmp_path, command):
+    """The points by name, how wide they are and what they would need: on standard error, in report and manifest, by the exit code."""
+    (command.directory / "queue.toml").write_text(QUEUE, encoding="utf-8")
+    study = 'base = "queue.toml"\ncollect = ["mean_slowdown"]\n[grid]\nworkload.load = [0.1, 0.8]\n'
+    (command.directory / "study.toml").write_text(study, encoding="utf-8")
+    asked = ("sweep", "study.toml", "--until", "mean slowdown +- 8 %", "--most-seeds", "10")
+    done = command(*asked, "--out", "s")
+    assert done.returncode == EXIT_IMPRECISE == 3, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "not reached" in line and "load 0.8" in line]
+    assert "workload.load 0.8: mean slowdown +- 8 % not reached: mean_slowdown " in line
+    assert "after 10 seeds; about " in line
+    kept = json.loads((command.directory / "s" / "manifest.json").read_text())
+    (unmet,) = [one for one in kept["unmet"] if one["point"] == 2]
+    assert unmet["seeds"] == 10
+    assert unmet["low"] < unmet["estimate"] < unmet["high"]
+    assert unmet["needed"] > 10
+    assert f"about {unmet['needed']} would do" in line
+    page = (command.directory / "s" / "report.html").read_text()
+    assert "Precision not reached" in page
+    assert unmet["width"] in page
+    reached = command("sweep", "study.toml", "--until", "mean slowdown +- 90 %", "--out", "s", "--no-report")
+    assert reached.returncode == 0, reached.stderr
+    assert json.loads((command.directory / "s" / "manifest.json").read_text())["unmet"] == []
+
+
+def test_how_wide_an_unmet_point_is():
+    target = Target.read("p99 slowdown ± 20 %")
+    unmet = Unmet(1, "hpcc", target, Interval(10.0, 9.0, 12.5, 24), 24)
+    # A quarter of the estimate is ± 33 % of what the number may be; 20 % are a sixth: 1.5 times as wide, 2.25 times as many.
+    assert unmet.told() == (
+        "hpcc: p99 slowdown ± 20 % not reached: p99_slowdown 10 [9, 12.5], ± 33 %, after 24 seeds; about 54 would do"
+    )
+    assert (
+        Unmet(1, "hpcc", target, Interval(10.0, None, None, 24), 24)
+        .told()
+        .endswith("p99_slowdown 10, no interval, after 24 seeds; more flows or more seeds are needed")
+    )
+    assert "no run has a value of p99_slowdown" in Unmet(1, "x", target, Interval(None, None, None, 0), 24).told()
+    assert Unmet(1, "x", Target.read("p99 slowdown ± 2"), unmet.found, 24).width == "± 2.5"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
-from farloop import _native
+from farloop import _native, memory
 from farloop.algorithm import Algorithm, checked, name_of
 from farloop.errors import FarloopError, shown
 from farloop.scenario import Scenario, Settings
@@ -51,6 +51,7 @@ def run(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
+    force_memory: bool = False,
 ) -> Run: ...
 
 
@@ -63,6 +64,7 @@ def run(
     seeds: Seeds,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
+    force_memory: bool = False,
 ) -> Comparison: ...
 
 
@@ -76,6 +78,7 @@ def run(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
+    force_memory: bool = False,
 ) -> Run | Comparison:
     """Simulates a scenario.
 
@@ -91,13 +94,28 @@ def run(
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
         trace: What to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; what there is, is in docs/traces.md. `Run.save` writes the
             trace for Perfetto and Wireshark. Nothing else of the run changes.
+        force_memory: Start the run also where it may take more memory than there is.
 
     Raises:
         ScenarioError: the scenario, a setting or an item of the trace is not valid; the text says what is, and what would be.
         InvariantError: the simulation broke one of its own consistency checks.
-        FarloopError: both seed and seeds, seeds that are none, seeds and a trace, or a progress that cannot be called.
+        FarloopError: both seed and seeds, seeds that are none, seeds and a trace, a progress that cannot be called, or a run that may
+            take more memory than there is.
     """
-    reporter = _reporter(progress)
+    with memory.forced(force_memory):
+        return _run(scenario, algorithm, set, seed, seeds, threads, _reporter(progress), trace)
+
+
+def _run(
+    scenario: str | PathLike[str] | Scenario,
+    algorithm: str | type[Algorithm] | None,
+    set: Settings | None,
+    seed: int | None,
+    seeds: Seeds | None,
+    threads: int | None,
+    reporter: Reporter | None,
+    trace: TraceItems | None,
+) -> Run | Comparison:
     if seeds is not None:
         if trace is not None:
             raise FarloopError("trace and seeds: expected one of them, since a trace is of one run")
@@ -155,6 +173,7 @@ def compare(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     store: Store | None = None,
+    force_memory: bool = False,
 ) -> Comparison:
     """Simulates a scenario once per algorithm, with the same network and traffic.
 
@@ -168,11 +187,13 @@ def compare(
             processor. The results do not depend on it.
         progress: What shows progress.
         store: Where finished runs are taken from, and put.
+        force_memory: Start runs also where one may take more memory than there is.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none.
+        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a run that may take more memory than
+            there is.
     """
     from farloop.batch import Variant, run_all, with_seeds
     from farloop.judging.verdicts import judged
@@ -186,8 +207,9 @@ def compare(
     replicated = read_seeds(seeds)
     base = Scenario.load(scenario).override(set, seed=seed)
     variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
-    runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-    comparison = Comparison(title=str(base.resolved.get("title") or base.file), runs=runs, seeds=replicated)
+    with memory.forced(force_memory):
+        runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
+    comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
     return judged(comparison, base)
 
 

@@ -72,7 +72,15 @@ def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:
     base = Scenario.load(name).override(settings)
     cases = [(str(case["name"]), base.override(case["set"])) for case in base.resolved.get("case", [])]
     explained = [{"case": case, **one.explained} for case, one in cases if one.overrides != base.overrides]
-    return {"file": base.file, "title": _title(base), **base.explained, "cases": explained}
+    return {"file": base.file, "title": _title(base), **base.explained, "cases": explained, "forecast": _forecast(base)}
+
+
+def _forecast(scenario: Scenario) -> dict[str, Any] | None:
+    """What is known without a run; nothing where a run would refuse the scenario, such as one whose algorithm its cases choose."""
+    try:
+        return scenario.forecast
+    except _native.ScenarioError:
+        return None
 
 
 def of_file(path: Path) -> list[dict[str, Any]]:

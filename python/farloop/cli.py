@@ -9,12 +9,15 @@ from typing import Annotated
 
 import typer
 
+from farloop import memory
 from farloop.algorithm import unused
-from farloop.command import EXIT_INVARIANT, guarded, print_file, print_json
+from farloop.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_memory import ForceMemoryOption
+from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
 
@@ -155,7 +158,8 @@ def run() -> int:
         app(prog_name="farloop")
     except SystemExit as leave:
         # Typer ends with an error, and another standard output, where the reader of a pipe has gone away, as `head` does: that is none.
-        gone = sys.stdout is not out
+        # Any other one is of an algorithm in Python that has put it there.
+        gone = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
@@ -190,18 +194,20 @@ def run_(
     ] = None,
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     trace: TraceOption = None,
 ) -> None:
     """Simulate one scenario."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
@@ -210,10 +216,11 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
-    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(set_, algorithm=algorithm, seed=seed)
+    settings = [*(set_ or []), *starts.setting(same_start)]
+    wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if seeds is None:
                 one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
@@ -253,29 +260,31 @@ def compare(
     ],
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
+    same_start: SameStartOption = None,
     seed: SeedOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
-    from farloop import api, saving
+    from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
 
     wanted = _with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,
                 algorithms,
-                set=set_,
+                set=[*(set_ or []), *starts.setting(same_start)],
                 seed=seed,
                 seeds=seeds,
                 threads=threads,
@@ -302,10 +311,12 @@ def reproduce(
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All cases, at full scale.")] = False,
+    same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -319,11 +330,16 @@ def reproduce(
     chosen = reproduction.select(figures or [])
     target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
     _ready_to_draw(not no_report)
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         done = reproduction.reproduce(
             chosen,
             aside.path,
             full=full,
+            same_start=same_start,
             seeds=seeds,
             threads=threads,
             reporter=progress,
@@ -358,6 +374,7 @@ def arena(
         ),
     ] = None,
     set_: SetOption = None,
+    same_start: ArenaStartOption = "bdp",
     full: Annotated[bool, typer.Option("--full", help="Longer, at full scale.")] = False,
     seeds: Annotated[
         str | None,
@@ -366,6 +383,7 @@ def arena(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
@@ -376,9 +394,13 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
     target = out or Path("out") / "arena"
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         found = running.run(
             planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
         )
@@ -428,6 +450,7 @@ def sweep(
     ] = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -436,10 +459,12 @@ def sweep(
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
 
-    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [])
+    wanted = definitions.from_file(
+        study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [], told=None if quiet else say
+    )
     target = out or studies.default_target(study.stem)
     _ready_to_draw(not no_report)
-    with counter(quiet=quiet) as counting:
+    with memory.forced(force_memory), counter(quiet=quiet) as counting:
         found = studies.sweep(
             wanted,
             target,
@@ -458,6 +483,8 @@ def sweep(
         show.written(target, report=not no_report)
     if found.failures:
         raise typer.Exit(EXIT_INVARIANT)
+    if found.unmet:
+        raise typer.Exit(EXIT_IMPRECISE)
 
 
 @app.command("list")

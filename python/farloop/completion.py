@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from farloop import metrics
+from farloop.statistics import mean_bands
 from farloop.tables import Floats
 
 KINDS = {"intra": False, "cross": True}
@@ -38,6 +39,20 @@ def slowdowns(flows: pa.Table) -> Floats:
     """Slowdown of each flow; NaN for flows that are unfinished or have no size."""
     received, start = column(flows, "received_ps"), column(flows, "start_ps")
     return metrics.slowdown(received - start, column(flows, "ideal_fct_ps"))
+
+
+def bounded(flows: pa.Table, end: float) -> Floats:
+    """Slowdown of each flow that has a size and began before the end, in seconds; NaN for the others.
+
+    A flow that has not finished counts with its age, at least with 1: a lower bound of what it will be. Leaving it out would favour what
+    finishes the fewest.
+    """
+    start = column(flows, "start_ps") / 1e12
+    ideal = column(flows, "ideal_fct_ps") / 1e12
+    found = slowdowns(flows)
+    age = np.maximum((end - start) / np.where(ideal > 0, ideal, np.nan), 1.0)
+    found = np.where(np.isnan(found) & (column(flows, "size_bytes") >= 0), age, found)
+    return np.where(start < end, found, np.nan)
 
 
 def is_kind(flows: pa.Table, kind: str) -> Mask:
@@ -74,6 +89,22 @@ def slowdown_summary(flows: pa.Table, end: float) -> tuple[dict[str, Any], dict[
     return found, unfinished
 
 
+def at_least(flows: pa.Table, end: float) -> dict[str, Any]:
+    """Distribution of the slowdown for each kind of flow with the unfinished ones counted by their age (`bounded`).
+
+    Every number is a lower bound. `None` for kinds all of whose flows finished, of which `slowdown_summary` says all.
+    """
+    values, small, measured = bounded(flows, end), is_small(flows), slowdowns(flows)
+    found: dict[str, Any] = {}
+    for kind in KINDS:
+        chosen = is_kind(flows, kind)
+        found[kind] = None
+        if (chosen & np.isnan(measured) & ~np.isnan(values)).any():
+            parts = {"small": distribution(values[chosen & small]), "large": distribution(values[chosen & ~small])}
+            found[kind] = (distribution(values[chosen]) or {}) | parts
+    return found
+
+
 def distribution(values: Floats) -> dict[str, Any] | None:
     """How many, mean and percentiles of the values that are numbers; `None` if none is."""
     known = values[~np.isnan(values)]
@@ -102,20 +133,20 @@ def by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Float
 
 
 def over_sizes(tables: Sequence[pa.Table], kind: str, percentiles: list[float]) -> tuple[Floats, Floats, Floats]:
-    """Like `by_size`, of one or several runs that differ in their seed: sizes, means over the runs, half widths of their 95 % intervals.
+    """Like `by_size`, of one or several runs that differ in their seed: sizes, means over the runs, and both ends of their 95 % intervals.
 
-    The bins are those of the flows of all runs together. A run without a finished flow in a bin does not count there; the half widths
-    are NaN where fewer than two do.
+    The bins are those of the flows of all runs together. A run without a finished flow in a bin does not count there; the ends are NaN
+    where fewer than two do. They are in pairs of lower and upper ones, a pair for each percentile.
     """
     if len(tables) == 1:
         sizes, rows = by_size(tables[0], kind, percentiles)
-        return sizes, rows, np.full_like(rows, np.nan)
+        return sizes, rows, np.full((rows.shape[0], 2, rows.shape[1]), np.nan)
     pooled = np.concatenate([column(t, "size_bytes")[is_kind(t, kind)] for t in tables])
     pooled = pooled[~np.isnan(pooled)]
     if not pooled.size:
-        return np.empty(0), np.empty((len(percentiles), 0)), np.empty((len(percentiles), 0))
+        return np.empty(0), np.empty((len(percentiles), 0)), np.empty((len(percentiles), 2, 0))
     edges = np.unique(np.quantile(pooled, np.arange(1, BINS + 1) / BINS, method="inverted_cdf"))
-    means, halves, used = [], [], []
+    means, ends, used = [], [], []
     for i, edge in enumerate(edges):
         least = edges[i - 1] if i else -np.inf
         rows_of_bin = []
@@ -125,12 +156,13 @@ def over_sizes(tables: Sequence[pa.Table], kind: str, percentiles: list[float]) 
             if inside.size:
                 rows_of_bin.append(np.percentile(inside, percentiles))
         if rows_of_bin:
-            mean, half = metrics.intervals(rows_of_bin)
+            mean, low, high = mean_bands(rows_of_bin, floor=1.0)
             means.append(mean)
-            halves.append(half)
+            ends.append(np.stack([low, high], axis=1))
             used.append(edge)
     shape = (-1, len(percentiles))
-    return np.array(used, dtype=np.float64), np.array(means).reshape(shape).T, np.array(halves).reshape(shape).T
+    bands = np.array(ends).reshape(-1, len(percentiles), 2).transpose(1, 2, 0)
+    return np.array(used, dtype=np.float64), np.array(means).reshape(shape).T, bands
 
 
 def cumulative(tables: Sequence[pa.Table], kind: str, points: int) -> tuple[Floats, Floats]:

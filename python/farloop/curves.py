@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from farloop.curve_groups import grouped
-from farloop.metrics import intervals, thinned
+from farloop.metrics import thinned
 from farloop.palette import Look, flow_looks, port_looks
 from farloop.seeds import Replicas
+from farloop.statistics import mean_bands
 from farloop.tables import Floats, Series
 from farloop.units import time_text
 
@@ -138,11 +139,12 @@ def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes) -> list[Line]
     lines = []
     for name in chosen:
         times, thin = _thin(of, name, curve, points, notes)
-        values, half = intervals(thin)
+        # Rates, windows, times, queues: nothing of them is below zero.
+        values, low, high = mean_bands(thin, floor=0.0)
         if not np.isfinite(values).any() or (curve.hides_zero and not np.nan_to_num(values).any()):
             continue
         _tell_seeds(of, len(thin), notes, "with 95 % band")
-        band = (np.maximum(values - half, 0), values + half) if len(thin) > 1 else None
+        band = (low, high) if len(thin) > 1 else None
         lines.append(Line(_plain(name), UNSEEN, times, values, band))
     return lines
 
@@ -227,3 +229,10 @@ def is_far_apart(drawn: Sequence[Sequence[Line]]) -> bool:
     """Whether the typical values of the curves differ so much that a linear axis would hide some of them."""
     typical = [float(np.nanmedian(x.values[x.values > 0])) for lines in drawn for x in lines if (x.values > 0).any()]
     return bool(typical) and max(typical) > FAR_APART * min(typical)
+
+
+def banded(low: Floats, high: Floats) -> list[slice]:
+    """The stretches of a line where it has an interval: each is a band of its own, and between them there is none."""
+    known = np.concatenate([[False], np.isfinite(low) & np.isfinite(high), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1])
+    return [slice(int(first), int(end)) for first, end in zip(edges[::2], edges[1::2], strict=True)]

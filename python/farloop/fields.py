@@ -253,6 +253,9 @@ _NO_SUCH = "null where there are none"
 
 CELLS = (
     Field("scenario", "text", "Scenario of the arena."),
+    Field(
+        "start", "text", "How flows begin: `own`, each as its algorithm does, or `transport.start`, the same for all."
+    ),
     Field("algorithm", "text", "Congestion control of all its flows."),
     Field("seed", "number", "Seed."),
     Field(
@@ -280,6 +283,20 @@ CELLS = (
         "Rank among the algorithms under the same seed, from 1; equal scores have equal ranks; null where it did not run.",
         optional=True,
     ),
+    *(
+        Field(
+            f"{kind}_first_rtt_{what}",
+            unit,
+            f"Most that a flow {where} may send in its first base round-trip time, {words}; {_NO_SUCH}.",
+            optional=True,
+        )
+        for kind, where in (("intra", "inside a datacenter"), ("cross", "across"))
+        for what, unit, words in (
+            ("bytes", "B", "in payload"),
+            ("bdps", "1", "in bandwidth-delay products of its host's link"),
+        )
+    ),
+    Field("slow_start", "0 or 1", "1 where some flows begin in slow start; null where it did not run.", optional=True),
     Field(
         "intra_throughput_bps",
         "bit/s",
@@ -322,6 +339,12 @@ CELLS = (
         optional=True,
     ),
     Field(
+        "is_steady",
+        "0 or 1",
+        "0 where the flows of the second half of the arrivals are slowed otherwise than those of the first; null for fewer than 200 flows.",
+        optional=True,
+    ),
+    Field(
         "paused_ps",
         "ps",
         "PFC: how long ports were paused, added over ports; null where it did not run.",
@@ -355,6 +378,7 @@ CELLS = (
 
 RANKING = (
     Field("scenario", "text", "Scenario of the arena."),
+    Field("start", "text", "As in cells."),
     Field("place", "number", "Place by the mean score, from 1; equal means share one."),
     Field("algorithm", "text", "Congestion control of all its flows."),
     Field("ranked_by", "text", "As in cells."),
@@ -362,18 +386,34 @@ RANKING = (
     Field(
         "score_ci95",
         "of ranked_by",
-        "Half the width of its 95 % confidence interval; null for one seed.",
+        "From the mean to the farther end of its 95 % confidence interval; null for one seed.",
         optional=True,
     ),
+    Field("score_low", "of ranked_by", "Lower end of that interval; null for one seed.", optional=True),
+    Field("score_high", "of ranked_by", "Upper end of that interval; null for one seed.", optional=True),
     Field("seeds", "count", "How many seeds those are."),
     Field("best_rank", "number", "Best rank under any seed."),
     Field("worst_rank", "number", "Worst rank under any seed."),
     Field(
         "is_apart",
         "0 or 1",
-        "1 where the seeds, taken pairwise, tell it from the first place with 95 % confidence; null for one seed.",
+        "1 where the seeds, taken pairwise, tell it from the first place, with 95 % confidence for all algorithms together; "
+        "null for one seed.",
         optional=True,
     ),
+    Field(
+        "against_best",
+        "1",
+        "How many times the first place's score it has: geometric mean of the ratios seed by seed; null where one is 0.",
+        optional=True,
+    ),
+    Field(
+        "against_best_low",
+        "1",
+        "Lower end of its interval, which holds together with those of all others; null for one seed.",
+        optional=True,
+    ),
+    Field("against_best_high", "1", "Upper end of that interval; null for one seed.", optional=True),
 )
 
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}

@@ -8,21 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
+from farloop.statistics import student_t
+
 Array = npt.ArrayLike
-
-CONFIDENCE = 0.95
-
-_QUANTILES = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Student's t, two-sided 95 %, for 1 to 30 degrees of freedom (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2)."""
 
 _EDGE = 1e-9
 """Sampling times are exact picoseconds turned into floating point; a nanosecond decides which side of a window they are on."""
@@ -72,37 +64,15 @@ def jain(shares: Array) -> float:
 
 
 def interval(values: Array) -> tuple[float, float]:
-    """Mean and half the width of its 95 % confidence interval (Student's t); the latter NaN for fewer than two values."""
-    mean, half = intervals(np.asarray(values, float)[:, None])
-    return float(mean[0]), float(half[0])
+    """Mean and half the width of its 95 % confidence interval (Student's t); the latter NaN for fewer than two values.
 
-
-def intervals(rows: Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Like `interval`, of every column of a table with a row per replication."""
-    x = np.asarray(rows, float)
-    n = x.shape[0]
-    if n == 0:
-        return np.full(x.shape[1], np.nan), np.full(x.shape[1], np.nan)
-    mean = x.mean(axis=0)
-    if n == 1:
-        return mean, np.full(x.shape[1], np.nan)
-    return mean, student_t(n - 1) * x.std(axis=0, ddof=1) / math.sqrt(n)
-
-
-def student_t(freedom: int) -> float:
-    """The quantile of Student's t that leaves 2.5 % above it.
-
-    Beyond the table by the expansion of Abramowitz and Stegun, 26.7.5, which is exact to five digits there.
+    The textbook's, for numbers that are about normal; what farloop shows itself is corrected for skewness (docs/statistics.md).
     """
-    if freedom <= len(_QUANTILES):
-        return _QUANTILES[freedom - 1]
-    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return float(z + sum(term / freedom ** (i + 1) for i, term in enumerate(terms)))
+    x = np.asarray(values, float)
+    if not x.size:
+        return float("nan"), float("nan")
+    half = student_t(x.size - 1) * x.std(ddof=1) / math.sqrt(x.size) if x.size > 1 else float("nan")
+    return float(x.mean()), float(half)
 
 
 def smoothed(values: Array, samples: int) -> npt.NDArray[np.float64]:

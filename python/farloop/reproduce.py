@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from farloop import _native
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import Scenario, figure_names, kernel_figure_names
+from farloop.starts import setting
 
 if TYPE_CHECKING:
     from farloop.batch import Variant
@@ -52,15 +53,19 @@ def select(wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def plan(figure: str, *, full: bool) -> PlannedFigure:
-    """The simulations of a figure: at quick scale only the cases that its scenario marks as quick."""
+def plan(figure: str, *, full: bool, same_start: str | None = None) -> PlannedFigure:
+    """The simulations of a figure: at quick scale only the cases that its scenario marks as quick; with `same_start` all flows begin alike.
+
+    Raises:
+        FarloopError: that is no start.
+    """
     from farloop.batch import Variant
 
     base = Scenario.load(figure)
     cases = [case for case in base.resolved["case"] if full or case["quick"]]
     variants = []
     for case in cases:
-        settings = base.override(case["set"])
+        settings = base.override(case["set"]).override(setting(same_start))
         for name in map(str, case["algorithms"]):
             label = f"{name}, {case['name']}" if len(cases) > 1 else name
             variants.append(Variant(label, str(case["name"]), name, settings.override(algorithm=name)))
@@ -72,6 +77,7 @@ def reproduce(
     into: Path,
     *,
     full: bool,
+    same_start: str | None = None,
     seeds: Seeds | None = None,
     threads: int | None = None,
     reporter: Reporter | None = None,
@@ -80,7 +86,8 @@ def reproduce(
 ) -> list[FigureVerdicts]:
     """Runs the figures and writes everything under an existing directory, figure by figure; gives back what they say.
 
-    Without `report` no page and no picture is drawn.
+    Without `report` no page and no picture is drawn. With `same_start` all flows begin alike, and the scale is "custom": the paper's begin
+    otherwise, so that no claim is judged.
 
     Raises:
         ScenarioError: a figure's scenario is not valid; the first of each is checked before anything runs, the
@@ -94,7 +101,8 @@ def reproduce(
     from farloop.seeds import read_seeds
 
     replicated = read_seeds(seeds)
-    plans = [plan(f, full=full) for f in figures]
+    plans = [plan(f, full=full, same_start=same_start) for f in figures]
+    scale = "custom" if setting(same_start) else "full" if full else "quick"
     # A figure's others are checked when its turn comes: that takes a second for ten large networks, and there are hundreds.
     for one in (one for p in plans for one in with_seeds(p.variants[:1], replicated[:1])):
         _ = one.scenario.resolved
@@ -102,18 +110,18 @@ def reproduce(
     for p in plans:
         where = into / p.figure
         where.mkdir(parents=True)
-        comparison = run_figure(p, full=full, seeds=replicated, threads=threads, reporter=reporter, store=store)
+        comparison = run_figure(p, scale=scale, seeds=replicated, threads=threads, reporter=reporter, store=store)
         notes = saving.fill_comparison(comparison, where, store, report=report)
         done.append(FigureVerdicts.of(p.figure, comparison, notes))
         del comparison
-    write_index(done, into, full=full, seeds=replicated, report=report)
+    write_index(done, into, scale=scale, seeds=replicated, report=report)
     return done
 
 
 def run_figure(
     figure: PlannedFigure,
     *,
-    full: bool,
+    scale: str,
     seeds: Sequence[int] = (),
     threads: int | None = None,
     reporter: Reporter | None = None,
@@ -128,18 +136,17 @@ def run_figure(
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
     title = str(figure.base.resolved.get("figure", {}).get("title") or figure.base.resolved.get("title", figure.figure))
     comparison = Comparison(f"{figure.figure}: {title}", runs, seeds=tuple(seeds))
-    return judged(comparison, figure.base, "full" if full else "quick")
+    return judged(comparison, figure.base, scale)
 
 
 def write_index(
-    done: list[FigureVerdicts], into: Path, *, full: bool, seeds: Sequence[int] = (), report: bool = True
+    done: list[FigureVerdicts], into: Path, *, scale: str, seeds: Sequence[int] = (), report: bool = True
 ) -> None:
     """Writes the claims, and the page that leads to every figure."""
     from farloop.output import manifest
     from farloop.report.index import index_page
 
     claims = [claim for found in done for claim in found.claims]
-    scale = "full" if full else "quick"
     manifest.write_json(into / manifest.CLAIMS, claims)
     if report:
         (into / manifest.REPORT).write_text(index_page(done, scale), encoding="utf-8")
@@ -161,6 +168,7 @@ def rewrite(source: Path) -> None:
         FarloopError: it is no complete farloop output, something could not be judged or drawn, or it cannot be written.
     """
     from farloop.judging.verdicts import judged_anew
+    from farloop.output import names
     from farloop.output.directories import rewriting
     from farloop.output.manifest import damaged, read_manifest
     from farloop.output.reading import load
@@ -190,11 +198,11 @@ def rewrite(source: Path) -> None:
                 return
             done = []
             for figure in kept["figures"]:
-                comparison = judged_anew(load(source / figure))
+                comparison = judged_anew(load(names.within(source, figure)))
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison
-            write_index(done, aside, full=kept["scale"] == "full", seeds=kept["seeds"])
+            write_index(done, aside, scale=str(kept["scale"]), seeds=kept["seeds"])
     except FarloopError:
         raise
     except Exception as error:

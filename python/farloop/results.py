@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import cautions, completion, fields, seeds
+from farloop import cautions, completion, fields, paired, seeds, steadiness
 from farloop.completion import MANY
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.scenario import Scenario
+from farloop.steadiness import Steadiness
 from farloop.summary import summarise
 from farloop.tables import Floats, Series
 
@@ -88,8 +89,19 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Throughput, fairness, queues, pauses, losses, completion times; rates in bit/s, times in seconds, sizes in bytes."""
+        return self.numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The summary without its cautions, which are drawn from it."""
         numbers = summarise(self.flows, self.ports, self.pauses, self.samples, self.info, self.scenario)
-        return numbers | {"cautions": [caution.row() for caution in cautions.of_run(self)]}
+        steady = None if self.steadiness is None else self.steadiness.is_steady
+        return numbers | {"warm_up": steadiness.warm_up_of_flows(self.flows), "steady": steady}
+
+    @cached_property
+    def steadiness(self) -> Steadiness | None:
+        """Where the warm-up of its flows ends, and whether they drift after it; `None` where they are too few to say."""
+        return steadiness.steadiness(self.flows, self.duration)
 
     @property
     def seed(self) -> int:
@@ -207,8 +219,18 @@ class Comparison:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """The summary of each group of runs: every number as its mean over seeds, half the width of its 95 % confidence interval, and n."""
-        return {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        """The summary of each group of runs: every number as its mean over seeds, its 95 % confidence interval, and n.
+
+        With several seeds also "pooled", the slowdown of the flows of all seeds together, and "paired", the ratios to the first algorithm
+        seed by seed.
+        """
+        found = {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        if len(self.seeds) > 1:
+            for label, runs in self.groups.items():
+                found[label]["pooled"] = paired.pooled_rows(runs)
+            for one in paired.comparisons(self):
+                found[one.label]["paired"] = one.row()
+        return found
 
     def save(self, directory: str | PathLike[str], *, force: bool = False, report: bool = True) -> Path:
         """Writes all runs, report, claims and pictures into a directory (replaced if it is such an output already).

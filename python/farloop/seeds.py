@@ -9,11 +9,11 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from farloop import statistics as intervals
 from farloop.errors import FarloopError, shown
-from farloop.metrics import interval, student_t
+from farloop.summary import bounds
 
 if TYPE_CHECKING:
     from farloop.judging.claims import Finding, Statement
@@ -111,76 +111,50 @@ def replicas(runs: Iterable[Run]) -> list[Replicas]:
     return [Replicas(label if len(of) > 1 else of[0].label, of) for label, of in by_label(runs).items()]
 
 
-def mean_text(values: Sequence[float | None], text: Callable[[float], str]) -> str | None:
-    """The mean of the values that exist, with its 95 % confidence interval where there are several; `None` where there is none.
+def mean_text(
+    values: Sequence[float | None],
+    text: Callable[[float], str],
+    *,
+    floor: float | None = 0.0,
+    ceiling: float | None = None,
+) -> str | None:
+    """The mean of the values that exist with its 95 % confidence interval, such as "7.42 [6.9, 9.1]"; `None` where there is none.
 
-    How many there are is said where some are missing.
+    How many there are is said where some are missing. The interval does not leave what the values can be.
     """
     known = [v for v in values if v is not None]
     if not known:
         return None
-    mean, half = interval(known)
     count = "" if len(known) == len(values) else f" (n = {len(known)})"
-    return (text(mean) if len(known) < 2 else f"{text(mean)} ± {text(half)}") + count
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number over seeds.
-
-    Attributes:
-        mean: The mean over the runs in which it exists.
-        half_width: Half the width of the 95 % confidence interval of the mean; `None` for fewer than two runs.
-        n: How many runs those are.
-    """
-
-    mean: float
-    half_width: float | None
-    n: int
-
-    def row(self) -> dict[str, Any]:
-        """As summary.json has it."""
-        return {"mean": self.mean, "ci95": self.half_width, "n": self.n}
-
-
-def estimate(values: Sequence[float]) -> Estimate:
-    """The mean with its 95 % confidence interval by Student's t: of independent runs, as seeds make them, whose numbers are about normal.
-
-    Raises:
-        ValueError: there is no value.
-    """
-    if not values:
-        raise ValueError("no value to estimate a mean from")
-    n = len(values)
-    mean = fmean(values)
-    return Estimate(mean, student_t(n - 1) * stdev(values, mean) / math.sqrt(n) if n > 1 else None, n)
+    return intervals.mean(known, floor=floor, ceiling=ceiling).told(text) + count
 
 
 def statistics(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summaries of the same shape as one: each number is an `Estimate.row` over those that have it, `None` where none has.
+    """Summaries of the same shape as one: each number is an `Interval.row` over those that have it, `None` where none has.
 
     Texts stay where they are the same in all. Lists, such as that of flows, are taken element by element where all have the same names, and
     left out otherwise.
     """
-    combined = _combined(list(summaries))
+    combined = _combined(list(summaries), ())
     return combined if isinstance(combined, dict) else {}
 
 
-def _combined(values: list[Any]) -> Any:
+def _combined(values: list[Any], keys: tuple[str, ...]) -> Any:
     present = [v for v in values if v is not None]
     if not present:
         return None
     if all(isinstance(v, Mapping) for v in present):
-        keys = dict.fromkeys(key for v in present for key in v)
-        found = {key: _combined([v.get(key) for v in present]) for key in keys}
+        names = dict.fromkeys(key for v in present for key in v)
+        found = {key: _combined([v.get(key) for v in present], (*keys, key)) for key in names}
         return {key: value for key, value in found.items() if value is not _DIFFERENT}
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
-        return estimate([float(v) for v in present]).row()
+        floor, ceiling = bounds(keys)
+        return intervals.mean([float(v) for v in present], floor=floor, ceiling=ceiling).row()
     if all(isinstance(v, list) for v in present):
-        names = [[e.get("name") if isinstance(e, Mapping) else None for e in v] for v in present]
-        if names[0] != names[-1] or any(n != names[0] for n in names) or None in names[0]:
+        listed = [[e.get("name") if isinstance(e, Mapping) else None for e in v] for v in present]
+        if any(n != listed[0] for n in listed) or None in listed[0]:
             return _DIFFERENT
-        return [_combined(list(elements)) for elements in zip(*present, strict=True)]
+        return [_combined(list(elements), keys) for elements in zip(*present, strict=True)]
     return present[0] if all(v == present[0] for v in present) else _DIFFERENT
 
 
@@ -198,8 +172,7 @@ def judged_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Fi
 
 def mean_told(values: Sequence[float]) -> str:
     """A mean with its interval, in words."""
-    mean, half = interval(values)
-    return f"{mean:.3g} ± {half:.2g} (95 %, {len(values)} seeds)"
+    return f"{intervals.mean(values).told('{:.3g}'.format)} (95 %, {len(values)} seeds)"
 
 
 def _together(findings: list[Finding]) -> Finding:
@@ -222,10 +195,10 @@ def _statement(each: list[Statement]) -> Statement:
         return replace(missing, evidence=f"undecided in {len(each) - len(decided)} seeds: {missing.evidence}")
     if first.accepted is not None:
         values = [s.value if s.value is not None else math.nan for s in each]
-        mean, _ = interval(values)
+        mean = intervals.mean(values).estimate
         low, high = first.accepted
         said = f"{mean_told(values)}, accepted {low:.3g} to {high:.3g}"
-        return replace(first, holds=bool(low <= mean <= high), evidence=said, value=mean)
+        return replace(first, holds=mean is not None and low <= mean <= high, evidence=said, value=mean)
     holding = [s for s in each if s.holds]
     holds = 2 * len(holding) > len(each)
     example = next(s.evidence for s in each if s.holds == holds)
@@ -235,13 +208,13 @@ def _statement(each: list[Statement]) -> Statement:
 
 
 def _measured(each: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of the numbers, each with its interval; other entries as the first seed has them."""
+    """Means of the numbers, each with the ends of its interval; other entries as the first seed has them."""
     together: dict[str, Any] = {}
     for name in dict.fromkeys(k for measured in each for k in measured):
         values = [m[name] for m in each if name in m]
         if all(isinstance(v, (int, float)) for v in values) and len(values) > 1:
-            together[name], half = interval([float(v) for v in values])
-            together[f"{name}, ±"] = half
+            found = intervals.mean([float(v) for v in values])
+            together |= {name: found.estimate, f"{name}, 95 %": [found.low, found.high]}
         else:
             together[name] = values[0]
     return together

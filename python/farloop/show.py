@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from farloop import offered, starts
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.event_facts import HEADER as EVENTS
 from farloop.event_facts import event_rows
 from farloop.trace import PCAPNG, PERFETTO
-from farloop.units import count_text, number, time_text
+from farloop.units import bytes_text, count_text, number, time_text
 
 if TYPE_CHECKING:
     from farloop.arena.table import Result
@@ -49,32 +50,52 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
-    from farloop.report.tables import job_rows, run_rows, slowdown_rows, worst_rows
+    from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, start_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
+    _ratios(*paired_rows(result))
+    header, rows = start_rows(result)
+    alone = len({row[0] for row in rows}) < 2
+    if rows and not alone:
+        _print_table(header, rows)
+    for told in starts.lines(result.runs) if alone else []:
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
+    for told in dict.fromkeys(offered.line(run.numbers["network"]["layers"]) for run in result.runs):
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
     deadlocks([*result.deadlocks, *result.cautions])
     if result.claims:
         claims(result.claims)
 
 
+def _ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
+    if not rows:
+        return
+    turned = [[name, *(row[i] for row in rows)] for i, name in enumerate(header[1:], 1)]
+    _print_table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
+
+
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     """The place of every algorithm in every scenario."""
-    places = [{one.algorithm: one.place for one in result.standings} for result in results]
-    rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
-    _print_table(["place of", *(result.name for result in results)], rows)
+    for start in dict.fromkeys(result.start for result in results):
+        chosen = [result for result in results if result.start == start]
+        places = [{one.algorithm: one.place for one in result.standings} for result in chosen]
+        rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
+        _print_table(["place of", *(result.name for result in chosen)], rows)
 
 
 def study(found: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
+    from farloop.sweep.dataset import OF_METRICS
     from farloop.sweep.multiples import label, told
 
     keys = [
         name for name in found.points.column_names if name not in (*(one.name for one in collect), "seeds", "point")
     ]
-    keys = [name for name in keys if not name.endswith(" ci95")]
+    keys = [name for name in keys if not name.endswith(OF_METRICS)]
     rows = [
         [label(found.points, row, keys), str(row["seeds"]), *(told(row, one.name, one.unit) for one in collect)]
         for row in found.points.slice(0, MOST_POINTS).to_pylist()
@@ -197,8 +218,23 @@ def scenario(entry: dict[str, Any]) -> None:
     happening = [row for name, one in found for row in event_rows(name, one["events"])]
     if happening:
         _print_table(["case" if entry["cases"] else "scenario", *EVENTS[1:]], happening)
+    if entry["forecast"]:
+        _forecast(entry["forecast"])
     for name, one in found:
         deadlocks(one["notes"], f"{name}:")
+
+
+def _forecast(found: dict[str, Any]) -> None:
+    """What is known of a scenario without a run."""
+    _print_table(offered.HEADER, offered.rows(found["network"]["layers"]))
+    seconds = found["packet_hops"] / offered.HOPS_PER_SECOND
+    run = (
+        f"a run: {found['packet_hops'] / 1e6:,.1f} million packet-hops, about {time_text(seconds)} on one idle core, "
+        f"at most {bytes_text(found['memory_bytes'])} of memory"
+    )
+    for told in (*offered.sentences(found["network"]), run):
+        _console().print(told, markup=False, highlight=False, soft_wrap=True)
+    deadlocks(found["cautions"])
 
 
 _COUNTED = {

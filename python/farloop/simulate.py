@@ -11,15 +11,18 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 
-from farloop import _native, tables
-from farloop.algorithm import digest, explained, name_of
+from farloop import _native, memory, tables
+from farloop.algorithm import digest, explained, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, shown
+from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
+from farloop.side_by_side import Crew
 from farloop.trace import made
 
 POLL = 0.2
@@ -95,12 +98,13 @@ def simulate(
     """Runs all jobs on at most `threads` threads; the results are in the order of the jobs and depend on nothing else.
 
     Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
-    something is traced, everything runs, and the store is left alone.
+    something is traced, everything runs, and the store is left alone. Before the first one runs
+    there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
 
     Raises:
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: `threads` is no number of threads, or a run cannot be written to the store.
+        FarloopError: `threads` is no number of threads, a run may take more memory than there is, or it cannot be written to the store.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
     threads = number_of_threads(threads)
@@ -114,15 +118,18 @@ def simulate(
     for key in dict.fromkeys(keys):
         if key not in missing and hasattr(reporter, "kept"):
             reporter.kept(first[key].name)
-    processors = Processors(threads, len(missing))
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        futures = {key: pool.submit(_simulate, first[key], key, processors, reporter, stop, store) for key in missing}
-        try:
-            _wait(list(futures.values()))
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
+    processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
+    crew = Crew(lanes)
+    task = partial(_simulate, processors=processors, reporter=reporter, stop=stop, store=store)
+    futures = {key: crew.submit(partial(task, first[key], key)) for key in missing}
+    try:
+        _wait(list(futures.values()))
+    except BaseException:
+        stop.set()
+        crew.leave(lambda: interrupt({one for job in jobs for one in job.scenario.classes}))
+        raise
+    crew.finish()
     if store is None:
         made = {key: future.result() for key, future in futures.items()}
         return [_there(made[key]) for key in keys]
@@ -151,6 +158,18 @@ def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, th
     return Simulated(found, info, made(job.trace, output.trace))
 
 
+def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
+    """How many of these run side by side, as memory allows.
+
+    Raises:
+        FarloopError: one may take more than there is.
+    """
+    for told in dict.fromkeys(memory.check(one.file, one.memory) for one in scenarios):
+        if told:
+            say(f"farloop: note: {told}")
+    return memory.side_by_side([one.memory for one in scenarios], most)
+
+
 def _there(found: Simulated | None) -> Simulated:
     if found is None:
         raise FarloopError("a finished run was taken away while it was needed; run the same command again")
@@ -169,15 +188,16 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
 def _run(
     scenario: Scenario, progress: Callable[[float, float, int], bool] | None, threads: int, trace: tuple[str, ...]
 ) -> _native.RunOutput:
-    text, file, overrides, classes = scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
+    text, file, overrides, classes = (
+        scenario.text,
+        scenario.file_told,
+        list(scenario.overrides),
+        scenario.described_classes,
+    )
     try:
         return _native.run(text, file, overrides, progress, threads, list(trace), classes)
-    except (_native.ScenarioError, FarloopError):
-        raise
-    except Exception as error:
-        if not classes:
-            raise
-        raise explained(error, scenario.classes) from error
+    except _native.HandlerError as error:
+        raise explained(error, scenario.classes) from error.__cause__
 
 
 def _simulate(
@@ -186,9 +206,13 @@ def _simulate(
     """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
 
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
+        if stop.is_set():
+            return False
         reporter.update(job.name, simulated, end, packet_hops)
-        return not stop.is_set()
+        return True
 
+    if stop.is_set():
+        return None
     reporter.start(job.name)
     with processors.taken() as threads:
         result = simulated(job, progress, threads)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from farloop import completion, metrics, pfc
+from farloop import completion, metrics, offered, pfc, starts
 from farloop.jobs import jobs
 from farloop.tables import Floats, Series, port_name
 
@@ -30,6 +31,7 @@ def summarise(
     means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
     slowdown, unfinished = completion.slowdown_summary(flows, end)
     worst = worst_ports(ports, series, end)
+    began = info.get("starts", [])
     summary: dict[str, Any] = {
         "title": scenario.get("title", ""),
         "simulated": totals["end_s"],
@@ -47,6 +49,10 @@ def summarise(
         "packet_hops": totals["packet_hops"],
         "slowdown": slowdown,
         "unfinished": unfinished,
+        "slowdown_at_least": completion.at_least(flows, end),
+        "starts": starts.summary_rows(began),
+        "before_first_ack": starts.unacted(flows, ports, began, scenario, end) if began else None,
+        "network": offered.facts(flows, ports, scenario, end),
         "gave_up": totals["gave_up"],
         "jobs": jobs(flows, scenario),
     }
@@ -104,6 +110,13 @@ def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
         return flows
     order = np.argsort(-np.nan_to_num(completion.slowdowns(flows), nan=-1.0), kind="stable")
     return flows.take(np.sort(order[:most]))
+
+
+def bounds(keys: Sequence[str]) -> tuple[float, float | None]:
+    """What a number of the summary cannot be below, and what it cannot be above; found by its keys, the outermost first."""
+    last = keys[-1] if keys else ""
+    floor = 1.0 if "slowdown" in keys and last != "flows" else 0.0
+    return floor, 1.0 if last in ("jain", "utilisation", "loss_rate") else None
 
 
 DROPS = (

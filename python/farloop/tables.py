@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from farloop import fields
 from farloop.errors import UnknownNameError, nearest, shown
+from farloop.output.names import open_regular
 
 _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
 
@@ -43,8 +44,14 @@ def described(name: str, table: pa.Table) -> pa.Table:
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Writes a Parquet file."""
-    pq.write_table(table, path, compression="zstd")
+    """Writes a Parquet file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    # Not by its path, which Arrow takes only where it is UTF-8.
+    with path.open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
 
 
 def read(name: str, path: Path) -> pa.Table:
@@ -54,9 +61,7 @@ def read(name: str, path: Path) -> pa.Table:
         OSError: there is no such file, or it is damaged.
         pyarrow.ArrowException: it is no Parquet file.
     """
-    # Not `read_table`: that one takes directories called "load=0.3" for a column.
-    with pq.ParquetFile(path) as file:
-        return described(name, file.read())
+    return described(name, read_any(path))
 
 
 def read_any(path: Path) -> pa.Table:
@@ -66,8 +71,20 @@ def read_any(path: Path) -> pa.Table:
         OSError: there is no such file, or it is damaged.
         pyarrow.ArrowException: it is no Parquet file.
     """
-    with pq.ParquetFile(path) as file:
+    # Not `read_table`: that one takes directories called "load=0.3" for a column.
+    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
         return file.read()
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a table, of which only the end of its file is read.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
+        return [str(name) for name in file.schema_arrow.names]
 
 
 def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:

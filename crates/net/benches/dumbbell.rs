@@ -56,6 +56,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
             header: Bytes::new(40),
             framing: Bytes::ZERO,
             ack: Bytes::new(64),
+            start: Start::Own,
             int_carriage: IntCarriage::All,
             int_bytes: Bytes::ZERO,
             rto_intra: Delta::from_ms(1),

@@ -27,6 +27,7 @@ use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
 use crate::spec::{DetourSpec, Ecmp, FlowSpec, FollowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
@@ -276,16 +277,18 @@ impl Plan {
         for (_, number) in &own_hosts {
             hosts.add(*number, ids[network.host_ports[*number].index()], seed);
         }
-        let switch = |(_, number): &(u32, SwitchNumber)| Switch {
-            buffer: self.buffers[*number].take().expect("each switch is in one part"),
-            forwarder: Forwarder::new(
-                detours_of(network, *number, &ids),
-                Some(*number).filter(|n| network.symmetric[*n]),
-            ),
-            scheduling: scheduling_of(network, *number, &ids, seed),
-            random: RandomStream::new(seed, "switch", u64::from(number.0)),
+        let switch = |(_, number): &(u32, SwitchNumber)| {
+            Ok(Switch {
+                buffer: self.buffers[*number].take().expect("each switch is in one part"),
+                forwarder: Forwarder::new(
+                    detours_of(network, *number, &ids),
+                    Some(*number).filter(|n| network.symmetric[*n]),
+                ),
+                scheduling: scheduling_of(network, *number, &ids, seed)?,
+                random: RandomStream::new(seed, "switch", u64::from(number.0)),
+            })
         };
-        let switches = own_switches.iter().map(switch).collect();
+        let switches = own_switches.iter().map(switch).collect::<Result<_, BuildError>>()?;
         let own: Vec<SwitchNumber> = own_switches.iter().map(|(_, s)| *s).collect();
         let circuit = |number: &CircuitNumber| {
             let circuits = network.circuits[*number].clone();
@@ -317,6 +320,7 @@ impl Plan {
             asked: Vec::new(),
             over: Vec::new(),
             scratch: Vec::new(),
+            standstill: None,
             tracer: None,
         };
         Ok(Part {
@@ -327,6 +331,7 @@ impl Plan {
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
             changes,
+            clock: Clock::default(),
             outboxes: outboxes.into_iter().collect(),
             inlets: inlets.into_iter().collect(),
             observe_after: Time::ZERO,

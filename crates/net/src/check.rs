@@ -158,6 +158,13 @@ pub enum BuildError {
     },
     /// The caller asked for the building to stop.
     Cancelled,
+    /// There is no memory for a part of it.
+    NoMemory {
+        /// The part.
+        what: &'static str,
+        /// What it takes.
+        bytes: u64,
+    },
     /// More ports and hosts than the calendar can number.
     TooLarge {
         /// Event ids needed.
@@ -208,6 +215,9 @@ impl fmt::Display for BuildError {
             BuildError::Circuit { circuit, problem, .. } => write!(f, "circuit switch {circuit}: {problem}"),
             BuildError::Scheduling { switch, problem, .. } => write!(f, "switch {switch}: {problem}"),
             BuildError::Cancelled => write!(f, "cancelled"),
+            BuildError::NoMemory { what, bytes } => {
+                write!(f, "out of memory: there are no {:.3} GB for {what}", *bytes as f64 / 1e9)
+            }
             BuildError::TooLarge { events } => {
                 write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
             }

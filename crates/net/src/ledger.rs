@@ -2,6 +2,7 @@
 
 use crate::ids::{FlowId, Key};
 use crate::result::Totals;
+use crate::starts::Starts;
 use farloop_units::{Delta, Time};
 
 /// What a flow's source counts while it runs, kept when it is over.
@@ -39,6 +40,7 @@ impl SenderCounts {
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub totals: Totals,
+    pub starts: Starts,
     /// Of the flows that are over, in that order.
     pub senders: Vec<SenderCounts>,
     /// When the last byte of a flow arrived.

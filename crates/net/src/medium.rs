@@ -12,6 +12,7 @@ use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
 use crate::spec::DATA_CLASSES;
+use crate::standstill::Standstill;
 use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, prefetch};
@@ -43,6 +44,8 @@ pub(crate) struct Medium {
     pub over: Vec<(HostId, FlowId)>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
+    /// The run is to end for it.
+    pub standstill: Option<Standstill>,
     /// Keeps what happens, where that was asked for.
     pub tracer: Option<Box<Tracer>>,
 }

@@ -65,6 +65,14 @@ pub fn available() -> Option<u64> {
     limits.into_iter().flatten().min()
 }
 
+/// Bytes that there are for this process, free or not: the least of what the machine has and of the limits of its control group and its address
+/// space; `None` where nothing says so.
+pub fn total() -> Option<u64> {
+    let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemTotal:"));
+    let limits = [machine, address_limit(), control_limit(Path::new("/sys/fs/cgroup"))];
+    limits.into_iter().flatten().min()
+}
+
 /// The number behind a word, in kB as `/proc` gives it, in bytes.
 fn kilobytes(text: &str, word: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
@@ -73,11 +81,22 @@ fn kilobytes(text: &str, word: &str) -> Option<u64> {
 
 /// What `ulimit -v` leaves.
 fn address_space() -> Option<u64> {
-    let limits = read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    let most: u64 = line.split_whitespace().next()?.parse().ok()?; // "unlimited" is no number
+    let most = address_limit()?;
     let used = kilobytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?;
     Some(most.saturating_sub(used))
+}
+
+/// What `ulimit -v` says.
+fn address_limit() -> Option<u64> {
+    let limits = read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok() // "unlimited" is no number
+}
+
+/// What the memory controller of a container allows.
+fn control_limit(root: &Path) -> Option<u64> {
+    let number = |path: &str| read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok(); // "max" is no number
+    number("memory.max").or_else(|| number("memory/memory.limit_in_bytes"))
 }
 
 /// What the memory controller of a container leaves; pages of files that it would give back count as free.
@@ -105,7 +124,7 @@ mod tests {
         assert_eq!(kilobytes(text, "MemAvailable:"), Some(22_310_484 * 1024));
         assert_eq!(kilobytes(text, "VmSize:"), None);
         #[cfg(target_os = "linux")]
-        assert!(available().is_some_and(|bytes| bytes > 1 << 20));
+        assert!(available().is_some_and(|bytes| bytes > 1 << 20 && total() > Some(bytes)));
     }
 
     #[test]
@@ -120,13 +139,13 @@ mod tests {
         write("memory/memory.limit_in_bytes", "1000\n");
         write("memory/memory.usage_in_bytes", "700\n");
         write("memory/memory.stat", "cache 5\ntotal_inactive_file 100\n");
-        assert_eq!(control_group(&root), Some(400));
+        assert_eq!((control_group(&root), control_limit(&root)), (Some(400), Some(1000)));
         write("memory.max", "max\n");
         write("memory.current", "7\n");
         write("memory.stat", "inactive_file 1\n");
         assert_eq!(control_group(&root), Some(400), "\"max\" bounds nothing");
         write("memory.max", "500\n");
-        assert_eq!(control_group(&root), Some(494));
+        assert_eq!((control_group(&root), control_limit(&root)), (Some(494), Some(500)));
         std::fs::remove_dir_all(&root).expect("removable");
     }
 }

@@ -16,6 +16,7 @@ use crate::packet::packed::Packed;
 use crate::port::Owner;
 use crate::sample::{Recorder, Samples};
 use crate::spec::{LinkChange, NodeKind};
+use crate::standstill::{Clock, SLICE};
 use crate::switch::{Switches, failure};
 use crate::trace::Traced;
 use farloop_engine::LogicalProcess;
@@ -37,6 +38,8 @@ pub(crate) struct Part {
     pub inlets: Vec<(usize, Vec<PortId>)>,
     /// What will happen to links.
     pub changes: Changes,
+    /// Whether time goes on.
+    pub clock: Clock,
     /// Before anything happens later than this, something is to be looked at or changed.
     pub observe_after: Time,
     /// What the simulation's caller may see while it runs.
@@ -49,6 +52,8 @@ pub(crate) struct Gauge {
     pub packet_hops: AtomicU64,
     /// Its packets no longer fit into memory.
     pub exhausted: AtomicBool,
+    /// Its time stands still.
+    pub stands_still: AtomicBool,
 }
 
 /// The packets on each link from one part to another that were sent in one window.
@@ -138,11 +143,14 @@ impl Part {
         true
     }
 
-    /// Packets that have no room ([`Gauge::exhausted`]), and how far the part has come.
+    /// Packets that have no room ([`Gauge::exhausted`]), time that stands still, and how far the part has come.
     pub fn show(&mut self) {
         self.gauge.packet_hops.store(self.medium.ledger.totals.packet_hops, Ordering::Relaxed);
         if !self.medium.packets.fit() {
             self.gauge.exhausted.store(true, Ordering::Relaxed);
+        }
+        if self.medium.standstill.is_some() {
+            self.gauge.stands_still.store(true, Ordering::Relaxed);
         }
     }
 
@@ -223,7 +231,7 @@ impl LogicalProcess for Part {
     fn run_until(&mut self, end: Time) {
         if end > Time::ZERO {
             let last = end - Delta::from_ps(1);
-            self.step(last, &mut u64::MAX.clone());
+            while self.step(last, &mut SLICE.clone()) && !self.stands_still() {}
             // What is posted now counts as the other part's from here on.
             self.observe(end, last);
             self.show();

@@ -1,6 +1,6 @@
 //! What a simulation gives back: columns, counters, invariants.
 
-use farloop_units::{Bytes, Delta, Time};
+use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The outcome of one simulation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -26,6 +26,8 @@ pub struct RunResult {
     pub days: Vec<DayRow>,
     /// The queues of switches that schedule circuits, by port.
     pub queues: Vec<QueueRow>,
+    /// How flows began: one row per algorithm and kind of path.
+    pub starts: Vec<StartRow>,
     /// Totals.
     pub totals: Totals,
     /// Every check of the run's own consistency; a run with a failed one is no result.
@@ -153,6 +155,60 @@ pub struct PortRow {
     pub headroom: Bytes,
     /// Most headroom ever used.
     pub max_headroom: Bytes,
+}
+
+/// The least and the most of something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range<T> {
+    /// The least.
+    pub least: T,
+    /// The most.
+    pub most: T,
+}
+
+impl<T: Ord + Copy> Range<T> {
+    /// Of one.
+    pub fn of(one: T) -> Range<T> {
+        Range { least: one, most: one }
+    }
+
+    fn join(&mut self, other: Range<T>) {
+        *self = Range { least: self.least.min(other.least), most: self.most.max(other.most) };
+    }
+}
+
+/// How the flows of an algorithm inside a datacenter, or across, began: what held when they might send their first packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StartRow {
+    /// Index in the specification.
+    pub algorithm: u16,
+    /// They go to another datacenter.
+    pub crosses: bool,
+    /// How many began; on persistent connections, how many connections.
+    pub flows: u64,
+    /// How many of them in slow start: below their slow start threshold.
+    pub slow_start: u64,
+    /// First window in payload, at most the receive window of TCP; [`Bytes::MAX`] for no limit.
+    pub cwnd: Range<Bytes>,
+    /// First pacing rate on the wire; [`farloop_units::Rate::MAX`] for no limit.
+    pub pacing: Range<Rate>,
+    /// Payload that window, pacing rate and NIC let out in the first base round-trip time.
+    pub first: Range<Bytes>,
+    /// The same on the wire, in millionths of the bandwidth-delay product: the NIC's rate times the base round-trip time.
+    pub share_ppm: Range<u64>,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+}
+
+impl StartRow {
+    pub(crate) fn join(&mut self, other: &StartRow) {
+        self.flows += other.flows;
+        self.slow_start += other.slow_start;
+        self.cwnd.join(other.cwnd);
+        self.pacing.join(other.pacing);
+        self.first.join(other.first);
+        self.share_ppm.join(other.share_ppm);
+    }
 }
 
 /// A queue at a port of a switch that schedules circuits, to a switch.

@@ -17,6 +17,8 @@ use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
 use crate::sample::{Samples, final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
+use crate::standstill::{SLICE, Standstill};
+use crate::starts::Starts;
 use crate::worst;
 use farloop_engine::{LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
@@ -43,6 +45,8 @@ pub enum Stopped {
     Cancelled,
     /// More packets are in flight than memory has room for.
     OutOfMemory(OutOfMemory),
+    /// Simulated time does not go on.
+    Standstill(Standstill),
 }
 
 /// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
@@ -60,7 +64,7 @@ pub struct Simulation {
 }
 
 /// Events of a part between two looks at whether to go on.
-const EVENTS: u64 = 400_000;
+const EVENTS: u64 = SLICE;
 
 impl Simulation {
     /// Builds a network from its specification, for one thread.
@@ -97,6 +101,13 @@ impl Simulation {
         let tracers = self.parts.iter_mut().filter_map(|part| part.medium.tracer.take());
         let trace = farloop_trace::join(tracers.map(|tracer| *tracer));
         Ok((self.finish(), trace))
+    }
+
+    /// What is known without a run: flows and ports with what follows from network and traffic alone, such as base round-trip times and what is
+    /// offered to each port; all that is counted is zero.
+    pub fn unrun(self) -> RunResult {
+        let end = self.network.end;
+        self.result(if end == Time::NEVER { Time::ZERO } else { end }, Time::ZERO)
     }
 
     /// Has the simulation keep what happens to chosen packets and flows; call it before it runs. Nothing of the result changes.
@@ -168,24 +179,34 @@ impl Simulation {
         let gauges: Vec<Arc<Gauge>> = self.parts.iter().map(|part| part.gauge.clone()).collect();
         let packet_hops = || gauges.iter().map(|g| g.packet_hops.load(Ordering::Relaxed)).sum();
         let exhausted = || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
+        let stands_still = || gauges.iter().any(|g| g.stands_still.load(Ordering::Relaxed));
         let stopped = match &mut self.parts[..] {
             [part] => loop {
                 if !part.step(last, &mut self.events_left) {
                     break false;
                 }
                 self.events_left = EVENTS;
+                part.stands_still();
                 part.show();
-                if !progress(Progress { now: part.medium.now, end, packet_hops: packet_hops() }) || exhausted() {
+                if !progress(Progress { now: part.medium.now, end, packet_hops: packet_hops() })
+                    || exhausted()
+                    || stands_still()
+                {
                     break true;
                 }
             },
             parts => {
                 let window = self.lookahead.min(LONGEST_WINDOW);
                 let until = last.saturating_add(Delta::from_ps(1));
-                let mut watch = |now| progress(Progress { now, end, packet_hops: packet_hops() }) && !exhausted();
+                let goes_on = || !exhausted() && !stands_still();
+                let mut watch = |now| progress(Progress { now, end, packet_hops: packet_hops() }) && goes_on();
                 run_conservatively(parts, window, until, self.threads, &mut watch).is_err()
             }
         };
+        // Also where nothing was left to happen before the next look.
+        if let Some(standstill) = self.parts.iter().find_map(|part| part.medium.standstill) {
+            return Err(Stopped::Standstill(standstill));
+        }
         match stopped {
             false => Ok(()),
             true if exhausted() => Err(Stopped::OutOfMemory(self.out_of_memory())),
@@ -214,6 +235,11 @@ impl Simulation {
             part.hosts.receivers.drop_held(&mut part.medium);
         }
         self.watch.look(&self.parts, end, Delta::ZERO);
+        self.result(end, last_sample)
+    }
+
+    /// The result as of `end`, with samples up to `last_sample`.
+    fn result(mut self, end: Time, last_sample: Time) -> RunResult {
         let flows = self.flow_rows();
         let ports = self.port_rows(end);
         let totals = self.totals(end);
@@ -224,7 +250,9 @@ impl Simulation {
         invariants.extend(self.circuits(&days));
         let most = self.parts.first().map_or(0, |part| part.recorder.worst());
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
+        let mut starts = Starts::default();
         for part in self.parts {
+            starts.add(&part.medium.ledger.starts);
             pauses.extend(part.medium.pauses.into_rows(&part.medium.numbers, end));
             samples.push(part.samples);
         }
@@ -245,6 +273,7 @@ impl Simulation {
             port_series,
             worst_series,
             queue_series,
+            starts: starts.rows(),
             totals,
             invariants,
         }

@@ -3,11 +3,13 @@
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
 mod link_events;
+mod start;
 
 use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
+pub use start::{First, Start};
 
 /// Number of data classes; each has its own queue, PFC accounting and pause state.
 pub(crate) const DATA_CLASSES: usize = 2;
@@ -364,6 +366,8 @@ pub struct TransportSpec {
     pub framing: Bytes,
     /// Size of an ACK or signal as an IP packet, without what the algorithm adds.
     pub ack: Bytes,
+    /// How flows begin; with any but [`Start::Own`] none has a rate or window of its own.
+    pub start: Start,
     /// Which of the path's telemetry records a data packet and its ACK carry.
     pub int_carriage: IntCarriage,
     /// Header bytes that carry them, in every data packet, ACK and signal of an algorithm that reads telemetry;

@@ -14,7 +14,7 @@ use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{CircuitFacts, Cores, Diagnostic, EventFact, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
-use pyo3::exceptions::{PyBaseException, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::{Value as Json, json};
@@ -28,6 +28,13 @@ pyo3::create_exception!(
     "A scenario is wrong; the text says where and what to do."
 );
 pyo3::create_exception!(_native, Cancelled, PyBaseException, "The progress callback asked to stop.");
+
+pyo3::create_exception!(
+    _native,
+    HandlerError,
+    PyException,
+    "A class of Python failed; the cause is what it raised, whatever that is."
+);
 
 /// Version of farloop.
 #[pyfunction]
@@ -163,6 +170,25 @@ fn check(
     interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, &known, go_on))
 }
 
+/// As `resolve`, and what a run takes of memory, the largest share first: (what, bytes, the keys that decide about it).
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn resolve_and_estimate(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<(String, Vec<Share>)> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    let (resolved, shares) =
+        interruptible(py, |go_on| farloop_scenario::resolve_and_estimate(&text, &file, &overrides, &known, go_on))?;
+    Ok((resolved, shares.iter().map(|share| (share.what, share.bytes, share.keys)).collect()))
+}
+
+/// What of a run takes memory, how many bytes, and the keys that decide about it.
+type Share = (&'static str, u64, &'static str);
+
 /// What a scenario comes to, as JSON; checks as `resolve`. An interrupt ends it.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
@@ -191,6 +217,24 @@ fn testbed(
     interruptible(py, |go_on| farloop_scenario::testbed(&text, &file, &overrides, &known, go_on))
 }
 
+/// The tables of flows and ports of a scenario that has not run: what follows from network and traffic alone. An interrupt ends it.
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn forecast<'py>(
+    py: Python<'py>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    let found = interruptible(py, |go_on| farloop_scenario::forecast(&text, &file, &overrides, &known, go_on))?;
+    let tables = PyDict::new(py);
+    tables.set_item("flows", table(py, &found.flows)?)?;
+    tables.set_item("ports", table(py, &found.ports)?)?;
+    Ok(tables)
+}
+
 /// Bytes of memory that a simulation takes at most, without the process around it. An interrupt ends it.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
@@ -211,6 +255,12 @@ fn available_memory() -> Option<u64> {
     farloop_scenario::available_memory()
 }
 
+/// Bytes of memory that there are for this process, free or not: what the machine, its control group and its limits allow; `None` where nothing says so.
+#[pyfunction]
+fn total_memory() -> Option<u64> {
+    farloop_scenario::total_memory()
+}
+
 /// Calls `f` without the interpreter's lock; an interrupt ends it.
 fn interruptible<T: Send>(
     py: Python<'_>,
@@ -220,6 +270,13 @@ fn interruptible<T: Send>(
     let outcome =
         py.detach(|| f(&mut || Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())));
     outcome.map_err(|error| failure(raised, error))
+}
+
+/// What a class raised, as the cause of an error that says where it comes from: it may be anything, also what ends a process.
+fn raised_by_class(py: Python<'_>, error: PyErr) -> PyErr {
+    let told = HandlerError::new_err("a class of Python failed");
+    told.set_cause(py, Some(error));
+    told
 }
 
 /// What Python raised, else what the simulator refused.
@@ -324,6 +381,7 @@ impl RunOutput {
             "circuits": self.outcome.circuits.as_ref().map(CircuitFacts::json),
             "events": self.outcome.events.iter().map(EventFact::json).collect::<Vec<_>>(),
             "notes": self.outcome.notes,
+            "starts": self.outcome.starts,
         })
         .to_string()
     }
@@ -408,7 +466,7 @@ fn run(
         })
     });
     if let Some(error) = failure.take() {
-        return Err(error);
+        return Err(raised_by_class(py, error));
     }
     let mut outcome = outcome?;
     let trace = outcome.trace.take().map(Arc::new);
@@ -479,6 +537,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
+    module.add("HandlerError", py.get_type::<HandlerError>())?;
     module.add_class::<RunOutput>()?;
     module.add_class::<TraceOutput>()?;
     module.add_class::<signals::PyContext>()?;
@@ -498,8 +557,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(forecast, module)?)?;
     module.add_function(wrap_pyfunction!(most_memory, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(total_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve_and_estimate, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(testbed, module)?)?;
     module.add_function(wrap_pyfunction!(delay, module)?)?;

@@ -5,6 +5,7 @@ mod circuits;
 mod events;
 mod network;
 mod one_or_more;
+mod start;
 mod transport;
 mod workload;
 
@@ -12,6 +13,7 @@ pub use circuits::*;
 pub use events::*;
 pub use network::*;
 pub use one_or_more::*;
+pub use start::*;
 pub use transport::*;
 pub use workload::*;
 

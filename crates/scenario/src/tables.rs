@@ -5,9 +5,12 @@
 use crate::build::Built;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
-use farloop_net::result::{DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample};
+use farloop_net::result::{
+    DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
+};
 use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// What became of a flow: its last byte was acknowledged; its application stopped before; it was going on at the end (or had not
@@ -102,6 +105,11 @@ impl Names {
         &self.flows[index]
     }
 
+    /// The name of a flow's algorithm.
+    pub(crate) fn algorithm(&self, flow: usize) -> &str {
+        &self.algorithms[usize::from(self.ends[flow].2)]
+    }
+
     /// The name of a node.
     pub(crate) fn node(&self, index: u32) -> &str {
         &self.nodes[index as usize]
@@ -117,6 +125,27 @@ impl Names {
             circuits: self.circuits(result),
             queues: self.queues(result),
         }
+    }
+
+    /// How the flows of each algorithm and kind of path began: least and most, `null` for no limit. Windows in bytes of payload, rates in bit/s on the wire.
+    pub(crate) fn starts(&self, result: &RunResult) -> Json {
+        let range = |r: Range<u64>| json!([r.least, r.most]);
+        let bounded = |r: Range<u64>| json!([r.least, r.most].map(|n| (n < u64::MAX).then_some(n)));
+        let row = |r: &StartRow| {
+            let bdps = [r.share_ppm.least, r.share_ppm.most].map(|ppm| ppm as f64 / 1e6);
+            json!({
+                "algorithm": self.algorithms[usize::from(r.algorithm)],
+                "kind": if r.crosses { "cross" } else { "intra" },
+                "flows": r.flows,
+                "slow_start": r.slow_start,
+                "cwnd_bytes": bounded(Range { least: r.cwnd.least.get(), most: r.cwnd.most.get() }),
+                "pacing_bps": bounded(Range { least: r.pacing.least.as_bps(), most: r.pacing.most.as_bps() }),
+                "first_rtt_bytes": range(Range { least: r.first.least.get(), most: r.first.most.get() }),
+                "first_rtt_bdps": bdps,
+                "mss_bytes": r.mss.get(),
+            })
+        };
+        result.starts.iter().map(row).collect()
     }
 
     /// What a deadlock is, in words: its ports, and since when.

@@ -4,7 +4,8 @@ use crate::diagnostic::Diagnostic;
 use crate::host_presets;
 use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
-use farloop_net::spec::{self, IntCarriage, LinuxPacing, TcpSpec, TransportKind, TransportSpec};
+use farloop_net::spec::{self, IntCarriage, LinuxPacing, Start, TcpSpec, TransportKind, TransportSpec};
+use farloop_units::ParamType;
 
 /// The keys of one kind.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,9 +51,25 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, EndpointKeys), Diag
             hosts.remember_ssthresh &= connections == ConnectionsChoice::PerFlow;
             let keys = section.read_onto(hosts, &[], &others)?;
             check_tcp(&section, &keys)?;
+            check_start(&section, &common, &keys)?;
             (common, EndpointKeys::Tcp(keys))
         }
     })
+}
+
+/// One start for all leaves no room for another one; what a preset has for the hosts gives way.
+fn check_start(section: &Section<'_>, common: &Transport, keys: &TcpKeys) -> Result<(), Diagnostic> {
+    let written = section.table.is_some_and(|table| table.get("initial_cwnd").is_some());
+    if common.start.0 == Start::Own || !written || keys.initial_cwnd.is_none() {
+        return Ok(());
+    }
+    let problem = format!("flows begin by start = {}", shown(&common.start));
+    Err(section.diagnostic("initial_cwnd", problem, "expected start = \"own\", or no initial_cwnd"))
+}
+
+/// A start as a scenario writes it.
+pub(crate) fn shown(start: &StartChoice) -> String {
+    start.to_value().map_or_else(String::new, |value| value.to_string())
 }
 
 /// A key that another one makes meaningless is refused, not ignored.
@@ -143,6 +160,7 @@ pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
         header: keys.header,
         framing: keys.framing,
         ack: keys.ack,
+        start: keys.start.0,
         int_carriage,
         int_bytes: keys.int_bytes.unwrap_or_else(|| int_carriage.header_bytes()),
         rto_intra: rdma.rto_intra,

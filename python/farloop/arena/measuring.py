@@ -64,6 +64,10 @@ def measured(run: Run, scenario: str) -> Measured:
         f"{kind}_throughput_bps": _mean(rates[chosen & began & (endless | ~endless.any())])
         for kind, chosen in kinds.items()
     }
+    for one in run.info.get("starts", []):
+        values[f"{one['kind']}_first_rtt_bytes"] = float(max(one["first_rtt_bytes"]))
+        values[f"{one['kind']}_first_rtt_bdps"] = float(max(one["first_rtt_bdps"]))
+    values["slow_start"] = int(any(one["slow_start"] for one in run.info.get("starts", [])))
     values["cross_share"] = float(delivered[kinds["cross"]].sum()) / total if total > 0 else None
     # Flows of different sizes have different rates even where all are treated alike: theirs count relative to what each would get alone.
     shares = rates[endless & began] if endless.any() else 1 / slowdowns[~np.isnan(slowdowns)]
@@ -73,6 +77,7 @@ def measured(run: Run, scenario: str) -> Measured:
         values |= _distribution(name, found)
     values["unfinished"] = int(np.count_nonzero(~np.isnan(slowdowns) & np.isnan(completion.slowdowns(flows))))
     pfc = run.summary["pfc"]
+    values["is_steady"] = None if run.steadiness is None else int(run.steadiness.is_steady)
     values |= {"paused_ps": round(pfc["paused"] * 1e12), "pauses": pfc["pauses"], "victims": pfc["victims"]}
     port, queue = _queue(run)
     values |= queue | {"dropped": run.summary["dropped"]}
@@ -101,17 +106,8 @@ def _endless(run: Run) -> Mask:
 
 
 def _slowdowns(run: Run) -> Floats:
-    """Slowdown of the flows that could finish; NaN for the others, and for those that start after the end.
-
-    A flow that has not finished counts with its age, at least with 1: leaving it out would favour whatever finishes the fewest.
-    """
-    flows, end = run.flows, run.duration
-    start = completion.column(flows, "start_ps") / 1e12
-    ideal = completion.column(flows, "ideal_fct_ps") / 1e12
-    found = completion.slowdowns(flows)
-    age = np.maximum((end - start) / np.where(ideal > 0, ideal, np.nan), 1.0)
-    found = np.where(np.isnan(found), age, found)
-    return np.where(_endless(run) | (start >= end), np.nan, found)
+    """Slowdown of the flows that could finish, the unfinished ones counted by their age; NaN for the others."""
+    return np.where(_endless(run), np.nan, completion.bounded(run.flows, run.duration))
 
 
 def _classes(run: Run, slowdowns: Floats, kinds: Mapping[str, Mask]) -> dict[str, Floats]:

@@ -8,14 +8,14 @@ from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
-from farloop import _native
+from farloop import _native, statistics
 from farloop.arena import pictures
 from farloop.arena.measuring import SIZES, SLOWDOWN, THROUGHPUT, Measured
 from farloop.arena.pictures import Scale
 from farloop.arena.ranking import Standing
 from farloop.arena.table import Result
-from farloop.metrics import interval
 from farloop.report.page import document
+from farloop.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
 
 _MORE = (
@@ -42,6 +42,8 @@ _LEGEND = (
     )
     + "."
 )
+
+_BEGIN = "Each algorithm starts its flows as it does by itself."
 
 CANNOT = "cannot run here, because "
 
@@ -95,8 +97,9 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
             if one is None:
                 tds.append(f'<td class="no">{escape(_missing(result, algorithm))}</td>')
                 continue
-            told = _score_text(one.score.mean, result.ranked_by)
-            picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed")
+            mean = one.score.estimate or 0.0
+            told = _score_text(mean, result.ranked_by)
+            picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed")
             tds.append(f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{picture}</td>')
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
@@ -109,7 +112,7 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
     told = result.told
     facts = f"Transport: {told['transport']}; switches of datacenters offer {told['switches']}; {told['duration']} simulated. "
-    facts += f"{told['source']}."
+    facts += f"{told['source']}. {_BEGIN if result.start == OWN else _begun_alike(result.start)}"
     title = f"{result.name}: {told['title']}" if told["title"] else result.name
     parts = [f'<h2 id="{_anchor(result)}">{escape(title)}</h2><p class="soft">{escape(facts)}</p>']
     if result.runs:
@@ -136,6 +139,13 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
     return "".join(parts)
 
 
+def _begun_alike(start: str) -> str:
+    words = {"bdp": "one BDP of their path", "line-rate": "the rate of their host's link"}.get(
+        start, f"{start} per base RTT"
+    )
+    return f"All flows start alike, with {words}, window and rate, whatever the algorithm; slow start stays on where the algorithm has it."
+
+
 def _missing(result: Result, algorithm: str) -> str:
     because = result.because(algorithm).replace(f'the algorithm "{algorithm}"', "it")
     return CANNOT + because if because else "no flow to rank by"
@@ -145,13 +155,14 @@ def _ranking(result: Result, seeds: int) -> str:
     found = result.standings
     if not found:
         return ""
-    axis, best = _axis(result), found[0].score.mean
+    axis, best = _axis(result), found[0].score.estimate or 0.0
     rows = []
     for one in found:
-        told = _score_text(one.score.mean, result.ranked_by)
-        half = one.score.half_width
-        spread = "" if half is None else f' <span class="soft">± {_score_text(half, result.ranked_by)}</span>'
-        picture = pictures.dots(list(one.scores.values()), one.score.mean, axis, f"{told}: mean and each seed", WIDE)
+        mean = one.score.estimate or 0.0
+        told = _score_text(mean, result.ranked_by)
+        reach = one.score.range(lambda score: _score_text(score, result.ranked_by))
+        spread = f' <span class="soft">{reach}</span>' if reach else ""
+        picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed", WIDE)
         low, high = min(one.ranks.values()), max(one.ranks.values())
         rows.append(
             f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}</td>'
@@ -167,9 +178,15 @@ def _ranking(result: Result, seeds: int) -> str:
 def _against(one: Standing, best: float, ranked_by: str) -> str:
     if one.place == 1:
         return "best"
-    ratio = one.score.mean / best if best else float("nan")
+    found = one.against_best
+    ratio = (
+        found.estimate if found.estimate is not None else (one.score.estimate or 0.0) / best if best else float("nan")
+    )
     told = f"{ratio:.3g} ×" if ranked_by == THROUGHPUT else f"{ratio:.3g} × as slow"
-    return told if one.is_apart is not False else f'{told} <span class="soft">not told apart</span>'
+    reach = found.range("{:.3g}".format)
+    apart = "not told apart" if one.is_apart is False else ""
+    more = " ".join(part for part in (reach, apart) if part)
+    return f'{told} <span class="soft">{more}</span>' if more else told
 
 
 def _axis(result: Result) -> Scale:
@@ -208,6 +225,9 @@ def _columns(result: Result) -> list[_Column]:
             )
         )
     for kind, words in (("intra", "inside"), ("cross", "across")):
+        if any(one.values.get(f"{kind}_first_rtt_bytes") is not None for one in runs):
+            columns.append(_start(kind, words))
+    for kind, words in (("intra", "inside"), ("cross", "across")):
         if _known(runs, f"{kind}_throughput_bps"):
             columns.append(_plain(f"throughput {words}", f"{kind}_throughput_bps", rate_text))
     if _known(runs, "intra_throughput_bps") and _known(runs, "cross_throughput_bps"):
@@ -218,12 +238,35 @@ def _columns(result: Result) -> list[_Column]:
         columns += [_slowdown(runs, kind, words, size) for size in SIZES if _known(runs, f"{kind}_{size}_slowdown_p50")]
     if any(one.values["unfinished"] for one in runs):
         columns.append(_bar(runs, "unfinished", "unfinished", _count))
+    if any(one.values["is_steady"] == 0 for one in runs):
+        columns.append(
+            _Column(
+                "not steady",
+                _drifting,
+                "Seeds whose later flows are slowed otherwise than the earlier ones: a longer run would differ",
+            )
+        )
     paused = Scale([0.0, *(one.values["paused_ps"] / 1e12 for one in runs)], from_zero=True)
     columns.append(_plain("PFC pauses", "paused_ps", lambda v: time_text(v / 1e12), paused, 1e-12))
     columns.append(_plain("victims", "victims", _count))
     columns.append(_queue(runs))
     columns.append(_bar(runs, "drops", "dropped", _count))
     return columns if runs else []
+
+
+def _start(kind: str, words: str) -> _Column:
+    """How flows begin."""
+
+    def cell(of: list[Measured]) -> tuple[str, float | None]:
+        found = of[0].values
+        first, share = (found.get(f"{kind}_first_rtt_{what}") for what in ("bytes", "bdps"))
+        if first is None or share is None:
+            return "–", None
+        slow = '<span class="soft spread">slow start</span>' if found["slow_start"] else ""
+        return f"{bytes_text(first)}, {share:.3g} BDP{slow}", float(first)
+
+    hint = "Payload that window, pacing rate and link let out in the first base round-trip time, and whether there is slow start"
+    return _Column(f"start {words}", cell, hint)
 
 
 def _known(runs: Sequence[Measured], name: str) -> bool:
@@ -234,13 +277,14 @@ def _values(of: Sequence[Measured], name: str) -> list[float]:
     return [float(one.values[name]) for one in of if one.values[name] is not None]
 
 
-def _mean(values: Sequence[float], text: Callable[[float], str]) -> str:
+def _mean(values: Sequence[float], text: Callable[[float], str], floor: float = 0.0) -> str:
     """The mean, with its interval where there are several values that differ."""
     if not values:
         return "–"
-    mean, half = interval(values)
-    spread = f'<span class="soft spread">± {text(half)}</span>' if len(values) > 1 and half > 0 else ""
-    return f"{text(mean)}{spread}"
+    found = statistics.mean(values, floor=floor)
+    reach = found.range(text) if found.half_width else ""
+    spread = f'<span class="soft spread">{reach}</span>' if reach else ""
+    return f"{text(fmean(values))}{spread}"
 
 
 def _plain(
@@ -281,7 +325,7 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         median, tail = _values(of, p50), _values(of, p99)
         if not tail:
             return "–", None
-        told = f"{_slow(fmean(median))} / {_mean(tail, _slow)}"
+        told = f"{_slow(fmean(median))} / {_mean(tail, _slow, 1.0)}"
         drawn = pictures.reach(
             fmean(median),
             fmean(tail),
@@ -293,6 +337,11 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
     return _Column(f"{words}, {size}: p50 / p99", cell, hint)
+
+
+def _drifting(of: Sequence[Measured]) -> tuple[str, float | None]:
+    known = [one.values["is_steady"] for one in of if one.values["is_steady"] is not None]
+    return (f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else ("–", None)
 
 
 def _queue(runs: Sequence[Measured]) -> _Column:
@@ -320,8 +369,13 @@ def _measured() -> str:
         "switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another "
         "transport runs if it needs nothing that this one lacks: the transport is named with every scenario, and belongs to "
         "the result.",
-        "Numbers are means over the seeds, ± half the width of the 95 % confidence interval (Student's t). “Not told apart” is "
-        "a first place that the seeds, compared one by one, do not separate from this one with that confidence.",
+        "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
+        "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
+        "the start decides more than the algorithm: a place that only one of the two gives is the start's.",
+        "Numbers are means over the seeds with their 95 % confidence intervals, [low, high]. “Not told apart” is a first place "
+        "that the seeds, compared one by one, do not separate from this one. All algorithms are compared with the first place, so "
+        "each comparison takes its part of the 5 % (Bonferroni) and all hold together: with three seeds and dozens of "
+        "algorithms little is told apart, with ten seeds much more.",
         "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
         "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
         "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",

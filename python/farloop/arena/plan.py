@@ -16,6 +16,7 @@ from farloop.errors import FarloopError, nearest, shown
 from farloop.output.manifest import slug
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
 from farloop.seeds import Seeds, read_seeds, seed_suffix
+from farloop.starts import KEY, OWN, read_same_start
 
 SEEDS = "1-3"
 """Those of an arena that is not told any: a spread takes more than one, and an engineer waits for each."""
@@ -23,7 +24,13 @@ SEEDS = "1-3"
 FULL = "full"
 """The case of a scenario whose settings make it that of the full scale."""
 
-_OWN = {"run.seed": "--seeds", "algorithm.name": "--algorithms"}
+SAME_START = "bdp"
+"""How all flows begin in the second set of cells: what a flow alone can use of its path, neither less nor more."""
+
+ALIKE = "-same-start"
+"""What the name of a scenario ends with in which all algorithms start alike."""
+
+_OWN = {"run.seed": "--seeds", "algorithm.name": "--algorithms", KEY: "--same-start"}
 """Settings that the arena makes itself, and the options for them."""
 
 
@@ -51,7 +58,7 @@ class Contest:
         base: The scenario with the arena's settings, but for algorithm and seed.
         variants: The simulations, one per algorithm that can run and seed.
         refusals: Those that cannot be.
-        told: Title, source, and what the network offers, in words.
+        told: Title, source, how flows begin, and what the network offers, in words.
     """
 
     name: str
@@ -85,6 +92,7 @@ def plan(
     set: Settings | None = None,
     seeds: Seeds | None = None,
     full: bool = False,
+    same_start: str | None = None,
 ) -> Plan:
     """What an arena takes; everything is checked, nothing is simulated.
 
@@ -94,6 +102,7 @@ def plan(
         set: Settings that replace some of each scenario's.
         seeds: The seeds; by default three.
         full: At full scale, which is longer.
+        same_start: Each scenario a second time, all algorithms with this start: "line-rate", "bdp", or a number of segments per base RTT.
 
     Raises:
         FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, or a setting that is the arena's.
@@ -111,6 +120,12 @@ def plan(
     if repeated:
         raise FarloopError(f"two scenarios are called {', '.join(repeated)}; each needs a file name of its own")
     contests = [_contest(name, scenario, settings, chosen, replicated, full) for name, scenario in loaded]
+    start = read_same_start(same_start)
+    if start not in (None, OWN):
+        again = (
+            _begun_alike(name, scenario, settings, chosen, replicated, full, str(start)) for name, scenario in loaded
+        )
+        contests += [one for one in again if one.variants]
     return Plan(contests, chosen, replicated, "full" if full else "quick")
 
 
@@ -171,8 +186,24 @@ def _contest(
     return Contest(name, base, variants, refusals, _told(variants[0].scenario.resolved if variants else plain))
 
 
+def _begun_alike(
+    name: str,
+    scenario: Scenario,
+    settings: Sequence[tuple[str, str]],
+    algorithms: Sequence[str],
+    seeds: Sequence[int],
+    full: bool,
+    start: str,
+) -> Contest:
+    """The same scenario with one start for all algorithms; without variants where its flows have starts of their own."""
+    try:
+        return _contest(f"{name}{ALIKE}", scenario, [*settings, (KEY, start)], algorithms, seeds, full)
+    except _native.ScenarioError:
+        return Contest(f"{name}{ALIKE}", scenario, [], [])
+
+
 def _check(scenario: Scenario) -> None:
-    _native.check(scenario.text, scenario.file, list(scenario.overrides))
+    _native.check(scenario.text, scenario.file_told, list(scenario.overrides))
 
 
 def _resolved(scenario: Scenario) -> dict[str, Any]:
@@ -213,4 +244,5 @@ def _told(resolved: dict[str, Any]) -> dict[str, str]:
         "transport": kind,
         "switches": ", ".join(offered) or "nothing special",
         "duration": str(resolved["run"]["duration"]),
+        "start": str(resolved["transport"]["start"]),
     }

@@ -1,14 +1,16 @@
-"""Who is best in a scenario, and how sure that is: ranks under every seed, means with intervals, what the seeds cannot tell apart."""
+"""Who is best in a scenario, and how sure that is: ranks under every seed, means with intervals, what the seeds cannot tell apart.
+
+All algorithms are read together, so the comparisons with the first place hold together (`farloop.statistics`).
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from farloop import statistics
 from farloop.arena.measuring import THROUGHPUT, Measured
-from farloop.metrics import interval
-from farloop.seeds import Estimate, estimate
+from farloop.statistics import Interval
 
 
 @dataclass(frozen=True)
@@ -18,18 +20,20 @@ class Standing:
     Attributes:
         place: From 1; algorithms with the same mean share one.
         algorithm: The algorithm.
-        score: Mean over seeds.
+        score: Mean over seeds, with its interval.
         scores: By seed.
         ranks: By seed.
         is_apart: Whether the seeds tell it from the best one; `None` where there are too few to say.
+        against_best: How many times the best one's score it has, seed by seed; its interval holds together with those of all others.
     """
 
     place: int
     algorithm: str
-    score: Estimate
+    score: Interval
     scores: dict[int, float]
     ranks: dict[int, int]
     is_apart: bool | None
+    against_best: Interval
 
 
 def ranks(found: Sequence[Measured]) -> dict[tuple[str, int], int]:
@@ -55,17 +59,20 @@ def standings(found: Sequence[Measured]) -> list[Standing]:
     if not scores:
         return []
     by = found[0].ranked_by
-    means = {name: estimate(list(each.values())) for name, each in scores.items()}
-    ordered = sorted(scores, key=lambda name: means[name].mean, reverse=by == THROUGHPUT)
+    floor = 0.0 if by == THROUGHPUT else 1.0
+    means = {name: statistics.mean(list(each.values()), floor=floor) for name, each in scores.items()}
+    ordered = sorted(scores, key=lambda name: means[name].estimate or 0.0, reverse=by == THROUGHPUT)
     best = scores[ordered[0]]
+    others = len(ordered) - 1
     return [
         Standing(
-            place=1 + sum(is_better(means[other].mean, means[name].mean, by) for other in scores),
+            place=1 + sum(is_better(means[other].estimate, means[name].estimate, by) for other in scores),
             algorithm=name,
             score=means[name],
             scores=scores[name],
             ranks={seed: ranked[name, seed] for seed in scores[name]},
-            is_apart=_is_apart(scores[name], best),
+            is_apart=statistics.is_apart(scores[name], best, comparisons=others),
+            against_best=_against(scores[name], best, statistics.together(others)),
         )
         for name in ordered
     ]
@@ -78,14 +85,6 @@ def is_better(one: float | None, other: float | None, ranked_by: str) -> bool:
     return one > other if ranked_by == THROUGHPUT else one < other
 
 
-def _is_apart(own: dict[int, float], best: dict[int, float]) -> bool | None:
-    """Whether the 95 % interval of the mean logarithm of own over best (of the difference, if one is 0), seed by seed, leaves out 0.
-
-    The traffic of a seed is the same for all, so differences vary less over seeds than the scores do.
-    """
-    pairs = [(own[seed], best[seed]) for seed in own if seed in best]
-    if len(pairs) < 2:
-        return None
-    starved = any(a <= 0 or b <= 0 for a, b in pairs)
-    mean, half = interval([a - b if starved else math.log(a / b) for a, b in pairs])
-    return abs(mean) > half
+def _against(own: dict[int, float], best: dict[int, float], confidence: float) -> Interval:
+    both = [seed for seed in own if seed in best]
+    return statistics.paired_ratio([own[s] for s in both], [best[s] for s in both], confidence=confidence)

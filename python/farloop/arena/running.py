@@ -10,7 +10,7 @@ from farloop.arena import table
 from farloop.arena.measuring import measured
 from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
-from farloop.output import manifest
+from farloop.output import manifest, names
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -109,7 +109,7 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path) -> None:
         name = str(contest["name"])
         refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
         told = {key: value for key, value in contest.items() if key not in ("name", "cannot_run")}
-        found = list(load(source / name)) if (source / name).is_dir() else []
+        found = list(load(names.within(source, name))) if (source / name).is_dir() else []
         results.append(Result(name, told, [measured(one, name) for one in found], refusals))
         del found
     write_views(results, list(kept["algorithms"]), tuple(kept["seeds"]), str(kept["scale"]), aside)

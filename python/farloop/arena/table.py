@@ -27,7 +27,7 @@ class Result:
 
     Attributes:
         name: What the scenario is called.
-        told: What it is, in words: title, source, transport, switches, duration.
+        told: What it is, in words: title, source, transport, switches, duration, how flows start.
         runs: What was measured, in the order of algorithms and seeds.
         refusals: What could not run, and why.
     """
@@ -47,6 +47,11 @@ class Result:
         """What it ranks by: "throughput" or "slowdown"; empty where nothing ran."""
         return self.runs[0].ranked_by if self.runs else ""
 
+    @property
+    def start(self) -> str:
+        """How flows begin: "own" for each as its algorithm does, else `transport.start`."""
+        return self.told.get("start", "own")
+
     def of(self, algorithm: str) -> list[Measured]:
         """The runs of an algorithm, one per seed."""
         return [one for one in self.runs if one.algorithm == algorithm]
@@ -65,7 +70,12 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
         refused = {(one.algorithm, one.seed): one.because for one in result.refusals}
         for algorithm in algorithms:
             for seed in seeds:
-                row: dict[str, Any] = {"scenario": result.name, "algorithm": algorithm, "seed": seed}
+                row: dict[str, Any] = {
+                    "scenario": result.name,
+                    "start": result.start,
+                    "algorithm": algorithm,
+                    "seed": seed,
+                }
                 one = found.get((algorithm, seed))
                 if one is None:
                     row["because"] = refused[algorithm, seed]
@@ -81,15 +91,21 @@ def ranking(results: Sequence[Result]) -> pa.Table:
     rows = [
         {
             "scenario": result.name,
+            "start": result.start,
             "place": one.place,
             "algorithm": one.algorithm,
             "ranked_by": result.ranked_by,
-            "score_mean": one.score.mean,
+            "score_mean": one.score.estimate,
             "score_ci95": one.score.half_width,
+            "score_low": one.score.low,
+            "score_high": one.score.high,
             "seeds": one.score.n,
             "best_rank": min(one.ranks.values()),
             "worst_rank": max(one.ranks.values()),
             "is_apart": None if one.is_apart is None else int(one.is_apart),
+            "against_best": one.against_best.estimate,
+            "against_best_low": one.against_best.low,
+            "against_best_high": one.against_best.high,
         }
         for result in results
         for one in result.standings

@@ -120,12 +120,12 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
         for of in found:
             look: dict[str, Any] = {"color": colours[of.label], "linewidth": 0.9}
             tables = [run.flows for run in of.runs]
-            sizes, (median, tail), halves = completion.over_sizes(tables, kind, [50, 99])
+            sizes, (median, tail), bands = completion.over_sizes(tables, kind, [50, 99])
             sizes_axis.plot(sizes, median, marker=".", label=plain(of.told), **look)
             sizes_axis.plot(sizes, tail, marker=".", linestyle="--", **look)
-            for middle, half in zip((median, tail), halves, strict=True):
+            for low, high in bands:
                 if of.n > 1:
-                    low, high = np.maximum(middle - half, 1.0), middle + half
+                    # Where an end is NaN the band has a gap.
                     sizes_axis.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)
             values, share = completion.cumulative(tables, kind, completion.CURVE_POINTS)
             share_axis.step(values, share, where="post", **look)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from farloop import papers, seeds
+from farloop import papers, seeds, steadiness
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.schedule import Need, own_scenario, placed, told
 from farloop.results import Comparison
@@ -51,6 +51,9 @@ def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "cust
     comparison = replace(comparison, figure=figure, scale=scale)
     claims = read_claims(scenario.resolved)
     findings = _findings(comparison, claims)
+    # Judges of few, endless flows look at times of their own; of many flows they take means and percentiles.
+    drifts = steadiness.note(comparison.runs)
+    findings = {name: _with_note(finding, drifts) for name, finding in findings.items()}
     rows = [findings[claim.id].row(claim, scale) for claim in claims]
     return replace(comparison, claims=rows)
 
@@ -88,6 +91,13 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     return nothing("the judge says nothing about it") | {
         f.id: _as_the_figure(f, changed) for f in findings.values() if f.id in {c.id for c in claims}
     }
+
+
+def _with_note(finding: Finding, note: str) -> Finding:
+    """The finding with one more remark, where something is judged."""
+    if not note or finding.unjudged or not finding.statements:
+        return finding
+    return replace(finding, note="; ".join(part for part in (finding.note, note) if part))
 
 
 def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]]) -> Finding:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from farloop import _native, fields, tables, trace
 from farloop.errors import FarloopError
-from farloop.output import store
+from farloop.output import names, store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import Comparison, Run
 from farloop.scenario import Scenario
@@ -30,7 +30,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
             run = _load_run(source, kept)
             return run.alone
         if kept["kind"] == "comparison":
-            runs = [_load_run(source / "runs" / n, read_manifest(source / "runs" / n)) for n in kept["runs"]]
+            found = [names.within(source, f"runs/{name}") for name in kept["runs"]]
+            runs = [_load_run(where, read_manifest(where)) for where in found]
             claims_file = source / CLAIMS
             claims = json.loads(claims_file.read_text("utf-8")) if claims_file.is_file() else []
             base = kept["base"]
@@ -79,7 +80,8 @@ def _first_figure(source: Path, kept: dict[str, Any]) -> str:
 
 def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
     found = kept.get("scenarios")
-    return str(source / str(found[0]["name"])) if isinstance(found, list) and found else f"{source}/SCENARIO"
+    first = found[0] if isinstance(found, list) and found else None
+    return str(source / str(first["name"])) if isinstance(first, dict) and "name" in first else f"{source}/SCENARIO"
 
 
 def _load_run(source: Path, kept: dict[str, Any]) -> Run:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native, fields
+from farloop import _native, cautions, fields
 from farloop.output import store
 from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
 from farloop.summary import finite
@@ -50,7 +51,7 @@ def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) ->
         "scale": comparison.scale,
         "seeds": list(comparison.seeds),
         "runs": names,
-        "base": None if base is None else {"file": base.file, "overrides": base.overrides, "text": base.text},
+        "base": None if base is None else {"file": base.file_told, "overrides": base.overrides, "text": base.text},
     }
 
 
@@ -69,7 +70,18 @@ def run_names(comparison: Comparison) -> list[str]:
 
 def overall(comparison: Comparison) -> dict[str, Any]:
     """What summary.json of several runs says: the summary of each, or means and confidence intervals over seeds."""
-    return comparison.statistics if comparison.seeds else comparison.summary
+    numbers = comparison.statistics if comparison.seeds else comparison.summary
+    own = [caution.row() for caution in cautions.between(comparison)]
+    return {
+        label: numbers[label] | {"cautions": [*_cautions(runs), *own]}
+        for label, runs in comparison.groups.items()
+        if label in numbers
+    }
+
+
+def _cautions(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """Those of a run, or of its seeds, each once."""
+    return [caution.row() for caution in dict.fromkeys(c for run in runs for c in cautions.of_run(run))]
 
 
 def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import completion
-from farloop.curves import CURVES, MOST_CURVES, Curve, Line, curves, is_far_apart, objects
+from farloop.curves import CURVES, MOST_CURVES, Curve, Line, banded, curves, is_far_apart, objects
 from farloop.event_facts import moments
 from farloop.palette import Look, run_colours
 from farloop.report.plots import Panels
@@ -98,9 +98,10 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
             panels.mark(i, moment / across.factor)
         for line in lines:
             if line.band:
-                there = np.isfinite(line.band[0]) & np.isfinite(line.band[1])
-                edges = (line.band[0][there], line.band[1][there])
-                panels.add(i, _band(line.times[there] / across.factor, edges, up.factor, line.colour, line.name))
+                low, high = line.band
+                for part in banded(low, high):
+                    ends, times = (low[part], high[part]), line.times[part] / across.factor
+                    panels.add(i, _band(times, ends, up.factor, line.colour, line.name))
             drawn_line = _line(line, across, up, logarithmic=logarithmic)
             panels.add(i, drawn_line | {"showlegend": (line.name, line.look) not in named})
             named.add((line.name, line.look))
@@ -171,14 +172,12 @@ def _slowdown(comparison: Comparison) -> Chart:
     for i, kind in enumerate(kinds):
         for of in found:
             tables = [run.flows for run in of.runs]
-            sizes, (median, tail), halves = completion.over_sizes(tables, kind, [50, 99])
+            sizes, (median, tail), bands = completion.over_sizes(tables, kind, [50, 99])
             values, share = completion.cumulative(tables, kind, completion.CURVE_POINTS)
             colour = colours[of.label]
-            for middle, half in zip((median, tail), halves, strict=True):
-                if of.n > 1:
-                    known = ~np.isnan(half)
-                    band = (np.maximum(middle - half, 1.0)[known], (middle + half)[known])
-                    panels.add(COLUMNS * i, _band(sizes[known], band, 1.0, colour, of.label))
+            for low, high in bands:
+                for part in banded(low, high):
+                    panels.add(COLUMNS * i, _band(sizes[part], (low[part], high[part]), 1.0, colour, of.label))
             drawn = [
                 (0, sizes, median, {"color": colour}, "%{x:.3s}B: p50 %{y:.4g}"),
                 (0, sizes, tail, {"color": colour, "dash": "dash"}, "%{x:.3s}B: p99 %{y:.4g}"),

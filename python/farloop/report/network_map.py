@@ -13,6 +13,7 @@ import numpy as np
 from farloop.map_facts import failures, frames_over_seeds, over_seeds
 from farloop.network_map import MAP_METRICS, NetworkMap, map_of
 from farloop.palette import FAILED, HEAT, IDLE
+from farloop.report.inline import script_json
 from farloop.seeds import Replicas, replicas
 from farloop.tables import Floats
 from farloop.units import rate_text, time_text
@@ -31,10 +32,8 @@ LEAST_FRAMES = 20
 
 def section(comparison: Comparison) -> str:
     """The section's HTML: controls, an empty drawing, the data, and the script that draws."""
-    data = json.dumps(drawing(comparison), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    data = script_json(drawing(comparison), is_data=True)
     script = files("farloop.report").joinpath("network_map.js").read_text("utf-8")
-    # Inside a script element only "</" could end the data early.
-    data = data.replace("</", "<\\/")
     return (
         '<h2 id="network">Network</h2><p class="soft">Every link with its two directions, each beside the node that sends. Point at links '
         "and nodes for names and figures. Longest queue, time paused and drops are those of the port that sends; of the links of several "

@@ -8,13 +8,24 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native
+from farloop import _native, paired
 from farloop.judging.claims import remark
 from farloop.network_map import map_of
 from farloop.report import circuits, link_events, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.tables import Cell, claim_rows, flow_rows, job_rows, run_rows, slowdown_rows, worst_rows
+from farloop.report.starts import loads, starts
+from farloop.report.tables import (
+    POOLED_TOLD,
+    Cell,
+    claim_rows,
+    flow_rows,
+    job_rows,
+    paired_rows,
+    run_rows,
+    slowdown_rows,
+    worst_rows,
+)
 from farloop.summary import MAX_FLOWS_LISTED
 
 if TYPE_CHECKING:
@@ -101,7 +112,14 @@ def noted(notes: Sequence[str]) -> str:
 
 
 def _overview(comparison: Comparison) -> str:
-    parts = [table(*run_rows(comparison)), _worst(comparison), _jobs(comparison), _slowdowns(comparison)]
+    parts = [
+        table(*run_rows(comparison)),
+        _worst(comparison),
+        _jobs(comparison),
+        _slowdowns(comparison),
+        _paired(comparison),
+    ]
+    parts += [starts(comparison, table), loads(comparison, table)]
     header, rows = flow_rows(comparison)
     if rows:
         counts = [run.flows.num_rows for run in comparison.runs]
@@ -136,10 +154,18 @@ def _slowdowns(comparison: Comparison) -> str:
     if not rows:
         return ""
     note = (
-        "FCT slowdown: the time until a flow's last byte arrived over that of the same flow alone in the empty network. Only finished "
-        "flows count. Small: up to the median size of all flows; large: above it."
+        "FCT slowdown: the time until a flow's last byte arrived over that of the same flow alone in the empty network. Where flows are "
+        "unfinished, one row says the finished ones only, and one counts the others by their age, which bounds every number "
+        "from below. Small: up to the median size of all flows; large: above it."
     )
+    note += f" {POOLED_TOLD}" if len(comparison.seeds) > 1 else ""
     return f'{table(header, rows)}<p class="soft">{note}</p>'
+
+
+def _paired(comparison: Comparison) -> str:
+    header, rows = paired_rows(comparison)
+    together = " The intervals of a column hold together." if len(rows) > 1 else ""
+    return f'{table(header, rows)}<p class="soft">{escape(paired.TOLD)}{together}</p>' if rows else ""
 
 
 _HOLDS = {True: ("reproduced", "holds"), False: ("differs", "does not hold"), None: ("partial", "not decided")}

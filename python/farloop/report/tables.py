@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from farloop import completion, summary
+from farloop import completion, offered, paired, starts, summary
 from farloop.seeds import Replicas, mean_text, replicas
+from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ SLOWDOWN_HEADER = [
     "small: mean", "small: p99", "large: mean", "large: p99",
 ]  # fmt: skip
 
+POOLED_TOLD = (
+    "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over the seeds. A percentile has one "
+    "from five seeds on, from the 90th percentile on with ten, if enough flows lie beyond it."
+)
+
 
 def run_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per run: mean throughput by kind of flow, fairness, longest queue of any port, pauses, drops, speed."""
@@ -45,14 +51,52 @@ def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 
 def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """Slowdown of the finished flows by run and kind; no rows if no run has enough of them for a distribution."""
+    """Slowdown of the finished flows by run and kind; no rows if no run has enough of them for a distribution.
+
+    Of several seeds they are statistics of the flows of all seeds together.
+    """
     return SLOWDOWN_HEADER, [
-        _slowdown_row(of, kind)
+        row
         for of in replicas(comparison.runs)
         for kind in completion.KINDS
         if comparison.has_many_finished
         and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
+        for row in _slowdown_rows(of, kind)
     ]
+
+
+def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """How the flows of each algorithm began; no rows where an old output does not say."""
+    return starts.HEADER, starts.rows(comparison.runs)
+
+
+def load_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """What the traffic asks of each layer of the network; runs with the same traffic together."""
+    rows: list[list[Cell]] = []
+    seen: list[list[list[Cell]]] = []
+    for run in comparison.runs:
+        own = offered.rows(run.numbers["network"]["layers"])
+        if own not in seen:
+            seen.append(own)
+            rows += [[run.label, *row] for row in own]
+    if len(seen) == 1:
+        return offered.HEADER, seen[0]
+    return ["run", *offered.HEADER], rows
+
+
+def paired_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """Each algorithm over the first, seed by seed, which have the same traffic; no rows without several seeds and algorithms."""
+    found = paired.comparisons(comparison)
+    names = list(dict.fromkeys(name for one in found for name in one.ratios))
+    header = ["over", *names]
+    rows: list[list[Cell]] = [
+        [f"{one.label} over {one.base}", *(_ratio(one.ratios.get(name)) for name in names)] for one in found
+    ]
+    return header, rows
+
+
+def _ratio(found: Interval | None) -> Cell:
+    return None if found is None or found.estimate is None else found.told("{:.3g}".format)
 
 
 def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -163,19 +207,28 @@ def _worst_rows(of: Replicas) -> list[list[Cell]]:
     ]
 
 
-def _slowdown_row(of: Replicas, kind: str) -> list[Cell]:
+def _slowdown_rows(of: Replicas, kind: str) -> list[list[Cell]]:
+    """The finished flows; where some are unfinished also a row that counts them, whose numbers are lower bounds."""
+    if not any(run.summary["unfinished"][kind] for run in of.runs):
+        return [_slowdown_row(of, kind, kind)]
+    first = _slowdown_row(of, kind, f"{kind}, finished only")
+    second = _slowdown_row(of, kind, f"{kind}, all, at least", all_flows=True)
+    return [first, [*second[:2], None, None, *second[4:]]]
+
+
+def _slowdown_row(of: Replicas, kind: str, what: str, *, all_flows: bool = False) -> list[Cell]:
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]
     unfinished = [float(run.summary["unfinished"][kind]) for run in of.runs]
-    numbers = [[found.get(key) for found in each] for key in ("mean", "p50", "p95", "p99")]
-    for part in ("small", "large"):
-        numbers += [[(found.get(part) or {}).get(key) for found in each] for key in ("mean", "p99")]
     counts = [[float(found.get("flows", 0)) for found in each], unfinished]
-    return [
-        of.told,
-        kind,
-        *(mean_text(values, _whole) for values in counts),
-        *(mean_text(values, "{:.2f}".format) for values in numbers),
-    ]
+    cells = [of.told, what, *(mean_text(values, _whole) for values in counts)]
+    for part, statistics in (
+        ("", ("mean", "p50", "p95", "p99")),
+        ("small", ("mean", "p99")),
+        ("large", ("mean", "p99")),
+    ):
+        found = paired.pooled(of.runs, kind, part, unfinished=all_flows)
+        cells += [found[name].told("{:.2f}".format) if found else None for name in statistics]
+    return cells
 
 
 def _size(value: float | None) -> Cell:

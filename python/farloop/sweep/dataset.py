@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
+from farloop.statistics import Interval
 from farloop.sweep import points
 from farloop.sweep.measures import Measure
 from farloop.sweep.points import SEED, Value
-from farloop.sweep.precision import Interval
 
 DONE, FAILED, REFUSED = "done", "failed", "refused"
 """How a run can stand: it is there; its simulation failed; its scenario is none that can be simulated."""
@@ -134,8 +134,19 @@ class Summary:
     intervals: Mapping[str, Interval]
 
 
+_WITHOUT = "null where seeds or flows are too few for one."
+_ENDS: tuple[tuple[str, str, Callable[[Interval], float | None]], ...] = (
+    ("ci95", "From the number to the farther end of its 95 % confidence interval;", lambda i: i.half_width),
+    ("low", "Lower end of its 95 % confidence interval;", lambda i: i.low),
+    ("high", "Upper end of its 95 % confidence interval;", lambda i: i.high),
+)
+
+OF_METRICS = tuple(f" {end}" for end, _, _ in _ENDS)
+"""What the names of the columns end with that belong to a metric's."""
+
+
 def summaries(found: Sequence[Summary], keys: Sequence[str], collect: Sequence[Measure]) -> pa.Table:
-    """A row for every point with runs that are done: each metric over the seeds, and half the width of its 95 % interval."""
+    """A row for every point with runs that are done: each metric over the seeds, and its 95 % interval."""
     columns: list[tuple[pa.Field, list[Any]]] = [
         (_field("point", pa.int64(), "number", "Number of the point, from 1."), [one.point + 1 for one in found]),
         (_field(*_ALGORITHM), [one.algorithm for one in found]),
@@ -146,9 +157,10 @@ def summaries(found: Sequence[Summary], keys: Sequence[str], collect: Sequence[M
         intervals = [point.intervals[one.name] for point in found]
         middle = "over the flows of all seeds together" if one.sample is not None else "mean over the seeds"
         told = f"{one.meaning[:1].upper()}{one.meaning[1:]}, {middle}; null where there is none."
-        half = "Half the width of its 95 % confidence interval; null for fewer than two seeds."
         columns.append((_field(one.name, pa.float64(), one.unit, told), [i.estimate for i in intervals]))
-        columns.append((_field(f"{one.name} ci95", pa.float64(), one.unit, half), [i.half_width for i in intervals]))
+        for end, meaning, value in _ENDS:
+            declared = _field(f"{one.name} {end}", pa.float64(), one.unit, f"{meaning} {_WITHOUT}")
+            columns.append((declared, [value(i) for i in intervals]))
     return _table(columns)
 
 

@@ -13,7 +13,8 @@ from farloop.figures.panels import LABEL_SIZE, TICK_SIZE, caption, grid, legend_
 from farloop.figures.text import plain
 from farloop.output.manifest import slug
 from farloop.palette import run_colours
-from farloop.sweep.multiples import Axis, Multiples, label, multiples, pareto_front, scaled
+from farloop.sweep.multiples import Axis, Multiples, Stroke, label, multiples, pareto_front, scaled
+from farloop.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,23 +53,19 @@ def small_multiples(found: Multiples, title: str) -> Figure:
     for axis, across, (heading, lines) in zip(axes, found.across, found.panels.items(), strict=True):
         for line in lines:
             look: dict[str, Any] = {"color": colours[line.name], "label": plain(line.name) if line.name else None}
+            bars = {"elinewidth": 0.9, "capsize": 2, "color": look["color"]}
             if found.is_scatter or across.words:
-                bars = None if np.isnan(line.half).all() else np.nan_to_num(line.half)
-                axis.errorbar(line.x, line.y, yerr=bars, fmt="o", markersize=3.5, elinewidth=0.9, capsize=2, **look)
+                # Where an end is NaN there is no bar.
+                axis.errorbar(line.x, line.y, yerr=line.reach, fmt="o", markersize=3.5, **bars, label=look["label"])
                 continue
             axis.plot(line.x, line.y, marker="o", markersize=3, linewidth=1.1, **look)
-            if not np.isnan(line.half).all():
-                half = np.nan_to_num(line.half)
-                low = line.y - half
-                # Below nothing there is nothing, and a logarithmic axis has no zero.
-                low = (
-                    np.maximum(low, line.y / 100)
-                    if found.up.is_log
-                    else np.maximum(low, 0.0)
-                    if (line.y >= 0).all()
-                    else low
+            low = _above_zero(line) if found.up.is_log else line.low
+            for part in line.bands():
+                axis.fill_between(
+                    line.x[part], low[part], line.high[part], color=look["color"], alpha=0.18, linewidth=0
                 )
-                axis.fill_between(line.x, low, line.y + half, color=look["color"], alpha=0.18, linewidth=0)
+            if alone := line.alone():
+                axis.errorbar(line.x[alone], line.y[alone], yerr=line.reach[:, alone], fmt="none", **bars)
         _across(axis, across)
         if found.up.is_log:
             _logarithmic(axis.yaxis, axis.set_yscale)
@@ -86,6 +83,11 @@ def small_multiples(found: Multiples, title: str) -> Figure:
             axis.set_ylim(bottom=0)
     legend_below(figure, axes)
     return figure
+
+
+def _above_zero(line: Stroke) -> Floats:
+    """The lower ends on a logarithmic axis, which has no zero."""
+    return np.maximum(line.low, line.y / 100)
 
 
 def pareto(content: Mapping[str, Any], points: pa.Table) -> Figure:

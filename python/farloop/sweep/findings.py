@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from farloop import starts
 from farloop.palette import run_colours
 from farloop.report import plots
 from farloop.report.page import document, noted, table
+from farloop.report.pfc import alert
 from farloop.report.plots import Panels
+from farloop.report.starts import STARTS
 from farloop.report.tables import Cell
 from farloop.seeds import seed_suffix
+from farloop.statistics import Interval
 from farloop.sweep.dataset import DONE
 from farloop.sweep.multiples import (
     Multiples,
-    best_and_worst,
     label,
     multiples,
     pareto_front,
-    ranked,
+    standings,
     told,
     unit_of,
     value_text,
 )
+from farloop.tables import Floats
 from farloop.units import count_text
 
 COLUMNS = 3
@@ -48,13 +52,17 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
         points: Its points.
         notes: What could not be drawn.
     """
+    unmet = content.get("unmet", [])  # Studies of older versions do not say.
     charts = [(metric, multiples(points, content["keys"], metric["name"])) for metric in content["collect"]]
     drawn = [(metric, found) for metric, found in charts if found is not None]
     parts = [("overview", "Overview", _overview(content, runs, points))]
+    parts += [("precision", "Precision not reached", _unmet(unmet))] if unmet else []
     parts += [(f"metric-{i}", metric["name"], _metric(i, metric, found)) for i, (metric, found) in enumerate(drawn)]
-    parts.append(("extremes", "Best and worst", _extremes(content, points)))
+    parts.append(("extremes", "Best and worst", _extremes(content, runs, points)))
     if len(content["pareto"]) == 2:
         parts.append(("pareto", "Pareto front", _pareto(content, points)))
+    if content.get("starts"):
+        parts.append(("starts", "How flows began", _starts(content["starts"])))
     failed = [row for row in runs.to_pylist() if row["status"] != DONE]
     if failed:
         parts.append(("failures", "Not done", _failures(content, runs, failed)))
@@ -62,8 +70,9 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     size = f"{count_text(runs.num_rows, 'run')} of {count_text(len(set(runs['point'].to_pylist())), 'point')}, farloop {content['farloop']}"
     header = f"<header><h1>{escape(str(content['title']))}</h1><p>{escape(size)}</p><nav>{navigation}</nav></header>"
+    warned = alert([one["text"] for one in content.get("cautions", [])])
     sections = "".join(f'<h2 id="{anchor}">{escape(name)}</h2>{body}' for anchor, name, body in parts)
-    return document(f"farloop: {content['title']}", header + noted(notes) + sections, script=plots.script())
+    return document(f"farloop: {content['title']}", header + warned + noted(notes) + sections, script=plots.script())
 
 
 def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
@@ -91,6 +100,30 @@ def _overview(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> s
     return f'<div class="card scroll"><table><tbody>{body}</tbody></table></div><p class="soft">{_HOW}</p>'
 
 
+def _starts(rows: list[list[Cell]]) -> str:
+    return f'{table(starts.HEADER, rows)}<p class="soft">{STARTS}</p>'
+
+
+def _unmet(unmet: Sequence[Mapping[str, Any]]) -> str:
+    """The points that stayed less certain than was asked for: a table, with how many seeds they would need."""
+    rows: list[list[Cell]] = [
+        [
+            one["label"],
+            one["asked"],
+            Interval(one["estimate"], one["low"], one["high"], one["seeds"]).told("{:.4g}".format),
+            one["width"],
+            str(one["seeds"]),
+            "–" if one["needed"] is None else str(one["needed"]),
+        ]
+        for one in unmet
+    ]
+    note = (
+        '<p class="soft">The limit of seeds was reached first. How many seeds a point would need is estimated from its width, which '
+        "falls with the root of their number; where it has no interval, nothing tells.</p>"
+    )
+    return note + table(["point", "asked for", "found", "width", "seeds", "would need about"], rows)
+
+
 def _metric(number: int, metric: Mapping[str, Any], found: Multiples) -> str:
     left = f" {found.left_out} more panels are left out: see points.parquet." if found.left_out else ""
     said = f"{metric['meaning'][:1].upper()}{metric['meaning'][1:]}.{left}"
@@ -112,7 +145,6 @@ def _panels(found: Multiples) -> Panels:
     for i, lines in enumerate(found.panels.values()):
         joined = not (found.is_scatter or found.across[i].words)
         for line in lines:
-            half = np.nan_to_num(line.half)
             trace: dict[str, Any] = {
                 "x": line.x,
                 "y": line.y,
@@ -124,22 +156,20 @@ def _panels(found: Multiples) -> Panels:
                 "marker": {"color": colours[line.name], "size": 6},
             }
             named.add(line.name)
-            if joined and half.any():
-                low, high = line.y - half, line.y + half
-                low = np.maximum(low, line.y / 100) if found.up.is_log else low
-                band = {
-                    "x": np.concatenate([line.x, line.x[::-1]]),
-                    "y": np.concatenate([high, low[::-1]]),
-                    "fill": "toself",
-                    "mode": "none",
-                    "fillcolor": f"{colours[line.name]}33",
-                    "legendgroup": line.name,
-                    "showlegend": False,
-                    "hoverinfo": "skip",
+            low = np.maximum(line.low, line.y / 100) if found.up.is_log else line.low
+            for part in line.bands() if joined else []:
+                chart.add(i, _band(line.x[part], low[part], line.high[part], colours[line.name], line.name))
+            barred = list(range(line.x.size)) if not joined else line.alone()
+            if np.isfinite(line.reach[:, barred]).any():
+                below, above = np.full((2, line.x.size), np.nan)
+                below[barred], above[barred] = line.reach[:, barred]
+                trace["error_y"] = {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": above,
+                    "arrayminus": below,
+                    "thickness": 1.2,
                 }
-                chart.add(i, band)
-            elif half.any():
-                trace["error_y"] = {"type": "data", "array": half, "thickness": 1.2}
             chart.add(i, trace)
         across = found.across[i]
         if found.is_scatter:
@@ -158,24 +188,39 @@ def _panels(found: Multiples) -> Panels:
     return chart
 
 
-def _extremes(content: Mapping[str, Any], points: pa.Table) -> str:
+def _band(x: Floats, low: Floats, high: Floats, colour: str, name: str) -> dict[str, Any]:
+    """A confidence band as one closed line, there along its upper and back along its lower edge."""
+    return {
+        "x": np.concatenate([x, x[::-1]]),
+        "y": np.concatenate([high, low[::-1]]),
+        "fill": "toself",
+        "mode": "none",
+        "fillcolor": f"{colour}33",
+        "legendgroup": name,
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+
+
+def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
     found = []
     for metric in content["collect"]:
         if not metric["better"]:
             continue
-        ordered = ranked(points, metric["name"], metric["better"])
+        shown, note = standings(runs, points, metric["name"], metric["better"])
         rows: list[list[Cell]] = [
             [
-                f"{place} of {len(ordered)}",
+                place,
                 label(points, row, content["keys"]),
                 told(row, metric["name"], metric["unit"]),
                 str(row["seeds"]),
             ]
-            for place, row in best_and_worst(ordered)
+            for place, row in shown
         ]
         if rows:
             found.append(
                 f"<h3>{escape(metric['name'])}, {metric['better']} is better</h3>"
+                + f'<p class="soft">{escape(note)}</p>'
                 + table(["place", "point", metric["name"], "seeds"], rows)
             )
     return "".join(found) or '<p class="soft">No metric of which less or more is better.</p>'

@@ -49,6 +49,8 @@ class Measure:
         percent: Which percentile that is, if it is one.
         is_mean: Whether it is the mean.
         number: Any other number of a run, which is about all of it.
+        floor: What it cannot be below; nothing where that is not known.
+        ceiling: What it cannot be above.
     """
 
     name: str
@@ -60,6 +62,8 @@ class Measure:
     number: Callable[[Run], float | None] | None = None
     percent: float | None = None
     is_mean: bool = False
+    floor: float | None = None
+    ceiling: float | None = None
 
     def of(self, run: Run, cut: float = 0.0) -> float | None:
         """The number of one run without its first `cut` seconds; `None` where it does not exist."""
@@ -103,8 +107,8 @@ def _times(kind: str, size: str, run: Run, cut: float) -> Floats:
 def _completion_measures() -> Iterable[Measure]:
     told = {"": "all flows", "intra": "flows inside a datacenter", "cross": "flows across"}
     sizes = {"": "", "small": " up to the median size", "large": " above the median size"}
-    quantities = (("slowdown", "1", "FCT slowdown", _slowdowns), ("fct", "s", "flow completion time", _times))
-    for last, unit, words, sample in quantities:
+    quantities = (("slowdown", "1", "FCT slowdown", _slowdowns, 1.0), ("fct", "s", "flow completion time", _times, 0.0))
+    for last, unit, words, sample, floor in quantities:
         for kind, of in told.items():
             for size, which in sizes.items():
                 for statistic, compute in _STATISTICS.items():
@@ -117,6 +121,7 @@ def _completion_measures() -> Iterable[Measure]:
                         statistic=compute,
                         percent=_PERCENTS.get(statistic),
                         is_mean=statistic == "mean",
+                        floor=floor,
                     )
 
 
@@ -173,7 +178,8 @@ _NUMBERS = (
 )  # fmt: skip
 
 MEASURES = {one.name: one for one in _completion_measures()} | {
-    name: Measure(name, unit, meaning, better, number=number) for name, unit, meaning, better, number in _NUMBERS
+    name: Measure(name, unit, meaning, better, number=number, floor=0.0, ceiling=1.0 if name == "jain" else None)
+    for name, unit, meaning, better, number in _NUMBERS
 }
 """What can be collected by name."""
 
@@ -232,6 +238,8 @@ def _recorded(statistic: str, obj: str, metric: str) -> Measure:
         statistic=_STATISTICS[statistic],
         percent=_PERCENTS.get(statistic),
         is_mean=statistic == "mean",
+        floor=0.0,
+        ceiling=1.0 if metric in ("utilisation", "paused") else None,
     )
 
 

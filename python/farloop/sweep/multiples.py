@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from farloop.curves import banded
+from farloop.statistics import Interval, is_apart
+from farloop.sweep.dataset import DONE
 from farloop.sweep.measures import LESS
 from farloop.sweep.points import ALGORITHM
 from farloop.tables import Floats
-from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, rate_text, time_text, unit_for
+from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, count_text, rate_text, time_text, unit_for
 
 MOST_PANELS = 12
 MOST_LINES = 10
@@ -31,12 +34,26 @@ _UNITS: dict[str, Sequence[Unit]] = {"s": TIMES, "bit/s": RATES, "B": BYTES}
 
 @dataclass(frozen=True)
 class Stroke:
-    """A line of a panel: points from left to right, each with half the width of its interval (NaN where there is none)."""
+    """A line of a panel: points from left to right, each with both ends of its interval (NaN where there is none)."""
 
     name: str
     x: Floats
     y: Floats
-    half: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def reach(self) -> Floats:
+        """How far the interval of each point reaches below and above it, in two rows."""
+        return np.stack([self.y - self.low, self.high - self.y])
+
+    def bands(self) -> list[slice]:
+        """The stretches of at least two neighbours with intervals, between which a band can be drawn."""
+        return [part for part in banded(self.low, self.high) if part.stop - part.start > 1]
+
+    def alone(self) -> list[int]:
+        """The points with an interval whose neighbours have none, so that there is no band to show it."""
+        return [part.start for part in banded(self.low, self.high) if part.stop - part.start == 1]
 
 
 @dataclass(frozen=True)
@@ -138,19 +155,14 @@ def _lines(
 ) -> Multiples:
     axis, place = _axis(points, rows, across)
     up, factor = scaled(points, rows, metric)
-    panels: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
+    panels: dict[str, dict[str, list[_Place]]] = {}
     for row in rows:
         if across and row[across] is None:
             continue
         heading = ", ".join(f"{key} {value_text(row[key], unit_of(points, key))}" for key in rest)
         name = value_text(row[lines_by], unit_of(points, lines_by)) if lines_by else ""
         name = name if lines_by in ("", ALGORITHM) else f"{lines_by} {name}"
-        half = row[f"{metric} ci95"]
-        value = (
-            place(row[across]) if across else 0.0,
-            row[metric] / factor,
-            math.nan if half is None else half / factor,
-        )
+        value = (place(row[across]) if across else 0.0, *_scaled_ends(row, metric, factor))
         panels.setdefault(heading, {}).setdefault(name, []).append(value)
     shown = list(panels)[:MOST_PANELS]
     found = {heading: [_line(name, values) for name, values in panels[heading].items()] for heading in shown}
@@ -165,21 +177,29 @@ def _scatter(
     axes = []
     for key in keys[:MOST_PANELS]:
         axis, place = _axis(points, rows, key)
-        lines: dict[str, list[tuple[float, float, float]]] = {}
+        lines: dict[str, list[_Place]] = {}
         for row in rows:
             if row[key] is not None:
-                half = row[f"{metric} ci95"]
                 name = str(row[lines_by]) if lines_by else ""
-                value = (place(row[key]), row[metric] / factor, math.nan if half is None else half / factor)
-                lines.setdefault(name, []).append(value)
+                lines.setdefault(name, []).append((place(row[key]), *_scaled_ends(row, metric, factor)))
         panels[key] = [_line(name, values) for name, values in lines.items()]
         axes.append(axis)
     return Multiples(metric, panels, axes, up, max(0, len(keys) - MOST_PANELS), is_scatter=True)
 
 
-def _line(name: str, values: Sequence[tuple[float, float, float]]) -> Stroke:
-    x, y, half = np.array(sorted(values), dtype=float).T
-    return Stroke(name, x, y, half)
+_Place = tuple[float, float, float, float]
+"""Where a point is drawn: across, up, and both ends of its interval."""
+
+
+def _scaled_ends(row: Mapping[str, Any], metric: str, factor: float) -> tuple[float, float, float]:
+    found = interval_of(row, metric)
+    low, high = (math.nan if end is None else end / factor for end in (found.low, found.high))
+    return row[metric] / factor, low, high
+
+
+def _line(name: str, values: Sequence[_Place]) -> Stroke:
+    x, y, low, high = np.array(sorted(values), dtype=float).T
+    return Stroke(name, x, y, low, high)
 
 
 def _axis(points: pa.Table, rows: Sequence[Mapping[str, Any]], key: str) -> tuple[Axis, Any]:
@@ -225,12 +245,21 @@ def label(points: pa.Table, row: Mapping[str, Any], keys: Sequence[str]) -> str:
     return ", ".join(parts) or "the base scenario"
 
 
-def told(row: Mapping[str, Any], metric: str, unit: str) -> str:
-    """A metric of a point with half the width of its interval."""
+def interval_of(row: Mapping[str, Any], metric: str) -> Interval:
+    """A metric of a point with its interval.
+
+    Studies that older versions wrote know only how far the farther end is; no metric of theirs that has a positive value can be negative.
+    """
     value, half = row[metric], row[f"{metric} ci95"]
-    if value is None:
-        return "–"
-    return value_text(float(value), unit) + ("" if half is None else f" ± {value_text(float(half), unit)}")
+    if value is None or half is None:
+        return Interval(value, None, None, row["seeds"])
+    low, high = row.get(f"{metric} low", value - half), row.get(f"{metric} high", value + half)
+    return Interval(value, low, high, row["seeds"]).within(0.0 if value >= 0 and f"{metric} low" not in row else None)
+
+
+def told(row: Mapping[str, Any], metric: str, unit: str) -> str:
+    """A metric of a point with its interval."""
+    return interval_of(row, metric).told(lambda value: value_text(float(value), unit))
 
 
 def ranked(points: pa.Table, metric: str, better: str) -> list[dict[str, Any]]:
@@ -243,6 +272,51 @@ def best_and_worst(ordered: Sequence[dict[str, Any]]) -> list[tuple[int, dict[st
     """The first and the last ones with their places, from 1; all where they are few."""
     numbered = list(enumerate(ordered, 1))
     return numbered if len(numbered) <= 2 * FEW else [*numbered[:FEW], *numbered[-FEW:]]
+
+
+def standings(
+    runs: pa.Table, points: pa.Table, metric: str, better: str
+) -> tuple[list[tuple[str, dict[str, Any]]], str]:
+    """The best and the worst points with what is known of their places, and a sentence on how sure that is.
+
+    Each point is compared with the first and with the last one, seed by seed, so that all comparisons of a metric hold together. A point
+    that the seeds do not tell from the first has no place of its own, and neither has one that they do not tell from the last.
+    """
+    ordered = ranked(points, metric, better)
+    count = len(ordered)
+    if count < 2:
+        return [("only one", row) for row in ordered], "There is one point."
+    seeds: dict[int, dict[int, float]] = {}
+    for row in runs.to_pylist():
+        if row["status"] == DONE and row[metric] is not None and row["seed"] is not None:
+            seeds.setdefault(row["point"], {})[row["seed"]] = row[metric]
+    of = [seeds.get(row["point"], {}) for row in ordered]
+    pairs = 2 * count - 3  # Each with the first, and each but the first with the last.
+    first = [is_apart(one, of[0], comparisons=pairs) for one in of]
+    last = [is_apart(one, of[-1], comparisons=pairs) for one in of]
+    shown = []
+    for place, row in best_and_worst(ordered):
+        i = place - 1
+        name = "best" if i == 0 else "worst" if i == count - 1 else f"{place} of {count}"
+        if i > 0 and not first[i]:
+            name = "not told apart from the best"
+        elif 0 < i < count - 1 and not last[i]:
+            name = "not told apart from the worst"
+        shown.append((name, row))
+    if all(one is None for one in first[1:]):
+        return (
+            shown,
+            "Every point has one seed, or seeds of its own: nothing tells whether others would order them alike.",
+        )
+    if not first[-1]:
+        return shown, f"The seeds do not tell the best of the {count} points from the worst: this is no ranking."
+    alike = sum(not one for one in first[1:])
+    note = (
+        "The seeds tell the best from all others"
+        if not alike
+        else f"The seeds do not tell the best from {count_text(alike, 'other point')}"
+    )
+    return shown, f"{note}; compared seed by seed, all comparisons together with 95 % confidence."
 
 
 def pareto_front(points: pa.Table, first: tuple[str, str], second: tuple[str, str]) -> list[dict[str, Any]]:

@@ -1,11 +1,7 @@
-"""Precision asked for instead of runs: how sure a number over seeds is, how many more seeds it takes, and where the warm-up ends.
+"""Precision asked for instead of runs: how sure a number over seeds is, how many more seeds it takes, and what of a run is warm-up.
 
-The number is the statistic of the flows of all seeds together, whose bias falls with every seed. Every seed is an independent replication,
-a cluster of flows that may depend on each other in any way, and Student's t over the seeds gives a 95 % confidence interval. Of a
-percentile it is Woodruff's (JASA 47(260), 1952): the interval of the share of flows up to it, which is a mean over clusters, carried over
-to values; where that share could as well be 1, as with few flows beyond the percentile, there is no interval. Of a mean it is that of a
-ratio of two sums over clusters (Cochran, Sampling Techniques, 3rd ed., 6.4), of a number that is no statistic of flows or samples the
-plain one of a mean.
+The number is the statistic of the flows of all seeds together, whose bias falls with every seed; its interval is that of
+`farloop.statistics`, by clusters for a statistic of flows or samples, of a mean for any other number.
 
 Seeds are added as in Law's sequential procedure (Simulation Modeling and Analysis, 5th ed., 9.4.1): from `LEAST` replications on, until
 half the width over the estimate is at most γ/(1+γ) for a relative error of γ.
@@ -16,20 +12,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from farloop import completion, units
+from farloop import statistics, steadiness, units
 from farloop.errors import FarloopError, shown
-from farloop.metrics import Array, student_t
-from farloop.metrics import interval as mean_interval
+from farloop.statistics import Interval
+from farloop.steadiness import mser5
 from farloop.sweep.measures import Measure, measure
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
     from farloop.results import Run
+
+__all__ = ["Interval", "Target", "Unmet", "check_warm_up", "interval", "is_precise", "more_seeds", "mser5", "warm_up"]
 
 LEAST = 10
 """Replications before an interval is believed: with fewer, stopping at a width that is small by chance covers too seldom."""
@@ -39,9 +35,6 @@ MOST = 100
 
 GROWTH = 2.0
 """At most so many times as many replications in one step."""
-
-BATCH = 5
-"""Of MSER-5."""
 
 NONE, MSER5 = "none", "mser-5"
 
@@ -95,57 +88,25 @@ class Target:
         return abs(estimate) * self.half_width / (1 + self.half_width)
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A number over seeds, and how sure it is.
-
-    Attributes:
-        estimate: The number; `None` where no seed has any.
-        half_width: Half the width of its 95 % confidence interval; `None` where seeds or flows are too few for one.
-        n: How many seeds have one.
-    """
-
-    estimate: float | None
-    half_width: float | None
-    n: int
-
-
 def interval(of: Measure, numbers: Sequence[float | None], samples: Sequence[Floats]) -> Interval:
-    """The interval of a metric, whose half width is that to the farther end where it is not symmetric.
+    """The interval of a metric over the seeds of a point, which does not leave what the metric can be.
 
     Args:
         of: The metric.
         numbers: Its value in each seed's run.
         samples: What it is a statistic of in each; nothing of a metric that is none.
     """
-    known = np.array([number for number in numbers if number is not None], dtype=float)
     if of.sample is None:
-        middle, half = mean_interval(known) if known.size else (None, math.nan)
-        return Interval(middle, None if math.isnan(half) else half, int(known.size))
+        known = [number for number in numbers if number is not None]
+        return statistics.mean(known, floor=of.floor, ceiling=of.ceiling)
     clusters = [values for values in samples if values.size]
-    pooled = of.pooled(clusters)
-    if pooled is None or len(clusters) < 2:
-        return Interval(pooled, None, len(clusters))
     if of.percent is not None:
-        return Interval(pooled, _of_percentile(clusters, of.percent / 100, pooled), len(clusters))
-    return Interval(pooled, _spread(clusters, pooled) if of.is_mean else None, len(clusters))
-
-
-def _spread(clusters: Sequence[Floats], mean: float) -> float:
-    """Half the width of the interval of the mean of all values of all clusters."""
-    n = len(clusters)
-    apart = [float((values - mean).sum()) for values in clusters]
-    error = math.sqrt(sum(one**2 for one in apart) * n / (n - 1)) / sum(values.size for values in clusters)
-    return student_t(n - 1) * error
-
-
-def _of_percentile(clusters: Sequence[Floats], share: float, value: float) -> float | None:
-    """Half the width of the interval of a percentile; nothing where it has no upper end."""
-    half = _spread([(values <= value).astype(np.float64) for values in clusters], share)
-    if share + half >= 1:
-        return None
-    low, high = np.quantile(np.concatenate(clusters), [max(0.0, share - half), share + half])
-    return float(max(high - value, value - low))
+        found = statistics.percentile(clusters, of.percent / 100)
+    elif of.is_mean:
+        found = statistics.mean_of_clusters(clusters)
+    else:
+        found = Interval(None, None, None, len(clusters))
+    return replace(found, estimate=of.pooled(clusters)).within(of.floor, of.ceiling)
 
 
 def is_precise(target: Target, found: Interval, seeds: int) -> bool:
@@ -157,6 +118,76 @@ def is_precise(target: Target, found: Interval, seeds: int) -> bool:
     return found.half_width is not None and found.half_width <= target.allowed(found.estimate)
 
 
+@dataclass(frozen=True)
+class Unmet:
+    """A point whose precision was not reached within the limit of seeds.
+
+    Attributes:
+        point: Its number, from 1, as in points.parquet.
+        label: What people call it.
+        target: The precision that was asked for.
+        found: What is known of the metric.
+        seeds: After how many seeds.
+    """
+
+    point: int
+    label: str
+    target: Target
+    found: Interval
+    seeds: int
+
+    @property
+    def needed(self) -> int | None:
+        """About how many seeds it would take; `None` where nothing tells."""
+        return seeds_needed(self.target, self.found, self.seeds)
+
+    @property
+    def width(self) -> str:
+        """How wide the interval is, as the precision is written, such as "± 36 %"."""
+        half = self.found.half_width
+        if half is None:
+            return "no interval"
+        # As it is asked for: an interval of ± γ is as wide as γ/(1+γ) of the estimate.
+        share = half / abs(self.found.estimate) if self.found.estimate else math.inf
+        relative = share / (1 - share) if share < 1 else math.inf
+        if not self.target.is_relative:
+            return f"± {half:.3g}"
+        return f"± {100 * relative:.0f} %" if math.isfinite(relative) else "wider than the number itself"
+
+    def told(self) -> str:
+        """In words for people."""
+        name = self.target.measure.name
+        if self.found.estimate is None:
+            return f"{self.label}: {self.target.text} not reached: no run has a value of {name}"
+        needed = "more flows or more seeds are needed" if self.needed is None else f"about {self.needed} would do"
+        value = self.found.told("{:.4g}".format)
+        return f"{self.label}: {self.target.text} not reached: {name} {value}, {self.width}, after {self.seeds} seeds; {needed}"
+
+    def row(self) -> dict[str, Any]:
+        """As the study's manifest has it."""
+        found = self.found
+        return {
+            "point": self.point,
+            "label": self.label,
+            "metric": self.target.measure.name,
+            "asked": self.target.text,
+            "estimate": found.estimate,
+            "low": found.low,
+            "high": found.high,
+            "width": self.width,
+            "seeds": self.seeds,
+            "needed": self.needed,
+        }
+
+
+def seeds_needed(target: Target, found: Interval, seeds: int) -> int | None:
+    """About how many seeds a precision needs, by the width after so many: it falls with their root. `None` where there is no width yet."""
+    allowed = 0.0 if found.estimate is None else target.allowed(found.estimate)
+    if found.half_width is None or allowed <= 0:
+        return None
+    return max(LEAST, math.ceil(seeds * (found.half_width / allowed) ** 2))
+
+
 def more_seeds(target: Target, found: Interval, seeds: int, most: int) -> int:
     """How many more seeds to take, if there are so many: none where the interval is narrow enough or the limit is reached.
 
@@ -166,37 +197,13 @@ def more_seeds(target: Target, found: Interval, seeds: int, most: int) -> int:
         return 0
     if seeds < LEAST:
         return min(LEAST, most) - seeds
-    allowed = target.allowed(found.estimate or 0.0)
-    wanted = GROWTH * seeds
-    if found.half_width is not None and allowed > 0:
-        wanted = min(wanted, seeds * (found.half_width / allowed) ** 2)
-    return min(most, max(seeds + 1, math.ceil(wanted))) - seeds
-
-
-def mser5(values: Array) -> int:
-    """How many values at the beginning of a sequence are warm-up, by MSER-5 (White, Cobb, Spratt 2000).
-
-    The values are averaged in batches of 5; the cut is the one, in the first half, after which the variance of the rest over its length is
-    least.
-    """
-    x = np.asarray(values, dtype=float)
-    count = x.size // BATCH
-    if count < 2:
-        return 0
-    means = x[: count * BATCH].reshape(count, BATCH).mean(axis=1)
-    left = np.arange(count, 0, -1, dtype=float)
-    # Around the mean of all, so that the difference of squares loses no digits.
-    means -= means.mean()
-    total, squares = (np.cumsum(v[::-1])[::-1] for v in (means, means**2))
-    error = (squares - total**2 / left) / left**2
-    return int(np.argmin(error[: count // 2 + 1])) * BATCH
+    needed = seeds_needed(target, found, seeds)
+    wanted = math.ceil(GROWTH * seeds)
+    return min(most, max(seeds + 1, wanted if needed is None else min(wanted, needed))) - seeds
 
 
 def warm_up(rule: str, run: Run) -> float:
     """Seconds at the beginning of a run that are warm-up: none, a time that is given, or what MSER-5 finds.
-
-    MSER-5 looks at the slowdowns of the finished flows in the order in which they began; where there are fewer than 20, at the throughput
-    of all recorded flows over time.
 
     Args:
         rule: "none", "mser-5", or a time such as "2ms".
@@ -204,22 +211,7 @@ def warm_up(rule: str, run: Run) -> float:
     """
     if rule == NONE:
         return 0.0
-    if rule != MSER5:
-        return units.seconds(rule)
-    values, began = completion.slowdowns(run.flows), completion.column(run.flows, "start_ps") / 1e12
-    known = ~np.isnan(values)
-    if np.count_nonzero(known) >= 4 * BATCH:
-        values, began = values[known], began[known]
-        order = np.argsort(began, kind="stable")
-        cut = mser5(values[order])
-        return float(began[order][cut]) if cut else 0.0
-    recorded = [f"flow/{name}" for name in run.samples.objects("flow")]
-    if not recorded:
-        return 0.0
-    series = [run.samples.get(name, "throughput") for name in recorded]
-    shortest = min(times.size for times, _ in series)
-    cut = mser5(np.sum([rates[:shortest] for _, rates in series], axis=0))
-    return float(series[0][0][cut - 1]) if cut else 0.0
+    return steadiness.warm_up(run) if rule == MSER5 else units.seconds(rule)
 
 
 def check_warm_up(rule: object) -> str:
@@ -232,9 +224,9 @@ def check_warm_up(rule: object) -> str:
         if rule in (NONE, MSER5):
             return rule
         try:
-            units.seconds(rule)
+            time = units.seconds(rule)
         except ValueError:
-            pass
-        else:
+            time = math.nan
+        if 0 <= time < math.inf:
             return rule
-    raise FarloopError(f'{shown(repr(rule))}: expected "{NONE}", "{MSER5}", or a time such as "2ms"')
+    raise FarloopError(f'{shown(repr(rule))}: expected "{NONE}", "{MSER5}", or a time from 0 such as "2ms"')

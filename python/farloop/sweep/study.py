@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, algorithm, tables
+from farloop import _native, algorithm, memory, tables
 from farloop.errors import FarloopError, shown
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
@@ -23,9 +23,11 @@ from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
-from farloop.sweep.making import Counts, Engine, Making
+from farloop.sweep.making import Counts, Engine, Making, rows_by_point
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
+from farloop.sweep.precision import Unmet
+from farloop.sweep.tasks import journal_trouble
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -48,9 +50,10 @@ class Study:
         directory: Where it was written.
         title: What it is about.
         runs: A row for every run: its parameters, metrics, and where it is (Arrow).
-        points: A row for every point: its parameters, and each metric over its seeds with half the width of its 95 % interval (Arrow).
+        points: A row for every point: its parameters, and each metric over its seeds with its 95 % interval (Arrow).
         counts: How many runs were made, and how many were there already.
         told: What failed, and what else people should know.
+        unmet: The points whose precision was not reached within the limit of seeds.
     """
 
     directory: Path
@@ -59,6 +62,7 @@ class Study:
     points: pa.Table = field(repr=False)
     counts: Counts = field(default_factory=Counts)
     told: list[str] = field(default_factory=list)
+    unmet: list[Unmet] = field(default_factory=list)
 
     @property
     def failures(self) -> list[dict[str, Any]]:
@@ -102,6 +106,7 @@ def study(
     slurm: str | None = None,
     retry: bool = False,
     force: bool = False,
+    force_memory: bool = False,
     report: bool = True,
     progress: Counting | None = None,
 ) -> Study:
@@ -131,6 +136,7 @@ def study(
         slurm: Run as Slurm jobs with these options, such as "partition=short,time=2:00:00".
         retry: Try again what has failed before.
         force: Write beside files that farloop did not write, over those of the same names.
+        force_memory: Start runs also where one may take more memory than there is; without it such runs are refused, the others made.
         report: With the report and the pictures; `farloop report` draws them later.
         progress: What shows progress.
 
@@ -164,16 +170,17 @@ def study(
         )
     name = Path(file).stem if file is not None else Path(definition.base.file).stem
     target = Path(out) if out is not None else default_target(name)
-    return sweep(
-        definition,
-        target,
-        engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
-        store=None if store is None else Path(store),
-        retry=retry,
-        force=force,
-        report=report,
-        counting=progress,
-    )
+    with memory.forced(force_memory):
+        return sweep(
+            definition,
+            target,
+            engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
+            store=None if store is None else Path(store),
+            retry=retry,
+            force=force,
+            report=report,
+            counting=progress,
+        )
 
 
 def default_target(name: str) -> Path:
@@ -246,10 +253,12 @@ def sweep(
         kept = Store(where, finished_runs(target))
         try:
             where.mkdir(parents=True, exist_ok=True)
+            trouble = journal_trouble(where)
             making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
             making.make()
             runs, points = _fill(making, out.path)
-            notes = _write(making, runs, points, out.path, report=report)
+            unmet = making.unmet()
+            notes = _write(making, runs, points, unmet, out.path, report=report)
         except OSError as error:
             raise FarloopError(f"{error.filename or where}: cannot be written: {error.strerror or error}") from None
         except BaseException as error:
@@ -261,7 +270,19 @@ def sweep(
             raise
         finally:
             engine.close()
-    return Study(target, definition.title, runs, points, making.counts, [*making.told(), *_unused(making), *notes])
+    told = [
+        *making.told(),
+        *_cautions(making),
+        *(one.told() for one in unmet),
+        *_unused(making),
+        *notes,
+        *([trouble] if trouble else []),
+    ]
+    return Study(target, definition.title, runs, points, making.counts, told, unmet)
+
+
+def _cautions(making: Making) -> list[str]:
+    return [str(one["text"]) for one in making.noted.content()["cautions"]]
 
 
 def _unused(making: Making) -> list[str]:
@@ -289,8 +310,8 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
     keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
     rows = making.rows
     found: list[Summary] = []
-    for number in sorted({row.point for row in rows}):
-        same = [row for row in rows if row.point == number and row.status == DONE]
+    for number, of_point in rows_by_point(rows).items():
+        same = [row for row in of_point if row.status == DONE]
         samples: dict[str, list[Floats]] = {one.name: [] for one in definition.collect}
         for row in same:
             _measure(making, row, samples, into)
@@ -315,13 +336,16 @@ def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: P
         content = write_run(run, where, making.store)
         manifest.write_json(where / manifest.MANIFEST, content | {"files": manifest.files(where)})
     row.warm_up = precision.warm_up(making.definition.warm_up, run)
+    making.noted.note(row, run)
     for one in making.definition.collect:
         row.values[one.name] = one.of(run, row.warm_up)
         if one.sample is not None:
             samples[one.name].append(one.sample(run, row.warm_up))
 
 
-def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, report: bool) -> list[str]:
+def _write(
+    making: Making, runs: pa.Table, points: pa.Table, unmet: Sequence[Unmet], into: Path, *, report: bool
+) -> list[str]:
     """Writes the tables, the views and the manifest; notes on what could not be drawn."""
     definition = making.definition
     tables.write(runs, into / f"{RUNS}.parquet")
@@ -331,7 +355,7 @@ def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, repo
         "kind": KIND,
         "title": definition.title,
         "base": {
-            "file": definition.base.file,
+            "file": definition.base.file_told,
             "overrides": list(definition.base.overrides),
             "text": definition.base.text,
         },
@@ -342,9 +366,11 @@ def _write(making: Making, runs: pa.Table, points: pa.Table, into: Path, *, repo
         ],
         "pareto": [one.name for one in definition.pareto or ()],
         "until": None if definition.until is None else definition.until.text,
+        "unmet": [one.row() for one in unmet],
         "warmup": definition.warm_up,
         "excluded": definition.excluded,
         "classes": {algorithm.name_of(one): algorithm.digest(one) for one in definition.base.classes},
+        **making.noted.content(),
     }
     notes = write_views(content, runs, points, into) if report else []
     manifest.write_json(into / manifest.MANIFEST, content | {"notes": notes, "files": manifest.files(into)})

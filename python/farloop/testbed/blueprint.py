@@ -167,7 +167,7 @@ def plan(scenario: Scenario) -> Blueprint:
     Raises:
         ScenarioError: it is not valid, or has what a testbed cannot build.
     """
-    told = json.loads(_native.testbed(scenario.text, scenario.file, list(scenario.overrides)))
+    told = json.loads(_native.testbed(scenario.text, scenario.file_told, list(scenario.overrides)))
     return Blueprint(
         mtu=told["mtu"],
         unseen=told["unseen_framing"],

@@ -183,7 +183,9 @@ def run(
     _check_count("attempts", attempts, MOST_ATTEMPTS)
     check_host(figure)
     runs = figure.runs
-    simulated = reproduce.run_figure(runs, full=figure.full, seeds=figure.seeds, reporter=reporter, store=store)
+    simulated = reproduce.run_figure(
+        runs, scale="full" if figure.full else "quick", seeds=figure.seeds, reporter=reporter, store=store
+    )
     if say is not None:
         count = len(runs.variants) * figure.repetitions
         say(f"{figure.figure}: {count} measurements, {figure.repetitions * figure.seconds:g} s in all")

@@ -34,6 +34,7 @@ use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::Network;
 use crate::packet::PacketKind;
+use crate::standstill::{Culprit, MOST, Standstill};
 use desk::Desk;
 use farloop_engine::RandomStream;
 use farloop_units::{Delta, Time};
@@ -44,7 +45,7 @@ use receiver::Receivers;
 use sender::{After, Senders};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use timers::Side;
+use timers::{Side, Timers};
 
 /// A host.
 pub(crate) struct Host {
@@ -208,7 +209,15 @@ impl Hosts {
     pub fn timers_due(&mut self, m: &mut Medium, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
+        let mut due = 0;
         while let Some(entry) = host.desk.timers.pop_due(m.now) {
+            due += 1;
+            if due == MOST {
+                // They would be due for ever, within this one event.
+                m.standstill = Some(Standstill { now: m.now, culprit: Culprit::Flow(entry.flow.0) });
+                host.desk.timers = Timers::default();
+                break;
+            }
             match entry.side {
                 Side::Sender => {
                     let after = senders.on_timer(m, &mut host.desk, entry.flow, entry.which, entry.at);
@@ -225,6 +234,11 @@ impl Hosts {
             Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
+    }
+
+    /// The flow whose timer is the next one of a host.
+    pub fn next_timer_of(&self, id: HostId) -> Option<FlowId> {
+        self.hosts[id].desk.timers.first().map(|entry| entry.flow)
     }
 
     /// Payload that reached the destination of a flow in order, as far as the hosts of this part know: those that have its destination.

@@ -17,8 +17,9 @@ use crate::medium::Medium;
 use crate::network::Network;
 use crate::packet::{MARKED, Packet, PacketKind};
 use crate::spec::TransportKind;
+use crate::starts::Beginning;
 use crate::trace::Traced;
-use farloop_cc::{Ack, AnySender, Ctx, Effect, LossKind, Sender, Sent, Signal};
+use farloop_cc::{Ack, AnySender, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
 use farloop_tcp::{Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::BTreeMap;
@@ -106,6 +107,7 @@ impl Senders {
         // With a handshake the algorithm starts when that is over.
         if transport.kind == TransportKind::Rdma || !transport.tcp.handshake {
             self.call(m, desk, id, |cc, ctx| cc.on_start(ctx));
+            self.note_start(m, id, &info);
         }
         let sender = &mut self.states[id];
         if let Some(tcp) = sender.endpoint.tcp_mut() {
@@ -311,6 +313,8 @@ impl Senders {
                 }
                 cc.on_start(ctx);
             });
+            let info = m.network.flow_info(self.states[id].flow, None);
+            self.note_start(m, id, &info);
         }
         let sender = &mut self.states[id];
         let mut effects = std::mem::take(&mut m.effects);
@@ -363,6 +367,26 @@ impl Senders {
         m.trace_change(sender.seen());
         self.take_effects(m, desk, id, &mut effects);
         m.effects = effects;
+    }
+
+    /// Keeps what a flow begins with, which `info` describes: the algorithm's window and rate as its endpoint lets them be.
+    fn note_start(&self, m: &mut Medium, id: SenderId, info: &FlowInfo) {
+        let sender = &self.states[id];
+        let spec = m.network.flows.get(sender.flow);
+        let (control, transport) = (sender.control(), &m.network.transport);
+        let tcp = transport.kind == TransportKind::Tcp;
+        let open = if tcp { transport.tcp.receive_window } else { Bytes::MAX };
+        m.ledger.starts.note(&Beginning {
+            algorithm: spec.algorithm,
+            crosses: info.crosses,
+            cwnd: control.cwnd.min(open),
+            pacing: control.pacing,
+            ssthresh: sender.cc.ssthresh(),
+            line_rate: info.line_rate,
+            base_rtt: info.base_rtt,
+            mss: info.mss,
+            packet: info.packet,
+        });
     }
 
     /// The header fields of a packet.

@@ -22,10 +22,10 @@ pub(crate) mod succession;
 pub(crate) mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
-use crate::spec::{NodeId, NodeSpec, TransportKind, TransportSpec};
+use crate::spec::{NodeId, NodeSpec, Start, TransportKind, TransportSpec};
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
-use farloop_units::{Bytes, Delta, Time};
+use farloop_units::{Bytes, Delta, Rate, Time};
 use flows::Flows;
 pub(crate) use link::{LinkEnd, NodeRef};
 use routing::Routes;
@@ -244,17 +244,28 @@ impl Network {
             .filter(|_| spec.initial_rate.is_none())
             .map(|packets| Bytes::new(u64::from(packets) * u64::from(format.mss)));
         let line_rate = self.ends[self.host_ports[self.source(flow)]].rate;
+        let base_rtt = self.base_rtt(flow, flow);
+        let first = match self.transport.start {
+            Start::Own => None,
+            start => start.first(line_rate, self.slowest(flow), base_rtt, format.mss.into(), format.packet.into()),
+        };
         FlowInfo {
-            base_rtt: self.base_rtt(flow, flow),
+            base_rtt,
             intra_rtt: self.intra_rtt,
             line_rate,
-            initial_rate: spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)),
-            initial_cwnd: spec.initial_cwnd.or(default_cwnd),
+            initial_rate: first.map_or(spec.initial_rate.map_or(line_rate, |r| r.min(line_rate)), |f| f.rate),
+            initial_cwnd: first.map(|f| f.cwnd).or(spec.initial_cwnd).or(default_cwnd),
             ssthresh,
             mss: Bytes::new(u64::from(format.mss)),
             packet: Bytes::new(u64::from(format.packet)),
             crosses: self.crosses(flow),
         }
+    }
+
+    /// The rate of the slowest link on the way of the flow's data.
+    fn slowest(&self, flow: FlowId) -> Rate {
+        let (there, _) = self.both_ways(flow, flow);
+        there.iter().map(|end| end.rate).min().unwrap_or(Rate::MAX)
     }
 
     /// Round-trip time of a full packet and its ACK in the empty network, on the path of the connection `number`.

@@ -61,6 +61,7 @@ pub fn transport(kind: TransportKind) -> TransportSpec {
         header: Bytes::new(40),
         framing: Bytes::new(38),
         ack: Bytes::new(64),
+        start: Start::Own,
         int_carriage: IntCarriage::All,
         int_bytes: Bytes::ZERO,
         rto_intra: Delta::from_ms(1),

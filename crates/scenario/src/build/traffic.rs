@@ -11,8 +11,9 @@ use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::scenario::Scenario;
 use crate::sections::Flow;
+use crate::transport::shown;
 use crate::workload::WorkloadKeys;
-use farloop_net::spec::FlowSpec;
+use farloop_net::spec::{FlowSpec, Start};
 use farloop_units::{Bytes, Time};
 use std::collections::HashSet;
 
@@ -102,6 +103,11 @@ fn listed(
     if flow.initial_rate.is_some_and(|r| r > source.rate) {
         let problem = format!("the initial rate is above the rate of the host's link, {}", source.rate);
         return Err(at("initial_rate", problem, "expected at most the link's rate"));
+    }
+    let own = [("initial_rate", flow.initial_rate.is_some()), ("initial_cwnd", flow.initial_cwnd.is_some())];
+    if let Some((key, _)) = own.into_iter().find(|(_, set)| *set && scenario.transport.start.0 != Start::Own) {
+        let problem = format!("all flows begin by transport.start = {}", shown(&scenario.transport.start));
+        return Err(at(key, problem, "expected neither initial_rate nor initial_cwnd, or transport.start = \"own\""));
     }
     if let Some((problem, expected)) = random::elephant_problem(scenario, flow.elephant) {
         return Err(at("elephant", problem.into(), expected));

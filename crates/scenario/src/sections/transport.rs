@@ -1,6 +1,7 @@
 //! The keys of `[transport]`: those of both kinds of endpoints, and those of each.
 
-use super::LONGEST_DELAY;
+use super::{LONGEST_DELAY, StartChoice};
+use farloop_net::spec::Start;
 use farloop_units::{Bytes, Delta, ParamSpec, Params, choice, params};
 
 const LONGEST_TIMEOUT: Delta = Delta::from_secs(60);
@@ -46,6 +47,8 @@ params! {
         framing: Bytes = Bytes::new(38), in Bytes::ZERO => Bytes::new(1000);
         /// An ACK or signal as an IP packet, without what the algorithm adds.
         ack: Bytes = Bytes::new(64), in Bytes::new(1) => Bytes::new(9000);
+        /// With which window and rate flows begin, whatever their algorithm. "own": as the algorithm begins. "line-rate": at the rate of the host's link, with the window that it fills in a base round-trip time. "bdp": the same with the rate of the slowest link on the path. "10 segments", or 10: so many full packets per base round-trip time, at most at line rate. Windows and rates are both set; whether there is slow start stays the algorithm's. Not with an initial_cwnd or initial_rate.
+        start: StartChoice = StartChoice(Start::Own);
         /// Which telemetry (INT) records a packet carries. "all": every hop's, with wide counters. "three": the TCP option of Gear (ToN 2025, §IV-A), three entries; when full, a queue that drains later replaces the one that drains soonest. "max_queue": only the hop with the longest queue (Gear, §IV-B4).
         int_carriage: IntCarriageChoice = IntCarriageChoice::All;
         /// Header bytes of the telemetry, in every packet and ACK of algorithms that read it; "none" for the carriage's own: 0 for "all", 40 B for "three", 16 B for "max_queue".
