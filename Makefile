@@ -1,6 +1,6 @@
 # What the README, CI and people call. Every target sets up .venv, after which .venv/bin/farloop is the command.
 #
-#   make demo    build, run seven algorithms through one bottleneck, print the table, name the report
+#   make demo    build, run eight algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package
 #   make lint    formatting, clippy, rustdoc, ruff, mypy
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
@@ -23,7 +23,6 @@ VENV := .venv
 PIP := $(CURDIR)/$(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 FARLOOP := $(VENV)/bin/farloop
 
-DEMO_ALGORITHMS := gear,hpcc,dctcp,gemini,timely,dcqcn,annulus
 NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
 # An algorithm outside of the workspace: it builds against what the crates make public, and shares their build directory.
@@ -36,9 +35,10 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: build
-	@$(FARLOOP) compare papers/gear/fig09.toml --algorithms $(DEMO_ALGORITHMS) --out out/demo
+	@$(VENV)/bin/python scripts/demo.py
 
-# Tests of the live kernel come by themselves: real packets wait for real processors.
+# Tests of the live kernel come by themselves: real packets wait for real processors. Their last line says how many ran, and why others did not
+# (scripts/live-tools.sh installs what they need; FARLOOP_LIVE_REQUIRED=1: a missing program fails them).
 WORKERS ?= auto
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude farloop-py

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of an arena into README.md, between its markers: the place of every algorithm in every scenario.
+"""Writes the table of an arena into docs/arena.md, between its markers: the place of every algorithm in every scenario.
 
     scripts/arena_table.py out/arena
 
@@ -54,13 +54,13 @@ def _place(row: Mapping[str, Any] | None) -> str:
 
 
 def main() -> int:
-    """Reads an arena and writes the README."""
+    """Reads an arena and writes its page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("arena", type=Path, help="what `farloop arena` wrote")
     arguments = parser.parse_args()
     try:
         found = [pq.read_table(arguments.arena / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")]
-        page = ROOT / "README.md"
+        page = ROOT / "docs" / "arena.md"
         page.write_text(between(page.read_text("utf-8"), table(*found)), encoding="utf-8")
     except (OSError, ValueError) as error:
         print(f"arena_table: {error}", file=sys.stderr)  # noqa: T201

@@ -26,7 +26,6 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
-import arena_table
 import gallery
 import tally
 from typer.main import get_command
@@ -43,14 +42,14 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 SECTIONS = {
     "Start": ["README.md", "docs/tutorials/start.md", "docs/install.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
-    "How to": ["docs/how-to.md", "docs/fair-comparison.md", "docs/studies.md", "docs/python-algorithms.md", "docs/kernel.md",
-        "docs/testbed.md", "docs/int-option.md", "examples/**/*.md"],
+    "How to": ["docs/how-to.md", "docs/tour.md", "docs/fair-comparison.md", "docs/studies.md", "docs/python-algorithms.md",
+        "docs/kernel.md", "docs/testbed.md", "docs/int-option.md", "examples/**/*.md"],
     "Reference": [
         "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/statistics.md",
         "docs/traces.md", "docs/network-model.md", "docs/determinism.md",
     ],
     "Algorithms": ["spec/index.md", "spec/defaults.md", "spec/*.md"],
-    "Gallery": ["gallery/index.md", "gallery/arena.md", "gallery/*.md"],
+    "Gallery": ["gallery/index.md", "docs/arena.md", "gallery/*.md"],
     "Findings": ["docs/findings/README.md", "docs/findings/*.md"],
     "Project": [
         "docs/README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions/index.md", "docs/decisions/*.md", "**/*.md",
@@ -242,11 +241,11 @@ class Gallery:
                 self.stale.pop(figure, None)
 
     def write(self) -> None:
-        """Stages a page per paper, the arena's, and the one that leads there."""
+        """Stages a page per paper, and the one that leads there."""
         papers = dict.fromkeys(name.partition("/")[0] for name in self.of)
         intro = (
             "# Gallery\n\nEvery figure of every paper: what it claims, what came out, and the command that shows it. What the words mean: "
-            "[findings](../docs/findings/README.md). Algorithms against each other: [the arena](arena.md). Each picture is named with the "
+            "[findings](../docs/findings/README.md). All algorithms ranked: [the arena](../docs/arena.md). Each picture is named with the "
             "scale and the commit that drew it; one whose verdict or numbers are no longer those of the record is marked as stale.\n\n"
             f"{tally.tally(self.claims)}\n"
         )
@@ -259,11 +258,6 @@ class Gallery:
                 f"gallery/{paper}.md",
                 f"# {self._title(paper)}\n\n" + "\n".join(map(self._figure, self._figures(paper))),
             )
-        readme = (ROOT / "README.md").read_text("utf-8")
-        section = readme.partition("## The arena\n")[2].partition("\n## ")[0]
-        if arena_table.BEGIN not in section:
-            raise RefusedError("README.md: has no section `## The arena` with the arena's table")
-        self.stage.write("gallery/arena.md", f"# The arena\n{section}")
 
     def _title(self, paper: str) -> str:
         """What its figures' sources call it."""

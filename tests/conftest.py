@@ -6,9 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import live
 import pytest
 
 import farloop
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Of several processes only the one that reports sees all tests.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(live.Summary())
+
 
 SMALL = """\
 title = "Two flows on 1 Gbps"

@@ -153,3 +153,76 @@ def test_names_are_imported_when_they_are_asked_for():
         "assert set(farloop.__all__) <= set(dir(farloop))\nassert not hasattr(farloop, 'nothing')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_tables_of_python_are_a_scenario(small):
+    import tomllib
+
+    import numpy as np
+
+    written = tomllib.loads(small.read_text("utf-8"))
+    written["run"]["seed"] = np.int64(written["run"]["seed"])
+    made, kept = farloop.run(written), farloop.run(small)
+    assert made.flows.equals(kept.flows)
+    assert made.scenario == kept.scenario
+    nested = {
+        **written,
+        "switch_override": [{"match": "le*", "pfc": False}],
+        "algorithm": {"name": "hpcc", "hpcc": {"eta": 0.9}},
+        "record": {"ports": ("left->right",)},
+    }
+    resolved = farloop.Scenario.load(nested).resolved
+    assert resolved["algorithm"]["hpcc"]["eta"] == 0.9
+    assert resolved["record"]["ports"] == ["left->right"]
+    assert farloop.Scenario.load({**written, "title": 'tab\t, "quote" \\ and é'}).resolved["title"] == (
+        'tab\t, "quote" \\ and é'
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"network": {"rtae": "1Gbps"}}, '^network.rtae: unknown key; did you mean "rate"?'),
+        ({"network": {"rate": None}}, r"^network\.rate: None: expected text, a number.* leave the key out"),
+        ({"run": {"duration": 5}}, "^run.duration: 5 is a whole number; expected a time"),
+        ({"record": {"flows": ["a", b"b"]}}, r"^record\.flows\.2: b'b': expected text"),
+        ({"flow": [{"from": "s1", "to": "d1", 3: 4}]}, r"^flow\.1: 3: expected a key of text"),
+        ({"algorithm": {"name": "dqcqn"}}, '^algorithm.name: there is no algorithm "dqcqn"; did you mean "dcqcn"?'),
+    ],
+)
+def test_errors_in_tables_name_the_path_of_the_key(small, change, told):
+    import tomllib
+
+    written = tomllib.loads(small.read_text("utf-8"))
+    for key, value in change.items():
+        written[key] = written.get(key, {}) | value if isinstance(value, dict) else value
+    with pytest.raises(farloop.ScenarioError, match=told):
+        farloop.run(written)
+
+
+def test_tables_in_tables_without_end_are_refused():
+    deep: dict[str, object] = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    with pytest.raises(farloop.ScenarioError, match="more than 32 tables and lists one in another"):
+        farloop.run(deep)
+
+
+def test_errors_of_settings_say_what_was_written(small, command):
+    for setting, told in (
+        ({"network.rtae": "1Gbps"}, "^set: network.rtae: unknown key"),
+        ("nonsense", "^set: nonsense: expected key=value"),
+    ):
+        with pytest.raises(farloop.ScenarioError, match=told):
+            farloop.run(small, set=setting)
+    assert "farloop: --set: network.rtae: unknown key" in command("run", str(small), "--set", "network.rtae=1").stderr
+    assert "farloop: --set: nonsense: expected key=value" in command("run", str(small), "--set", "nonsense").stderr
+
+
+def test_a_run_and_a_comparison_print_as_tables(result, comparison):
+    lines = str(comparison).splitlines()
+    assert lines[0] == "Two flows on 1 Gbps"
+    assert {"run", "intra", "Jain", "drops"} <= {word.strip(" ┃") for word in lines[2].split("┃")}
+    assert [line.split()[1] for line in lines if line.startswith("│")] == ["hpcc", "dctcp"]
+    assert str(result).splitlines()[0] == "Two flows on 1 Gbps"
+    assert "│ hpcc" in str(result)

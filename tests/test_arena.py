@@ -488,7 +488,7 @@ def test_the_manifest_says_what_it_was_made_from(held):
     assert table.cells([], [], []).column_names == [f.name for f in fields.CELLS]
 
 
-def test_the_readme_shows_a_table_of_known_scenarios(held):
+def test_the_page_of_the_arena_shows_a_table_of_known_scenarios(held):
     spec = importlib.util.spec_from_file_location("arena_table", ROOT / "scripts" / "arena_table.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -503,7 +503,7 @@ def test_the_readme_shows_a_table_of_known_scenarios(held):
     ]  # fmt: skip
     with pytest.raises(ValueError, match="there is no"):
         module.between("", "new")
-    page = (ROOT / "README.md").read_text("utf-8")
+    page = (ROOT / "docs" / "arena.md").read_text("utf-8")
     shown = page.partition(module.BEGIN)[2].partition(module.END)[0]
     heading = re.findall(r"^\| place of \| (.*) \|$", shown, re.MULTILINE)
     assert [name.split(" | ") for name in heading] == [arena_names()]

@@ -312,3 +312,13 @@ def test_a_pipe_that_somebody_writes_into_is_a_scenario(tmp_path):
     writer.start()
     assert farloop.Scenario.load(tmp_path / "pipe.toml").text == SMALL
     writer.join()
+
+
+def test_more_changes_of_links_than_anything_could_hold():
+    fabric = 'run.duration = "1ms"\nalgorithm.name = "dctcp"\nswitch.buffer = "1GB"\n[[flow]]\nfrom = "h1"\nto = "h2"\n'
+    fabric += '[network]\ntopology = "spine-leaf"\nleaves = 100\nspines = 100\nhosts_per_leaf = 50\n'
+    events = "".join(f'[[event]]\nat = "{i}ns"\nlink = "*<->*"\nloss = 0.1\n' for i in range(1, 400))
+    with pytest.raises(farloop.ScenarioError) as caught:
+        _ = farloop.Scenario.from_text(fabric + events).resolved
+    told = str(caught.value)
+    assert "event.334.link: there are more than 5000000 changes of links with this one; expected fewer links" in told

@@ -23,14 +23,23 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
-def test_the_readme_shows_commands_that_exist():
-    text = (REPOSITORY / "README.md").read_text("utf-8")
+@pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("docs/tour.md", 10)])
+def test_pages_show_commands_that_exist(page, least):
+    text = (REPOSITORY / page).read_text("utf-8")
     blocks = "".join(re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     commands = set(re.findall(r"^farloop ([a-z-]+)", blocks, re.MULTILINE))
-    assert len(commands) >= 6
+    assert len(commands) >= least
     for command in commands:
         shown = CliRunner().invoke(app, [command, "--help"])
         assert shown.exit_code == 0, command
+
+
+def test_the_readme_is_short_and_shows_what_is_there():
+    text = (REPOSITORY / "README.md").read_text("utf-8")
+    lines = text.splitlines()
+    assert len(lines) <= 80
+    assert "docs/arena.md" in text and "place of" not in text
+    assert any(line.startswith("![") for line in lines[:15]), "the picture comes first"
 
 
 def test_the_readme_names_real_targets_of_make():

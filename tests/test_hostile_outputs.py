@@ -181,6 +181,25 @@ def test_a_pipe_in_place_of_a_file_stops_nobody(output):
                 read(output)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"kind": "reproduction", "figures": ["a\x1b[31m"], "scale": "quick", "seeds": []},
+        {"kind": "arena", "scenarios": [{"name": "a\x1b[31m"}], "algorithms": [], "seeds": [1], "scale": ""},
+        {"kind": "arena", "scenarios": [5]},
+        {"kind": "comparison", "runs": ["\x1b[31m"]},
+        {"kind": "run", "address": {"\x1b[31m": 1}, "overrides": "\x1b[31m", "files": ["\x1b[31m/../x"]},
+    ],
+)
+def test_messages_about_an_output_have_no_control_characters_of_it(content, output):
+    forge(output, **content)
+    for read in (reproduce.rewrite, farloop.load):
+        with pytest.raises(farloop.FarloopError) as told:
+            read(output)
+        assert "\x1b" not in str(told.value)
+        assert "\n" not in str(told.value)
+
+
 @pytest.fixture
 def outcome(small):
     scenario = Scenario.load(small).override({"run.duration": "1ms"})

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import int_bed
+import live
 import pytest
 
 from farloop.errors import FarloopError
@@ -24,12 +25,10 @@ def objects(tmp_path_factory):
     """The compiled programs of this checkout."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("not root on Linux")
-    if lacking := doctor.missing(objects=False):
-        pytest.skip(lacking[0])
+    live.needs_host(doctor.missing(objects=False))
     if not doctor.checks_to_build():
-        pytest.skip("no clang, or no libbpf headers, to compile the programs with")
-    if lacking := int_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+        live.lacks_program("clang or libbpf-dev is missing")
+    live.needs_programs(int_bed.missing_tools())
     folder = tmp_path_factory.mktemp("objects")
     targets = [f"{folder}/{name}.bpf.o" for name in ("gear", "options", "rows")]
     subprocess.run(["make", "-s", f"KERNEL_OBJECTS={folder}", *targets], cwd=ROOT, check=True)

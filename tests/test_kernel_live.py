@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import kernel_bed
+import live
 import pytest
 import test_linux_gemini
 import test_vectors
@@ -32,14 +33,13 @@ def objects(tmp_path_factory):
     """The compiled programs: of this checkout where clang is there, else those that lie in the package."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("not root on Linux")
-    if lacking := doctor.missing(objects=False):
-        pytest.skip(lacking[0])
+    live.needs_host(doctor.missing(objects=False))
     if doctor.checks_to_build():
         folder = tmp_path_factory.mktemp("objects")
         subprocess.run(["make", "-s", "kernel", f"KERNEL_OBJECTS={folder}"], cwd=ROOT, check=True)
         return folder
     if not doctor.object_file("gemini").exists():
-        pytest.skip("the programs are not compiled, and there is no clang to do it")
+        live.lacks_program("clang or libbpf-dev is missing, and no program is compiled")
     return doctor.OBJECTS
 
 
@@ -96,8 +96,7 @@ def test_twenty_loads_and_unloads_leave_nothing(host):
 
 
 def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
-    if lacking := kernel_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+    live.needs_programs(kernel_bed.missing_tools())
     rate_mbps, threshold = 200, 15_380  # 50 packets of 1538 B per Gbps
     gemini.load([f"capacity={rate_mbps}Mbps", f"ecn_threshold={threshold}B"])
     ideal = rate_mbps * 1448 / 1514  # a segment's payload and its Ethernet frame
@@ -130,8 +129,7 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
 
 
 def test_connections_outlive_unloading(host, tmp_path):
-    if lacking := kernel_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+    live.needs_programs(kernel_bed.missing_tools())
     gemini.load(["capacity=200Mbps", "ecn_threshold=30kB"])
     with kernel_bed.bed(tmp_path, rate_mbps=200, threshold=30_000, control="gemini"):
         report = kernel_bed.flows(2, during=gemini.unload)
@@ -142,8 +140,7 @@ def test_connections_outlive_unloading(host, tmp_path):
 
 
 def test_the_baselines_carry_traffic_and_tell_of_it(host, tmp_path):
-    if lacking := kernel_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+    live.needs_programs(kernel_bed.missing_tools())
     found = {}
     for program in BASELINES:
         program.load()
@@ -218,8 +215,7 @@ def losses_of_four_chunks(folder, dropped):
     ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
 )
 def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
-    if lacking := kernel_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+    live.needs_programs(kernel_bed.missing_tools())
     # A busy host delays packets until TCP takes them for lost, and undoes that later: what it does in one of three runs it can do.
     for _ in range(3):
         losses = losses_of_four_chunks(tmp_path, dropped)
@@ -248,8 +244,7 @@ def test_the_default_of_a_namespace_is_not_taken_away(host):
 
 def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_path):
     """One arithmetic: every event of real connections, replayed by the cores in C, in Rust and in Python."""
-    if lacking := kernel_bed.missing_tools():
-        pytest.skip(f"{lacking[0]} is missing")
+    live.needs_programs(kernel_bed.missing_tools())
     settings = ["capacity=200Mbps", "ecn_threshold=30kB"]
     with (
         recording.recorded(settings) as (found, poll),

@@ -124,7 +124,7 @@ def test_the_gallery_has_every_figure_and_the_pictures_of_a_reproduction(built):
     drawn = (REPOSITORY / "docs/images/gear-fig09.png").read_bytes()
     assert (built / "gallery" / "gear" / "fig12" / "fig12.png").read_bytes() == drawn
     assert "reproduced" in (built / "gallery" / "index.html").read_text("utf-8")
-    assert "mlcc-powertcp" in (built / "gallery" / "arena.html").read_text("utf-8")
+    assert "mlcc-powertcp" in (built / "docs" / "arena.html").read_text("utf-8")
 
 
 def test_the_reference_has_every_public_name_and_command(built):

@@ -233,7 +233,7 @@ def test_a_measurement_is_a_run_like_any_other(measurement, tmp_path):
     times, values = run.samples.get("flow/near", "throughput")
     assert list(times) == [1.0, 2.0] and list(values) == [80e6, 80e6]
     assert list(run.samples.get("port/leaf->receiver", "max_queue")[1]) == [60_000, 60_000]
-    assert "stood still for up to 20 ms" in run.info["notes"][0]
+    assert "paused the testbed for up to 20 ms" in run.info["notes"][0]
     saving.save_run(run, tmp_path / "out", report=False)
     again = api.load(tmp_path / "out").runs[0]
     assert again.info[measured.MEASURED] == json.loads(json.dumps(run.info[measured.MEASURED]))

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import live
 import pytest
 from test_kernel_live import COMMAND, objects  # noqa: F401, a fixture
 
@@ -24,8 +25,7 @@ SYSCTLS = ("tcp_congestion_control", "tcp_ecn", "ip_forward", "tcp_rmem", "conf/
 @pytest.fixture
 def host(objects, monkeypatch):  # noqa: F811
     monkeypatch.setattr(doctor, "OBJECTS", objects)
-    if lacking := repetitions.missing():
-        pytest.skip(lacking[0])
+    live.needs_host(repetitions.missing())
     before = state()
     yield
     assert left() == []
@@ -85,8 +85,7 @@ def test_flows_get_through_and_nothing_is_left(host, tmp_path):
 
 
 def test_gemini_is_there_for_as_long_as_it_runs(host):
-    if lacking := repetitions.missing(["gemini"]):
-        pytest.skip(lacking[0])
+    live.needs_host(repetitions.missing(["gemini"]))
     from farloop.kernel import gemini
 
     if gemini.loaded():
@@ -114,7 +113,7 @@ def test_nothing_is_left_of_a_run_that_was_killed(host, tmp_path):
     cleaned = subprocess.run(
         [sys.executable, "-m", "farloop", "testbed", "clean"], capture_output=True, text=True, check=True
     )
-    assert cleaned.stdout.endswith(("of the dead ended\n", "nothing is left\n"))
+    assert cleaned.stdout.endswith(("of killed testbeds ended\n", "nothing was left behind\n"))
     assert left() == []
 
 
@@ -124,6 +123,6 @@ def test_without_rights_it_says_so(objects, tmp_path):  # noqa: F811
     try:
         done = subprocess.run([*drop, *words], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        pytest.skip("setpriv is missing")
+        live.lacks_program("setpriv is missing")
     assert (done.returncode, done.stdout) == (2, "")
     assert "capabilities: " in done.stderr and len(done.stderr.splitlines()) == 1

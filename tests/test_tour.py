@@ -1,4 +1,4 @@
-"""The tour of the README, line by line, in a copy of what a fresh clone has."""
+"""The commands of the tour and of the README, line by line, in a copy of what a fresh clone has."""
 
 import os
 import re
@@ -18,10 +18,12 @@ PATIENCE = 120
 """Seconds that a line may take."""
 
 
-def tour() -> list[str]:
-    text = (REPOSITORY / "README.md").read_text("utf-8")
-    section = text[text.index("## A short tour") :]
-    (block,) = re.findall(r"^```\n(export PATH=.*?)^```", section, re.MULTILINE | re.DOTALL)
+TOUR, README = "docs/tour.md", "README.md"
+
+
+def tour(page: str) -> list[str]:
+    text = (REPOSITORY / page).read_text("utf-8")
+    (block,) = re.findall(r"^```\n(export PATH=.*?)^```", text, re.MULTILINE | re.DOTALL)
     return block.splitlines()
 
 
@@ -38,19 +40,41 @@ def clone(tmp_path_factory):
     return directory
 
 
-def test_every_line_runs(clone):
-    lines = tour()
+def test_every_line_of_the_tour_runs(clone):
+    lines = tour(TOUR)
     assert len(lines) > 10
+    run_all(clone, lines)
+    assert (clone / "out/first/report.html").is_file()
+    assert (clone / "out/backbone/figures/network.png").is_file()
+    for name in ("scenario.schema.json", "net.toml", "flows.csv"):
+        assert (clone / name).stat().st_size > 0
+
+
+def test_every_line_of_the_readme_runs(clone):
+    """But for the kernel's, which need root and have tests of their own (test_testbed_live.py)."""
+    lines = tour(README)
+    ours = [line for line in lines if not line.startswith("farloop testbed ")]
+    assert len(ours) == len(lines) - 1 >= 3
+    run_all(clone, ours)
+
+
+def run_all(clone: Path, lines: list[str]) -> None:
     export = lines[0]
     for line in lines[1:]:
         assert line.startswith("farloop "), line
         said, code = run(clone, f"{export}\nexec {line}")
         # Whole papers take hours: that such a line begins to simulate is enough.
         assert code == 0 or (code == 130 and ": started" in said and "interrupted" in said), f"{line}\n{said}"
-    assert (clone / "out/first/report.html").is_file()
-    assert (clone / "out/backbone/figures/network.png").is_file()
-    for name in ("scenario.schema.json", "net.toml", "flows.csv"):
-        assert (clone / name).stat().st_size > 0
+
+
+def test_the_python_of_the_tour_runs(clone):
+    (code,) = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / TOUR).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=clone, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    assert "┃ run" in done.stdout
+    assert (clone / "out/both/report.html").is_file()
 
 
 def run(directory: Path, script: str) -> tuple[str, int]:

@@ -51,7 +51,7 @@ def main() -> None:
         say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     discard_output()
-    threads = sys.modules.get("farloop.side_by_side")
+    threads = sys.modules.get("farloop.crew")
     if threads is not None and threads.left_behind():
         # A handler of an algorithm that never returns; all else is tidied up.
         sys.stderr.flush()

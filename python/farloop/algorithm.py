@@ -199,13 +199,13 @@ def _described(algorithm: type[Algorithm]) -> dict[str, Any]:
         for name, value in vars(base).items()
         if isinstance(value, Parameter)
     }
-    for name, value in params.items():
-        if not isinstance(value.default, bool | int | float | str):
+    for name, given in params.items():
+        if not isinstance(given.default, bool | int | float | str):
             raise refuse(
-                f"parameter {name}: the default is {shown(repr(value.default))}; expected a number, a text, True or False"
+                f"parameter {name}: the default is {shown(repr(given.default))}; expected a number, a text, True or False"
             )
-        if not isinstance(value.doc, str):
-            raise refuse(f"parameter {name}: the description is {shown(repr(value.doc))}; expected a text in quotes")
+        if not isinstance(given.doc, str):
+            raise refuse(f"parameter {name}: the description is {shown(repr(given.doc))}; expected a text in quotes")
     doc = (inspect.getdoc(algorithm) or "").strip()
     return {
         "class": algorithm,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
 from farloop import _native, memory
 from farloop.algorithm import Algorithm, checked, name_of
 from farloop.errors import FarloopError, shown
-from farloop.scenario import Scenario, Settings
+from farloop.scenario import Scenario, Settings, Source
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -42,7 +43,7 @@ class _Callback:
 
 @overload
 def run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -57,7 +58,7 @@ def run(
 
 @overload
 def run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -69,7 +70,7 @@ def run(
 
 
 def run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -83,13 +84,14 @@ def run(
     """Simulates a scenario.
 
     Args:
-        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), or a loaded scenario.
+        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), the tables of a scenario as a dictionary, or a loaded
+            scenario.
         algorithm: The algorithm of all flows that name none of their own, a name or a class of `farloop.algorithm`; by default
             the scenario's.
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
-        threads: Most threads, for simulations side by side first, then for the parts of each; by default one per
+        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
             processor. The results do not depend on it.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
         trace: What to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; what there is, is in docs/traces.md. `Run.save` writes the
@@ -107,7 +109,7 @@ def run(
 
 
 def _run(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     algorithm: str | type[Algorithm] | None,
     set: Settings | None,
     seed: int | None,
@@ -126,7 +128,7 @@ def _run(
 
 
 def run_one(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None = None,
     set: Settings | None = None,
@@ -147,24 +149,27 @@ def run_one(
 
 
 def run_seeds(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     *,
     algorithm: str | type[Algorithm] | None,
     set: Settings | None,
     seed: int | None,
-    seeds: Seeds,
+    seeds: Seeds | None,
     threads: int | None,
     reporter: Reporter | None,
     store: Store | None = None,
+    jitter: int = 0,
 ) -> Comparison:
-    """`run` with seeds; finished runs are taken from the store, and put there."""
+    """`run` with seeds or jitter; finished runs are taken from the store, and put there."""
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
     name = algorithm_name(wanted)
-    return compare(wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store)
+    return compare(
+        wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store, jitter=jitter
+    )
 
 
 def compare(
-    scenario: str | PathLike[str] | Scenario,
+    scenario: Source,
     algorithms: str | Iterable[str | type[Algorithm]],
     *,
     set: Settings | None = None,
@@ -174,28 +179,32 @@ def compare(
     progress: ProgressCallback | Reporter | None = None,
     store: Store | None = None,
     force_memory: bool = False,
+    jitter: int = 0,
 ) -> Comparison:
     """Simulates a scenario once per algorithm, with the same network and traffic.
 
     Args:
-        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), or a loaded scenario.
+        scenario: A scenario file, the name of a paper's figure ("gear/fig09"), the tables of a scenario as a dictionary, or a loaded
+            scenario.
         algorithms: The algorithms: names and classes of `farloop.algorithm`, or one text "gear,hpcc".
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run of each algorithm for each of these seeds: `range(1, 11)`, or "1-10".
-        threads: Most threads, for simulations side by side first, then for the parts of each; by default one per
+        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
             processor. The results do not depend on it.
         progress: What shows progress.
         store: Where finished runs are taken from, and put.
         force_memory: Start runs also where one may take more memory than there is.
+        jitter: So many variations of each run (of the first seed) in ties and starts: numbers that they move are fragile.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a run that may take more memory than
-            there is.
+        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a jitter that is no number; a run
+            that may take more memory than there is.
     """
     from farloop.batch import Variant, run_all, with_seeds
+    from farloop.jitter import of_claims, read_jitter, shaken
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
     from farloop.seeds import read_seeds
@@ -204,13 +213,23 @@ def compare(
     chosen = _algorithms(algorithms)
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")
-    replicated = read_seeds(seeds)
+    replicated, _ = read_seeds(seeds), read_jitter(jitter)
     base = Scenario.load(scenario).override(set, seed=seed)
     variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
     with memory.forced(force_memory):
         runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-    comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
-    return judged(comparison, base)
+        comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
+        comparison = shaken(
+            comparison,
+            variants,
+            jitter,
+            judge=lambda runs: judged(runs, base),
+            threads=threads,
+            reporter=reporter,
+            store=store,
+        )
+    found = judged(comparison, base)
+    return replace(found, claims=of_claims(found.claims, found.jitter))
 
 
 def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:

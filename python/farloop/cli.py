@@ -13,9 +13,11 @@ from farloop import memory
 from farloop.algorithm import unused
 from farloop.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
+from farloop.help_groups import Grouped
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_jitter import ArenaJitterOption, JitterOption
 from farloop.options_memory import ForceMemoryOption
 from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
@@ -23,6 +25,7 @@ from farloop.testbed.command_line import app as testbed
 
 app = typer.Typer(
     name="farloop",
+    cls=Grouped,
     help="Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -84,14 +87,18 @@ ScenarioArgument = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Replace a setting, such as run.duration=100ms. May be repeated."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting of the scenario, such as run.duration=100ms. May be repeated.",
+    ),
 ]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of all random streams.")]
 SeedsOption = Annotated[
     str | None,
     typer.Option(
         metavar="SEEDS",
-        help="One run for each of these seeds, such as 1-10 or 1,3,7: means with 95 % confidence intervals.",
+        help="Run once per seed, such as 1-10 or 1,3,7, and print means with 95 % confidence intervals.",
     ),
 ]
 ThreadsOption = Annotated[
@@ -99,33 +106,34 @@ ThreadsOption = Annotated[
     typer.Option(
         metavar="N|auto",
         parser=_threads,
-        help="Most threads, for simulations side by side, then for the parts of each (default: one per processor). Changes no result.",
+        help="Use at most N threads (default: auto, as many as pay). Results do not depend on it.",
     ),
 ]
 OutOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Where to write (default: under out/). An older output of farloop's there is replaced."
+        metavar="DIR", help="Write to DIR (default: under out/). An earlier output of farloop there is replaced."
     ),
 ]
 ForceOption = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Write into DIR though it holds files that farloop did not write. They stay, unless a file of the output has their name.",
+        help="Write into DIR even if it holds other files. They stay, except those with the name of an output file.",
     ),
 ]
 FreshOption = Annotated[
     bool,
     typer.Option(
-        "--fresh", help="Simulate everything, also what an interrupted command or an older output in DIR has finished."
+        "--fresh",
+        help="Simulate everything again. Otherwise runs that DIR already has, or an interrupted command finished, are kept.",
     ),
 ]
 NoReportOption = Annotated[
     bool,
     typer.Option(
         "--no-report",
-        help="Write tables, summary and manifest only; `farloop report DIR` draws report and pictures later.",
+        help="Write tables and summary only; `farloop report DIR` draws report and pictures later.",
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -136,7 +144,7 @@ AlgorithmFileOption = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE.py",
-        help="Algorithms in Python, which may then be named wherever an algorithm is; may be repeated.",
+        help="Load algorithms from a Python file; their names then work like all others. May be repeated.",
         show_default=False,
     ),
 ]
@@ -145,8 +153,8 @@ TraceOption = Annotated[
     typer.Option(
         "--trace",
         metavar="ITEM",
-        help="Write what happens to packets and flows for Perfetto and Wireshark: flows=NAME,..., ports=NODE:NEIGHBOUR,..., "
-        "window=FROM..UNTIL, limit=RECORDS, or all. May be repeated.",
+        help="Record packets and flows for Perfetto and Wireshark. ITEM is flows=NAME,..., ports=NODE:NEIGHBOUR,..., "
+        "window=FROM..UNTIL, limit=RECORDS or all. May be repeated.",
     ),
 ]
 
@@ -190,7 +198,10 @@ def _with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
 def run_(
     scenario: ScenarioArgument,
     algorithm: Annotated[
-        str | None, typer.Option(help="Algorithm of all flows that name none of their own.", autocompletion=_algorithms)
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Algorithm of every flow that does not name its own.", autocompletion=_algorithms
+        ),
     ] = None,
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
@@ -205,6 +216,7 @@ def run_(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     trace: TraceOption = None,
+    jitter: JitterOption = 0,
 ) -> None:
     """Simulate one scenario."""
     from farloop import api, saving, starts
@@ -216,13 +228,16 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
+    if trace and jitter:
+        raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
+    alone = seeds is None and not jitter
     settings = [*(set_ or []), *starts.setting(same_start)]
     wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
-            if seeds is None:
+            if alone:
                 one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
             else:
                 several = api.run_seeds(
@@ -234,20 +249,21 @@ def run_(
                     threads=threads,
                     reporter=progress,
                     store=aside.store,
+                    jitter=jitter,
                 )
         _ready_to_draw(not no_report)
         found = (
             saving.fill_run(one, aside.path, report=not no_report)
-            if seeds is None
+            if alone
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
     _tell([*notes, *found])
     if not quiet:
         from farloop import show
 
-        show.comparison(one.alone if seeds is None else several)
+        show.comparison(one.alone if alone else several)
         show.written(target, report=not no_report)
-        if seeds is None and one.trace is not None:
+        if alone and one.trace is not None:
             show.traced(target, one.trace)
 
 
@@ -270,8 +286,9 @@ def compare(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
-    """Simulate the same network and traffic under several algorithms; go on where an interrupted one ended."""
+    """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
     from farloop import api, saving, starts
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
@@ -290,6 +307,7 @@ def compare(
                 threads=threads,
                 progress=progress,
                 store=aside.store,
+                jitter=jitter,
             )
         _ready_to_draw(not no_report)
         found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
@@ -310,7 +328,7 @@ def reproduce(
             metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything).", autocompletion=_figures
         ),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="All cases, at full scale.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run all cases at full scale (hours to days).")] = False,
     same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -320,8 +338,9 @@ def reproduce(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
-    """Reproduce figures of papers and judge their claims; go on where an interrupted one ended."""
+    """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it."""
     from farloop import reproduce as reproduction
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
@@ -345,6 +364,7 @@ def reproduce(
             reporter=progress,
             store=aside.store,
             report=not no_report,
+            jitter=jitter,
         )
     _tell(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
@@ -375,7 +395,7 @@ def arena(
     ] = None,
     set_: SetOption = None,
     same_start: ArenaStartOption = "bdp",
-    full: Annotated[bool, typer.Option("--full", help="Longer, at full scale.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run at full scale, which takes longer.")] = False,
     seeds: Annotated[
         str | None,
         typer.Option(metavar="SEEDS", help="One run for each of these seeds, such as 1-10 or 1,3,7 (default: 1-3)."),
@@ -387,14 +407,15 @@ def arena(
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: ArenaJitterOption = 3,
 ) -> None:
-    """Compare every algorithm in cross-datacenter scenarios of all papers; go on where an interrupted one ended."""
+    """Rank every algorithm in cross-datacenter scenarios taken from the papers. Repeat an interrupted command to continue it."""
     from farloop.arena import running
     from farloop.arena.plan import plan
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start, jitter=jitter)
     target = out or Path("out") / "arena"
     with (
         memory.forced(force_memory),
@@ -422,30 +443,34 @@ def sweep(
         str | None,
         typer.Option(
             metavar="PRECISION",
-            help="Add seeds until a 95 % confidence interval is as narrow, such as 'p99 slowdown ± 5 %' (+- will do).",
+            help="Add seeds until the 95 % confidence interval is this narrow: 'p99 slowdown ± 5 %' (or +- 5 %).",
         ),
     ] = None,
     most_seeds: Annotated[
-        int | None, typer.Option(min=10, metavar="N", help="The limit of seeds for --until (default: 100).")
+        int | None, typer.Option(min=10, metavar="N", help="Stop --until after N seeds (default: 100).")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes side by side (default: one per processor).")
+        int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
     ] = None,
     ray: Annotated[
-        str | None, typer.Option(metavar="auto|ADDRESS", help="Run on this Ray cluster (pip install 'farloop[ray]').")
+        str | None,
+        typer.Option(
+            metavar="auto|ADDRESS", help="Run on this Ray cluster (install the extra `ray` first: docs/install.md)."
+        ),
     ] = None,
     slurm: Annotated[
         str | None,
         typer.Option(
             metavar="KEY=VALUE,...",
-            help="Run as Slurm jobs, such as partition=short,time=2:00:00,jobs=50,runs=10 (pip install 'farloop[slurm]').",
+            help="Run as Slurm jobs, such as partition=short,time=2:00:00,jobs=50,runs=10 (extra `slurm`: docs/install.md).",
         ),
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what has failed before.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed before.")] = False,
     store: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Where finished runs are kept, and looked for (default: run-store beside the output)."
+            metavar="DIR",
+            help="Keep finished runs in DIR, and look for them there (default: run-store beside the output).",
         ),
     ] = None,
     out: OutOption = None,
@@ -454,7 +479,7 @@ def sweep(
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Simulate a study: many runs over settings, algorithms and seeds, in processes or on a cluster. What is there is never made again."""
+    """Simulate a study: many runs over settings, algorithms and seeds, on this machine or a cluster. Finished runs are never repeated."""
     from farloop.progress import counter
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
@@ -498,7 +523,7 @@ def list_(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """List what there is."""
+    """List algorithms, scenarios, workloads or claims."""
     from farloop import catalogue, show
 
     rows = catalogue.entries(what)
@@ -528,15 +553,15 @@ def explain(
         str,
         typer.Argument(
             metavar="ALGORITHM|SCENARIO|FILE.py",
-            help="An algorithm or a preset; a scenario file, or a paper's figure; algorithms in Python.",
+            help="The name of an algorithm, a scenario file or a paper's figure, or a Python file with algorithms.",
             autocompletion=_explained,
         ),
     ],
-    page: Annotated[bool, typer.Option("--page", help="Print the page that specifies the algorithm.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="Print the algorithm's specification page.")] = False,
     set_: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an algorithm is, needs, and has for parameters; or what a scenario comes to, and what its circuits need."""
+    """Describe an algorithm: source, needs, parameters. Or check a scenario and say how large it is, without running it."""
     from farloop import catalogue, show
 
     if algorithm.endswith(".py"):
@@ -566,7 +591,7 @@ def explain(
     found = catalogue.specification(algorithm)
     if page:
         if found is None:
-            raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` says what there is to say")
+            raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` prints its parameters")
         print_file(found.read_text("utf-8"))
         return
     if as_json:
@@ -578,10 +603,10 @@ def explain(
 @app.command()
 @guarded
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that farloop wrote.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The output directory of an earlier command.")],
     quiet: QuietOption = False,
 ) -> None:
-    """Judge an output's claims anew from its tables, and write its report and pictures anew; nothing is simulated."""
+    """Judge the claims of an output again and draw its report again, from its tables. Nothing is simulated."""
     from farloop import reproduce as reproduction
 
     _ready_to_draw(True)
@@ -601,7 +626,7 @@ def bench(
         typer.Option(
             metavar="N|auto",
             parser=_threads,
-            help="Most threads of a simulation; auto for one per processor (default: 1).",
+            help="Threads of a simulation; auto: as many as pay (default: 1).",
             show_default=False,
         ),
     ] = 1,
@@ -631,15 +656,15 @@ def new_algorithm(
         typer.Option(
             "--from",
             metavar="FILE.py",
-            help="Begin from a class of Python: its parameters, needs, and a test that has what it does.",
+            help="Begin with a Python class: take over its parameters and needs, and test against its behaviour.",
         ),
     ] = None,
     crate: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --from: write a crate of its own, which uses this checkout, into DIR."),
+        typer.Option(metavar="DIR", help="With --from: write a separate crate into DIR, which uses this checkout."),
     ] = None,
 ) -> None:
-    """Start a new algorithm in this checkout: its file, its two lines in the registry, its page. Or in a crate of its own."""
+    """Start a new algorithm in Rust: write its file, registry entry and page into this checkout, or a separate crate."""
     from farloop import scaffold
 
     try:
@@ -665,9 +690,7 @@ def new_algorithm(
 @app.callback(invoke_without_command=True)
 @guarded
 def root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version, what it was built from and how, and exit.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print version and build details, and exit.")] = False,
 ) -> None:
     """Congestion control for networks that span datacenters: simulate it, compare it, reproduce the papers."""
     if version:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import NoReturn, ParamSpec, TypeVar
@@ -47,7 +48,8 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def _fail(error: BaseException, code: int) -> NoReturn:
-    message = str(error)
+    # What Python calls set is an option here.
+    message = re.sub("^set: ", "--set: ", str(error))
     say(f"farloop: {message}" if "\n" not in message else message)
     if told := notes(error):
         say(f"farloop: {told}")

@@ -414,6 +414,13 @@ RANKING = (
         optional=True,
     ),
     Field("against_best_high", "1", "Upper end of that interval; null for one seed.", optional=True),
+    Field(
+        "is_fragile",
+        "0 or 1",
+        "1 where variations in ties and starts move the score of the first seed by more than 5 %, and by more than score_ci95; "
+        "null without variations.",
+        optional=True,
+    ),
 )
 
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}

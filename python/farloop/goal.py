@@ -351,6 +351,6 @@ def _starts(name: str, rank: _Rank, *, eager: bool) -> list[_Moment]:
     if done < len(operations):
         stuck = next(position for position, count in enumerate(left) if count)
         raise FarloopError(
-            f"{name}:{operations[stuck].line}: this operation waits for itself, by way of others perhaps"
+            f"{name}:{operations[stuck].line}: this operation waits for itself, directly or through other operations"
         )
     return begins

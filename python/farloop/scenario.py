@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -14,9 +16,10 @@ from typing import Any
 from farloop import _native
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
-from farloop.errors import nearest, shown
+from farloop.errors import shown
 from farloop.inputs import open_input
 from farloop.memory import Estimate
+from farloop.scenario_text import TABLES, from_tables, told_to_python
 
 PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
@@ -29,6 +32,9 @@ ARENA = Path(__file__).parent / "arena" / "scenarios"
 
 Settings = Mapping[str, Any] | Iterable[str] | str
 """Overrides: a mapping of dotted keys to values, or texts of the form "key=value", or one of those."""
+
+MOST_FILES = 5
+"""Of a directory that a message lists."""
 
 MOST_BYTES = 16 * 2**20
 """A scenario file is smaller; what is not ended by then, such as a device, may have no end."""
@@ -51,17 +57,21 @@ class Scenario:
     classes: tuple[type[Algorithm], ...] = field(default=())
 
     @classmethod
-    def load(cls, source: str | PathLike[str] | Scenario) -> Scenario:
-        """Reads a scenario file; also takes the name of a paper's figure, such as "gear/fig09".
+    def load(cls, source: Source) -> Scenario:
+        """Reads a scenario file; also takes the name of a paper's figure, such as "gear/fig09", and a scenario's tables.
 
         Raises:
             ScenarioError: there is no such file, or it cannot be read as UTF-8 text; or `source` is the text of a scenario, for which there
-                is `from_text`.
+                is `from_text`; or tables have what no scenario can have.
         """
         if isinstance(source, Scenario):
             return source
+        if isinstance(source, Mapping):
+            return cls.from_text(from_tables(source), TABLES)
         if not isinstance(source, str | PathLike) or not isinstance(os.fspath(source), str):
-            raise ScenarioError(f"{shown(repr(source))}: expected the name of a scenario file, or a Scenario")
+            raise ScenarioError(
+                f"{shown(repr(source))}: expected the name of a scenario file, a dictionary of its tables, or a Scenario"
+            )
         name = os.fspath(source)
         if "\n" in name:
             raise ScenarioError(
@@ -112,7 +122,7 @@ class Scenario:
                 raise ScenarioError(f"seed: {shown(repr(seed))}: expected a whole number")
             extra.append(("run.seed", str(seed)))
         for setting in extra:
-            _encodable("--set", *setting)
+            _encodable("set", *setting)
         return Scenario(self.text, self.file, (*self.overrides, *extra), self.classes)
 
     def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:
@@ -162,9 +172,10 @@ class Scenario:
     def _settled(self) -> tuple[dict[str, Any], Estimate]:
         """All keys, and the memory: the network is built for both, which takes its time."""
         _encodable(self.file, self.text)
-        resolved, shares = _native.resolve_and_estimate(
-            self.text, self.file_told, list(self.overrides), self.described_classes
-        )
+        with told_to_python(self.text, self.file_told):
+            resolved, shares = _native.resolve_and_estimate(
+                self.text, self.file_told, list(self.overrides), self.described_classes
+            )
         return json.loads(resolved), Estimate(tuple(shares))
 
     @cached_property
@@ -175,9 +186,9 @@ class Scenario:
             ScenarioError: the scenario is not valid.
         """
         _encodable(self.file, self.text)
-        explained: dict[str, Any] = json.loads(
-            _native.explain(self.text, self.file_told, list(self.overrides), self.described_classes)
-        )
+        with told_to_python(self.text, self.file_told):
+            text = _native.explain(self.text, self.file_told, list(self.overrides), self.described_classes)
+        explained: dict[str, Any] = json.loads(text)
         return explained
 
     @cached_property
@@ -205,6 +216,10 @@ class Scenario:
         }
 
 
+Source = str | PathLike[str] | Mapping[str, Any] | Scenario
+"""A scenario: its file, the name of a paper's figure, its tables as dictionaries, or one that is loaded."""
+
+
 def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
     """Settings as pairs of dotted key and text.
 
@@ -224,7 +239,7 @@ def parse_settings(settings: Settings | None) -> Iterable[tuple[str, str]]:
     for setting in [settings] if isinstance(settings, str) else settings:
         key, equals, value = setting.partition("=") if isinstance(setting, str) else ("", "", "")
         if not equals or not key.strip():
-            raise ScenarioError(f"--set {shown(setting)}: expected key=value, such as run.duration=100ms")
+            raise ScenarioError(f"set: {shown(setting)}: expected key=value, such as run.duration=100ms")
         yield key.strip(), value.strip()
 
 
@@ -287,9 +302,30 @@ def read_text(path: Path, name: str) -> str:
 
 
 def _nearest_scenario(name: str) -> str:
-    return nearest(name.removesuffix(".toml").removeprefix("papers/"), figure_names()).replace(
-        "there is", "scenarios of the papers:"
-    )
+    """What there is of a similar name: beside it, or among the papers' figures."""
+    path = Path(name)
+    if near := nearest_file(path):
+        return f"did you mean {shown(near)}?"
+    figures = difflib.get_close_matches(name.removesuffix(".toml").removeprefix("papers/"), figure_names(), n=1)
+    hint = f"did you mean {figures[0]}? " if figures else ""
+    beside = [p.name for p in _beside(path)][:MOST_FILES]
+    there = f"expected a scenario file (here: {shown(', '.join(beside))})" if beside else "expected a scenario file"
+    return f"{hint}{there} or a paper's figure (`farloop list scenarios`)"
+
+
+def nearest_file(path: Path) -> Path | None:
+    """The TOML file in the same directory whose name is nearest, if one is near enough to be meant."""
+    # Without the suffix, which would make all names alike.
+    near = difflib.get_close_matches(path.name.removesuffix(".toml"), [p.stem for p in _beside(path)], n=1, cutoff=0.65)
+    return path.with_name(f"{near[0]}.toml") if near else None
+
+
+def _beside(path: Path) -> list[Path]:
+    """The TOML files in its directory."""
+    try:
+        return sorted(p for p in itertools.islice(path.parent.glob("*.toml"), 1000) if p.is_file())
+    except (OSError, ValueError):
+        return []
 
 
 def _encodable(what: str, *texts: str) -> None:

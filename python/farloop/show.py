@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,6 +19,7 @@ from farloop import offered, starts
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.event_facts import HEADER as EVENTS
 from farloop.event_facts import event_rows
+from farloop.scenario import KERNEL
 from farloop.trace import PCAPNG, PERFETTO
 from farloop.units import bytes_text, count_text, number, time_text
 
@@ -45,18 +49,22 @@ _NEEDS = {
 }
 """How `explain` names what an algorithm needs."""
 
+VERDICTS = ("reproduced", "direction", "differs")
+"""What a claim can come to; all else is none."""
+
 _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "partial": "dim", "not judged": "dim"}
 
 
 def comparison(result: Comparison) -> None:
-    """The runs side by side, as means over seeds where there are several, then the claims that the runs decide."""
+    """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
     from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, start_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
     for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
-    _ratios(*paired_rows(result))
+    if ratios := _ratios(*paired_rows(result)):
+        _console().print(ratios)
     header, rows = start_rows(result)
     alone = len({row[0] for row in rows}) < 2
     if rows and not alone:
@@ -66,24 +74,60 @@ def comparison(result: Comparison) -> None:
     for told in dict.fromkeys(offered.line(run.numbers["network"]["layers"]) for run in result.runs):
         _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
     deadlocks([*result.deadlocks, *result.cautions])
-    if result.claims:
-        claims(result.claims)
+    claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
+    for claim in result.claims:
+        if claim["verdict"] not in VERDICTS:
+            _console().print(undecided(claim, result.figure), markup=False, highlight=False, soft_wrap=True)
 
 
-def _ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+def undecided(claim: dict[str, Any], figure: str) -> str:
+    """What is said of a claim that a comparison cannot decide, as one line; the report has the statements."""
+    known = [statement for statement in claim["statements"] if statement["holds"] is not None]
+    told = str(claim["told"])
+    if claim["verdict"] == "partial":
+        holding = sum(bool(statement["holds"]) for statement in known)
+        told = (
+            f"no verdict: these runs decide {len(known)} of its {len(claim['statements'])} statements ({holding} hold)"
+        )
+    command = "farloop testbed figure" if KERNEL in figure else "farloop reproduce"
+    return f"{claim['id']}: {told}; `{command} {figure or claim['id']}` makes the runs that it needs"
+
+
+def as_text(result: Comparison) -> str:
+    """The tables of a comparison as text: what `print` shows."""
+    from farloop.report.tables import paired_rows, run_rows, slowdown_rows
+
+    text = io.StringIO()
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    console = Console(file=text, width=width, color_system=None)
+    tables = [_table(*run_rows(result), title=result.title)]
+    header, rows = slowdown_rows(result)
+    tables += [_table(header, rows)] if rows else []
+    tables += [ratios] if (ratios := _ratios(*paired_rows(result))) else []
+    for one in tables:
+        console.print(one)
+    for line in [*result.deadlocks, *result.cautions]:
+        console.print(line, markup=False, highlight=False)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table | None:
     """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
     if not rows:
-        return
+        return None
     turned = [[name, *(row[i] for row in rows)] for i, name in enumerate(header[1:], 1)]
-    _print_table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
+    return _table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
 
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     """The place of every algorithm in every scenario."""
     for start in dict.fromkeys(result.start for result in results):
         chosen = [result for result in results if result.start == start]
-        places = [{one.algorithm: one.place for one in result.standings} for result in chosen]
-        rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
+        places = [
+            {one.algorithm: f"{one.place}{' (fragile)' if one.is_fragile else ''}" for one in result.standings}
+            for result in chosen
+        ]
+        rows = [[a, *(found.get(a) for found in places)] for a in algorithms]
         _print_table(["place of", *(result.name for result in chosen)], rows)
 
 
@@ -276,7 +320,7 @@ def kernel_telemetry(found: list[dict[str, Any]]) -> None:
     """Connections that carry telemetry, and what became of it."""
     names = ("probes", "echoed", "probed", "unstamped", "echoes", "no_room", "partial")
     rows: list[list[Cell]] = [[f"{c['source']} > {c['destination']}", *(c[name] for name in names)] for c in found]
-    title = "sender: probes sent, echoes received; receiver: probes with and without entries, echoes sent, without room, cut short"
+    title = "sender: probes sent, echoes received; receiver: probes with entries, without, echoes sent, without room, truncated"
     _print_table(
         ["connection", "probes", "echoed", "probed", "empty", "echoes", "no room", "cut short"], rows, title=title
     )
@@ -291,13 +335,17 @@ def _of_connection(key: str, value: Any) -> Cell:
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
+    _console().print(_table(header, rows, title))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> Table:
     table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_lines=False)
     for i, name in enumerate(header):
         numeric = i > 0 and all(r[i] is None or str(r[i])[:1].isdigit() for r in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text("–" if cell is None else str(cell)) for cell in row))
-    _console().print(table)
+    return table
 
 
 def _plain(value: Any) -> Cell:

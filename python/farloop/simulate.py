@@ -1,7 +1,8 @@
 """Runs simulations, several at a time. The native simulator releases the interpreter's lock, so threads are enough.
 
 Simulations side by side need nothing of each other, the parts of one wait for each other: processors go to simulations first, and
-those that are left over into each of them.
+those that are left over into each of them. Where nobody says how many threads there are to be, a simulation takes as many of its share
+as pay, which it measures while it runs.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from functools import partial
 
 from farloop import _native, memory, tables
 from farloop.algorithm import digest, explained, interrupt, name_of
+from farloop.crew import Crew
 from farloop.errors import FarloopError, InvariantError, shown
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
-from farloop.side_by_side import Crew
+from farloop.scenario_text import told_to_python
 from farloop.trace import made
 
 POLL = 0.2
@@ -95,8 +97,9 @@ def simulate(
     reporter: Reporter | None = None,
     store: Store | None = None,
 ) -> list[Simulated]:
-    """Runs all jobs on at most `threads` threads; the results are in the order of the jobs and depend on nothing else.
+    """Runs all jobs on `threads` threads; for `None` on as many as pay, at most one per processor.
 
+    The results are in the order of the jobs and depend on nothing else.
     Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
     something is traced, everything runs, and the store is left alone. Before the first one runs
     there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
@@ -107,7 +110,7 @@ def simulate(
         FarloopError: `threads` is no number of threads, a run may take more memory than there is, or it cannot be written to the store.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    threads = number_of_threads(threads)
+    auto, threads = threads is None, number_of_threads(threads)
     if any(job.trace for job in jobs):
         store = None  # What is kept has no trace.
     keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
@@ -121,7 +124,7 @@ def simulate(
     lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
     crew = Crew(lanes)
-    task = partial(_simulate, processors=processors, reporter=reporter, stop=stop, store=store)
+    task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
     futures = {key: crew.submit(partial(task, first[key], key)) for key in missing}
     try:
         _wait(list(futures.values()))
@@ -138,8 +141,10 @@ def simulate(
     return [_there(kept[key]) for key in keys]
 
 
-def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, threads: int) -> Simulated:
-    """Runs one job in this thread, on up to `threads` threads; `progress` returns `False` to stop it.
+def simulated(
+    job: Job, progress: Callable[[float, float, int], bool] | None, threads: int, *, auto: bool = False
+) -> Simulated:
+    """Runs one job from this thread, on `threads` threads, or with `auto` on as many of them as pay; `progress` returns `False` to stop it.
 
     Raises:
         ScenarioError: the scenario is not valid.
@@ -147,7 +152,7 @@ def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, th
         Cancelled: it was stopped.
     """
     scenario = job.scenario
-    output = _run(scenario, progress, threads, job.trace)
+    output = _run(scenario, progress, threads, job.trace, auto)
     info = json.loads(output.info)
     if scenario.classes:
         info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
@@ -186,7 +191,11 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
 
 
 def _run(
-    scenario: Scenario, progress: Callable[[float, float, int], bool] | None, threads: int, trace: tuple[str, ...]
+    scenario: Scenario,
+    progress: Callable[[float, float, int], bool] | None,
+    threads: int,
+    trace: tuple[str, ...],
+    auto: bool,
 ) -> _native.RunOutput:
     text, file, overrides, classes = (
         scenario.text,
@@ -195,13 +204,20 @@ def _run(
         scenario.described_classes,
     )
     try:
-        return _native.run(text, file, overrides, progress, threads, list(trace), classes)
+        with told_to_python(text, file):
+            return _native.run(text, file, overrides, progress, threads, list(trace), classes, auto)
     except _native.HandlerError as error:
         raise explained(error, scenario.classes) from error.__cause__
 
 
 def _simulate(
-    job: Job, key: str, processors: Processors, reporter: Reporter, stop: threading.Event, store: Store | None
+    job: Job,
+    key: str,
+    processors: Processors,
+    auto: bool,
+    reporter: Reporter,
+    stop: threading.Event,
+    store: Store | None,
 ) -> Simulated | None:
     """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
 
@@ -215,7 +231,7 @@ def _simulate(
         return None
     reporter.start(job.name)
     with processors.taken() as threads:
-        result = simulated(job, progress, threads)
+        result = simulated(job, progress, threads, auto=auto)
     if store is not None:
         try:
             store.put(key, result)

@@ -47,6 +47,7 @@ pub mod spec;
 mod standstill;
 mod starts;
 mod switch;
+mod ties;
 mod trace;
 mod worst;
 

@@ -2,7 +2,7 @@
 //! who may send, who is paused, what is dropped is for switches and hosts to say.
 
 use crate::events::Events;
-use crate::ids::{DisciplineId, FlowId, HostId, PortId, PortNumber, Slot, Table};
+use crate::ids::{DisciplineId, FlowId, HostId, Key, PortId, PortNumber, Slot, Table};
 use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
@@ -32,6 +32,8 @@ pub(crate) struct Medium {
     pub disciplines: Table<DisciplineId, Discipline>,
     /// What the ports are called in the network.
     pub numbers: Table<PortId, PortNumber>,
+    /// The ports by their numbers, where these do not ascend.
+    pub places: Option<Vec<PortId>>,
     pub pauses: Pauses,
     pub ledger: Ledger,
     /// Which of the network's routes hold now.
@@ -80,7 +82,10 @@ impl Medium {
 
     /// The port of this number, where the part has it.
     pub fn port_of(&self, number: PortNumber) -> Option<PortId> {
-        self.numbers.find(&number)
+        match &self.places {
+            None => self.numbers.find(&number),
+            Some(places) => Some(places[number.index()]).filter(|port| port.exists()),
+        }
     }
 
     /// Asks for the memory that an event will need.

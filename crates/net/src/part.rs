@@ -9,7 +9,7 @@ use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
 use crate::events::Event;
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{PortId, Slot};
 use crate::medium::Medium;
 use crate::packet::LINK;
 use crate::packet::packed::Packed;
@@ -143,7 +143,8 @@ impl Part {
         true
     }
 
-    /// Packets that have no room ([`Gauge::exhausted`]), time that stands still, and how far the part has come.
+    /// Packets that have no room ([`Gauge::exhausted`]), time that stands still, and how far the part has come. Asked after each
+    /// window, so it reads no file.
     pub fn show(&mut self) {
         self.gauge.packet_hops.store(self.medium.ledger.totals.packet_hops, Ordering::Relaxed);
         if !self.medium.packets.fit() {
@@ -196,9 +197,10 @@ impl Part {
         if let Some(next) = m.calendar.hint() {
             m.prefetch(next);
         }
-        if unreliable && m.vanishes(p, slot) {
+        if unreliable && (m.vanishes(p, slot) || self.waits(p, peer, slot)) {
             return;
         }
+        let m = &mut self.medium;
         m.ledger.totals.packet_hops += 1;
         let own = p.other_end();
         m.trace_arrival(own, slot);
@@ -218,6 +220,21 @@ impl Part {
             Owner::Circuit(c) => self.circuits[c].receive(m, own, slot),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }
+    }
+}
+
+impl Part {
+    /// A packet that arrives by port `p` waits until its host handles it; PFC frames do not.
+    #[inline(never)]
+    fn waits(&mut self, p: PortId, peer: Owner, slot: Slot) -> bool {
+        let m = &mut self.medium;
+        let Owner::Host(h) = peer else { return false };
+        if m.packets[slot].class == LINK || !self.hosts.keep(m, h, slot) {
+            return false;
+        }
+        m.ledger.totals.packet_hops += 1;
+        m.trace_arrival(p.other_end(), slot);
+        true
     }
 }
 
@@ -267,5 +284,9 @@ impl LogicalProcess for Part {
             }
             m.packets.append_packed(m.ports[*p].packed, packed);
         }
+    }
+
+    fn work(&self) -> u64 {
+        self.medium.ledger.totals.packet_hops
     }
 }

@@ -125,6 +125,18 @@ fn permuted_flows_give_permuted_rows() {
     }
 }
 
+/// Other orders of ties, and clocks that are off.
+fn out_of_step() -> impl Iterator<Item = (&'static str, NetworkSpec)> {
+    let (name, spec) = every_case().last().expect("cases");
+    [None, Some(1), Some(2)].into_iter().map(move |tie_order| {
+        let clock = |(i, node): (i32, &NodeSpec)| match node.kind {
+            NodeKind::Host => ClockOffset::from_ppb(17_000 * (i % 5 - 2)),
+            _ => ClockOffset::NONE,
+        };
+        (name, NetworkSpec { tie_order, clock_offsets: (0..).zip(&spec.nodes).map(clock).collect(), ..spec.clone() })
+    })
+}
+
 /// The result, without what depends on how the network was cut: the memory that the run took.
 fn tables(result: RunResult) -> RunResult {
     RunResult { totals: Totals { packet_memory: 0, ..result.totals }, ..result }
@@ -132,7 +144,7 @@ fn tables(result: RunResult) -> RunResult {
 
 #[test]
 fn parts_and_threads_cannot_be_seen() {
-    for (name, spec) in every_case() {
+    for (name, spec) in every_case().chain(out_of_step()) {
         let whole = tables(run(&spec));
         for (parts, threads) in [(2, 1), (2, 2)] {
             let simulation =

@@ -440,10 +440,15 @@ fn with_progress<T: Send>(
     outcome.map_err(|error| failure(raised, error))
 }
 
-/// Runs a scenario on up to `threads` threads, with a trace where `trace` has items that say of what. `progress(simulated_s, end_s, packet_hops)`
-/// returns False to cancel. An error of one of `classes` ends the run, and is raised.
+/// `threads` threads; where the number is the most of an automatic choice, as many of them as pay.
+fn cores(threads: usize, auto: bool) -> Cores {
+    if auto { Cores::auto(threads) } else { Cores::up_to(threads) }
+}
+
+/// Runs a scenario on `threads` threads, or with `auto` on as many of them as pay, with a trace where `trace` has items that say of what.
+/// `progress(simulated_s, end_s, packet_hops)` returns False to cancel. An error of one of `classes` ends the run, and is raised.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new(), classes=Vec::new()))]
+#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new(), classes=Vec::new(), auto=false))]
 #[allow(clippy::too_many_arguments)] // those of Python, by name
 fn run(
     py: Python<'_>,
@@ -454,13 +459,14 @@ fn run(
     threads: usize,
     trace: Vec<String>,
     classes: Vec<Py<PyAny>>,
+    auto: bool,
 ) -> PyResult<RunOutput> {
     let start = std::time::Instant::now();
     let failure = Failure::default();
     let known = catalog(py, &classes, &failure)?;
     let outcome = with_progress(py, progress, |call| {
         let spec = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
-        let settings = Settings { cores: Cores::up_to(threads), trace: spec };
+        let settings = Settings { cores: cores(threads, auto), trace: spec };
         farloop_scenario::run_with_algorithms(&text, &file, &overrides, &known, &settings, &mut |p| {
             !failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
         })
@@ -479,16 +485,16 @@ fn bench_cases() -> Vec<&'static str> {
     BENCHES.iter().map(|b| b.name).collect()
 }
 
-/// Runs one bench once on up to `threads` threads, as JSON.
+/// Runs one bench once on `threads` threads, or with `auto` on as many of them as pay, as JSON.
 #[pyfunction]
-#[pyo3(name = "bench", signature = (case, progress=None, threads=1))]
-fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: usize) -> PyResult<String> {
+#[pyo3(name = "bench", signature = (case, progress=None, threads=1, auto=false))]
+fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: usize, auto: bool) -> PyResult<String> {
     let Some(found) = BENCHES.iter().find(|b| b.name.eq_ignore_ascii_case(case)) else {
         let names = bench_cases().join(", ");
         return Err(ScenarioError::new_err(format!("there is no bench \"{case}\"; benches: {names}")));
     };
     let m: Measurement = with_progress(py, progress, |call| {
-        bench(found, threads, &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
+        bench(found, cores(threads, auto), &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
     })?;
     let row = json!({
         "case": found.name,

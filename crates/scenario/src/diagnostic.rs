@@ -71,11 +71,17 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     }
     let wanted = name.to_lowercase();
     let distance = |c: &str| strsim::damerau_levenshtein(&wanted, &c.to_lowercase());
-    // A third of the longer name may differ: "bottelneck_rate" is near "bottleneck_rate", "x" is near nothing.
+    // A third of the longer name may differ, and a little more where the first letter is right: "bottelneck_rate" is near "bottleneck_rate",
+    // "dqcqn" near "dcqcn", "x" near nothing.
+    let begins_alike = |c: &str| c.to_lowercase().chars().next() == wanted.chars().next();
+    let is_near = |d: usize, c: &str| {
+        let longer = wanted.chars().count().max(c.chars().count());
+        d * 3 <= longer || (d * 5 <= longer * 2 && begins_alike(c))
+    };
     candidates
         .into_iter()
         .map(|c| (distance(c), c))
-        .filter(|(d, c)| *d * 3 <= wanted.chars().count().max(c.chars().count()))
+        .filter(|(d, c)| is_near(*d, c))
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c.to_string())
 }
@@ -137,6 +143,8 @@ mod tests {
         assert_eq!(nearest("bottelneck_rate", keys), Some("bottleneck_rate".into()));
         assert_eq!(nearest("RATE", keys), Some("rate".into()));
         assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("dqcqn", ["hpcc", "dcqcn", "dctcp"]), Some("dcqcn".into()));
+        assert_eq!(nearest("x", ["y", "xy"]), None);
     }
 
     #[test]

@@ -228,6 +228,14 @@ fn put(table: &mut Table, path: &[String], item: Item) -> Result<(), Refusal> {
             let names: Vec<String> = elements.iter().enumerate().map(|(i, e)| element_name(first, i, e)).collect();
             let Some(index) = names.iter().position(|n| *n == rest[0]) else {
                 let known = || names.iter().map(String::as_str);
+                if rest.len() == 1 && !matches!(item.node, Node::Table(_)) && !names.is_empty() {
+                    // What is set is a value, so that its key is meant: the name of the table before it is missing.
+                    return Err((
+                        format!("the scenario calls its [[{first}]] tables by name"),
+                        format!("write {first}.{}.{} (names: {})", names[0], rest[0], listing(known())),
+                        None,
+                    ));
+                }
                 return Err((
                     format!("there is no [[{first}]] with the name \"{}\"", rest[0]),
                     format!("names: {}", listing(known())),

@@ -59,10 +59,10 @@ impl Built {
         let (at_once, to_send) = most_active(spec);
         let flows = FLOW * spec.flows.len() as f64 + active * at_once;
         let times = spec.record.interval.map_or(0.0, |interval| spec.end.as_secs_f64() / interval.as_secs_f64());
-        let of_each = spec.record.worst.map_or(0.0, |worst| times / worst.every as f64);
-        let watched = WATCHED * of_each * 2.0 * spec.links.len() as f64;
         let samples =
             times * (METRICS_OF_FLOW * spec.record.flows.len() + METRICS_OF_PORT * spec.record.ports.len()) as f64;
+        let of_each = spec.record.worst.map_or(0.0, |worst| times / worst.every as f64);
+        let watched = WATCHED * of_each * 2.0 * spec.links.len() as f64;
         let mut shares = vec![
             share(
                 "packets in flight",

@@ -3,6 +3,7 @@
 
 mod circuits;
 mod events;
+mod hosts;
 mod network;
 mod one_or_more;
 mod start;
@@ -11,6 +12,7 @@ mod workload;
 
 pub use circuits::*;
 pub use events::*;
+pub use hosts::*;
 pub use network::*;
 pub use one_or_more::*;
 pub use start::*;
@@ -45,6 +47,8 @@ params! {
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// Seed of all random streams, and of the hash that spreads flows over equal paths: the same seed gives the same bytes.
         seed: u64 = 1;
+        /// Which variation runs: 0 for the scenario as it is; k for the k-th that differs only in the order of events at the same picosecond, and in that every flow starts later, by less than a full packet takes at its source. What such a variation changes is fragile: an artefact of ties.
+        jitter: u32 = 0, in 0 => 1_000_000;
     }
 }
 
@@ -102,7 +106,7 @@ macro_rules! switch_section {
                 alpha: f64 = 1.0, in 0.001 => 1024.0;
                 /// Longest data queue of each port, in bytes on the wire: lossy packets beyond it are dropped. "none" for the share of the buffer alone.
                 queue_limit: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
-                /// The same in packets; "none" for the share of the buffer alone.
+                /// Longest data queue of each port, in packets; "none" for the share of the buffer alone.
                 queue_limit_packets: Option<u32> = None, in Some(1) => Some(1_000_000_000);
                 /// Priority flow control for data (IEEE 802.1Qbb): pause the neighbour instead of dropping.
                 pfc: bool = $pfc;
@@ -113,7 +117,8 @@ macro_rules! switch_section {
                 xoff: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// A paused neighbour resumes when its bytes have fallen this far below the threshold.
                 hysteresis: Bytes = Bytes::new(3000), in Bytes::ZERO => LARGEST;
-                /// Buffer that each ingress port keeps for what arrives after a pause; "none" to compute it from the link.
+                /// Buffer reserved at each ingress port for the packets that still arrive after it has sent a pause; "none" to compute it
+                /// from the link.
                 headroom: Option<Bytes> = None, in Some(Bytes::ZERO) => Some(LARGEST);
                 /// ECN marking of data packets (RFC 3168).
                 ecn: bool = $ecn;
@@ -123,13 +128,14 @@ macro_rules! switch_section {
                 kmax: Bytes = Bytes::new(900_000), in Bytes::ZERO => LARGEST;
                 /// Marking probability just below kmax.
                 pmax: f64 = 1.0, in 0.0 => 1.0;
-                /// The port rate that kmin and kmax are for: at a port of another rate they are larger or smaller in proportion. "none" for the same bytes at every port.
+                /// The port rate that kmin and kmax are given for; at ports of another rate both scale in proportion. "none" for the same
+                /// bytes at every port.
                 ecn_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
                 /// Which queue marks a packet that waits: "arrival", the one that it finds (DCTCP, SIGCOMM 2010, §3.1); "departure", the one that it leaves
                 /// behind, as in the published simulators of DCQCN and HPCC (docs/network-model.md).
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
-                /// What chooses among equally short paths: "flow" keeps all packets of a flow on one, "packet" sprays them, so that they arrive out of order;
-                /// "symmetric" is "flow", and ACKs take their data's links back.
+                /// How a switch chooses among equally short paths: "flow" keeps all packets of a flow on one path; "packet" sprays them
+                /// over all, so that they arrive out of order; "symmetric" is "flow" with ACKs on the same links as their data.
                 ecmp: EcmpChoice = EcmpChoice::Flow;
                 /// What orders the data that waits at a port, class by class: "fifo", first in, first out; "drr", deficit round robin: flows with waiting packets take
                 /// turns (Shreedhar and Varghese, SIGCOMM 1995).
@@ -141,7 +147,7 @@ macro_rules! switch_section {
                 flow_queues: u32 = 4096, in 0 => 1_000_000;
                 /// Stamp in-band telemetry on data packets.
                 int: bool = $int;
-                /// Give the ports the algorithms' own port agents, such as QCN sampling.
+                /// Let an algorithm run its own code at the ports, such as QCN's sampling (a port agent).
                 agents: bool = $agents;
             }
         }
@@ -284,8 +290,9 @@ params! {
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
         /// An elephant: its data takes circuits, where switches schedule them ([circuits].scheduling).
         elephant: bool = false;
-        /// Begins when these are over, and never before start: flows, or what stands for several of them (a name with count, a workload's), each perhaps with a delay, such as ["request",
-        /// "other+10us"]. One that comes here is over when its last byte has arrived, one that goes from here when that is acknowledged.
+        /// Flows that must be over before this one begins (never before start): names of flows, or of groups of flows (a name with count,
+        /// a workload's), with or without a delay, such as ["request", "other+10us"]. A flow to this one's source is over when its last
+        /// byte has arrived, a flow from it when that byte is acknowledged.
         after: Option<Vec<String>> = None;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;

@@ -21,8 +21,8 @@ from farloop.units import bytes_text, count_text, rate_text, time_text
 _MORE = (
     "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
     "does a link that stays empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest "
-    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and who leaves all "
-    "to PFC looks good where there is one bottleneck and nobody to be a victim."
+    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and an algorithm "
+    "that leaves everything to PFC looks good where there is one bottleneck and no victim."
 )
 
 _LESS = (
@@ -42,6 +42,8 @@ _LEGEND = (
     )
     + "."
 )
+
+FRAGILE = "Another order of simultaneous events, and starts by less than a packet's time, move this score"
 
 _BEGIN = "Each algorithm starts its flows as it does by itself."
 
@@ -100,7 +102,9 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
             mean = one.score.estimate or 0.0
             told = _score_text(mean, result.ranked_by)
             picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed")
-            tds.append(f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{picture}</td>')
+            tds.append(
+                f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{_mark(one)}{picture}</td>'
+            )
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
         "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
@@ -165,7 +169,7 @@ def _ranking(result: Result, seeds: int) -> str:
         picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed", WIDE)
         low, high = min(one.ranks.values()), max(one.ranks.values())
         rows.append(
-            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}</td>'
+            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}{_mark(one)}</td>'
             f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(one, best, result.ranked_by)}</td></tr>"
         )
     what = "throughput, geometric mean" if result.ranked_by == THROUGHPUT else "slowdown, over classes"
@@ -173,6 +177,11 @@ def _ranking(result: Result, seeds: int) -> str:
     heads = ["<th>place</th>", '<th class="text">algorithm</th>', f"<th>{over}</th>", f"<th>{what}</th>"]
     heads += ["<th>rank over seeds</th>", "<th>against the best</th>"]
     return _table(heads, rows, sorts=False)
+
+
+def _mark(one: Standing) -> str:
+    """What stands beside a score that ties decide."""
+    return f' <span class="soft" title="{FRAGILE}">fragile</span>' if one.is_fragile else ""
 
 
 def _against(one: Standing, best: float, ranked_by: str) -> str:
@@ -365,10 +374,9 @@ def _queue(runs: Sequence[Measured]) -> _Column:
 def _measured() -> str:
     items = [
         "Every algorithm that <code>farloop list algorithms</code> knows is in every scenario, presets as rows of their own, "
-        "each with its default parameters; set is only what the network dictates, such as GEMINI's threshold, which is the "
-        "switches'. Where the simulator's own checks refuse an algorithm the cell says why. One that was made for another "
-        "transport runs if it needs nothing that this one lacks: the transport is named with every scenario, and belongs to "
-        "the result.",
+        "each with its default parameters. A scenario sets only what its network dictates, such as GEMINI's ECN threshold. Where "
+        "the simulator refuses an algorithm, the cell says why. An algorithm made for another transport runs if this one has all "
+        "that it needs; the transport, named with every scenario, is part of the result.",
         "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
         "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
         "the start decides more than the algorithm: a place that only one of the two gives is the start's.",
@@ -376,6 +384,9 @@ def _measured() -> str:
         "that the seeds, compared one by one, do not separate from this one. All algorithms are compared with the first place, so "
         "each comparison takes its part of the 5 % (Bonferroni) and all hold together: with three seeds and dozens of "
         "algorithms little is told apart, with ten seeds much more.",
+        "“Fragile” is a score that moves by more than 5 % (and by more than half its interval) over variations of the first "
+        "seed's run that differ only in the order of simultaneous events, and in starts by less than a packet's time "
+        "(<code>--jitter</code>): the simulation is locked into a phase there.",
         "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
         "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
         "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from farloop import papers, seeds, steadiness
+from farloop import jitter, papers, seeds, steadiness
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.schedule import Need, own_scenario, placed, told
 from farloop.results import Comparison
@@ -38,7 +38,7 @@ def judged_anew(comparison: Comparison) -> Comparison:
         base = Scenario(path.read_text("utf-8"), str(path), base.overrides)
     found = judged(replace(comparison, claims=[], notes=[]), base, comparison.scale)
     # What was run is what the output goes on saying.
-    return replace(found, base=comparison.base)
+    return replace(found, base=comparison.base, claims=jitter.of_claims(found.claims, comparison.jitter))
 
 
 def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:
@@ -88,7 +88,7 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     except Exception as error:  # results stand, whatever is wrong with a judge
         return nothing(f"the judge failed: {reason(error)}")
     findings = {f.id: f for f in found}
-    return nothing("the judge says nothing about it") | {
+    return nothing("this figure's judge has no finding for this claim") | {
         f.id: _as_the_figure(f, changed) for f in findings.values() if f.id in {c.id for c in claims}
     }
 

@@ -10,13 +10,16 @@ import typer
 
 from farloop.command import guarded, print_json
 from farloop.errors import FarloopError
+from farloop.help_groups import WholeLines
 from farloop.messages import say
 from farloop.units import count_text
 
 if TYPE_CHECKING:
     from farloop.kernel.programs import Program
 
-app = typer.Typer(help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=WholeLines, help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 class Name(enum.StrEnum):
@@ -31,7 +34,7 @@ class Name(enum.StrEnum):
 
 NameArgument = Annotated[
     Name,
-    typer.Argument(metavar="ALGORITHM", help="The algorithm: gemini, gear, or for comparison cubic, dctcp, vegas."),
+    typer.Argument(metavar="ALGORITHM", help="gemini or gear; for comparison cubic, dctcp or vegas."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -39,7 +42,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command()
 @guarded
 def doctor(as_json: JsonOption = False) -> None:
-    """Say what the kernel half needs of this host, what is missing, and how to get it. Changes nothing."""
+    """Check what this host needs to load algorithms, and how to get what is missing. Changes nothing."""
     from farloop.kernel.doctor import report
 
     found = report()
@@ -66,20 +69,20 @@ SetOption = Annotated[
 @app.command()
 @guarded
 def load(algorithm: NameArgument, set_: SetOption = None) -> None:
-    """Register an algorithm with the kernel, by its name. It stays until `unload` or a reboot; no connection uses it unasked."""
+    """Register an algorithm with the kernel, until `unload` or a reboot. Connections use it only if told to."""
     program = _program(algorithm)
     found = program.load(set_ or [])
     known_as = "" if program.control == algorithm else f" as {program.control}"
     typer.echo(f"{algorithm} is loaded{known_as}: {', '.join(f'{k} {_shown(v)}' for k, v in found.items())}")
     typer.echo(
-        f"new connections use it where sysctl net.ipv4.tcp_congestion_control, a route or a socket says {program.control}"
+        f"new connections use it if sysctl net.ipv4.tcp_congestion_control, a route or a socket option names {program.control}"
     )
 
 
 @app.command()
 @guarded
 def unload(algorithm: NameArgument) -> None:
-    """Take an algorithm away. Connections that use it keep it until they end."""
+    """Unregister an algorithm. Connections that use it keep it until they end."""
     _program(algorithm).unload()
     typer.echo(f"{algorithm} is unloaded")
 
@@ -87,7 +90,7 @@ def unload(algorithm: NameArgument) -> None:
 @app.command()
 @guarded
 def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
-    """Say whether an algorithm is loaded, and what its connections do, in all network namespaces."""
+    """Show whether an algorithm is loaded, and its connections in all network namespaces."""
     found = {"algorithm": str(algorithm), **_program(algorithm).status()}
     if as_json:
         print_json(found)
@@ -101,11 +104,11 @@ def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
 @guarded
 def record(
     algorithm: NameArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write; an older file is replaced.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Write to FILE; an existing file is replaced.")],
     set_: SetOption = None,
-    duration: Annotated[str, typer.Option(metavar="TIME", help="For how long, such as 30s.")] = "10s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Record for this long, such as 30s.")] = "10s",
 ) -> None:
-    """Load gemini for a while; write all events of connections that begin then (vectors/README.md)."""
+    """Load gemini for some time and write all events of the connections that begin meanwhile (vectors/README.md)."""
     from farloop.kernel.recording import write
 
     if algorithm != Name.GEMINI:
@@ -114,23 +117,27 @@ def record(
     typer.echo(f"{file}: {found.events} events of {count_text(found.connections, 'connection')}")
     if found.lost:
         say(
-            f"farloop: of {count_text(len(found.lost), 'connection')} only the beginning: the kernel had no room for more events"
+            f"farloop: {count_text(len(found.lost), 'connection')} recorded only in part: the kernel had no room for more events"
         )
 
 
-telemetry = typer.Typer(help="Have the sockets of a cgroup carry telemetry (docs/int-option.md).", no_args_is_help=True)
+telemetry = typer.Typer(
+    cls=WholeLines,
+    help="Carry in-band telemetry on the sockets of a cgroup (docs/int-option.md).",
+    no_args_is_help=True,
+)
 app.add_typer(telemetry, name="telemetry")
 
-CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="A directory of cgroup v2.")]
+CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="The directory of a cgroup (version 2).")]
 
 
 @telemetry.command()
 @guarded
 def attach(
     cgroup: CgroupArgument,
-    entries: Annotated[int, typer.Option(metavar="N", help="Hops for which packets have room, 1 to 3.")] = 3,
+    entries: Annotated[int, typer.Option(metavar="N", help="Leave room for N hops in each packet, 1 to 3.")] = 3,
 ) -> None:
-    """Have sockets that are made in a cgroup from now on offer switches room for telemetry, and echo it."""
+    """Let new sockets of a cgroup offer switches room for telemetry, and echo what these write."""
     from farloop.kernel.telemetry import attach as attach_to
 
     attach_to(cgroup, entries)
@@ -140,17 +147,17 @@ def attach(
 @telemetry.command()
 @guarded
 def detach(cgroup: CgroupArgument) -> None:
-    """End that. Connections go on without telemetry."""
+    """Stop telemetry in a cgroup. Its connections go on without."""
     from farloop.kernel.telemetry import detach as detach_from
 
     detach_from(cgroup)
-    typer.echo(f"{cgroup} has no telemetry any more")
+    typer.echo(f"new connections in {cgroup} carry no telemetry")
 
 
 @telemetry.command("status")
 @guarded
 def telemetry_status(as_json: JsonOption = False) -> None:
-    """Say what connections with telemetry have offered, met and echoed, in all network namespaces."""
+    """Show the connections with telemetry: what they offered, found and echoed, in all network namespaces."""
     from farloop.kernel.telemetry import connections
 
     found = connections()

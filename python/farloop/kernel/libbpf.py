@@ -232,7 +232,7 @@ def share_map(handle: int, name: str) -> None:
     mine = bpf.bpf_object__find_map_by_name(handle, name.encode())
     with _map(max(numbers)) as descriptor:
         if not mine or bpf.bpf_map__reuse_fd(mine, descriptor):
-            raise complaint(f"{name} of another program cannot be shared; it is of another version perhaps")
+            raise complaint(f"{name} of another program cannot be shared; another version of farloop may have made it")
 
 
 def maps() -> list[Map]:

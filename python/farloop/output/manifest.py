@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, shown
 from farloop.output import names
 from farloop.summary import finite
 
@@ -32,20 +32,25 @@ def read_manifest(source: Path) -> dict[str, Any]:
         with names.open_regular(source / MANIFEST) as file:
             content = json.loads(file.read().decode("utf-8"))
     except NotADirectoryError:
-        raise FarloopError(f"{source}: is a file; expected a directory that farloop wrote") from None
+        raise FarloopError(f"{_told(source)}: is a file; expected a directory that farloop wrote") from None
     except OSError as error:
         what = "is no farloop output (it has no manifest.json)" if os.path.isdir(source) else "no such directory"  # noqa: PTH112, never raises
         if not isinstance(error, FileNotFoundError) and os.path.isdir(source):  # noqa: PTH112
             what = f"manifest.json cannot be read: {error.strerror}"
-        raise FarloopError(f"{source}: {what}; expected a directory that `farloop run --out` wrote") from None
+        raise FarloopError(f"{_told(source)}: {what}; expected a directory that `farloop run --out` wrote") from None
     except (ValueError, RecursionError) as error:
         if "null byte" in str(error):
             raise FarloopError(f"{str(source)!r}: no such directory") from None
-        raise FarloopError(f"{source / MANIFEST}: is not JSON; the output is damaged, run it again") from None
+        raise FarloopError(f"{_told(source / MANIFEST)}: is not JSON; the output is damaged, run it again") from None
     if not isinstance(content, dict) or "farloop" not in content or "kind" not in content:
-        raise FarloopError(f"{source / MANIFEST}: was not written by farloop")
+        raise FarloopError(f"{_told(source / MANIFEST)}: was not written by farloop")
     _check_names(content, source / MANIFEST)
     return content
+
+
+def _told(path: Path) -> str:
+    """A path for a message; parts of it may come from a manifest."""
+    return shown(path, 4096)
 
 
 def _check_names(content: dict[str, Any], manifest: Path) -> None:
@@ -150,4 +155,6 @@ def slug(label: str) -> str:
 
 def damaged(source: Path, error: Exception) -> FarloopError:
     """What to say of an output that cannot be read."""
-    return FarloopError(f"{source}: is a damaged farloop output: {type(error).__name__}: {error}; run it again")
+    return FarloopError(
+        f"{source}: is a damaged farloop output: {type(error).__name__}: {shown(error, 300)}; run it again"
+    )

@@ -40,8 +40,9 @@ def checked(names: object, manifest: Path) -> None:
     """
     for name in names if isinstance(names, list) else []:
         if isinstance(name, str) and not is_proper(name):
+            where, told = shown(manifest, 4096), shown(repr(name))
             raise FarloopError(
-                f"{manifest}: names {shown(repr(name))}, which is no file of this output; farloop did not write this manifest, "
+                f"{where}: names {told}, which is no file of this output; farloop did not write this manifest, "
                 "and nothing that it names is touched"
             )
 
@@ -53,9 +54,9 @@ def within(root: Path, name: object) -> Path:
         FarloopError: it would be elsewhere.
     """
     if not isinstance(name, str) or not is_proper(name):
-        raise FarloopError(f"{root}: {shown(repr(name))} is no directory of this output; expected one")
+        raise FarloopError(f"{shown(root, 4096)}: {shown(repr(name))} is no directory of this output; expected one")
     if why := barrier(root, name.split("/")):
-        raise FarloopError(f"{root}: {why}; expected a directory of the output itself")
+        raise FarloopError(f"{shown(root, 4096)}: {why}; expected a directory of the output itself")
     return root / name
 
 

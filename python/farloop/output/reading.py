@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from farloop import _native, fields, tables, trace
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, shown
+from farloop.jitter import Jitter
 from farloop.output import names, store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import Comparison, Run
@@ -46,6 +47,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
                 scale=str(kept["scale"]),
                 seeds=seeds,
                 base=base,
+                jitter=Jitter.read(kept.get("jitter")),
             )
     except FarloopError:
         raise
@@ -53,13 +55,13 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         raise damaged(source, error) from None
     if kept["kind"] == "reproduction":
         raise FarloopError(
-            f"{source}: has no runs of its own; load one of the figures in it, such as {_first_figure(source, kept)}"
+            f"{source}: has no runs of its own; load one of the figures in it, such as {shown(_first_figure(source, kept), 300)}"
         )
     if kept["kind"] == "testbed-figure":
         raise FarloopError(f"{source}: has no runs of its own; load {source / 'simulated'} or {source / 'measured'}")
     if kept["kind"] == "arena":
         raise FarloopError(
-            f"{source}: has no runs of its own; load one of the scenarios in it, such as {_first_scenario(source, kept)}"
+            f"{source}: has no runs of its own; load one of the scenarios in it, such as {shown(_first_scenario(source, kept), 300)}"
         )
     if kept["kind"] == "study":
         raise FarloopError(
@@ -92,8 +94,8 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         missing = [column for column in fields.columns(name) if column not in read[name].column_names]
         if missing:
             raise FarloopError(
-                f"{path}: has no column {', '.join(missing)}; another version of farloop wrote this output "
-                f"({kept['farloop']}; this is {_native.version()}): run it again"
+                f"{shown(path, 4096)}: has no column {', '.join(missing)}; another version of farloop wrote this output "
+                f"({shown(kept['farloop'])}; this is {_native.version()}): run it again"
             )
     return Run(
         label=str(kept["label"]),

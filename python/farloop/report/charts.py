@@ -100,8 +100,8 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
             if line.band:
                 low, high = line.band
                 for part in banded(low, high):
-                    ends, times = (low[part], high[part]), line.times[part] / across.factor
-                    panels.add(i, _band(times, ends, up.factor, line.colour, line.name))
+                    ends = (low[part], high[part])
+                    panels.add(i, _band(line.times[part] / across.factor, ends, up.factor, line.colour, line.name))
             drawn_line = _line(line, across, up, logarithmic=logarithmic)
             panels.add(i, drawn_line | {"showlegend": (line.name, line.look) not in named})
             named.add((line.name, line.look))

@@ -14,7 +14,7 @@ from farloop.network_map import map_of
 from farloop.report import circuits, link_events, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.starts import loads, starts
+from farloop.report.start_tables import loads, starts
 from farloop.report.tables import (
     POOLED_TOLD,
     Cell,

@@ -71,8 +71,8 @@ def spreading(run: Run) -> str:
 def section(comparison: Comparison, table: Any) -> str:
     """The section's HTML; `table` makes a table of a header and rows."""
     parts = [
-        '<h2 id="pfc">PFC</h2><p class="soft">Who told whom to stop, because of which egress port, and the congested port where the '
-        "chain of causes ends. A victim flow waited for a pause whose root is not on its way.</p>"
+        '<h2 id="pfc">PFC</h2><p class="soft">Which port paused its neighbour, which full egress port made it do so, and the '
+        "root: the congested port where that chain ends. A victim is a flow that waited for a pause although its path avoids the root.</p>"
     ]
     for run in comparison.runs:
         if not run.pauses.num_rows:

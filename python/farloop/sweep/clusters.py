@@ -11,6 +11,7 @@ import importlib
 import logging
 import math
 import os
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +34,10 @@ _OURS = ("jobs", "runs", "cluster")
 """Options of ours: jobs side by side at most, runs of a job, and "local" for jobs on this machine, to try it out."""
 
 
+_REQUIREMENTS = {"ray": "ray>=2.50", "submitit": "submitit>=1.5"}
+"""What pip installs, as in pyproject.toml's extras: farloop itself is on no index, so that `farloop[ray]` alone finds nothing."""
+
+
 def make_lines(lines: Sequence[str]) -> list[str]:
     """Makes tasks one after the other, wherever it is called; both as lines."""
     return [make(Task.from_json(line)).as_json() for line in lines]
@@ -42,7 +47,7 @@ def _package(name: str, option: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        how = f"install it with: pip install 'farloop[{option[2:]}]'"
+        how = f"install it beside farloop: {sys.executable} -m pip install '{_REQUIREMENTS[name]}'"
         raise FarloopError(f"{option}: the Python package {name} is missing; {how}") from None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from farloop import _native, algorithm
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import Scenario, figure_names
+from farloop.scenario import Scenario, Source, figure_names
 from farloop.seeds import read_seeds
 from farloop.sweep import points
 from farloop.sweep.document import Document, Key, blanked
@@ -39,6 +39,9 @@ KEYS = (
 
 MANY = 2000
 """Of more points it is said how many they are: each takes a millisecond until the first run begins."""
+
+OF_SCENARIOS = ("run", "network", "algorithm", "flow", "workload", "node", "link", "switch", "transport")
+"""Keys at the top of a scenario that no study has."""
 
 _RANDOM = ("samples", "seed")
 _RANGE = ("from", "to", "scale")
@@ -111,6 +114,11 @@ def from_file(
         ScenarioError: the base scenario cannot be read.
     """
     document = Document.load(Path(path))
+    if "base" not in document.content and any(key in document.content for key in OF_SCENARIOS):
+        raise FarloopError(
+            f"{path}: is a scenario, not a study; `farloop run {path}` simulates it, and a study beside it names it: "
+            f'base = "{Path(path).name}"'
+        )
     document.refuse_others(document.content, KEYS)
     given = {key: value for key, value in (("until", until), ("most_seeds", most_seeds)) if value is not None}
 
@@ -123,7 +131,7 @@ def from_file(
 
 
 def from_python(
-    base: str | PathLike[str] | Scenario,
+    base: Source,
     *,
     title: str | None = None,
     algorithm_file: Files | None = None,
@@ -218,7 +226,7 @@ def _base(document: Document) -> Scenario:
         )
         raise document.error(
             ("base",),
-            f"{shown(base)}: no such file beside the study; {hint}; a paper's figure such as gear/fig09 will do as well",
+            f"{shown(base)}: no such file beside the study; {hint}; or name a paper's figure, such as gear/fig09",
         )
     return Scenario.load(beside if beside.is_file() else base)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from farloop._native import ScenarioError
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import read_text
+from farloop.scenario import nearest_file, read_text
 from farloop.sweep import points, toml_lines
 
 _DEEPEST = 100
@@ -69,7 +69,9 @@ class Document:
             return cls.from_text(read_text(Path(path), str(path)), str(path))
         except ScenarioError as error:
             # Who asks for a study is not helped by the papers' scenarios.
-            raise FarloopError(str(error).partition("; ")[0] + "; expected a study (TOML)") from None
+            near = nearest_file(Path(path)) if ": no such file" in str(error) else None
+            hint = f"did you mean {shown(near)}? " if near else ""
+            raise FarloopError(f"{str(error).partition('; ')[0]}; {hint}expected a study (TOML)") from None
 
     @classmethod
     def from_text(cls, text: str, file: str) -> Document:

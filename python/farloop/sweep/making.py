@@ -192,7 +192,7 @@ class Making:
             FarloopError: it is.
         """
         option, _, told = str(error).partition(": ")
-        if option != "--set":
+        if option != "set":
             return
         about = told.partition(": ")[0]
         names = {key: points.NAMES.get(key, key) for key in (*self.definition.places, *point)}

@@ -105,8 +105,8 @@ def _times(kind: str, size: str, run: Run, cut: float) -> Floats:
 
 
 def _completion_measures() -> Iterable[Measure]:
-    told = {"": "all flows", "intra": "flows inside a datacenter", "cross": "flows across"}
-    sizes = {"": "", "small": " up to the median size", "large": " above the median size"}
+    told = {"": "flows", "intra": "flows inside a datacenter", "cross": "flows across datacenters"}
+    sizes = {"": "", "small": " of at most the median size", "large": " above the median size"}
     quantities = (("slowdown", "1", "FCT slowdown", _slowdowns, 1.0), ("fct", "s", "flow completion time", _times, 0.0))
     for last, unit, words, sample, floor in quantities:
         for kind, of in told.items():
@@ -115,7 +115,7 @@ def _completion_measures() -> Iterable[Measure]:
                     yield Measure(
                         "_".join(part for part in (kind, size, statistic, last) if part),
                         unit,
-                        f"{_WORDS[statistic]} {words} of {of}{which} that finished",
+                        f"{_WORDS[statistic]} {words} of finished {of}{which}",
                         LESS,
                         sample=partial(sample, kind, size),
                         statistic=compute,

@@ -18,7 +18,7 @@ from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
 from farloop.output.writing import write_run
 from farloop.progress import Counting, Uncounted
-from farloop.scenario import Scenario
+from farloop.scenario import Source
 from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
@@ -86,7 +86,7 @@ class Study:
 def study(
     file: str | PathLike[str] | None = None,
     *,
-    base: str | PathLike[str] | Scenario | None = None,
+    base: Source | None = None,
     title: str | None = None,
     algorithm_file: Files | None = None,
     set: Mapping[str, Any] | None = None,
@@ -149,7 +149,7 @@ def study(
         raise FarloopError("file and base: expected one of them")
     if file is not None:
         if any(one is not None for one in described):
-            raise FarloopError("file: what it says cannot be said beside it; use base instead")
+            raise FarloopError("file: expected no other argument beside it; to build a study from a scenario, use base")
         definition = from_file(file)
     else:
         assert base is not None

@@ -46,7 +46,7 @@ class Task:
         overrides: The settings of it.
         store: Where it goes.
         memory: Bytes that it takes, estimated, with the process around it.
-        threads: How many it may use.
+        threads: How many it may use; it uses as many of them as pay.
         simulator: The hash of the simulator that is to make it.
         algorithm_files: Files of Python with algorithms that the scenario may name.
         classes: What these are to be: names and hashes.
@@ -168,7 +168,7 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
             if because := _too_large(task, scenario):
                 return Outcome(DECLINED, because)
             note(store.directory, "began", task)
-            store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads))
+            store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads, auto=True))
             note(store.directory, "finished", task)
     except MemoryError:
         return Outcome(FAILED, "out of memory", _peak(), time.monotonic() - began)

@@ -10,6 +10,7 @@ from typing import Any
 
 from farloop import _native
 from farloop.scenario import Scenario
+from farloop.scenario_text import told_to_python
 
 PS = 10**12
 """Picoseconds of a second."""
@@ -167,7 +168,9 @@ def plan(scenario: Scenario) -> Blueprint:
     Raises:
         ScenarioError: it is not valid, or has what a testbed cannot build.
     """
-    told = json.loads(_native.testbed(scenario.text, scenario.file_told, list(scenario.overrides)))
+    with told_to_python(scenario.text, scenario.file_told):
+        text = _native.testbed(scenario.text, scenario.file_told, list(scenario.overrides))
+    told = json.loads(text)
     return Blueprint(
         mtu=told["mtu"],
         unseen=told["unseen_framing"],

@@ -12,11 +12,14 @@ import typer
 
 from farloop.command import guarded, print_json
 from farloop.errors import FarloopError
+from farloop.help_groups import WholeLines
 from farloop.messages import say
 from farloop.scenario import Scenario
 from farloop.units import count_text
 
-app = typer.Typer(help="Run a scenario with this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    cls=WholeLines, help="Run a scenario with this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None
+)
 
 EVERY = 2.0
 """Seconds between words about how far a run is, or a fifth of a longer run."""
@@ -29,24 +32,29 @@ def run(
         str, typer.Argument(metavar="SCENARIO", help="A scenario file (docs/testbed.md: what a testbed can build).")
     ],
     algorithm: Annotated[
-        str | None, typer.Option(help="Algorithm of all flows that name none of their own: gemini, cubic, bbr, ...")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Algorithm of every flow that does not name its own: gemini, cubic, bbr or others."
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Replace a setting, such as run.duration=10s. May be repeated."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a setting of the scenario, such as run.duration=10s. May be repeated.",
         ),
     ] = None,
-    repetitions: Annotated[int, typer.Option(min=1, help="How often to measure.")] = 1,
+    repetitions: Annotated[int, typer.Option(min=1, metavar="N", help="Measure N times.")] = 1,
     compare_with_simulation: Annotated[
-        bool, typer.Option("--compare-with-simulation", help="Simulate the same, and say where the two agree.")
+        bool, typer.Option("--compare-with-simulation", help="Simulate the scenario, too, and say where both agree.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Directory of the results; by default out/NAME-testbed.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write beside files that farloop did not write.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Without report and pictures.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write to DIR (default: out/NAME-testbed).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into DIR even if it holds other files.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write tables and summary only.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Build a scenario's network out of namespaces, let its flows run as TCP connections, and measure. Needs root."""
+    """Build a scenario out of network namespaces, run its flows as TCP connections, and measure them. Needs root."""
     from farloop import saving
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
@@ -80,20 +88,22 @@ def figure(
         ),
     ],
     repetitions: Annotated[
-        int, typer.Option(help="How often to measure, and to simulate with the seeds 1, 2, ...")
+        int, typer.Option(metavar="N", help="Measure N times, and simulate with the seeds 1 to N.")
     ] = 1,
-    full: Annotated[bool, typer.Option("--full", help="All cases.")] = False,
-    case: Annotated[str, typer.Option(metavar="PREFIX", help="Only cases whose name begins so.")] = "",
+    full: Annotated[bool, typer.Option("--full", help="Run all cases of the figure.")] = False,
+    case: Annotated[str, typer.Option(metavar="PREFIX", help="Run only cases whose name begins with PREFIX.")] = "",
     algorithms: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Only these algorithms, separated by commas.")
+        str | None, typer.Option(metavar="A,B,...", help="Run only these algorithms, separated by commas.")
     ] = None,
     attempts: Annotated[
         int,
-        typer.Option(help="Measure a run up to so often where the host stands still for too long; the best is kept."),
+        typer.Option(
+            metavar="N", help="Measure a run up to N times if this host pauses it for too long; keep the best."
+        ),
     ] = 1,
-    out: Annotated[Path | None, typer.Option(help="Directory of the results; by default out/FIGURE.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write beside files that farloop did not write.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Without report and pictures.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write to DIR (default: out/FIGURE).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write into DIR even if it holds other files.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write tables and summary only.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Simulate a paper's figure, measure it on this host's kernel, and judge both by its claims. Needs root."""
@@ -135,7 +145,7 @@ def figure(
 @app.command()
 @guarded
 def clean() -> None:
-    """End what a testbed that was killed has left. What it had built has gone with it; nobody else's is touched."""
+    """End processes that a killed testbed left behind. Its network is gone already; nothing else is touched."""
     from farloop.testbed.wire import left_by_the_dead
 
     left = left_by_the_dead()
@@ -144,14 +154,14 @@ def clean() -> None:
             with suppress(ProcessLookupError):
                 os.kill(pid, 9)
         except PermissionError:
-            raise FarloopError(f"process {pid} is somebody else's; run it as root") from None
-    typer.echo(f"{count_text(len(left), 'delay line')} of the dead ended" if left else "nothing is left")
+            raise FarloopError(f"process {pid} belongs to another user; run this command as root") from None
+    typer.echo(f"{count_text(len(left), 'delay line')} of killed testbeds ended" if left else "nothing was left behind")
 
 
 @app.command()
 @guarded
 def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Say what a testbed needs of this host and does not find. Changes nothing."""
+    """Check what a testbed needs on this host, and say what is missing. Changes nothing."""
     from farloop.testbed.repetitions import missing
 
     found = missing(["gemini"])

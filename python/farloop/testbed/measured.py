@@ -89,13 +89,13 @@ def notes(told: dict[str, Any]) -> list[str]:
     """What the reader of a measurement must know, in words."""
     found = []
     if not told["real_time"]:
-        found.append("measured without real-time priority: other processes of the host may have held it up")
+        found.append("measured without real-time priority: other processes may have delayed it; root has it")
     stalls = sum(line[way]["stalls"] for line in told["delay_lines"] for way in ("there", "back"))
     if told["longest_gap_s"] > LONGEST_GAP:
         took = told["longest_gap_s"] * 1e3
         late = f"{stalls} delayed packets were more than 10 ms late"
         found.append(
-            f"the host stood still for up to {took:.0f} ms, by the testbed's own instruments ({late}): measure again"
+            f"this host paused the testbed for up to {took:.0f} ms ({late}), so delays and shares may be off; repeat it on an idle host"
         )
     return found
 

@@ -260,18 +260,18 @@ def _compared(figure: Planned, found: Measurements) -> tuple[Comparison, list[st
     if again:
         more = count_text(sum(len(one["longest_gaps_s"]) - 1 for one in again), "time")
         notes.append(
-            f"{len(again)} of {len(order)} runs were measured again, {more} in all, since the host stood still; "
-            "of each the attempt with the smallest gap is kept"
+            f"this host paused {len(again)} of {len(order)} runs for too long, which were measured again, {more} in all; "
+            "of each the attempt with the shortest pause is kept"
         )
     gaps = {one.label: float(one.info[MEASURED]["longest_gap_s"]) for one in runs}
     if still := {label: gap for label, gap in gaps.items() if gap > LONGEST_GAP}:
         worst = max(still, key=lambda label: still[label])
         notes.append(
-            f"during {len(still)} of {len(runs)} measurements the host stood still for more than {LONGEST_GAP * 1e3:g} ms, "
-            f"by the testbed's own instruments: for up to {still[worst] * 1e3:.0f} ms ({worst})"
+            f"this host paused {len(still)} of {len(runs)} measurements for more than {LONGEST_GAP * 1e3:g} ms, for up to "
+            f"{still[worst] * 1e3:.0f} ms ({worst}); the verdicts count them, and `--attempts 3` measures such runs again"
         )
     if any(not one.info[MEASURED]["real_time"] for one in runs):
-        notes.append("measured without real-time priority: other processes of the host may have held it up")
+        notes.append("measured without real-time priority: other processes may have delayed it; root has it")
     comparison = Comparison(figure.figure, runs, seeds=begun, notes=notes)
     return judged(comparison, figure.runs.base, _scale(figure)), notes
 

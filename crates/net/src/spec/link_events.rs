@@ -7,7 +7,7 @@ use farloop_units::{Delta, Rate, Time};
 pub struct LinkEvents {
     /// In any order.
     pub events: Vec<LinkEventSpec>,
-    /// So long after a link went down or came up, all switches have routes that know it.
+    /// Time after which all switches use routes that take account of a link that went down or came up.
     pub detection: Delta,
 }
 

@@ -104,12 +104,10 @@ fn check_symmetry(scenario: &Scenario, layout: &Layout, name: &str) -> Result<()
     });
     let Some((switch, node)) = other else { return Ok(()) };
     let problem = format!(
-        "the algorithm \"{name}\" writes into ACKs on their way, but switch \"{}\" need not send them back by their data's links",
+        "the algorithm \"{name}\" has switches write into ACKs, so an ACK must pass the switches that its data passed; \
+         switch \"{}\" may send it another way",
         node.name
     );
-    Err(scenario.at(
-        &setting_path(scenario, layout, switch, "ecmp"),
-        problem,
-        "expected ecmp = \"symmetric\" at all switches",
-    ))
+    let path = setting_path(scenario, layout, switch, "ecmp");
+    Err(scenario.at(&path, problem, format!("expected {} = \"symmetric\"", path.join("."))))
 }

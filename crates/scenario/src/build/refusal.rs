@@ -34,10 +34,15 @@ pub(crate) fn of_network(
         }
         BuildError::BufferTooSmall { switch, buffer, headroom, packet } => {
             let problem = format!(
-                "the buffer of {buffer} is too small for switch \"{switch}\": PFC headroom takes {headroom} bytes of it"
+                "the buffer of {buffer} is too small for switch \"{switch}\": PFC reserves {} of headroom for packets that \
+                 arrive after a pause, more the longer a link",
+                rounded_up(*headroom)
             );
-            let expected =
-                format!("expected room for two packets of {packet} beyond that, shorter links or pfc = false");
+            let pfc = setting_path(scenario, layout, named(layout, switch), "pfc").join(".");
+            let expected = format!(
+                "expected at least {} (headroom and two packets of {packet}), shorter links, or {pfc} = false",
+                rounded_up(*headroom + 2 * u128::from(packet.get()))
+            );
             scenario.at(&setting_path(scenario, layout, named(layout, switch), "buffer"), problem, expected)
         }
         BuildError::NoPayload { algorithm, mtu, headers } => {
@@ -114,6 +119,7 @@ pub(crate) fn of_network(
         BuildError::BadLink { .. }
         | BuildError::ZeroRate { .. }
         | BuildError::NoMemory { .. }
+        | BuildError::ClockOffset { .. }
         | BuildError::TooLarge { .. }
         | BuildError::Detour { .. }
         | BuildError::Circle { .. }
@@ -159,4 +165,43 @@ pub(crate) fn of_paths<'n>(
 /// The node of this name, which the layout has.
 fn named(layout: &Layout, name: &str) -> NodeId {
     (0..).zip(&layout.nodes).find(|(_, node)| node.name == name).map_or(0, |(id, _)| id)
+}
+
+/// Bytes with a unit, as a scenario may say them: to three digits, and never less.
+fn rounded_up(bytes: u128) -> String {
+    let mut step = 1;
+    while bytes.div_ceil(step) >= 1000 {
+        step *= 10;
+    }
+    let digits = bytes.div_ceil(step) * step;
+    let (unit, name) = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1000, "kB")]
+        .into_iter()
+        .find(|(unit, _)| digits >= *unit)
+        .unwrap_or((1, "B"));
+    let rest = format!("{:03}", digits % unit * 1000 / unit);
+    let rest = rest.trim_end_matches('0');
+    let point = if rest.is_empty() { "" } else { "." };
+    format!("{}{point}{rest}{name}", digits / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_up_to_three_digits() {
+        let cases = [
+            (0, "0B"),
+            (999, "999B"),
+            (1000, "1kB"),
+            (1538, "1.54kB"),
+            (15_000_000, "15MB"),
+            (999_001, "1MB"),
+            (10_000_019_132, "10.1GB"),
+            (123_400_000_000, "124GB"),
+        ];
+        for (bytes, told) in cases {
+            assert_eq!(rounded_up(bytes), told);
+        }
+    }
 }

@@ -70,8 +70,8 @@ params! {
         low_queue: Bytes = Bytes::new(150_000), in Bytes::new(1) => LARGEST;
         /// "acceltor": what may wait for each day of circuits (500 kB: AccelToR, §IV-B).
         day_queue: Bytes = Bytes::new(500_000), in Bytes::new(1) => LARGEST;
-        /// "acceltor": round-trip time through the packet network: elephants are let into it until so long before their day, and then wait. "none" for packet_rtt of
-        /// [network] with topology = "hybrid".
+        /// "acceltor": round-trip time through the packet network. An elephant may use that network until this long before its day
+        /// begins, then it waits for the circuit. "none" for packet_rtt of [network] with topology = "hybrid".
         packet_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// "acceltor": round-trip time through the circuit; "none" for circuit_rtt of [network] with topology = "hybrid".
         circuit_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
@@ -79,23 +79,25 @@ params! {
         safe_margin: bool = true;
         /// "acceltor": how many days have a queue; "none" for what Eq. 1 gives, with safe_margin or without.
         days: Option<u32> = None, in Some(1) => Some(1_000);
-        /// "acceltor": where an elephant's packet goes that finds the queue of its day full: "drop", or into the packet network, "low" (AccelToR, §IV-G).
+        /// "acceltor": what happens to an elephant's packet when the queue of its day is full: "drop" drops it, "low" sends it into the
+        /// packet network (AccelToR, §IV-G).
         overflow: OverflowChoice = OverflowChoice::Drop;
-        /// "acceltor": so long after the first of an elephant's packets that is dropped because its day is too far off, the flow is let into the packet network, until it
-        /// sends something in time (520us in the authors' simulation); "none" to drop all of them, as the text has it.
+        /// "acceltor": how long an elephant's packets are dropped because its day is too far off. After that time its packets enter the
+        /// packet network, until the flow sends one in time for its day (520us in the authors' simulation). "none" to drop all of them,
+        /// as in the paper's text.
         rescue: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
         /// Which flows are elephants: "labelled": those with elephant = true; "detected": for each pair of racks a set that the switch keeps. They join it with their first
         /// packet while there is room; who has sent its last packet or been idle leaves it, and the heaviest other flow takes the place (AccelToR, §III-F and G).
         elephants: ElephantsChoice = ElephantsChoice::Labelled;
         /// "detected": most elephants of a pair of racks; "none" for as many as day_queue has room for windows of 2^m full packets (AccelToR, §III-F).
         elephant_limit: Option<u32> = None, in Some(1) => Some(1_000_000);
-        /// "detected": an elephant that has sent nothing for so long is none any more, and what others sent is forgotten after once to twice that time; "none" for four weeks
-        /// of the circuits, in which a timeout of Eq. 6 may double twice.
+        /// "detected": an elephant that sends nothing for this long loses its place; what other flows sent is forgotten after one to two
+        /// times this long. "none" for four weeks of the circuits, in which a timeout of Eq. 6 may double twice.
         elephant_idle: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
-        /// "detected": a flow becomes an elephant only when it has sent so much lately, in bytes on the wire (100 kB: Mahout, INFOCOM 2011).
+        /// "detected": what a flow must have sent lately to become an elephant, in bytes on the wire (100 kB: Mahout, INFOCOM 2011).
         elephant_bytes: Bytes = Bytes::new(100_000), in Bytes::new(1) => LARGEST;
-        /// "detected": rows of the Count-Min sketch that counts what flows send. Of all bytes that it counts it ascribes more than a share of e / sketch_width wrongly to a flow
-        /// with a probability of at most e^-sketch_rows.
+        /// "detected": rows of the Count-Min sketch that counts the bytes of flows. It overestimates a flow by more than e / sketch_width
+        /// of all bytes counted with a probability of at most e^-sketch_rows.
         sketch_rows: u32 = 4, in 1 => 64;
         /// "detected": counters in each row, of 16 bytes; sketch_rows times sketch_width is 67108864 at most.
         sketch_width: u32 = 4096, in 1 => 10_000_000;

@@ -16,7 +16,8 @@ choice! {
 params! {
     /// What `[network]` says of routes, whatever the topology.
     pub struct RoutingKeys {
-        /// So long after a link went down or came up ([[event]]) all switches have routes that know it.
+        /// Time after which all switches use routes that take account of a link that went down or came up ([[event]]); until then they
+        /// keep the old ones.
         detection_time: Delta = Delta::from_ms(1), in Delta::ZERO => LONGEST;
     }
 }
@@ -24,7 +25,7 @@ params! {
 params! {
     /// `[[event]]`: something that happens to links.
     pub struct EventKeys {
-        /// When it happens: before all else at that time.
+        /// When it happens; it comes before everything else at that time.
         at: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
         /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one, "tor1<->eps#2" for the second of
         /// parallel links; "*" stands for any characters, "?" for any one.

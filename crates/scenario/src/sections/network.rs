@@ -161,8 +161,8 @@ params! {
         wan_loss: f64 = 0.0, in 0.0 => 1.0;
         /// Probability that a packet is damaged on a long-haul link.
         wan_corruption: f64 = 0.0, in 0.0 => 1.0;
-        /// What the datacenters but the first are: "fabric": the same as the first; "hosts": hosts at a single router, cheap peers
-        /// for the flows across datacenters.
+        /// What every other datacenter is: "fabric": the same as the first; "hosts": hosts at a single router, cheap peers for the flows
+        /// across datacenters.
         remote: Remote = Remote::Fabric;
         /// Hosts of each datacenter but the first with remote = "hosts"; "none" for as many as the first has.
         remote_hosts: Option<u32> = None, in Some(1) => Some(100_000);
@@ -205,7 +205,8 @@ params! {
         link_delay: Delta = Delta::from_us(1), in Delta::ZERO => LONGEST_DELAY;
         /// Round-trip time of a full packet and its ACK between hosts of two racks in the empty network, through the packet switch: it decides the delay of the links to that.
         packet_rtt: Delta = Delta::from_us(60), in Delta::ZERO => LONGEST_DELAY;
-        /// The same where the packet goes through the circuit switch and the ACK through the packet switch: it decides the delay of the links to the circuit switch.
+        /// Round-trip time of a full packet through the circuit switch and its ACK through the packet switch, in the empty network: it
+        /// decides the delay of the links to the circuit switch.
         circuit_rtt: Delta = Delta::from_us(55), in Delta::ZERO => LONGEST_DELAY;
         /// Probability that a packet is lost on the link of a host, in either direction.
         host_loss: f64 = 0.0, in 0.0 => 1.0;

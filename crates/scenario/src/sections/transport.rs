@@ -135,7 +135,7 @@ params! {
         handshake: bool = false;
         /// How long the receiver may keep back an ACK (RFC 5681, §4.2; Linux: 40ms); "none" to acknowledge every packet.
         delayed_ack: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_ms(500));
-        /// With delayed_ack: the receiver acknowledges at the latest every so many packets.
+        /// With delayed_ack: the receiver sends an ACK at the latest after this many packets.
         ack_every: u32 = 2, in 1 => 64;
         /// Lower bound of the retransmission timeout (Linux: 200ms; RFC 6298, §2.4: 1s).
         min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
@@ -181,9 +181,10 @@ params! {
         rtt_noise: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// Noise of the end hosts in the delay of every packet, data and ACK: the standard deviation that round-trip times inside a datacenter have in an empty network (GEMINI, ToN 2022, §IV-B: 17us).
         delay_noise_intra: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
-        /// The same across datacenters (GEMINI, ToN 2022, §IV-B: 58us).
+        /// As delay_noise_intra, for round-trip times across datacenters (GEMINI, ToN 2022, §IV-B: 58us).
         delay_noise_cross: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
-        /// A flow starts with the slow start threshold that the last one between the same hosts left, as hosts that keep metrics of their routes have it (Linux, tcp_no_metrics_save = 0).
+        /// A flow starts with the slow start threshold that the previous flow between the same hosts ended with, as Linux does with
+        /// tcp_no_metrics_save = 0.
         remember_ssthresh: bool = false;
         /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer); flows that are paced send chunk by chunk, but gemini packet by packet, as its paper says.
         segmentation_offload: bool = false;

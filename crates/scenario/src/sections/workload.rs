@@ -78,10 +78,10 @@ params! {
     pub struct PoissonKeys {
         /// Mean load of the sending hosts' links by payload, as a fraction of their rate.
         load: f64 = 0.3, in 0.0001 => 1.0;
-        /// Those of the hosts that send; the others only receive.
+        /// Which of the hosts send, by name; the others only receive.
         from: String = "*".to_string();
-        /// Share of the flows, and on average of their bytes, that goes across datacenters: intra : cross = 5 : 1 is 0.1667. "none" for
-        /// what comes of it when all pairs are equally likely.
+        /// Share of the flows, and on average of their bytes, that goes across datacenters: intra : cross = 5 : 1 is 0.1667. "none" to
+        /// choose among all pairs of hosts with equal probability.
         cross_share: Option<f64> = None, in Some(0.0) => Some(1.0);
     }
 }
@@ -127,13 +127,14 @@ params! {
         per_pair: u32 = 80, in 1 => 100_000;
         /// Flow sizes: "unbounded", or as in other patterns.
         sizes: String = "unbounded".to_string();
-        /// Of so many sizes that are drawn for each pair the flows have the largest; "none" for as many as there are flows.
+        /// How many sizes are drawn for each pair; the flows have the largest of them. "none" for as many as there are flows.
         drawn: Option<u32> = None, in Some(1) => Some(10_000_000);
         /// The hosts that take part, by name: "*" stands for any characters, "?" for any one.
         hosts: String = "*".to_string();
         /// Flows start from then on.
         start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
-        /// When each of them does: with the first "day" of its circuit, at random within a "week", which is a cycle of the circuits, or at once ("none").
+        /// When each flow starts: with the first "day" of its circuit, at random within a "week" (one cycle of the circuits), or at once
+        /// ("none").
         phase: Phase = Phase::Day;
         /// The congestion control of its flows; "none" for [algorithm].name.
         algorithm: Option<String> = None;
@@ -164,11 +165,11 @@ params! {
         collective: Collective = Collective::Ring;
         /// The hosts that take part, by name, in the order of the network: "*" stands for any characters, "?" for any one.
         hosts: String = "*".to_string();
-        /// What each host has.
+        /// Data that each host contributes.
         size: Bytes = Bytes::new(10_000_000), in Bytes::new(1) => LARGEST;
         /// Operations one after the other: a host begins when it has the result of the one before.
         rounds: u32 = 1, in 1 => 100_000;
-        /// From then until it does: it computes.
+        /// Time that each host computes between one round's result and its next round.
         compute: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
         /// When the first round begins.
         start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;

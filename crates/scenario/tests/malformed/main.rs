@@ -202,6 +202,13 @@ fn overrides_are_checked_like_the_file() {
     assert!(
         message("flow.f7.start", "1ms").starts_with("--set: flow.f7.start: there is no [[flow]] with the name \"f7\"")
     );
+    let text_with_load =
+        format!("algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n[[workload]]\nname = \"web\"\nload = 0.3\n");
+    assert_eq!(
+        diagnose(&text_with_load, &[("workload.load", "0.5")]).to_string(),
+        "--set: workload.load: the scenario calls its [[workload]] tables by name; write workload.web.load (names: \"web\")"
+    );
+    assert!(message("algorithm.name", "dqcqn").contains("did you mean \"dcqcn\"?"));
     assert!(message("nonsense", "1").starts_with("--set: nonsense: unknown key"));
     assert!(message("flow.f1.to", "nowhere").starts_with("--set: flow.f1.to: there is no node \"nowhere\""));
     assert!(message("algorithm.name", "gaer").starts_with("--set: algorithm.name: there is no algorithm \"gaer\""));

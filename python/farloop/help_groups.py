@@ -1,0 +1,81 @@
+"""The lists of commands in help: in groups by what they are for, and no line cut short."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Simulate": {
+        "run": "Simulate one scenario.",
+        "compare": "Simulate it under several algorithms, side by side.",
+        "sweep": "Simulate a study: many settings, algorithms and seeds.",
+    },
+    "Papers": {
+        "reproduce": "Reproduce papers' figures and judge what they claim.",
+        "arena": "Rank all algorithms in scenarios taken from the papers.",
+    },
+    "Linux kernel": {
+        "testbed": "Run a scenario with real TCP, beside the simulation.",
+        "kernel": "Load an algorithm into this host's kernel; watch it.",
+    },
+    "Look up": {
+        "list": "List algorithms, scenarios, workloads or claims.",
+        "explain": "Describe an algorithm; check a scenario before a run.",
+        "schema": "Print the JSON Schema of scenarios, for editors.",
+        "report": "Draw the report of an output again.",
+    },
+    "Import": {
+        "import-graphml": "Turn a GraphML file into a scenario's network.",
+        "import-flows": "Turn a Parquet file of flows into CSV.",
+        "import-goal": "Turn a GOAL trace (LogGOPSim, ATLAHS) into CSV.",
+    },
+    "Develop": {
+        "new-algorithm": "Start an algorithm of your own in Rust.",
+        "bench": "Measure how fast the simulator is on this machine.",
+    },
+}
+"""The groups of `farloop --help` in their order, and a line for each command that fits into 80 columns."""
+
+OTHER = "Other commands"
+"""The group of commands that have no line in `GROUPS`."""
+
+
+class WholeLines(TyperGroup):
+    """A group of commands whose help lists each with the first sentence of its help, over several lines where it needs them."""
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Writes the lists of commands."""
+        left = {name: command for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))}
+        left = {name: command for name, command in left.items() if not command.hidden}
+        width = max(map(len, left), default=0)
+        for title, lines in self.groups().items():
+            rows = [(name.ljust(width), text) for name, text in lines.items() if left.pop(name, None)]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        if left:
+            with formatter.section(OTHER if self.groups() else "Commands"):
+                formatter.write_dl([(name.ljust(width), _first_sentence(command)) for name, command in left.items()])
+
+    def groups(self) -> dict[str, dict[str, str]]:
+        """The groups in their order: names of commands, and their lines."""
+        return {}
+
+
+class Grouped(WholeLines):
+    """The commands of `farloop` in their groups."""
+
+    def groups(self) -> dict[str, dict[str, str]]:
+        """The groups in their order: names of commands, and their lines."""
+        return GROUPS
+
+
+def _first_sentence(command: Command) -> str:
+    text = " ".join((command.short_help or command.help or "").split())
+    end = text.find(". ")
+    return text if end < 0 else text[: end + 1]

@@ -1,0 +1,58 @@
+"""Tests with the live kernel: how many ran, how many did not, and why. None is skipped in silence."""
+
+import os
+from collections import Counter
+
+import pytest
+
+REQUIRED = "FARLOOP_LIVE_REQUIRED"
+"""Where this is set all programs are to be there, and a test that lacks one fails (.ci/run sets it where it may install them)."""
+
+
+def lacks_program(what: str) -> None:
+    """Ends a test for want of something that can be installed."""
+    if os.environ.get(REQUIRED):
+        pytest.fail(f"{what}; scripts/live-tools.sh installs it, and {REQUIRED} is set", pytrace=False)
+    pytest.skip(what)
+
+
+def needs_programs(missing: list[str]) -> None:
+    """Ends a test where programs are missing."""
+    if missing:
+        lacks_program(f"{missing[0]} is missing")
+
+
+def needs_host(lacking: list[str]) -> None:
+    """Ends a test where the host lacks something: what `doctor.missing` says. Of that only libbpf and iproute2 are programs."""
+    if lacking:
+        end = lacks_program if lacking[0].startswith(("libbpf", "ip ", "tc ", "program ")) else pytest.skip
+        end(lacking[0])
+
+
+class Summary:
+    """The last line of a session that had such tests."""
+
+    def __init__(self) -> None:
+        self.ran: set[str] = set()
+        self.skipped: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if "live" not in report.keywords:
+            return
+        if report.skipped:
+            told = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            self.skipped[report.nodeid] = str(told).removeprefix("Skipped: ")
+        elif report.when == "call" or report.failed:
+            self.ran.add(report.nodeid)
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        if line := self.line():
+            config.get_terminal_writer().line(line)
+
+    def line(self) -> str:
+        """How many ran and how many did not, and why; nothing where there was none."""
+        if not self.ran and not self.skipped:
+            return ""
+        why = Counter(self.skipped.values()).most_common()
+        because = f", because {'; '.join(f'{reason} ({count})' for reason, count in why)}" if why else ""
+        return f"kernel tests: ran {len(self.ran)} / skipped {len(self.skipped)}{because}"
