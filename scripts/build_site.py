@@ -6,7 +6,8 @@
 Pages are staged in a temporary directory at the places that they have in the repository, so that their links hold in both. A link that
 leads to something else than a page leads to a copy of it, a link to a directory to a list of what is in it. Three sections are written
 from what the package knows: the commands' help, the public names of the package, and the gallery of the papers' figures with the verdicts
-of docs/findings/verdicts.json. A REPRODUCTION is what `farloop reproduce --out` wrote; of several with one figure the last one counts.
+of docs/findings/verdicts.json and the pictures that scripts/gallery.py keeps. A REPRODUCTION is what `farloop reproduce --out` wrote: its
+pictures come in place of those that are kept, and of several with one figure the last one counts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
+import gallery
 import tally
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -58,8 +60,8 @@ SECTIONS = {
 COPIED = (".png", ".svg", ".json")
 """Files that a browser shows by itself; another one becomes a page that shows its text."""
 
-WIDE = ".md-grid { max-width: 84rem; }\n"
-"""Style: room for tables and commands."""
+ASSETS = ROOT / "scripts" / "site"
+"""Style and script of the site: room for tables and commands, tables that scroll, search without a server."""
 
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
@@ -207,8 +209,19 @@ class Gallery:
         self.what = {name: claim["what"] for name, claim in known.items()}
         self.of = {name: [c for c in self.claims if known[c["id"]]["scenario"] == name] for name in figure_names()}
         self.pictures: dict[str, tuple[str, list[str]]] = {}
+        self.kept = gallery.read_index()
+        self.stale = gallery.stale(self.kept.values(), tally.read_record())
+        for kept in self.kept.values():
+            self._stage(kept.figure, kept.scale, kept.paths)
         for one in reproductions:
             self._take(one)
+
+    def _stage(self, figure: str, scale: str, found: Sequence[Path]) -> None:
+        """Stages the pictures of a figure."""
+        (self.stage.directory / "gallery" / figure).mkdir(parents=True, exist_ok=True)
+        for picture in found:
+            shutil.copyfile(picture, self.stage.directory / "gallery" / figure / picture.name)
+        self.pictures[figure] = (scale, [f"{figure}/{p.name}" for p in found])
 
     def _take(self, reproduction: Path) -> None:
         """Stages the pictures of a reproduction."""
@@ -222,18 +235,19 @@ class Gallery:
         for figure in figures:
             # The map of the network is no picture of a paper's.
             found = [p for p in sorted((reproduction / figure / "figures").glob("*.png")) if p.name != "network.png"]
-            (self.stage.directory / "gallery" / figure).mkdir(parents=True, exist_ok=True)
-            for picture in found:
-                shutil.copyfile(picture, self.stage.directory / "gallery" / figure / picture.name)
-            self.pictures[figure] = (scale, [f"{figure}/{p.name}" for p in found])
+            if found:
+                self._stage(figure, scale, found)
+                self.kept.pop(figure, None)
+                self.stale.pop(figure, None)
 
     def write(self) -> None:
         """Stages a page per paper, and the one that leads there."""
         papers = dict.fromkeys(name.partition("/")[0] for name in self.of)
         intro = (
             "# Gallery\n\nEvery figure of every paper: what it claims, what came out, and the command that shows it. What the words mean: "
-            "[findings](../docs/findings/README.md). All algorithms ranked: [the arena](../docs/arena.md). Pictures are those of the "
-            f"reproduction that the site was made with, where there was one.\n\n{tally.tally(self.claims)}\n"
+            "[findings](../docs/findings/README.md). All algorithms ranked: [the arena](../docs/arena.md). Each picture is named with the "
+            "scale and the commit that drew it; one whose verdict or numbers are no longer those of the record is marked as stale.\n\n"
+            f"{tally.tally(self.claims)}\n"
         )
         self.stage.write(
             "gallery/index.md",
@@ -259,6 +273,7 @@ class Gallery:
             verdicts = "; ".join(f"{c['id'].partition('/')[2]} {verdict(c)}" for c in self.of[name]) or "no claim"
             pictures = self.pictures.get(name, ("", []))[1]
             picture = f"[![]({pictures[0]}){{ width=160 }}]({paper}.md#{anchor(name)})" if pictures else ""
+            picture += " stale" if name in self.stale else ""
             figure = f"[{name.partition('/')[2]}]({paper}.md#{anchor(name)})"
             rows.append([figure, cell(Scenario.load(name).resolved["title"]), verdicts, picture])
         head = ["figure", "what", "verdicts", "picture"]
@@ -284,9 +299,27 @@ class Gallery:
                 if rows
                 else "No claim.\n",
                 *(f"![{name}, {Path(p).stem}: {scale} scale]({p})\n" for p in pictures),
-                f"*{scale.capitalize()} scale.*\n" if pictures else "",
+                self._about_pictures(name, scale) if pictures else _no_picture(name),
             ]
         )
+
+    def _about_pictures(self, name: str, scale: str) -> str:
+        """What the pictures of a figure belong to, and whether that is still so."""
+        kept = self.kept.get(name)
+        if kept is None:
+            return f"*{scale.capitalize()} scale.*\n"
+        verdicts = "; ".join(f"{claim} {told}" for claim, told in kept.verdicts.items())
+        told = f"*{scale.capitalize()} scale, drawn at commit {kept.commit}" + (
+            f": {verdicts}.*\n" if verdicts else ".*\n"
+        )
+        if name not in self.stale:
+            return told
+        return f'{told}\n!!! warning "Stale"\n    {self.stale[name][:1].upper()}{self.stale[name][1:]}. Anew: `{kept.command}`\n'
+
+
+def _no_picture(figure: str) -> str:
+    """What stands where a picture would be."""
+    return f"*No picture is kept: `farloop reproduce {figure}` draws it.*\n"
 
 
 def verdict(claim: Mapping[str, Any]) -> str:
@@ -315,8 +348,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def build(out: Path, reproductions: Sequence[Path]) -> None:
-    """Builds the site in place of an older one.
+def build(out: Path, reproductions: Sequence[Path]) -> list[str]:
+    """Builds the site in place of an older one; says which pictures of the gallery are stale, and what makes them anew.
 
     Raises:
         RefusedError: a reproduction is none, the place holds something else, or mkdocs found a mistake, which it has printed.
@@ -334,8 +367,10 @@ def build(out: Path, reproductions: Sequence[Path]) -> None:
             stage.place(notebook)
         stage.write("reference/commands.md", commands())
         stage.write("reference/python.md", package())
-        Gallery(stage, reproductions).write()
-        stage.write("wide.css", WIDE)
+        shown = Gallery(stage, reproductions)
+        shown.write()
+        for asset in sorted(ASSETS.iterdir()):
+            shutil.copyfile(asset, stage.directory / asset.name)
         settings = {
             "INHERIT": str(ROOT / "mkdocs.yml"),
             "docs_dir": str(stage.directory),
@@ -362,6 +397,7 @@ def build(out: Path, reproductions: Sequence[Path]) -> None:
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(work / "site", out)
+    return [f"{figure}: {why}\n  {shown.kept[figure].command}" for figure, why in shown.stale.items()]
 
 
 def main() -> int:
@@ -378,10 +414,12 @@ def main() -> int:
     )
     options = parser.parse_args()
     try:
-        build(options.out, options.reproduction)
+        stale = build(options.out, options.reproduction)
     except RefusedError as error:
         print(f"build_site: {error}", file=sys.stderr)  # noqa: T201
         return 2
+    for one in stale:
+        print(f"stale picture: {one}", file=sys.stderr)  # noqa: T201
     print(f"site: {options.out}/index.html")  # noqa: T201
     return 0
 

@@ -1,12 +1,17 @@
 """Whatever is wrong with the input: exit code 2, and a message that a newcomer can act on."""
 
 import os
+import threading
+import time
 
 import pyarrow.parquet as pq
 import pytest
 from conftest import SMALL
+from typer.testing import CliRunner
 
-from farloop import fields
+import farloop
+from farloop import fields, inputs
+from farloop.cli import app
 
 EDITS = {
     # what: (text to replace, replacement, what the message must name)
@@ -181,3 +186,139 @@ def test_new_algorithm_outside_a_checkout(command):
     refused(command("new-algorithm", "my-vegas"), "checkout")
     refused(command("new-algorithm", "My Vegas"), "lower case")
     refused(command("new-algorithm", "hpcc"), "there is an algorithm")
+
+
+STUDIES = {
+    # what: (the text, what the message must name)
+    "arrays in one another": ("x = 1\na = " + "[" * 5000 + "]" * 5000, ["study.toml:2", "more than 40 brackets"]),
+    "arrays without an end": ("a = " + "[" * 100_000, ["study.toml:1", "more than 40 brackets"]),
+    "tables in one another": ("a = " + "{a=" * 3000 + "1" + "}" * 3000, ["study.toml:1", "more than 40 brackets"]),
+    "a long dotted key": ("x = 1\n\n" + ".".join("a" * 100_000) + " = 1", ["study.toml:3", "more than 40 parts"]),
+    "a long heading": ("[" + ".".join("a" * 100_000) + "]", ["study.toml:1", "more than 40 parts"]),
+    "deep in three ways": (
+        "x = 1\n[" + ".".join("a" * 35) + "]\n" + ".".join("b" * 35) + " = {" + ".".join("c" * 35) + " = 1}",
+        ["study.toml:2: a: more than 100 tables"],
+    ),
+    "a number of 5,000 digits": ("x = 1\n[grid]\nseed = " + "9" * 5000, ["study.toml:3", "5000 digits", "64 bits"]),
+    "a number of 5,000 hexadecimal digits": (
+        "base = 'small.toml'\n[grid]\nseed = [1, 0x" + "f" * 5000 + "]",
+        ["study.toml:3: grid.seed.2", "beyond 64 bits"],
+    ),
+    "a number beyond 64 bits": ("x = 9223372036854775808", ["study.toml:1: x", "beyond 64 bits"]),
+    "ends in a key": ("x = 1\n\nbas", ["study.toml:3", "not valid TOML"]),
+    "ends in a value": ("x = 1\n\nbase =", ["study.toml:3", "not valid TOML"]),
+    "ends in a text": ('x = 1\n\nbase = "sma', ["study.toml:3", "does not end", "quotation mark"]),
+    "ends in a text of many lines": ('x = 1\n\nbase = """sma\n\n\n', ["study.toml:3", "does not end"]),
+    "ends in a list": ("x = 1\n\na = [1,\n2,\n", ["study.toml:3", "does not end"]),
+    "ends in a heading": ("x = 1\n\n[gri", ["study.toml:3", "does not end"]),
+    "ends in a table": ("x = 1\n\na = {b = 1", ["study.toml:3", "does not end"]),
+    "the least of nothing": (
+        'base = "small.toml"\nwhere = "min([]) > 1"\n[grid]\nseed = "1-2"',
+        ["study.toml:2: where", "min([]) > 1", "cannot be worked out"],
+    ),
+    "whole numbers beyond 64 bits at random": (
+        'base = "small.toml"\n[random]\nsamples = 2\nrun.seed = { from = 1, to = 99999999999999999999 }',
+        ["study.toml:4", "beyond 64 bits"],
+    ),
+    "times beyond 64 bits at random": (
+        'base = "small.toml"\n[random]\nsamples = 2\nnetwork.wan_delay = { from = "1s", to = "1e300s" }',
+        ["study.toml:4: random.network.wan_delay", "too large"],
+    ),
+    "more than floating point has at random": (
+        'base = "small.toml"\n[random]\nsamples = 2\nx = { from = -1e308, to = 1e308 }',
+        ["study.toml:4: random.x", "too large"],
+    ),
+    "an endless time at random": (
+        'base = "small.toml"\n[random]\nsamples = 2\nnetwork.wan_delay = { from = "1s", to = "1e999s", scale = "log" }',
+        ["study.toml:4: random.network.wan_delay", "too large"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", STUDIES)
+def test_malformed_studies(what, command, small):
+    text, named = STUDIES[what]
+    small.with_name("study.toml").write_text(text, encoding="utf-8")
+    refused(command("sweep", "study.toml", "--out", "r"), *named)
+    assert not (command.directory / "r").exists()
+
+
+RING = "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hosts", "named"),
+    [
+        ("", "", "h{" + "9" * 5000 + "}", ["hosts", "is too large"]),
+        ("", "", "\udcff{1}", ["hosts", "is not UTF-8"]),
+        ("tag 0\n}\nrank 1", "tag " + "9" * 5000 + "\n}\nrank 1", "h{1}", ["ring.goal:3", "is too large"]),
+        ("to 1", "to " + "9" * 5000, "h{1}", ["ring.goal:3", "is too large"]),
+        ("num_ranks 2", "num_ranks " + "9" * 5000, "h{1}", ["ring.goal:1", "is too large"]),
+    ],
+)
+def test_malformed_goal(old, new, hosts, named, command):
+    (command.directory / "ring.goal").write_text(RING.replace(old, new, 1))
+    refused(command("import-goal", "ring.goal", "--hosts", hosts), *named)
+
+
+def test_a_rank_with_a_large_number_needs_no_names_for_all_others(command):
+    text = RING.replace("num_ranks 2", "num_ranks 999999999999999999").replace("to 1 ", "to 999999999999999998 ")
+    (command.directory / "ring.goal").write_text(text.replace("rank 1 {", "rank 999999999999999998 {"))
+    done = command("import-goal", "ring.goal")
+    assert done.returncode == 0, done.stderr
+    assert "h999999999999999999" in done.stdout
+
+
+LISTED = SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.csv"\n'
+
+
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ("a,s1,d1,10kB,\nb,s1,d1,10kB,b\n", ['flows.csv:3: after: the flow "b" waits for itself; expected']),
+        ("a,s1,d1,10kB,b\nb,d1,s1,10kB,a\n", ["flows.csv:", "waits for itself, by way of others"]),
+        # As many as a search that goes through all of them for each one would not end with.
+        (
+            "".join(f"f{i},s1,d1,1kB,f{(i + 1) % 100_000}\n" for i in range(100_000)),
+            ["flows.csv:", "waits for itself, by way of others"],
+        ),
+    ],
+)
+def test_flows_in_a_file_that_wait_for_themselves(rows, named, command, small):
+    small.write_text(LISTED, encoding="utf-8")
+    small.with_name("flows.csv").write_text("name,from,to,size,after\n" + rows, encoding="utf-8")
+    refused(command("explain", "small.toml"), *named)
+
+
+def test_a_pipe_that_nobody_writes_into_stops_nobody(tmp_path, monkeypatch):
+    monkeypatch.setattr(inputs, "PATIENCE", 0.1)
+    os.mkfifo(tmp_path / "pipe.toml")
+    pipe = str(tmp_path / "pipe.toml")
+    for words in (
+        ["run", pipe],
+        ["sweep", pipe],
+        ["import-goal", pipe],
+        ["import-graphml", pipe],
+        ["import-flows", pipe],
+    ):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2, done.output
+        assert "is a pipe, and nothing came out of it" in done.stderr or "is no regular file" in done.stderr
+
+
+def test_a_pipe_that_somebody_writes_into_is_a_scenario(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    writer = threading.Thread(target=lambda: (time.sleep(0.5), (tmp_path / "pipe.toml").write_text(SMALL)))
+    writer.start()
+    assert farloop.Scenario.load(tmp_path / "pipe.toml").text == SMALL
+    writer.join()
+
+
+def test_more_changes_of_links_than_anything_could_hold():
+    fabric = 'run.duration = "1ms"\nalgorithm.name = "dctcp"\nswitch.buffer = "1GB"\n[[flow]]\nfrom = "h1"\nto = "h2"\n'
+    fabric += '[network]\ntopology = "spine-leaf"\nleaves = 100\nspines = 100\nhosts_per_leaf = 50\n'
+    events = "".join(f'[[event]]\nat = "{i}ns"\nlink = "*<->*"\nloss = 0.1\n' for i in range(1, 400))
+    with pytest.raises(farloop.ScenarioError) as caught:
+        _ = farloop.Scenario.from_text(fabric + events).resolved
+    told = str(caught.value)
+    assert "event.334.link: there are more than 5000000 changes of links with this one; expected fewer links" in told

@@ -234,3 +234,15 @@ def test_a_shell_completes():
 def test_help_says_what_is_written():
     shown = CliRunner().invoke(app, ["import-flows", "--help"]).output
     assert "[workload]" in shown
+
+
+@pytest.mark.parametrize("what", [SystemExit(0), SystemExit(None), GeneratorExit()], ids=repr)
+def test_no_command_ends_as_if_all_were_done_before_it_is(what, small, tmp_path, monkeypatch):
+    def ends(*_arguments, **_named):
+        raise what
+
+    monkeypatch.setattr("farloop.api.run_one", ends)
+    done = CliRunner().invoke(app, ["run", str(small), "--out", str(tmp_path / "out"), "-q"])
+    assert done.exit_code == 1
+    assert f"farloop: ended by {type(what).__name__} before it was done; nothing was written" in done.stderr
+    assert not (tmp_path / "out").exists()

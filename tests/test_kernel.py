@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -373,3 +374,24 @@ def test_the_programs_compile_without_kernel_headers(program, tmp_path):
     words = ["clang", "-target", "bpf", "-mcpu=v3", "-O2", "-g", *warnings, "-c", source, "-o", tmp_path / "x.o"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_second_unload_says_that_nothing_is_loaded(monkeypatch, tmp_path):
+    """The map is there as long as a connection holds it, though no connection can ask for the algorithm any more."""
+    available, default, taken = tmp_path / "available", tmp_path / "default", []
+    available.write_text("reno cubic gemini\n")
+    default.write_text("cubic\n")
+    held = SimpleNamespace(id=7, kind=programs.libbpf.STRUCT_OPS, name="gemini")
+    monkeypatch.setattr(programs, "_AVAILABLE", available)
+    monkeypatch.setattr(programs, "_DEFAULT", default)
+    monkeypatch.setattr(programs, "missing", lambda *_, **__: [])
+    monkeypatch.setattr(programs.libbpf, "maps", lambda: [held])
+    monkeypatch.setattr(programs.libbpf, "unregister", taken.append)
+    assert run("unload", "gemini").stdout == "gemini is unloaded\n"
+    available.write_text("reno cubic\n")
+    again = run("unload", "gemini")
+    assert again.exit_code == 2
+    assert "gemini is not loaded; connections that use it keep it until they end" in again.stderr
+    monkeypatch.setattr(programs.libbpf, "maps", list)
+    assert run("unload", "gemini").stderr == "farloop: gemini is not loaded\n"
+    assert taken == [7]

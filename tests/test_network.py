@@ -11,6 +11,7 @@ import pytest
 
 import farloop
 from farloop.figures import draw as figures
+from farloop.figures.network_map import network_maps
 from farloop.network_map import MOST_HOSTS, map_of
 from farloop.report import page as report
 
@@ -199,3 +200,88 @@ name = "fixed"
     assert worst["mean_queue"]["p99_queue"] is None, "no series, no percentile"
     page = report.page(farloop.Comparison("", [run]))
     assert re.search(r"<td>mean queue, longest queue, drops</td><td>leaf1-&gt;h1</td>", page)
+
+
+FAILING = """
+[run]
+duration = "4ms"
+[network]
+topology = "spine-leaf"
+spines = 2
+leaves = 2
+hosts_per_leaf = 2
+rate = "10Gbps"
+detection_time = "100us"
+[algorithm]
+name = "dctcp"
+[[flow]]
+name = "f1"
+from = "h1"
+to = "h3"
+[[flow]]
+name = "f2"
+from = "h2"
+to = "h4"
+[[event]]
+at = "1ms"
+link = "leaf1<->spine1"
+state = "down"
+[[event]]
+at = "2ms"
+link = "leaf1<->spine1"
+state = "up"
+[[event]]
+at = "3ms"
+link = "spine2<->leaf2"
+state = "down"
+"""
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    path = tmp_path_factory.mktemp("failing") / "failing.toml"
+    path.write_text(FAILING, encoding="utf-8")
+    return farloop.compare(path, algorithms=["dctcp", "cubic"], seeds="1-3")
+
+
+def test_several_seeds_are_one_map_with_mean_and_spread(failing):
+    data = embedded(report.page(failing))
+    assert [run["label"] for run in data["runs"]] == ["dctcp (n = 3 seeds)", "cubic (n = 3 seeds)"]
+    drawn = map_of(failing.runs[0].ports)
+    loads = np.array([drawn.totals(run)["load"] for run in failing.runs[:3]])
+    assert (np.ptp(loads, axis=0) > 0.01).any(), "paths are drawn by the seed"
+    of_run = data["runs"][0]
+    assert np.allclose(of_run["totals"]["load"], loads.mean(axis=0), rtol=1e-3)
+    assert np.allclose(of_run["spread"]["load"], [loads.min(axis=0), loads.max(axis=0)], rtol=1e-3)
+    assert "Of several seeds there is one map" in report.page(failing)
+    alone = report.page(failing.runs[0].alone)
+    assert embedded(alone)["runs"][0]["spread"] is None
+    assert "Of several seeds" not in alone
+    frames = np.frombuffer(base64.b64decode(of_run["frames"]["load"]), "<f4")
+    assert frames.size == len(of_run["recorded"]) * len(of_run["times"])
+
+
+def test_the_picture_has_one_map_of_several_seeds(failing):
+    figure = network_maps(failing.runs, "")
+    titles = [axis.get_title() for axis in figure.axes]
+    assert sum(title.startswith("dctcp (n = 3 seeds): load, mean\nworst link ") for title in titles) == 1
+    assert not any("seed 1" in title for title in titles)
+    (single,) = [a.get_title() for a in network_maps(failing.runs[:1], "").axes if "load" in a.get_title()]
+    assert "mean" not in single
+
+
+def test_links_that_were_down_are_marked(failing, result):
+    data = embedded(report.page(failing))
+    (network,) = data["networks"]
+    names = [place[0] for place in network["places"]]
+    down = {
+        frozenset((names[network["edges"][edge][0]], names[network["edges"][edge][1]])): spans
+        for edge, spans in data["runs"][0]["failed"]
+    }
+    assert down == {frozenset(("leaf1", "spine1")): [[0.001, 0.002]], frozenset(("leaf2", "spine2")): [[0.003, 0.004]]}
+    assert "A cross marks a link that was down." in report.page(failing)
+    for axis in network_maps(failing.runs, "").axes:
+        assert sum(mark.get_gid() == "failed" for mark in axis.collections) == 2
+    whole = report.page(farloop.Comparison("", [result]))
+    assert embedded(whole)["runs"][0]["failed"] == []
+    assert "A cross marks" not in whole

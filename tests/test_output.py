@@ -1,5 +1,7 @@
 import dataclasses
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -318,3 +320,21 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
         manifest.files(tmp_path / "r")
     )
     assert manifest.foreign(tmp_path / "r") == []
+
+
+def test_a_report_on_a_full_disk_says_what_helps(result, tmp_path, monkeypatch):
+    target = result.save(tmp_path / "r")
+    before = (target / "report.html").read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("farloop.report.page.page", full)
+    for broken in (lambda: monkeypatch.setattr("farloop.output.store._fresh", full), lambda: None):
+        with pytest.raises(
+            farloop.FarloopError, match="cannot be written: No space left on device; the old report stays; copy"
+        ) as told:
+            reproduce.rewrite(target)
+        assert "--out" not in str(told.value), "report has no such option"
+        assert (target / "report.html").read_bytes() == before
+        broken()

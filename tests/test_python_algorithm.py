@@ -1,14 +1,19 @@
 """Algorithms in Python: the same flows as in Rust, parameters, needs, errors that name the user's line."""
 
+import contextlib
+import os
+import signal
 import textwrap
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 import farloop
-from farloop import algorithm
+from farloop import algorithm, side_by_side
 from farloop.algorithm import Algorithm, AlgorithmError, parameter
-from farloop.cli import run as command
+from farloop.cli import run as run_command
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "python-algorithm"
 SCENARIO = EXAMPLE / "scenario.toml"
@@ -152,7 +157,7 @@ def farloop_command(argv):
     before = sys.argv
     sys.argv = ["farloop", *argv]
     try:
-        return command()
+        return run_command()
     finally:
         sys.argv = before
 
@@ -169,6 +174,33 @@ def farloop_command(argv):
         (HALVER.replace("parameter(0.5,", "parameter(1.5,"), "the default 1.5 is outside 0.0 to 1.0"),
         (HALVER.replace("    keep", "    name = 'dctcp'\n    keep"), "dctcp"),
         (HALVER.replace("    keep", "    header_bytes = -1\n    keep"), "header_bytes is -1"),
+        (HALVER.replace("    keep", "    name = 5\n    keep"), "name is 5; expected a text in quotes"),
+        (HALVER.replace("    keep", "    source = 5\n    keep"), "source is 5; expected a text in quotes"),
+        (HALVER.replace("    keep", "    random = 'no'\n    keep"), "random is 'no'; expected True or False"),
+        (HALVER.replace('{"ecn", "accurate_ecn"}', "5"), "needs is 5; expected a set of texts; there is ecn, int"),
+        (HALVER.replace('{"ecn", "accurate_ecn"}', "{5}"), "needs 5; there is ecn"),
+        (HALVER + "\n    on_ack = 5\n", "on_ack is 5; expected a method, on_ack(self, ctx, ack)"),
+        (HALVER + "\n    on_loss = None\n", "on_loss is None; expected a method, on_loss(self, ctx, loss)"),
+        (
+            HALVER.replace("parameter(0.5,", "parameter([0.5],"),
+            "parameter keep: the default is [0.5]; expected a number, a text",
+        ),
+        (
+            HALVER.replace('"What a mark leaves of the window."', "5"),
+            "parameter keep: the description is 5; expected a text in quotes",
+        ),
+        # What would end the process, or one of Python's own constructs, and not say a word.
+        ("import sys\nsys.exit(0)\n", ".py:2: SystemExit: 0"),
+        ("raise GeneratorExit\n", ".py:1: GeneratorExit"),
+        ("class Own(BaseException): ...\nraise Own('x')\n", ".py:2: Own: x"),
+        (
+            HALVER
+            + "\n\nclass Needs:\n    def __iter__(self):\n        raise SystemExit(0)\n\n\nHalver.needs = Needs()\n",
+            "SystemExit: 0",
+        ),
+        # Two of one name: one of them would run.
+        (HALVER + "\n\n" + HALVER, ".py:23: Halver: is defined twice, first in line 4; expected another name"),
+        (HALVER + "\n\nclass HALVER(Halver): ...\n", 'has the name "halver", as Halver has ('),
     ],
 )
 def test_what_is_no_algorithm_is_refused(tmp_path, text, told):
@@ -178,6 +210,146 @@ def test_what_is_no_algorithm_is_refused(tmp_path, text, told):
         algorithm.load(path)
     assert told in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_two_files_of_one_name_are_refused(halver, tmp_path, capfd):
+    other = tmp_path / "other.py"
+    other.write_text(HALVER)
+    argv = [
+        "run",
+        str(SCENARIO),
+        "--algorithm-file",
+        str(halver),
+        "--algorithm-file",
+        str(other),
+        "--algorithm",
+        "halver",
+    ]
+    assert farloop_command([*argv, "--out", str(tmp_path / "out")]) == 2
+    shown = capfd.readouterr().err
+    assert f'{other}:4: Halver: has the name "halver", as Halver has ({halver}:4); expected another `name`' in shown
+    # One file twice is one file; a class that is defined anew counts instead of the older one.
+    (first,), (again,) = algorithm.load(halver), algorithm.load(halver)
+    assert farloop.Scenario.load(SCENARIO).with_classes([first]).with_classes([again]).classes == (again,)
+
+
+ENDS = {
+    "sys.exit(0)": "__import__('sys').exit(0)",
+    "GeneratorExit": "(_ for _ in ()).throw(GeneratorExit)",
+    "BaseException": "(_ for _ in ()).throw(BaseException('own'))",
+}
+
+
+@pytest.mark.parametrize("where", ["start", "on_ack", "__init__"])
+@pytest.mark.parametrize("what", ENDS)
+def test_what_ends_a_process_is_an_error_of_its_line(where, what, halver, command):
+    if where == "__init__":
+        changed(halver, "    def start(self", f"    def __init__(self):\n        {ENDS[what]}\n\n    def start(self")
+        line = 11
+    else:
+        signature = {"start": "def start(self, flow):", "on_ack": "def on_ack(self, ctx, ack):"}[where]
+        changed(halver, signature, f"{signature}\n        {ENDS[what]}")
+        line = 11 if where == "start" else 14
+    argv = ["run", str(SCENARIO), "--algorithm", "halver", "--algorithm-file", str(halver), "--out", "out", "-q"]
+    done = command(*argv)
+    assert done.returncode == 2, done.stderr
+    assert (
+        f"halver.py:{line}: {what.replace('sys.exit(0)', 'SystemExit: 0').replace('BaseException', 'BaseException: own')}"
+        in done.stderr
+    )
+    assert "Traceback" not in done.stderr
+    assert not (command.directory / "out").exists()
+
+
+def test_an_algorithm_that_takes_standard_output_hides_no_failure(halver, command):
+    halver.write_text("import io, sys\nsys.stdout = io.StringIO()\n" + HALVER.replace("flow.mss", "flow.mms"))
+    done = command("run", str(SCENARIO), "--algorithm", "halver", "--algorithm-file", str(halver), "--out", "out")
+    assert done.returncode == 2, done.stderr
+    assert "AttributeError" in done.stderr
+
+
+@pytest.mark.parametrize("where", ["load", "handler"])
+def test_what_users_raise_is_shown_on_one_line_of_bearable_length(where, halver, command):
+    text = "'\\x1b[2J\\x07' + 'x' * 1_000_000"
+    if where == "load":
+        halver.write_text(f"raise ValueError({text})\n")
+    else:
+        changed(halver, "def start(self, flow):", f"def start(self, flow):\n        raise ValueError({text})")
+    done = command("run", str(SCENARIO), "--algorithm", "halver", "--algorithm-file", str(halver), "--out", "out", "-q")
+    assert done.returncode == 2
+    assert "ValueError: \\x1b[2J\\x07xxx" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert len(done.stderr) < 1000
+
+
+def test_an_exception_whose_text_cannot_be_had_is_told_by_its_name(halver):
+    halver.write_text("class Own(Exception):\n    def __str__(self):\n        raise KeyError\n\n\nraise Own\n")
+    with pytest.raises(AlgorithmError, match=r"halver\.py:6: Own$"):
+        algorithm.load(halver)
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("what", ["while True: pass", "time.sleep(1000)"])
+def test_a_handler_that_never_returns_does_not_outlive_an_interrupt(what, threads, halver, command):
+    began = command.directory / "began"
+    changed(halver, "from farloop", "import time\n\nfrom farloop")
+    changed(halver, "ctx, ack):", f"ctx, ack):\n        open({str(began)!r}, 'w').close()\n        {what}")
+    argv = ["run", str(SCENARIO), "--algorithm", "halver", "--algorithm-file", str(halver), "--out", "out"]
+    process = command.start(*argv, "--threads", threads)
+    try:
+        until = time.monotonic() + 60
+        while not began.exists():
+            assert time.monotonic() < until
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
+        interrupted = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    # One second, and what a busy machine adds.
+    assert time.monotonic() - interrupted < 5
+    assert "farloop: interrupted; nothing was written" in err
+    assert sorted(path.name for path in command.directory.iterdir()) == ["began", "halver.py"]
+
+
+def test_an_interrupt_from_python_ends_a_handler_that_never_returns():
+    began = threading.Event()
+
+    class Endless(Algorithm):
+        def start(self, flow):
+            self.cwnd = flow.mss
+
+        def on_ack(self, ctx, ack):
+            began.set()
+            while True:
+                with contextlib.suppress(Exception):
+                    time.sleep(0.001)
+
+    threading.Thread(target=lambda: (began.wait(), os.kill(os.getpid(), signal.SIGINT))).start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            farloop.run(SCENARIO, algorithm=Endless, threads=1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    until = time.monotonic() + 10
+    while side_by_side.left_behind() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not side_by_side.left_behind()
+
+
+@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_timer_that_is_always_due_is_an_error_that_names_the_class(after, threads, halver):
+    changed(halver, "    def on_ack", f"    def on_start(self, ctx):\n        ctx.arm(0, {after})\n\n    def on_ack")
+    halver.write_text(halver.read_text() + f"\n    def on_timer(self, ctx, number):\n        ctx.arm(0, {after})\n")
+    (cls,) = algorithm.load(halver)
+    with pytest.raises(AlgorithmError) as caught:
+        farloop.run(SCENARIO, algorithm=cls, threads=threads)
+    assert "halver.py:22: Halver.on_timer was called 100000 times for one flow from 0." in str(caught.value)
+    assert "simulated time stands still; expected timers that are armed for later" in str(caught.value)
 
 
 def test_files_that_are_none_are_refused(tmp_path):

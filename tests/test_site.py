@@ -112,9 +112,17 @@ def test_the_gallery_has_every_figure_and_the_pictures_of_a_reproduction(built):
         page = (built / "gallery" / f"{name.partition('/')[0]}.html").read_text("utf-8")
         assert f'id="{name.replace("/", "-")}"' in page
         assert f"farloop reproduce {name} --full" in re.sub(r"<[^>]+>", "", page)
-    shown = re.findall(r'src="(gear/[^"]+)"', (built / "gallery" / "gear.html").read_text("utf-8"))
-    assert shown == ["gear/fig12/fig12.png"], "without the map of the network"
-    assert (built / "gallery" / "gear" / "fig12" / "fig12.png").is_file()
+    index = json.loads((REPOSITORY / "docs/images/gallery/index.json").read_text("utf-8"))
+    kept = {f"{figure}/{name}" for figure, of in index.items() for name in of["pictures"] if figure != "gear/fig12"}
+    shown = {
+        picture
+        for page in {name.partition("/")[0] for name in figure_names()}
+        for picture in re.findall(rf'src="({page}/[^"]+)"', (built / "gallery" / f"{page}.html").read_text("utf-8"))
+    }
+    assert shown == {*kept, "gear/fig12/fig12.png"}, "without the map of the network"
+    assert all((built / "gallery" / picture).is_file() for picture in shown)
+    drawn = (REPOSITORY / "docs/images/gear-fig09.png").read_bytes()
+    assert (built / "gallery" / "gear" / "fig12" / "fig12.png").read_bytes() == drawn
     assert "reproduced" in (built / "gallery" / "index.html").read_text("utf-8")
     assert "mlcc-powertcp" in (built / "docs" / "arena.html").read_text("utf-8")
 
@@ -128,6 +136,32 @@ def test_the_reference_has_every_public_name_and_command(built):
     commands = (built / "reference" / "commands.html").read_text("utf-8")
     for name in ("run", "compare", "reproduce", "arena", "new-algorithm"):
         assert f'id="{name}"' in commands
+
+
+def test_search_needs_no_server_and_nothing_from_elsewhere(built):
+    page = (built / "gallery" / "gear.html").read_text("utf-8")
+    assert '<script src="../iframe-worker.js">' in page
+    assert "unpkg" not in page
+    index = (built / "search" / "search_index.js").read_text("utf-8")
+    assert index.startswith("var __index = ")
+    assert "Gear" in index
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_search_finds_pages_from_a_disk(built, tmp_path):
+    command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
+    asked = f"{(built / 'index.html').as_uri()}?q=WebSearch"
+    dump = [*command, "--virtual-time-budget=20000", "--dump-dom", asked]
+    page = subprocess.run(dump, capture_output=True, text=True, timeout=120, check=False).stdout
+    assert re.search(r"\d+ matching documents", page)
+    assert "<mark>WebSearch</mark>" in page
+
+
+def test_tables_that_are_wider_than_the_page_are_seen_to_scroll(built):
+    style = (built / "site.css").read_text("utf-8")
+    assert 'href="../site.css"' in (built / "gallery" / "gear.html").read_text("utf-8")
+    assert re.search(r"md-typeset__scrollwrap \{[^}]*overflow-x: auto", style)
+    assert "scrollwrap::-webkit-scrollbar " in style
 
 
 def test_links_to_files_and_directories_lead_to_pages(built):

@@ -77,6 +77,7 @@ def test_an_interval_does_not_leave_what_a_number_can_be():
     _, low, _ = statistics.mean_bands([[1.0, 5.0], [1.0, 5.1], [40.0, 5.2]], floor=1.0)
     assert low[0] == 1.0 and low[1] > 1.0
     assert Interval(7.42, 6.9, 9.1, 5).told("{:.3g}".format) == "7.42 [6.9, 9.1]"
+    assert Interval(0.0, 0.0, 0.0, 5).told("{:.3g}".format) == "0", "no drops under any seed"
     assert Interval(7.42, None, None, 1).told("{:.3g}".format) == "7.42"
 
 
@@ -158,6 +159,16 @@ def test_intervals_cover_the_truth(measured, name, seeds):
             assert covers > 0.89, (kind, covers)
         else:
             assert name in ("p90", "p99"), "rarely given where a tail is made of a few bursts alone"
+
+
+def test_a_percentile_needs_flows_beyond_it():
+    draw = np.random.default_rng(6)
+    clusters = [draw.exponential(size=200) for _ in range(10)]
+    assert statistics.percentile(clusters, 0.99).exists, "20 of 2,000"
+    assert not statistics.percentile([one[:-1] for one in clusters], 0.99).exists
+    assert not statistics.percentile(clusters[:9], 0.9).exists, "nine seeds"
+    assert statistics.percentile(clusters, 0.9).exists
+    assert not statistics.percentile([one[:3] for one in clusters], 0.5).exists, "15 of 30"
 
 
 def test_the_textbooks_interval_would_not(measured):

@@ -18,6 +18,7 @@ from conftest import SMALL
 from typer.testing import CliRunner
 
 import farloop
+from farloop import memory
 from farloop.cli import app
 from farloop.errors import FarloopError
 from farloop.output.store import Store, simulator
@@ -264,6 +265,8 @@ ERRORS = {
     "a precision's metric": ("[grid]", 'until = "p99 slowdwn ± 5 %"\n[grid]', ["study.toml:5: until:", "did you mean p99_slowdown?"]),
     "seeds' limit": ("[grid]", "most_seeds = 3\n[grid]", ["study.toml:5: most_seeds: 3: expected a whole number from 10 on"]),
     "warm-up": ("[grid]", 'warmup = "mser"\n[grid]', ["study.toml:5: warmup:", '"mser-5"']),
+    "warm-up before the beginning": ("[grid]", 'warmup = "-1us"\n[grid]', ["study.toml:5: warmup: '-1us': expected", "from 0"]),
+    "warm-up without an end": ("[grid]", 'warmup = "1e999s"\n[grid]', ["study.toml:5: warmup: '1e999s': expected", "from 0"]),
     "Pareto": ("[grid]", 'pareto = ["throughput", "jain"]\n[grid]', ["study.toml:5: pareto: jain: expected two metrics"]),
     "not TOML": ("[grid]", "[grid", ["study.toml:5: is not valid TOML"]),
 }  # fmt: skip
@@ -642,7 +645,7 @@ def test_the_estimate_is_more_than_what_runs_take(place):
     wanted = tasks.Task.of("1", "large", scenario, place, 1)
     ((_, outcome),) = pool.LocalPool(1).outcomes([wanted])
     assert outcome.status == "made"
-    assert tasks.PROCESS // 2 < outcome.peak < wanted.memory < 20 * outcome.peak
+    assert memory.PROCESS // 2 < outcome.peak < wanted.memory < 20 * outcome.peak
 
 
 def test_a_worker_of_another_build_makes_nothing(place):

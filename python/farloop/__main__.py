@@ -8,24 +8,12 @@ import signal
 import sys
 from types import FrameType
 
-from farloop.messages import notes, say
+from farloop.messages import Stopped, notes, say
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What asks the command to stop: the user, another process, a terminal that closes."""
 
 WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-
-
-class Stopped(BaseException):
-    """The user, or another process, asked this one to end.
-
-    Attributes:
-        number: The signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 def main() -> None:
@@ -63,6 +51,11 @@ def main() -> None:
         say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     discard_output()
+    threads = sys.modules.get("farloop.crew")
+    if threads is not None and threads.left_behind():
+        # A handler of an algorithm that never returns; all else is tidied up.
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 

@@ -23,21 +23,24 @@ which handlers there are.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import os
 import re
 import sys
+import threading
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from farloop import _native
 from farloop._native import Ack, Context, Flow, Hop, Loss, Sent
 from farloop.errors import FarloopError, nearest, shown
+from farloop.messages import Stopped
 
 __all__ = ["Ack", "Algorithm", "AlgorithmError", "Context", "Flow", "Hop", "Loss", "Sent", "parameter", "torture"]
 
@@ -45,14 +48,32 @@ NEEDS = ("ecn", "int", "accurate_ecn", "delivery_rate", "even_pacing")
 """What a class may need: ECN marks; telemetry; every mark echoed as it came; delivery rates, which TCP alone measures; packets paced
 one by one."""
 
+_SIGNATURES = {
+    "start": "start(self, flow)",
+    "on_ack": "on_ack(self, ctx, ack)",
+    "on_established": "on_established(self, rtt_ps)",
+    "on_start": "on_start(self, ctx)",
+    "on_send": "on_send(self, ctx, sent)",
+    "on_loss": "on_loss(self, ctx, loss)",
+    "on_idle_restart": "on_idle_restart(self, ctx, times)",
+    "on_timer": "on_timer(self, ctx, number)",
+}
+
 HANDLERS = ("on_established", "on_start", "on_send", "on_loss", "on_idle_restart", "on_timer")
 """Handlers that a class may have, besides `start` and `on_ack`."""
+
+SAID_AT_MOST = 300
+"""Characters of an exception's text that a message repeats."""
 
 _QUANTITIES = {"time": r"ps|ns|us|ms|s", "bytes": r"k?B|MB|GB|TB", "rate": r"[kMGT]?bps"}
 
 
 class AlgorithmError(FarloopError):
     """A class is no algorithm, or one of its handlers failed; the text names file and line."""
+
+
+class Interrupted(BaseException):
+    """Raised in a handler that does not return after the user has interrupted the run."""
 
 
 class Algorithm:
@@ -136,6 +157,16 @@ def described(algorithm: type[Algorithm]) -> dict[str, Any]:
     Raises:
         AlgorithmError: it is no algorithm; the text names file and line.
     """
+    try:
+        return _described(algorithm)
+    except AlgorithmError:
+        raise
+    except BaseException as error:
+        # Code of the class's own runs here, too: of a metaclass, of what stands for `needs`.
+        _refuse(error, f"{_place(algorithm)}: {algorithm.__name__}")
+
+
+def _described(algorithm: type[Algorithm]) -> dict[str, Any]:
     place = _place(algorithm)
 
     def refuse(problem: str) -> AlgorithmError:
@@ -143,13 +174,19 @@ def described(algorithm: type[Algorithm]) -> dict[str, Any]:
 
     if algorithm.on_ack is Algorithm.on_ack:
         raise refuse("has no on_ack; expected on_ack(self, ctx, ack)")
-    needs = [algorithm.needs] if isinstance(algorithm.needs, str) else list(algorithm.needs)
-    for need in needs:
-        if need not in NEEDS:
-            raise refuse(f"needs {shown(repr(need))}; {nearest(str(need), NEEDS)}")
+    for name in ("start", "on_ack", *HANDLERS):
+        if hasattr(algorithm, name) and not callable(getattr(algorithm, name)):
+            value = shown(repr(getattr(algorithm, name)))
+            raise refuse(f"{name} is {value}; expected a method, {_SIGNATURES[name]}")
     for name in dir(algorithm):
         if name.startswith("on_") and name not in (*HANDLERS, "on_ack"):
             raise refuse(f"{name} is no handler; {nearest(name, (*HANDLERS, 'on_ack'))}")
+    needs = _needs(algorithm, refuse)
+    for name in ("name", "source"):
+        if not isinstance(getattr(algorithm, name), str):
+            raise refuse(f"{name} is {shown(repr(getattr(algorithm, name)))}; expected a text in quotes")
+    if not isinstance(algorithm.random, bool):
+        raise refuse(f"random is {shown(repr(algorithm.random))}; expected True or False")
     if (
         isinstance(algorithm.header_bytes, bool)
         or not isinstance(algorithm.header_bytes, int)
@@ -162,12 +199,20 @@ def described(algorithm: type[Algorithm]) -> dict[str, Any]:
         for name, value in vars(base).items()
         if isinstance(value, Parameter)
     }
+    for name, given in params.items():
+        if not isinstance(given.default, bool | int | float | str):
+            raise refuse(
+                f"parameter {name}: the default is {shown(repr(given.default))}; expected a number, a text, True or False"
+            )
+        if not isinstance(given.doc, str):
+            raise refuse(f"parameter {name}: the description is {shown(repr(given.doc))}; expected a text in quotes")
     doc = (inspect.getdoc(algorithm) or "").strip()
     return {
         "class": algorithm,
         "name": algorithm.name or algorithm.__name__.lower(),
         "summary": doc.partition("\n")[0] or algorithm.__name__,
-        "source": algorithm.source or f"{Path(place.rpartition(':')[0]).name}",
+        "source": algorithm.source
+        or os.fsencode(Path(place.rpartition(":")[0]).name).decode("utf-8", "backslashreplace"),
         "needs": needs,
         "header_bytes": algorithm.header_bytes,
         "random": bool(algorithm.random),
@@ -187,6 +232,17 @@ def described(algorithm: type[Algorithm]) -> dict[str, Any]:
     }
 
 
+def _needs(algorithm: type[Algorithm], refuse: Callable[[str], AlgorithmError]) -> list[str]:
+    given: object = algorithm.needs
+    needs = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else None
+    if needs is None:
+        raise refuse(f"needs is {shown(repr(given))}; expected a set of texts; there is {', '.join(NEEDS)}")
+    for need in needs:
+        if need not in NEEDS:
+            raise refuse(f"needs {shown(repr(need))}; {nearest(str(need), NEEDS)}")
+    return [str(need) for need in needs]
+
+
 def checked(algorithm: object) -> type[Algorithm]:
     """A class that the simulator takes.
 
@@ -198,8 +254,10 @@ def checked(algorithm: object) -> type[Algorithm]:
     found = described(algorithm)
     try:
         _native.class_names([found])
+    except (TypeError, OverflowError) as error:
+        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {_said(error)}") from None
     except ValueError as error:
-        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {error}") from None
+        raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {shown(error, SAID_AT_MOST)}") from None
     return algorithm
 
 
@@ -216,8 +274,8 @@ def torture(algorithm: type[Algorithm], sequences: int = 100) -> None:
     found = described(checked(algorithm))
     try:
         _native.torture(found, sequences)
-    except Exception as error:
-        raise explained(error, [algorithm]) from error
+    except _native.HandlerError as error:
+        raise explained(error, [algorithm]) from error.__cause__
 
 
 def name_of(algorithm: type[Algorithm]) -> str:
@@ -229,7 +287,7 @@ def load(path: Path | str) -> list[type[Algorithm]]:
     """The algorithms that a file of Python defines, in their order.
 
     Raises:
-        AlgorithmError: the file cannot be read or run, or defines none.
+        AlgorithmError: the file cannot be read or run, defines none, or two of one name.
     """
     path = Path(path)
     if not os.path.isfile(path):  # noqa: PTH113, it never raises
@@ -247,40 +305,119 @@ def load(path: Path | str) -> list[type[Algorithm]]:
     found = [v for v in found if not v.__name__.startswith("_")]
     if not found:
         raise AlgorithmError(f"{path}: defines no algorithm; expected a class derived from farloop.algorithm.Algorithm")
-    return [checked(v) for v in found]
+    classes = [checked(v) for v in found]
+    _refuse_redefined(path, {one.__name__ for one in classes})
+    refuse_twins(classes)
+    return classes
+
+
+def refuse_twins(classes: Iterable[type[Algorithm]]) -> None:
+    """Refuses two classes of one name, of which only one would run.
+
+    A class that is defined anew, as in a notebook's cell, is no twin of the older one.
+
+    Raises:
+        AlgorithmError: there are two; the text names both places.
+    """
+    known: dict[str, type[Algorithm]] = {}
+    for one in classes:
+        other = known.setdefault(name_of(one), one)
+        if (one.__module__, one.__qualname__) != (other.__module__, other.__qualname__):
+            raise AlgorithmError(
+                f'{_place(one)}: {one.__name__}: has the name "{shown(name_of(one))}", as {other.__name__} has ({_place(other)}); '
+                "expected another `name`"
+            )
+
+
+def _refuse_redefined(path: Path, names: set[str]) -> None:
+    """Two classes of one name in a file, of which Python keeps the second."""
+    lines: dict[str, int] = {}
+    for node in ast.parse(path.read_bytes()).body:
+        if isinstance(node, ast.ClassDef) and node.name in names:
+            if node.name in lines:
+                raise AlgorithmError(
+                    f"{path}:{node.lineno}: {node.name}: is defined twice, first in line {lines[node.name]}; expected another name"
+                )
+            lines[node.name] = node.lineno
 
 
 def _run(path: Path) -> ModuleType:
     # A name of its own, so that two files of one name do not meet.
-    name = f"farloop_algorithm_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
+    name = f"farloop_algorithm_{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]}"
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module
     try:
         # Not imported: no compiled file beside the user's, and none that is older than it.
-        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+        code = compile(path.read_bytes(), str(path), "exec")
     except OSError as error:
         raise AlgorithmError(f"{path}: cannot be read: {error.strerror or error}") from None
     except SyntaxError as error:
-        raise AlgorithmError(f"{path}:{error.lineno}: {error.msg}; expected Python") from None
-    except Exception as error:
-        raise AlgorithmError(f"{_line(error, [str(path)]) or path}: {type(error).__name__}: {error}") from error
+        raise AlgorithmError(f"{path}:{error.lineno}: {shown(error.msg, SAID_AT_MOST)}; expected Python") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise AlgorithmError(f"{path}: {_said(error)}; expected Python") from None
+    try:
+        exec(code, vars(module))
+    except BaseException as error:
+        _refuse(error, _line(error, [str(path)]) or str(path))
     return module
 
 
-def explained(error: Exception, algorithms: Iterable[type[Algorithm]]) -> AlgorithmError:
-    """What went wrong in a handler, with the line of the user's file."""
+def _refuse(error: BaseException, place: str) -> NoReturn:
+    """User code raised something, be it what ends a process: `sys.exit(0)` would end this one as if all were done.
+
+    Raises:
+        AlgorithmError: with the place; an interrupt goes on as it is.
+    """
+    if isinstance(error, KeyboardInterrupt | Stopped):
+        raise error
+    raise AlgorithmError(f"{place}: {_said(error)}") from error
+
+
+def explained(failed: _native.HandlerError, algorithms: Iterable[type[Algorithm]]) -> AlgorithmError:
+    """What went wrong in a handler, with the line of the user's file.
+
+    Raises:
+        KeyboardInterrupt: nothing went wrong; the user has interrupted it.
+    """
+    error = failed.__cause__
+    assert error is not None
+    if isinstance(error, KeyboardInterrupt | Stopped):
+        raise error
     classes = list(algorithms)
-    handler = getattr(error, "handler", None)
-    if handler:
-        for algorithm in classes:
-            function = getattr(algorithm, str(handler), None)
-            if str(error).startswith(f"{algorithm.__name__}.") and function is not None:
-                code = function.__code__
-                return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {error}")
-    line = _line(error, [_file(algorithm) for algorithm in classes])
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return AlgorithmError(f"{line or _place(classes[0])}: {text}")
+    handler = str(getattr(error, "handler", ""))
+    for algorithm in classes if handler else []:
+        code = getattr(getattr(algorithm, handler, None), "__code__", None)
+        if str(error).startswith(f"{algorithm.__name__}.") and code is not None:
+            return AlgorithmError(f"{code.co_filename}:{code.co_firstlineno}: {shown(error, SAID_AT_MOST)}")
+    line = _line(error, sorted({file for algorithm in classes for file in _files(algorithm)}))
+    return AlgorithmError(f"{line or _place(classes[0])}: {_said(error)}")
+
+
+def _said(error: BaseException) -> str:
+    """What an exception of user code says: on one line, of bearable length, whatever its class does where it is asked."""
+    try:
+        text = shown(error, SAID_AT_MOST)
+    except Exception:
+        text = ""
+    name = shown(type(error).__name__)
+    return f"{name}: {text}" if text else name
+
+
+def interrupt(classes: Iterable[type[Algorithm]]) -> None:
+    """Raises `Interrupted` in all threads that are in a handler of these classes.
+
+    What waits in C code, as `time.sleep` does, does not notice.
+    """
+    import ctypes
+
+    files = {file for algorithm in classes for file in _files(algorithm)}
+    for thread, top in sys._current_frames().items():
+        frame = top
+        while frame is not None and frame.f_code.co_filename not in files:
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is not None and thread != threading.get_ident():
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Interrupted))
 
 
 def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: Iterable[str] = ()) -> list[str]:
@@ -355,7 +492,17 @@ def file_of(algorithm: type[Algorithm]) -> Path:
 
 
 def _file(algorithm: type[Algorithm]) -> str:
-    return str(algorithm.on_ack.__code__.co_filename)
+    code = getattr(getattr(algorithm, "on_ack", None), "__code__", None)
+    if code is not None:
+        return str(code.co_filename)
+    return str(getattr(sys.modules.get(algorithm.__module__), "__file__", None) or algorithm.__module__)
+
+
+def _files(algorithm: type[Algorithm]) -> set[str]:
+    """Where what a class does is written, its own and what it has of others."""
+    own = [base for base in algorithm.__mro__ if base not in (Algorithm, object)]
+    functions = [value for base in own for value in vars(base).values() if isinstance(value, FunctionType)]
+    return {_file(algorithm), *(function.__code__.co_filename for function in functions)}
 
 
 def _place(algorithm: type[Algorithm]) -> str:
@@ -363,7 +510,8 @@ def _place(algorithm: type[Algorithm]) -> str:
     try:
         return f"{inspect.getsourcefile(algorithm) or _file(algorithm)}:{inspect.getsourcelines(algorithm)[1]}"
     except (OSError, TypeError):
-        return f"{_file(algorithm)}:{algorithm.on_ack.__code__.co_firstlineno}"
+        code = getattr(getattr(algorithm, "on_ack", None), "__code__", None)
+        return f"{_file(algorithm)}:{code.co_firstlineno}" if code is not None else _file(algorithm)
 
 
 def _line(error: BaseException, files: Sequence[str]) -> str:

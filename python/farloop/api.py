@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
 
-from farloop import _native
+from farloop import _native, memory
 from farloop.algorithm import Algorithm, checked, name_of
 from farloop.errors import FarloopError, shown
 from farloop.scenario import Scenario, Settings, Source
@@ -51,6 +52,7 @@ def run(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
+    force_memory: bool = False,
 ) -> Run: ...
 
 
@@ -63,6 +65,7 @@ def run(
     seeds: Seeds,
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
+    force_memory: bool = False,
 ) -> Comparison: ...
 
 
@@ -76,6 +79,7 @@ def run(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     trace: TraceItems | None = None,
+    force_memory: bool = False,
 ) -> Run | Comparison:
     """Simulates a scenario.
 
@@ -87,18 +91,33 @@ def run(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run for each of these seeds: `range(1, 11)`, or "1-10"; the result is a `Comparison` of them.
-        threads: Most threads, for simulations side by side first, then for the parts of each; by default one per
+        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
             processor. The results do not depend on it.
         progress: Called now and then with simulated seconds, simulated seconds at the end, and packet-hops so far.
         trace: What to trace: `["flows=intra", "window=10ms..12ms"]`, or "all"; what there is, is in docs/traces.md. `Run.save` writes the
             trace for Perfetto and Wireshark. Nothing else of the run changes.
+        force_memory: Start the run also where it may take more memory than there is.
 
     Raises:
         ScenarioError: the scenario, a setting or an item of the trace is not valid; the text says what is, and what would be.
         InvariantError: the simulation broke one of its own consistency checks.
-        FarloopError: both seed and seeds, seeds that are none, seeds and a trace, or a progress that cannot be called.
+        FarloopError: both seed and seeds, seeds that are none, seeds and a trace, a progress that cannot be called, or a run that may
+            take more memory than there is.
     """
-    reporter = _reporter(progress)
+    with memory.forced(force_memory):
+        return _run(scenario, algorithm, set, seed, seeds, threads, _reporter(progress), trace)
+
+
+def _run(
+    scenario: Source,
+    algorithm: str | type[Algorithm] | None,
+    set: Settings | None,
+    seed: int | None,
+    seeds: Seeds | None,
+    threads: int | None,
+    reporter: Reporter | None,
+    trace: TraceItems | None,
+) -> Run | Comparison:
     if seeds is not None:
         if trace is not None:
             raise FarloopError("trace and seeds: expected one of them, since a trace is of one run")
@@ -135,15 +154,18 @@ def run_seeds(
     algorithm: str | type[Algorithm] | None,
     set: Settings | None,
     seed: int | None,
-    seeds: Seeds,
+    seeds: Seeds | None,
     threads: int | None,
     reporter: Reporter | None,
     store: Store | None = None,
+    jitter: int = 0,
 ) -> Comparison:
-    """`run` with seeds; finished runs are taken from the store, and put there."""
+    """`run` with seeds or jitter; finished runs are taken from the store, and put there."""
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm)
     name = algorithm_name(wanted)
-    return compare(wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store)
+    return compare(
+        wanted, [name], seed=seed, seeds=seeds, threads=threads, progress=reporter, store=store, jitter=jitter
+    )
 
 
 def compare(
@@ -156,6 +178,8 @@ def compare(
     threads: int | None = None,
     progress: ProgressCallback | Reporter | None = None,
     store: Store | None = None,
+    force_memory: bool = False,
+    jitter: int = 0,
 ) -> Comparison:
     """Simulates a scenario once per algorithm, with the same network and traffic.
 
@@ -166,17 +190,21 @@ def compare(
         set: Settings that replace some of the scenario's: `{"run.duration": "100ms"}` or `["run.duration=100ms"]`.
         seed: The seed of all random streams; by default the scenario's.
         seeds: One run of each algorithm for each of these seeds: `range(1, 11)`, or "1-10".
-        threads: Most threads, for simulations side by side first, then for the parts of each; by default one per
+        threads: How many, for simulations side by side first, then for the parts of each; by default as many as pay, at most one per
             processor. The results do not depend on it.
         progress: What shows progress.
         store: Where finished runs are taken from, and put.
+        force_memory: Start runs also where one may take more memory than there is.
+        jitter: So many variations of each run (of the first seed) in ties and starts: numbers that they move are fragile.
 
     Raises:
         ScenarioError: the scenario or a setting is not valid; the text says what is, and what would be.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none.
+        FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a jitter that is no number; a run
+            that may take more memory than there is.
     """
     from farloop.batch import Variant, run_all, with_seeds
+    from farloop.jitter import of_claims, read_jitter, shaken
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
     from farloop.seeds import read_seeds
@@ -185,12 +213,23 @@ def compare(
     chosen = _algorithms(algorithms)
     if seed is not None and seeds is not None:
         raise FarloopError("seed and seeds: expected one of them")
-    replicated = read_seeds(seeds)
+    replicated, _ = read_seeds(seeds), read_jitter(jitter)
     base = Scenario.load(scenario).override(set, seed=seed)
     variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
-    runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-    comparison = Comparison(title=str(base.resolved.get("title") or base.file), runs=runs, seeds=replicated)
-    return judged(comparison, base)
+    with memory.forced(force_memory):
+        runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
+        comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
+        comparison = shaken(
+            comparison,
+            variants,
+            jitter,
+            judge=lambda runs: judged(runs, base),
+            threads=threads,
+            reporter=reporter,
+            store=store,
+        )
+    found = judged(comparison, base)
+    return replace(found, claims=of_claims(found.claims, found.jitter))
 
 
 def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:

@@ -67,7 +67,7 @@ def as_run(simulated: Simulated, variant: Variant) -> Run:
         **simulated.tables,
         info=simulated.info,
         scenario=scenario.resolved,
-        file=scenario.file,
+        file=scenario.file_told,
         overrides=scenario.overrides,
         address=address(scenario),
         trace=simulated.trace,

@@ -28,9 +28,9 @@ def select(case: str | None) -> list[str]:
 def measure(cases: list[str], reporter: Reporter, *, threads: int | None = 1) -> dict[str, Any]:
     """Measures the cases one after the other: packet-hops per second and nanoseconds per packet-hop of wall time, memory in bytes.
 
-    On one thread, on `threads`, or on one per processor for `None`; "parts" says how many a case made use of.
+    On one thread, on `threads`, or for `None` on as many as pay, at most one per processor; "parts" says into how many a case was cut.
     """
-    number = number_of_threads(threads)
+    auto, number = threads is None, number_of_threads(threads)
     results: list[dict[str, Any]] = []
     for case in cases:
 
@@ -39,6 +39,6 @@ def measure(cases: list[str], reporter: Reporter, *, threads: int | None = 1) ->
             return True
 
         reporter.start(case)
-        results += json.loads(_native.bench(case, progress, number))["cases"]
+        results += json.loads(_native.bench(case, progress, number, auto))["cases"]
         reporter.finish(case)
     return {"cases": results}

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from farloop import offered, starts, steadiness
+from farloop import jitter, offered, starts, steadiness
 
 if TYPE_CHECKING:
     from farloop.results import Comparison, Run
 
 CODES = {
+    "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.jitter`)",
     "network": "the simulated network is most likely not the one that was meant",
     "overload": "the traffic asks for more than a layer of the network carries",
     "short-flows": "most small flows may end before their first ACK: no algorithm had acted on them",
@@ -50,7 +51,8 @@ def of_run(run: Run) -> list[Caution]:
 
 def of_comparison(comparison: Comparison) -> list[Caution]:
     """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
-    return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison)]))
+    moved = [Caution("fragile", text) for _, text in jitter.told(comparison)]
+    return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison), *moved]))
 
 
 def between(comparison: Comparison) -> list[Caution]:

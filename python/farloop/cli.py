@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from farloop import memory
 from farloop.algorithm import unused
 from farloop.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, print_file, print_json
 from farloop.errors import FarloopError
@@ -16,6 +17,8 @@ from farloop.help_groups import Grouped
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
 from farloop.messages import say
+from farloop.options_jitter import ArenaJitterOption, JitterOption
+from farloop.options_memory import ForceMemoryOption
 from farloop.options_starts import ArenaStartOption, SameStartOption
 from farloop.scenario import Scenario, arena_names, figure_names
 from farloop.testbed.command_line import app as testbed
@@ -103,7 +106,7 @@ ThreadsOption = Annotated[
     typer.Option(
         metavar="N|auto",
         parser=_threads,
-        help="Use at most N threads (default: one per processor). Results do not depend on it.",
+        help="Use at most N threads (default: auto, as many as pay). Results do not depend on it.",
     ),
 ]
 OutOption = Annotated[
@@ -163,7 +166,8 @@ def run() -> int:
         app(prog_name="farloop")
     except SystemExit as leave:
         # Typer ends with an error, and another standard output, where the reader of a pipe has gone away, as `head` does: that is none.
-        gone = sys.stdout is not out
+        # Any other one is of an algorithm in Python that has put it there.
+        gone = type(sys.stdout).__name__.endswith("PacifyFlushWrapper")
         sys.stdout = out
         return 0 if gone else leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1
     return 0
@@ -207,10 +211,12 @@ def run_(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
     trace: TraceOption = None,
+    jitter: JitterOption = 0,
 ) -> None:
     """Simulate one scenario."""
     from farloop import api, saving, starts
@@ -222,13 +228,16 @@ def run_(
         raise FarloopError(
             "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
         )
+    if trace and jitter:
+        raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
+    alone = seeds is None and not jitter
     settings = [*(set_ or []), *starts.setting(same_start)]
     wanted = _with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
     target = out or Path("out") / slug(Path(wanted.file).stem)
     notes = unused(wanted.classes, wanted.resolved)
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
-            if seeds is None:
+            if alone:
                 one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
             else:
                 several = api.run_seeds(
@@ -240,20 +249,21 @@ def run_(
                     threads=threads,
                     reporter=progress,
                     store=aside.store,
+                    jitter=jitter,
                 )
         _ready_to_draw(not no_report)
         found = (
             saving.fill_run(one, aside.path, report=not no_report)
-            if seeds is None
+            if alone
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
     _tell([*notes, *found])
     if not quiet:
         from farloop import show
 
-        show.comparison(one.alone if seeds is None else several)
+        show.comparison(one.alone if alone else several)
         show.written(target, report=not no_report)
-        if seeds is None and one.trace is not None:
+        if alone and one.trace is not None:
             show.traced(target, one.trace)
 
 
@@ -272,9 +282,11 @@ def compare(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
     """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
     from farloop import api, saving, starts
@@ -284,7 +296,7 @@ def compare(
 
     wanted = _with_files(Scenario.load(scenario), algorithm_file)
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
-    with directory(target, force=force, fresh=fresh) as aside:
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             result = api.compare(
                 wanted,
@@ -295,6 +307,7 @@ def compare(
                 threads=threads,
                 progress=progress,
                 store=aside.store,
+                jitter=jitter,
             )
         _ready_to_draw(not no_report)
         found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
@@ -321,9 +334,11 @@ def reproduce(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: JitterOption = 0,
 ) -> None:
     """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it."""
     from farloop import reproduce as reproduction
@@ -334,7 +349,11 @@ def reproduce(
     chosen = reproduction.select(figures or [])
     target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
     _ready_to_draw(not no_report)
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         done = reproduction.reproduce(
             chosen,
             aside.path,
@@ -345,6 +364,7 @@ def reproduce(
             reporter=progress,
             store=aside.store,
             report=not no_report,
+            jitter=jitter,
         )
     _tell(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
@@ -383,9 +403,11 @@ def arena(
     threads: ThreadsOption = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     fresh: FreshOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
+    jitter: ArenaJitterOption = 3,
 ) -> None:
     """Rank every algorithm in cross-datacenter scenarios taken from the papers. Repeat an interrupted command to continue it."""
     from farloop.arena import running
@@ -393,9 +415,13 @@ def arena(
     from farloop.output.directories import directory
     from farloop.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start)
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start, jitter=jitter)
     target = out or Path("out") / "arena"
-    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
         found = running.run(
             planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
         )
@@ -449,6 +475,7 @@ def sweep(
     ] = None,
     out: OutOption = None,
     force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
     no_report: NoReportOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -457,10 +484,12 @@ def sweep(
     from farloop.sweep import definition as definitions
     from farloop.sweep import study as studies
 
-    wanted = definitions.from_file(study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [])
+    wanted = definitions.from_file(
+        study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [], told=None if quiet else say
+    )
     target = out or studies.default_target(study.stem)
     _ready_to_draw(not no_report)
-    with counter(quiet=quiet) as counting:
+    with memory.forced(force_memory), counter(quiet=quiet) as counting:
         found = studies.sweep(
             wanted,
             target,
@@ -597,7 +626,7 @@ def bench(
         typer.Option(
             metavar="N|auto",
             parser=_threads,
-            help="Most threads of a simulation; auto for one per processor (default: 1).",
+            help="Threads of a simulation; auto: as many as pay (default: 1).",
             show_default=False,
         ),
     ] = 1,

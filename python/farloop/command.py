@@ -35,6 +35,11 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             _fail(error, EXIT_INVARIANT)
         except (FarloopError, _native.ScenarioError) as error:
             _fail(error, EXIT_USAGE)
+        except (SystemExit, GeneratorExit) as error:
+            # No command ends itself like this: what it was to write is not there, whatever code comes with it.
+            _fail(
+                FarloopError(f"ended by {type(error).__name__} before it was done; nothing was written"), EXIT_INVARIANT
+            )
         except MemoryError as error:
             error.args = ("out of memory; fewer --threads, a shorter run or fewer recorded flows and ports need less",)
             _fail(error, EXIT_INVARIANT)

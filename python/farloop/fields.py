@@ -414,12 +414,24 @@ RANKING = (
         optional=True,
     ),
     Field("against_best_high", "1", "Upper end of that interval; null for one seed.", optional=True),
+    Field(
+        "is_fragile",
+        "0 or 1",
+        "1 where variations in ties and starts move the score of the first seed by more than 5 %, and by more than score_ci95; "
+        "null without variations.",
+        optional=True,
+    ),
 )
 
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 """The tables of an arena with their columns: one CSV and one Parquet file each."""
 
-METRICS: dict[str, tuple[Field, ...]] = {"flow": FLOW_METRICS, "port": PORT_METRICS, "queue": QUEUE_METRICS}
+METRICS: dict[str, tuple[Field, ...]] = {
+    "flow": FLOW_METRICS,
+    "port": PORT_METRICS,
+    "queue": QUEUE_METRICS,
+    "worst": PORT_METRICS,
+}
 """The metrics of the series, by kind of object."""
 
 

@@ -6,14 +6,15 @@ import csv
 import difflib
 import io
 import math
-import os
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from farloop.errors import FarloopError, shown
+from farloop.output.names import open_regular
 
 COLUMNS = (
     "name", "from", "to", "start", "stop", "size", "initial_rate", "initial_cwnd", "algorithm", "class", "elephant",
@@ -44,7 +45,8 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
     """
     file, path = path, shown(path, 300)
     try:
-        table = pq.ParquetFile(os.fspath(file)).read()
+        with open_regular(Path(file)) as opened, pq.ParquetFile(opened) as found:
+            table = found.read()
     except OSError as error:
         raise FarloopError(f"{path}: cannot be read: {shown(str(error.strerror or error).strip(), 300)}") from None
     except (TypeError, ValueError) as error:

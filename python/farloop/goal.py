@@ -13,12 +13,13 @@ import io
 import os
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
 from farloop.errors import FarloopError, shown
+from farloop.inputs import open_input
 
 LONGEST_LINE = 10_000
 """Bytes; an operation has fewer than a hundred."""
@@ -113,9 +114,9 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
         for operation, start in zip(rank.operations, starts, strict=True):
             if operation.kind != "send":
                 continue
-            if names[number] == names[operation.peer]:
+            if names(number) == names(operation.peer):
                 raise FarloopError(
-                    f"{name}:{operation.line}: ranks {number} and {operation.peer} are both at {shown(names[number])}; "
+                    f"{name}:{operation.line}: ranks {number} and {operation.peer} are both at {shown(names(number))}; "
                     "expected messages between different hosts (hosts)"
                 )
             waits += len(start.flows)
@@ -126,29 +127,35 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
             # Nothing ends before the run begins.
             begin = f"{start.constant}ns" if start.constant > max(start.flows.values(), default=0) else ""
             rows[operation.flow] = (
-                sends[operation.flow], names[number], names[operation.peer], begin, size, " ".join(after)
+                sends[operation.flow], names(number), names(operation.peer), begin, size, " ".join(after)
             )  # fmt: skip
     writer.writerows(rows)
     return text.getvalue()
 
 
-def _hosts(given: str, count: int) -> Sequence[str]:
+def _hosts(given: str, count: int) -> Callable[[int], str]:
+    """The name of each rank's host."""
+    try:
+        given.encode("utf-8")
+    except UnicodeEncodeError:
+        raise FarloopError(f"hosts {shown(given)}: is not UTF-8 text; expected names of hosts") from None
     if counted := _HOSTS.fullmatch(given.strip()):
         before, first, behind = counted.groups()
-        return [f"{before}{int(first) + i}{behind}" for i in range(count)]
+        number = _number("hosts", first)
+        return lambda rank: f"{before}{number + rank}{behind}"
     names = [host.strip() for host in given.split(",")]
     if "{" in given or not all(names):
         raise FarloopError(f"hosts {shown(given)}: expected names, separated by commas, or a name such as h{{1}}")
     if len(names) < count:
         raise FarloopError(f"hosts {shown(given)}: {len(names)} names; expected {count}, one for each rank")
-    return names
+    return names.__getitem__
 
 
 def _lines(path: str | PathLike[str], name: str) -> Iterator[tuple[int, str]]:
     """Lines without comments, from 1."""
     number, inside = 0, False
     try:
-        with Path(path).open("rb") as file:
+        with open_input(Path(path)) as file:
             while raw := file.readline(LONGEST_LINE + 1):
                 number += 1
                 if b"\0" in raw:
@@ -235,7 +242,7 @@ def _operation(here: str, number: int, line: str, count: int, position: int) -> 
     if not found or (found[2], found[4]) not in (("send", "to"), ("recv", "from")):
         raise FarloopError(f"{here}: {shown(line)}: {_EXPECTED}")
     options = _options(here, found[6], ("tag", "cpu", "nic"))
-    peer, tag = int(found[5]), options.get("tag", 0)
+    peer, tag = _number(here, found[5]), options.get("tag", 0)
     if peer < 0 or tag < 0:
         raise FarloopError(
             f"{here}: {shown(line)}: -1 stands for any; which message that is only a run would tell: expected a rank and a tag"
@@ -252,7 +259,7 @@ def _options(here: str, text: str, known: tuple[str, ...]) -> dict[str, int]:
         if key not in known or key in options:
             problem = "a second time" if key in options else "unknown"
             raise FarloopError(f"{here}: {shown(key)}: {problem}; expected each of {', '.join(known)} at most once")
-        options[key] = int(value)
+        options[key] = _number(here, value)
     return options
 
 

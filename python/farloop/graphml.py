@@ -14,11 +14,13 @@ import warnings
 import zlib
 from collections.abc import Callable
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
 from farloop import _native, units
 from farloop.errors import FarloopError, shown
+from farloop.inputs import open_input
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -115,7 +117,7 @@ def _content(file: str | PathLike[str], path: str) -> bytes:
     """What the file holds, unpacked."""
     try:
         name = os.fspath(file)
-        with open(name, "rb") as raw:  # noqa: PTH123  also takes what is no path, and says so
+        with open_input(Path(name)) as raw:
             suffix = os.path.splitext(name)[1]  # noqa: PTH122
             unpack: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
             with unpack.get(suffix, contextlib.nullcontext)(raw) as unpacked:

@@ -6,6 +6,18 @@ import contextlib
 import sys
 
 
+class Stopped(BaseException):
+    """The user, or another process, asked this one to end.
+
+    Attributes:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 def say(message: str) -> None:
     """A line on standard error, if anybody listens."""
     with contextlib.suppress(OSError, ValueError):

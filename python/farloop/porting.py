@@ -286,8 +286,8 @@ def _recorded(algorithm: type[Algorithm], about: dict[str, Any], type_: str) -> 
         return ""
     try:
         found = _native.recorded(about, SIGNALS)
-    except Exception as error:
-        raise explained(error, [algorithm]) from error
+    except _native.HandlerError as error:
+        raise explained(error, [algorithm]) from error.__cause__
     largest = (1 << 64) - 1
     rows = "".join(
         f"        ({', '.join('u64::MAX' if one == largest else str(one) for one in pair)}),\n" for pair in found

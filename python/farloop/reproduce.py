@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,11 +83,12 @@ def reproduce(
     reporter: Reporter | None = None,
     store: Store | None = None,
     report: bool = True,
+    jitter: int = 0,
 ) -> list[FigureVerdicts]:
     """Runs the figures and writes everything under an existing directory, figure by figure; gives back what they say.
 
     Without `report` no page and no picture is drawn. With `same_start` all flows begin alike, and the scale is "custom": the paper's begin
-    otherwise, so that no claim is judged.
+    otherwise, so that no claim is judged. `jitter` is the number of variations in ties and starts (`farloop.jitter`).
 
     Raises:
         ScenarioError: a figure's scenario is not valid; the first of each is checked before anything runs, the
@@ -110,7 +111,9 @@ def reproduce(
     for p in plans:
         where = into / p.figure
         where.mkdir(parents=True)
-        comparison = run_figure(p, scale=scale, seeds=replicated, threads=threads, reporter=reporter, store=store)
+        comparison = run_figure(
+            p, scale=scale, seeds=replicated, threads=threads, reporter=reporter, store=store, jitter=jitter
+        )
         notes = saving.fill_comparison(comparison, where, store, report=report)
         done.append(FigureVerdicts.of(p.figure, comparison, notes))
         del comparison
@@ -126,9 +129,11 @@ def run_figure(
     threads: int | None = None,
     reporter: Reporter | None = None,
     store: Store | None = None,
+    jitter: int = 0,
 ) -> Comparison:
     """Runs one figure and judges its claims."""
     from farloop.batch import run_all, with_seeds
+    from farloop.jitter import of_claims, shaken
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
 
@@ -136,7 +141,18 @@ def run_figure(
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
     title = str(figure.base.resolved.get("figure", {}).get("title") or figure.base.resolved.get("title", figure.figure))
     comparison = Comparison(f"{figure.figure}: {title}", runs, seeds=tuple(seeds))
-    return judged(comparison, figure.base, scale)
+    comparison = shaken(
+        comparison,
+        figure.variants,
+        jitter,
+        judge=lambda runs: judged(runs, figure.base, scale),
+        group=figure.figure,
+        threads=threads,
+        reporter=reporter,
+        store=store,
+    )
+    found = judged(comparison, figure.base, scale)
+    return replace(found, claims=of_claims(found.claims, found.jitter))
 
 
 def write_index(
@@ -168,6 +184,7 @@ def rewrite(source: Path) -> None:
         FarloopError: it is no complete farloop output, something could not be judged or drawn, or it cannot be written.
     """
     from farloop.judging.verdicts import judged_anew
+    from farloop.output import names
     from farloop.output.directories import rewriting
     from farloop.output.manifest import damaged, read_manifest
     from farloop.output.reading import load
@@ -197,7 +214,7 @@ def rewrite(source: Path) -> None:
                 return
             done = []
             for figure in kept["figures"]:
-                comparison = judged_anew(load(source / figure))
+                comparison = judged_anew(load(names.within(source, figure)))
                 rewrite_views(comparison, aside / figure, "comparison")
                 done.append(FigureVerdicts.of(figure, comparison, []))
                 del comparison

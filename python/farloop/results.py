@@ -21,6 +21,7 @@ from farloop.summary import summarise
 from farloop.tables import Floats, Series
 
 if TYPE_CHECKING:
+    from farloop.jitter import Jitter
     from farloop.trace import Trace
 
 
@@ -155,6 +156,7 @@ class Comparison:
         seeds: The seeds that everything was run with, for means and confidence intervals; empty where every case has a seed of its own.
         notes: What could not be judged or drawn, in words.
         base: The scenario that the runs' settings start from, where there is one.
+        jitter: What variations in ties and starts gave, where they were asked for.
     """
 
     title: str
@@ -165,6 +167,7 @@ class Comparison:
     seeds: tuple[int, ...] = ()
     notes: list[str] = field(default_factory=list)
     base: Scenario | None = field(default=None, repr=False)
+    jitter: Jitter | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -187,7 +190,7 @@ class Comparison:
         if seed not in self.seeds:
             raise UnknownNameError(f"seed {seed}: {nearest('', map(str, self.seeds))}; see Comparison.seeds")
         runs = [replace(run_, label=seeds.without_seed(run_)) for run_ in self.runs if run_.seed == seed]
-        return replace(self, runs=runs, claims=[], seeds=())
+        return replace(self, runs=runs, claims=[], seeds=(), jitter=None)
 
     @property
     def has_many_finished(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from farloop import views
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, shown
 from farloop.output.directories import directory
 from farloop.output.manifest import CLAIMS, MANIFEST, SUMMARY, files, write_json
 from farloop.output.writing import overall, write_run, write_runs
@@ -90,7 +90,7 @@ def rewrite_views(comparison: Comparison, into: Path, kind: str) -> None:
         write_json(into / CLAIMS, comparison.claims)
     notes = [*comparison.notes, *views.write(comparison, into)]
     if notes:
-        raise FarloopError(f"{comparison.title}: {'; '.join(notes)}; the old report stays")
+        raise FarloopError(f"{shown(comparison.title)}: {'; '.join(notes)}; the old report stays")
     write_json(into / MANIFEST, {"notes": []})
 
 

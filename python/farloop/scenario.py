@@ -15,8 +15,10 @@ from typing import Any
 
 from farloop import _native
 from farloop._native import ScenarioError
-from farloop.algorithm import Algorithm, checked, described, name_of
+from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import shown
+from farloop.inputs import open_input
+from farloop.memory import Estimate
 from farloop.scenario_text import TABLES, from_tables, told_to_python
 
 PAPERS = Path(__file__).parent / "papers"
@@ -124,13 +126,24 @@ class Scenario:
         return Scenario(self.text, self.file, (*self.overrides, *extra), self.classes)
 
     def with_classes(self, classes: Iterable[type[Algorithm]]) -> Scenario:
-        """The same scenario, which may name these algorithms in Python; of two with one name the last one counts.
+        """The same scenario, which may name these algorithms in Python; a class that has been defined anew counts instead of the older one.
 
         Raises:
-            FarloopError: a class is no algorithm.
+            FarloopError: a class is no algorithm, or two have one name.
         """
-        known = {name_of(one): one for one in (*self.classes, *map(checked, classes))}
+        every = (*self.classes, *map(checked, classes))
+        refuse_twins(every)
+        known = {name_of(one): one for one in every}
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
+
+    @property
+    def file_told(self) -> str:
+        """Its file's name as the simulator takes it: UTF-8, whatever the system's names are; other bytes as backslash, x and two digits."""
+        try:
+            return os.fsencode(self.file).decode("utf-8", "backslashreplace")
+        except UnicodeEncodeError:
+            # A name from Python that this system has no bytes for.
+            return self.file.encode("utf-8", "backslashreplace").decode("utf-8")
 
     @property
     def described_classes(self) -> list[dict[str, Any]]:
@@ -144,11 +157,26 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.file, self.text)
-        with told_to_python(self.text, self.file):
-            text = _native.resolve(self.text, self.file, list(self.overrides), self.described_classes)
-        resolved: dict[str, Any] = json.loads(text)
-        return resolved
+        return self._settled[0]
+
+    @property
+    def memory(self) -> Estimate:
+        """What its run takes of memory.
+
+        Raises:
+            ScenarioError: the scenario is not valid.
+        """
+        return self._settled[1]
+
+    @cached_property
+    def _settled(self) -> tuple[dict[str, Any], Estimate]:
+        """All keys, and the memory: the network is built for both, which takes its time."""
+        _encodable(self.file, self.text)
+        with told_to_python(self.text, self.file_told):
+            resolved, shares = _native.resolve_and_estimate(
+                self.text, self.file_told, list(self.overrides), self.described_classes
+            )
+        return json.loads(resolved), Estimate(tuple(shares))
 
     @cached_property
     def explained(self) -> dict[str, Any]:
@@ -157,9 +185,9 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.file, self.text)
-        with told_to_python(self.text, self.file):
-            text = _native.explain(self.text, self.file, list(self.overrides), self.described_classes)
+        _encodable(self.file, self.text)
+        with told_to_python(self.text, self.file_told):
+            text = _native.explain(self.text, self.file_told, list(self.overrides), self.described_classes)
         explained: dict[str, Any] = json.loads(text)
         return explained
 
@@ -175,14 +203,14 @@ class Scenario:
         """
         from farloop import offered, tables
 
-        given = (self.text, self.file, list(self.overrides), self.described_classes)
+        given = (self.text, self.file_told, list(self.overrides), self.described_classes)
         found = {name: tables.to_arrow(columns) for name, columns in _native.forecast(*given).items()}
         flows, ports, end = found["flows"], found["ports"], float(self.explained["end_s"])
         facts = offered.facts(flows, ports, self.resolved, end)
         begin, until = facts["arrivals"]
         return {
             "network": facts,
-            "memory_bytes": _native.most_memory(*given),
+            "memory_bytes": self.memory.total,
             "packet_hops": offered.hops(ports, self.resolved, end),
             "cautions": offered.overloads(facts["layers"], until - begin),
         }
@@ -253,7 +281,7 @@ def read_text(path: Path, name: str) -> str:
         ScenarioError: it cannot be read as UTF-8 text.
     """
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ScenarioError(f"{path}: has more than {MOST_BYTES >> 20} MiB; expected a scenario file (TOML)")

@@ -123,8 +123,11 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     """The place of every algorithm in every scenario."""
     for start in dict.fromkeys(result.start for result in results):
         chosen = [result for result in results if result.start == start]
-        places = [{one.algorithm: one.place for one in result.standings} for result in chosen]
-        rows = [[a, *(str(found[a]) if a in found else None for found in places)] for a in algorithms]
+        places = [
+            {one.algorithm: f"{one.place}{' (fragile)' if one.is_fragile else ''}" for one in result.standings}
+            for result in chosen
+        ]
+        rows = [[a, *(found.get(a) for found in places)] for a in algorithms]
         _print_table(["place of", *(result.name for result in chosen)], rows)
 
 

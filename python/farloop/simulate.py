@@ -1,7 +1,8 @@
 """Runs simulations, several at a time. The native simulator releases the interpreter's lock, so threads are enough.
 
 Simulations side by side need nothing of each other, the parts of one wait for each other: processors go to simulations first, and
-those that are left over into each of them.
+those that are left over into each of them. Where nobody says how many threads there are to be, a simulation takes as many of its share
+as pay, which it measures while it runs.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 
-from farloop import _native, tables
-from farloop.algorithm import digest, explained, name_of
+from farloop import _native, memory, tables
+from farloop.algorithm import digest, explained, interrupt, name_of
+from farloop.crew import Crew
 from farloop.errors import FarloopError, InvariantError, shown
+from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.progress import Reporter, Silent
 from farloop.scenario import Scenario
@@ -93,18 +97,20 @@ def simulate(
     reporter: Reporter | None = None,
     store: Store | None = None,
 ) -> list[Simulated]:
-    """Runs all jobs on at most `threads` threads; the results are in the order of the jobs and depend on nothing else.
+    """Runs all jobs on `threads` threads; for `None` on as many as pay, at most one per processor.
 
+    The results are in the order of the jobs and depend on nothing else.
     Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
-    something is traced, everything runs, and the store is left alone.
+    something is traced, everything runs, and the store is left alone. Before the first one runs
+    there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
 
     Raises:
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: `threads` is no number of threads, or a run cannot be written to the store.
+        FarloopError: `threads` is no number of threads, a run may take more memory than there is, or it cannot be written to the store.
         KeyboardInterrupt: the user interrupted; nothing runs any more.
     """
-    threads = number_of_threads(threads)
+    auto, threads = threads is None, number_of_threads(threads)
     if any(job.trace for job in jobs):
         store = None  # What is kept has no trace.
     keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
@@ -115,15 +121,18 @@ def simulate(
     for key in dict.fromkeys(keys):
         if key not in missing and hasattr(reporter, "kept"):
             reporter.kept(first[key].name)
-    processors = Processors(threads, len(missing))
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        futures = {key: pool.submit(_simulate, first[key], key, processors, reporter, stop, store) for key in missing}
-        try:
-            _wait(list(futures.values()))
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
+    processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
+    crew = Crew(lanes)
+    task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
+    futures = {key: crew.submit(partial(task, first[key], key)) for key in missing}
+    try:
+        _wait(list(futures.values()))
+    except BaseException:
+        stop.set()
+        crew.leave(lambda: interrupt({one for job in jobs for one in job.scenario.classes}))
+        raise
+    crew.finish()
     if store is None:
         made = {key: future.result() for key, future in futures.items()}
         return [_there(made[key]) for key in keys]
@@ -132,8 +141,10 @@ def simulate(
     return [_there(kept[key]) for key in keys]
 
 
-def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, threads: int) -> Simulated:
-    """Runs one job in this thread, on up to `threads` threads; `progress` returns `False` to stop it.
+def simulated(
+    job: Job, progress: Callable[[float, float, int], bool] | None, threads: int, *, auto: bool = False
+) -> Simulated:
+    """Runs one job from this thread, on `threads` threads, or with `auto` on as many of them as pay; `progress` returns `False` to stop it.
 
     Raises:
         ScenarioError: the scenario is not valid.
@@ -141,7 +152,7 @@ def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, th
         Cancelled: it was stopped.
     """
     scenario = job.scenario
-    output = _run(scenario, progress, threads, job.trace)
+    output = _run(scenario, progress, threads, job.trace, auto)
     info = json.loads(output.info)
     if scenario.classes:
         info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
@@ -150,6 +161,18 @@ def simulated(job: Job, progress: Callable[[float, float, int], bool] | None, th
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
     found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
     return Simulated(found, info, made(job.trace, output.trace))
+
+
+def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
+    """How many of these run side by side, as memory allows.
+
+    Raises:
+        FarloopError: one may take more than there is.
+    """
+    for told in dict.fromkeys(memory.check(one.file, one.memory) for one in scenarios):
+        if told:
+            say(f"farloop: note: {told}")
+    return memory.side_by_side([one.memory for one in scenarios], most)
 
 
 def _there(found: Simulated | None) -> Simulated:
@@ -168,32 +191,47 @@ def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
 
 
 def _run(
-    scenario: Scenario, progress: Callable[[float, float, int], bool] | None, threads: int, trace: tuple[str, ...]
+    scenario: Scenario,
+    progress: Callable[[float, float, int], bool] | None,
+    threads: int,
+    trace: tuple[str, ...],
+    auto: bool,
 ) -> _native.RunOutput:
-    text, file, overrides, classes = scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
+    text, file, overrides, classes = (
+        scenario.text,
+        scenario.file_told,
+        list(scenario.overrides),
+        scenario.described_classes,
+    )
     try:
         with told_to_python(text, file):
-            return _native.run(text, file, overrides, progress, threads, list(trace), classes)
-    except (_native.ScenarioError, FarloopError):
-        raise
-    except Exception as error:
-        if not classes:
-            raise
-        raise explained(error, scenario.classes) from error
+            return _native.run(text, file, overrides, progress, threads, list(trace), classes, auto)
+    except _native.HandlerError as error:
+        raise explained(error, scenario.classes) from error.__cause__
 
 
 def _simulate(
-    job: Job, key: str, processors: Processors, reporter: Reporter, stop: threading.Event, store: Store | None
+    job: Job,
+    key: str,
+    processors: Processors,
+    auto: bool,
+    reporter: Reporter,
+    stop: threading.Event,
+    store: Store | None,
 ) -> Simulated | None:
     """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
 
     def progress(simulated: float, end: float, packet_hops: int) -> bool:
+        if stop.is_set():
+            return False
         reporter.update(job.name, simulated, end, packet_hops)
-        return not stop.is_set()
+        return True
 
+    if stop.is_set():
+        return None
     reporter.start(job.name)
     with processors.taken() as threads:
-        result = simulated(job, progress, threads)
+        result = simulated(job, progress, threads, auto=auto)
     if store is not None:
         try:
             store.put(key, result)

@@ -9,7 +9,7 @@ estimated, too. A number that is a mean over flows is a ratio of two sums over s
 
 A percentile has Woodruff's (Journal of the American Statistical Association 47(260), 1952): the interval of the share of flows up to it,
 which is a mean over clusters, carried over to values. Where that share could as well be 1, or where seeds are too few for it
-(`least_seeds`), there is none.
+(`least_seeds`) or flows beyond it (`LEAST_BEYOND`), there is none.
 
 Two algorithms are compared seed by seed, as the traffic of a seed is the same under both: the mean of the logarithm of their ratio has an
 interval of a mean. Where k comparisons are read together each takes the k-th part of the 5 % (Bonferroni), so that with 95 % confidence
@@ -46,6 +46,9 @@ LEAST_OF_A_TAIL = 10
 
 TAIL = 0.9
 """From which share on a percentile is one of the tail."""
+
+LEAST_BEYOND = 20
+"""Flows of all seeds that lie beyond a percentile before it has an interval."""
 
 _LEVELS = (0.95, 0.98, 0.99, 0.995)
 """Shares above a percentile at which flows are looked at, too, for how much they depend on each other."""
@@ -98,10 +101,13 @@ class Interval:
         return replace(self, low=low, high=high)
 
     def told(self, text: Callable[[float], str]) -> str:
-        """For people, such as "7.42 [6.9, 9.1]"; the estimate alone where there is no interval, a dash for no estimate."""
+        """For people, such as "7.42 [6.9, 9.1]", a dash for no estimate.
+
+        The estimate stands alone where there is no interval, and where it is the same number under every seed.
+        """
         if self.estimate is None:
             return "–"
-        return text(self.estimate) + ("" if self.low is None else f" {self.range(text)}")
+        return text(self.estimate) + (f" {self.range(text)}" if self.half_width else "")
 
     def range(self, text: Callable[[float], str]) -> str:
         """The interval alone, such as "[6.9, 9.1]"; empty where there is none."""
@@ -209,7 +215,7 @@ def percentile(clusters: Sequence[Floats], share: float, *, floor: float | None 
     pooled = np.concatenate(known)
     value = float(np.quantile(pooled, share))
     nothing = Interval(value, None, None, len(known))
-    if len(known) < least_seeds(share):
+    if len(known) < least_seeds(share) or pooled.size * min(share, 1 - share) < LEAST_BEYOND - 1e-6:
         return nothing
     sizes = np.array([values.size for values in known], dtype=float)
 

@@ -141,7 +141,7 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
 
     Args:
         ports: The table of ports.
-        series: The samples; only recorded ports have a percentile of the queue.
+        series: The samples; only ports with series have a percentile of the queue.
         end: When the run ended, in seconds.
     """
     columns = {
@@ -163,7 +163,8 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
 def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:
     """One port: sizes in bytes, times in seconds, drops in packets, the utilisation as a share of its rate over the whole run."""
     name = port_name(row)
-    queue = series.get(f"port/{name}", "queue")[1] if (f"port/{name}", "queue") in series else np.empty(0)
+    known = [kind for kind in ("port", "worst") if (f"{kind}/{name}", "queue") in series]
+    queue = series.get(f"{known[0]}/{name}", "queue")[1] if known else np.empty(0)
     return {
         "port": name,
         "mean_queue": row["mean_queue_bytes"],

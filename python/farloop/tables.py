@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from farloop import fields
 from farloop.errors import UnknownNameError, nearest, shown
+from farloop.output.names import open_regular
 
 _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
 
@@ -36,14 +37,21 @@ def described(name: str, table: pa.Table) -> pa.Table:
     known = {field.name: field for field in fields.TABLES[name]}
     schema = pa.schema([_described(column, known.get(column.name)) for column in table.schema])
     if name == "series":
-        metrics = {f"{kind}/{m.name}": [m.unit, m.meaning] for kind, found in fields.METRICS.items() for m in found}
+        kinds = {kind: found for kind, found in fields.METRICS.items() if kind != "worst" or _has_worst(table)}
+        metrics = {f"{kind}/{m.name}": [m.unit, m.meaning] for kind, found in kinds.items() for m in found}
         schema = schema.with_metadata({"farloop.metrics": json.dumps(metrics)})
     return pa.Table.from_arrays(table.columns, schema=schema)
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Writes a Parquet file."""
-    pq.write_table(table, path, compression="zstd")
+    """Writes a Parquet file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    # Not by its path, which Arrow takes only where it is UTF-8.
+    with path.open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
 
 
 def read(name: str, path: Path) -> pa.Table:
@@ -53,9 +61,7 @@ def read(name: str, path: Path) -> pa.Table:
         OSError: there is no such file, or it is damaged.
         pyarrow.ArrowException: it is no Parquet file.
     """
-    # Not `read_table`: that one takes directories called "load=0.3" for a column.
-    with pq.ParquetFile(path) as file:
-        return described(name, file.read())
+    return described(name, read_any(path))
 
 
 def read_any(path: Path) -> pa.Table:
@@ -65,14 +71,32 @@ def read_any(path: Path) -> pa.Table:
         OSError: there is no such file, or it is damaged.
         pyarrow.ArrowException: it is no Parquet file.
     """
-    with pq.ParquetFile(path) as file:
+    # Not `read_table`: that one takes directories called "load=0.3" for a column.
+    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
         return file.read()
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a table, of which only the end of its file is read.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
+        return [str(name) for name in file.schema_arrow.names]
 
 
 def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
     if field is None:
         return column.remove_metadata()
     return column.with_metadata({"unit": field.unit, "meaning": field.meaning})
+
+
+def _has_worst(series: pa.Table) -> bool:
+    """Whether some ports have series because they turned out to be the worst."""
+    dictionaries = (chunk.dictionary for chunk in series["object"].chunks)
+    return any(str(name).startswith("worst/") for names in dictionaries for name in names.to_pylist())
 
 
 def _array(column: Column) -> pa.Array:

@@ -2,15 +2,21 @@
 //!
 //! - [`calendar`]: the pending events of one logical process, in a total order of time and id.
 //! - [`process`]: conservative parallel execution of logical processes that exchange messages with a known lookahead.
+//! - [`lanes`]: on how many threads, and what tells whether more of them pay.
 //! - [`random`]: one named random stream per component.
 //! - [`prefetch()`]: a request for memory that will be needed.
 
+mod barrier;
 pub mod calendar;
+pub mod lanes;
+mod load;
 mod prefetch;
 pub mod process;
 pub mod random;
 
 pub use calendar::{Calendar, EventId};
+pub use lanes::Lanes;
+pub use load::free_processors;
 pub use prefetch::prefetch;
 pub use process::{LogicalProcess, Stopped, run_conservatively};
 pub use random::RandomStream;

@@ -12,13 +12,17 @@
 //!   thread 1  run ─► post (parity 0) ─► barrier ─► collect (parity 0) ─► run ─► post (parity 1) ─► barrier ─► ...
 //! ```
 //!
-//! Threads live as long as the run. Mailboxes are doubled, so one barrier a window is enough: who is fast posts into the one half while
+//! Mailboxes are doubled, so one barrier a window is enough: who is fast posts into the one half while
 //! who is slow still collects from the other, and cannot come round again before all have passed the next barrier. Windows may be microseconds long:
-//! the barrier spins before it lets others have the processor.
+//! the barrier looks for a while before it sleeps ([`crate::barrier`]). Threads live for a stretch of many windows, then the processes may be grouped
+//! anew, on more or fewer of them ([`crate::lanes`]).
 
+use crate::barrier::{Abandon, Barrier, Patience};
+use crate::lanes::Lanes;
 use farloop_units::{Delta, Time};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// A part of a model that runs on its own between messages.
 pub trait LogicalProcess: Send {
@@ -40,16 +44,19 @@ pub trait LogicalProcess: Send {
 
     /// Takes what process `from` sent, and leaves the mail empty.
     fn collect(&mut self, from: usize, mail: &mut Self::Mail);
+
+    /// How much has been done so far, in any unit: numbers of threads are compared by it.
+    fn work(&self) -> u64;
 }
 
 /// The caller asked for the run to stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 
-/// Runs `processes` until `end` (exclusive) on at most `threads` threads, of which the caller's is one.
+/// Runs `processes` until `end` (exclusive) on `lanes`, of which the caller's thread is one.
 ///
 /// `watch` is called on the caller's thread after each window with the time up to which everything has happened; it returns `false` to stop.
-/// The result is the same for any number of threads. With a single process there is one window.
+/// The result is the same on any lanes. With a single process there is one window.
 ///
 /// # Errors
 /// [`Stopped`]: `watch` said so.
@@ -60,30 +67,48 @@ pub fn run_conservatively<P: LogicalProcess>(
     processes: &mut [P],
     lookahead: Delta,
     end: Time,
-    threads: usize,
+    lanes: &mut Lanes,
     watch: &mut dyn FnMut(Time) -> bool,
 ) -> Result<(), Stopped> {
     assert!(processes.len() < 2 || lookahead > Delta::ZERO, "several processes need a lookahead");
-    let size = processes.len().div_ceil(threads.max(1)).max(1);
-    let lanes = processes.len().div_ceil(size);
     let boxes = Mailboxes::new(processes);
-    let shared = Shared {
-        boxes: &boxes,
-        lookahead: if processes.len() > 1 { lookahead } else { Delta::MAX },
-        end,
-        barrier: Barrier::new(lanes),
-        earliest: (0..2 * lanes).map(|_| AtomicU64::new(0)).collect(),
-        stop: [AtomicBool::new(false), AtomicBool::new(false)],
-    };
-    let mut groups = processes.chunks_mut(size).enumerate();
-    let Some((_, own)) = groups.next() else { return Ok(()) };
-    std::thread::scope(|scope| {
-        for (lane, group) in groups {
-            let shared = &shared;
-            scope.spawn(move || shared.run(lane, lane * size, group, &mut |_| true));
+    let lookahead = if processes.len() > 1 { lookahead } else { Delta::MAX };
+    let work = |processes: &[P]| processes.iter().map(P::work).sum::<u64>();
+    loop {
+        let (lane_of, count) = lanes.deal(processes.len());
+        let before = work(processes);
+        let crowded = lanes.is_crowded(count);
+        let shared = Shared::new(&boxes, lookahead, end, count, crowded);
+        let begin = Instant::now();
+        let left = shared.run(processes, &lane_of, &mut |window| match watch(window) {
+            false => Verdict::Stop,
+            true if lanes.is_over(begin, count) => Verdict::Regroup,
+            true => Verdict::GoOn,
+        });
+        lanes.account(begin, work(processes) - before, count, left == Left::Regroup);
+        match left {
+            Left::AtTheEnd => return Ok(()),
+            Left::Stopped => return Err(Stopped),
+            Left::Regroup => {}
         }
-        shared.run(0, 0, own, watch)
-    })
+    }
+}
+
+/// What is to be done after a window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Verdict {
+    GoOn,
+    Stop,
+    Regroup,
+}
+
+/// Why a stretch is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    AtTheEnd,
+    Stopped,
+    Regroup,
 }
 
 /// What one process sent another, by parity of the window.
@@ -111,114 +136,98 @@ impl<M: Default> Mailboxes<M> {
     }
 }
 
-/// What the threads of a run share.
+/// What the threads of a stretch share.
 struct Shared<'a, M> {
     boxes: &'a Mailboxes<M>,
     lookahead: Delta,
     end: Time,
+    lanes: usize,
     barrier: Barrier,
+    /// There are fewer free processors than lanes.
+    crowded: bool,
     /// Earliest pending event of each lane, mail included, by parity and lane, in picoseconds.
     earliest: Vec<AtomicU64>,
-    /// The caller wants no more windows, by parity.
-    stop: [AtomicBool; 2],
+    /// What is to be done after the window, by parity.
+    verdict: [AtomicU8; 2],
 }
 
-impl<M: Default + Send> Shared<'_, M> {
-    /// Runs the processes of one lane, of which the first is number `first`.
+/// The processes of a lane, with their numbers.
+type Group<'p, P> = Vec<(usize, &'p mut P)>;
+
+impl<'a, M: Default + Send> Shared<'a, M> {
+    fn new(boxes: &'a Mailboxes<M>, lookahead: Delta, end: Time, lanes: usize, crowded: bool) -> Shared<'a, M> {
+        let earliest = (0..2 * lanes).map(|_| AtomicU64::new(0)).collect();
+        let (barrier, verdict) = (Barrier::new(lanes), [AtomicU8::new(0), AtomicU8::new(0)]);
+        Shared { boxes, lookahead, end, lanes, barrier, crowded, earliest, verdict }
+    }
+
+    /// Runs the processes, each on its lane, until `judge`, who is asked after each window, says otherwise, or all is done.
     fn run<P: LogicalProcess<Mail = M>>(
         &self,
+        processes: &mut [P],
+        lane_of: &[usize],
+        judge: &mut dyn FnMut(Time) -> Verdict,
+    ) -> Left {
+        let mut groups: Vec<Group<P>> = (0..self.lanes).map(|_| Vec::new()).collect();
+        for (process, lane) in processes.iter_mut().enumerate().zip(lane_of) {
+            groups[*lane].push(process);
+        }
+        let mut groups = groups.into_iter().enumerate();
+        let Some((_, own)) = groups.next() else { return Left::AtTheEnd };
+        std::thread::scope(|scope| {
+            // Also where the system has no thread more.
+            let _abandon = Abandon(&self.barrier);
+            for (lane, group) in groups {
+                scope.spawn(move || self.run_lane(lane, group, None));
+            }
+            self.run_lane(0, own, Some(judge))
+        })
+    }
+
+    /// Runs the processes of one lane.
+    fn run_lane<P: LogicalProcess<Mail = M>>(
+        &self,
         lane: usize,
-        first: usize,
-        group: &mut [P],
-        watch: &mut dyn FnMut(Time) -> bool,
-    ) -> Result<(), Stopped> {
+        mut group: Group<P>,
+        mut judge: Option<&mut dyn FnMut(Time) -> Verdict>,
+    ) -> Left {
         let _abandon = Abandon(&self.barrier);
-        let lanes = self.barrier.parties;
+        let mut patience = Patience::new(self.crowded);
         // Nothing happens in the first window: it finds out where the earliest event is.
         let (mut window, mut parity) = (Time::ZERO, 0);
         loop {
             let mut earliest = Time::NEVER;
-            for (process, row) in group.iter_mut().zip(&self.boxes.out[first..]) {
+            for (number, process) in &mut group {
                 process.run_until(window);
-                for (to, mailbox) in row {
+                for (to, mailbox) in &self.boxes.out[*number] {
                     let mut mail = mailbox[parity].lock().expect("a process that panicked ends the run");
                     earliest = earliest.min(process.post(*to, &mut mail));
                 }
                 earliest = earliest.min(process.next_event());
             }
-            self.earliest[parity * lanes + lane].store(earliest.as_ps(), Ordering::Relaxed);
-            if lane == 0 && !watch(window) {
-                self.stop[parity].store(true, Ordering::Relaxed);
+            self.earliest[parity * self.lanes + lane].store(earliest.as_ps(), Ordering::Relaxed);
+            if let Some(judge) = &mut judge {
+                self.verdict[parity].store(judge(window) as u8, Ordering::Relaxed);
             }
             // What was stored before the barrier is seen by all behind it.
-            self.barrier.wait();
-            for (process, senders) in group.iter_mut().zip(&self.boxes.into[first..]) {
-                for (from, at) in senders {
+            self.barrier.wait(&mut patience);
+            for (number, process) in &mut group {
+                for (from, at) in &self.boxes.into[*number] {
                     let mailbox = &self.boxes.out[*from][*at].1[parity];
                     process.collect(*from, &mut mailbox.lock().expect("a process that panicked ends the run"));
                 }
             }
-            if self.stop[parity].load(Ordering::Relaxed) {
-                return Err(Stopped);
-            }
-            let all = &self.earliest[parity * lanes..][..lanes];
+            // What will have happened at the end is all that counts then, also for who would group anew.
+            let all = &self.earliest[parity * self.lanes..][..self.lanes];
             let next = all.iter().map(|ps| ps.load(Ordering::Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
-            if next >= self.end {
-                return Ok(());
+            match self.verdict[parity].load(Ordering::Relaxed) {
+                verdict if verdict == Verdict::Stop as u8 => return Left::Stopped,
+                _ if next >= self.end => return Left::AtTheEnd,
+                verdict if verdict == Verdict::Regroup as u8 => return Left::Regroup,
+                _ => {}
             }
             window = next.saturating_add(self.lookahead).min(self.end);
             parity ^= 1;
-        }
-    }
-}
-
-/// Where all threads wait for the last one, again and again.
-struct Barrier {
-    parties: usize,
-    arrived: AtomicUsize,
-    round: AtomicUsize,
-    /// A thread panicked and will never arrive.
-    abandoned: AtomicBool,
-}
-
-impl Barrier {
-    /// How often to look before the processor is offered to others: some microseconds, which is what a window of a busy fabric takes.
-    const SPINS: u32 = 4_000;
-
-    fn new(parties: usize) -> Barrier {
-        Barrier { parties, arrived: AtomicUsize::new(0), round: AtomicUsize::new(0), abandoned: AtomicBool::new(false) }
-    }
-
-    fn wait(&self) {
-        if self.parties == 1 {
-            return;
-        }
-        let round = self.round.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
-            self.arrived.store(0, Ordering::Relaxed);
-            self.round.store(round.wrapping_add(1), Ordering::Release);
-            return;
-        }
-        let mut looks = 0;
-        while self.round.load(Ordering::Acquire) == round {
-            assert!(!self.abandoned.load(Ordering::Relaxed), "another part of the simulation panicked");
-            looks += 1;
-            if looks < Self::SPINS {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
-    }
-}
-
-/// Tells the other threads when this one panics: they would wait for ever.
-struct Abandon<'a>(&'a Barrier);
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.abandoned.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -290,6 +299,9 @@ mod tests {
                 self.take(from, token);
             }
         }
+        fn work(&self) -> u64 {
+            self.log.len() as u64
+        }
     }
 
     fn ring(panics_at: Time) -> Vec<Ring> {
@@ -313,18 +325,22 @@ mod tests {
 
     const END: Time = Time::from_ps(2_000_000_000);
 
-    fn logs(threads: usize) -> Vec<Vec<Token>> {
+    fn logs(mut lanes: Lanes) -> Vec<Vec<Token>> {
         let mut ring = ring(Time::NEVER);
-        run_conservatively(&mut ring, HOP, END, threads, &mut |_| true).expect("nobody stops it");
+        run_conservatively(&mut ring, HOP, END, &mut lanes, &mut |_| true).expect("nobody stops it");
         ring.into_iter().map(|p| p.log).collect()
     }
 
     #[test]
     fn any_number_of_threads_gives_the_same_history_in_time_order() {
-        let one = logs(1);
+        let one = logs(Lanes::exactly(1));
         assert!(one.iter().all(|log| log.len() > 1000 && log.is_sorted_by_key(|(t, _)| *t)));
         for threads in [2, 3, 4, 5, 8] {
-            assert_eq!(one, logs(threads), "{threads} threads");
+            assert_eq!(one, logs(Lanes::exactly(threads)), "{threads} threads");
+            assert_eq!(one, logs(Lanes::up_to(threads)), "up to {threads} threads");
+        }
+        for seed in 0..20 {
+            assert_eq!(one, logs(Lanes::shuffled(1 + seed as usize % 6, seed)), "grouped anew, seed {seed}");
         }
     }
 
@@ -337,7 +353,7 @@ mod tests {
                 seen = window;
                 window < Time::from_ps(500_000_000)
             };
-            let stopped = run_conservatively(&mut ring, HOP, END, threads, &mut watch);
+            let stopped = run_conservatively(&mut ring, HOP, END, &mut Lanes::exactly(threads), &mut watch);
             assert_eq!(stopped, Err(Stopped));
             assert!(seen >= Time::from_ps(500_000_000) && seen < END);
             assert!(ring.iter().flat_map(|p| &p.log).all(|(t, _)| *t < seen));
@@ -348,7 +364,9 @@ mod tests {
     fn a_process_that_panics_ends_the_run_instead_of_hanging_it() {
         for threads in [1, 2, 5] {
             let mut ring = ring(Time::from_ps(700_000_000));
-            let run = std::panic::AssertUnwindSafe(|| run_conservatively(&mut ring, HOP, END, threads, &mut |_| true));
+            let mut lanes = Lanes::exactly(threads);
+            let run =
+                std::panic::AssertUnwindSafe(|| run_conservatively(&mut ring, HOP, END, &mut lanes, &mut |_| true));
             assert!(std::panic::catch_unwind(run).is_err(), "{threads} threads");
         }
     }

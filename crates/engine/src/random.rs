@@ -48,6 +48,13 @@ impl RandomStream {
         // 1 - uniform() is in (0, 1], so the logarithm is finite.
         mean.mul_f64(-libm::log(1.0 - self.uniform()))
     }
+
+    /// Pareto distributed with index 3/2, whose variance is infinite, and the given mean; cut at a thousand times that, which takes 1.2 % of the mean.
+    pub fn pareto(&mut self, mean: Delta) -> Delta {
+        // The smallest value is a third of the mean.
+        let root = libm::cbrt(1.0 - self.uniform());
+        mean.mul_f64((1.0 / (3.0 * root * root)).min(1000.0))
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +78,20 @@ mod tests {
         assert_eq!([s.bits(), s.bits()], [PINNED.0, PINNED.1]);
     }
     const PINNED: (u64, u64) = (14_147_628_430_727_504_779, 12_703_535_295_524_662_005);
+
+    #[test]
+    fn pareto_has_its_mean_and_its_tail() {
+        let mut s = RandomStream::new(7, "test", 1);
+        let mean = Delta::from_us(10);
+        let n = 1_000_000;
+        let drawn: Vec<f64> = (0..n).map(|_| s.pareto(mean).ratio(mean)).collect();
+        let average = drawn.iter().sum::<f64>() / f64::from(n);
+        assert!((average - 0.988).abs() < 0.03, "mean {average}");
+        // P(X > x) = (x_m/x)^1.5, at thirty times x_m.
+        let beyond = drawn.iter().filter(|x| **x > 10.0).count() as f64 / f64::from(n);
+        assert!((beyond / 30f64.powf(-1.5) - 1.0).abs() < 0.05, "{beyond}");
+        assert!(drawn.iter().all(|x| (0.333..=1000.0).contains(x)));
+    }
 
     #[test]
     fn exponential_has_its_mean() {

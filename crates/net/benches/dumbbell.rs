@@ -70,6 +70,9 @@ fn specification(algorithm: &str) -> NetworkSpec {
         record: RecordSpec::default(),
         end: Time::ZERO + Delta::from_ms(1),
         seed: 1,
+        clock_offsets: Vec::new(),
+        stalls: None,
+        tie_order: None,
     }
 }
 

@@ -27,10 +27,12 @@ use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
 use crate::spec::{DetourSpec, Ecmp, FlowSpec, FollowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
 use crate::switch::{Switch, Switches};
+use crate::ties::Ties;
 use circuits::{circuit_switches, schedulers, scheduling_of};
 use farloop_cc::int::RateCode;
 use farloop_cc::{AnyParams, AnyPort, PortAgent};
@@ -96,6 +98,7 @@ struct Plan {
     symmetric: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     circuits: Table<CircuitNumber, Arc<Circuits>>,
+    ties: Ties,
     largest: Bytes,
     pauses: bool,
 }
@@ -152,6 +155,7 @@ impl Plan {
             symmetric,
             detours,
             circuits,
+            ties: Ties::new(spec.tie_order, spec.seed, spec.links.len()),
             largest,
             pauses,
         })
@@ -182,6 +186,8 @@ impl Plan {
             intra_rtt: Delta::ZERO,
             flows,
             succession,
+            stalls: spec.stalls,
+            clock_offsets: spec.clock_offsets,
             end: spec.end,
         };
         let (schedulers, disciplines) = schedulers(&network);
@@ -214,8 +220,10 @@ impl Plan {
             }
         }
         let touches = |end: &LinkEnd| here(end.node) || here(end.peer_node);
-        let numbers: Table<PortId, PortNumber> =
+        let mut numbers: Vec<PortNumber> =
             network.ends.iter().filter(|(_, end)| touches(end)).map(|(number, _)| number).collect();
+        let reordered = self.ties.sort(&mut numbers);
+        let numbers: Table<PortId, PortNumber> = numbers.into();
         let mut ids = vec![PortId::NONE; network.ends.len()];
         for (id, number) in numbers.iter() {
             ids[number.index()] = id;
@@ -243,7 +251,9 @@ impl Plan {
             let mut port = Port::new(owner(end.owner), owner(end.peer), end.rate, end.delay, telemetry);
             let LinkSpec { loss, corruption, .. } = plan.link;
             let happens = network.timeline.concerns(*number);
-            port.unreliable = loss > 0.0 || corruption > 0.0 || happens;
+            // What arrives at a host that stalls is looked at as well.
+            let stalls = network.stalls.is_some() && matches!(end.peer, NodeRef::Host(_));
+            port.unreliable = loss > 0.0 || corruption > 0.0 || happens || stalls;
             let (from, to) = (cut.part_of[end.node as usize], cut.part_of[end.peer_node as usize]);
             if from != to || happens || end.rate.bytes_in(end.delay) >= self.largest * PACKED_FROM {
                 port.packed = packets.add_packed_link();
@@ -259,6 +269,7 @@ impl Plan {
             let mut held = Ingress::default();
             if from == part {
                 (port.int, row.marking, row.row.headroom) = (plan.int, plan.marking, plan.headroom);
+                port.set_clock(network.clock_offset(end.node));
                 held = plan.ingress;
                 if let Some(agent) = plan.agent.take() {
                     port.agent = agents.push(Agent::new(agent, id));
@@ -271,21 +282,23 @@ impl Plan {
             ports.push(port);
             stats.push(row);
         }
-        let events = Events::new(ports.len(), own_hosts.len(), agents.len());
+        let events = Events::new(ports.len(), own_hosts.len(), agents.len(), self.ties.arrivals_first());
         let mut hosts = Hosts::new(network);
         for (_, number) in &own_hosts {
-            hosts.add(*number, ids[network.host_ports[*number].index()], seed);
+            hosts.add(*number, ids[network.host_ports[*number].index()], seed, network.stalls);
         }
-        let switch = |(_, number): &(u32, SwitchNumber)| Switch {
-            buffer: self.buffers[*number].take().expect("each switch is in one part"),
-            forwarder: Forwarder::new(
-                detours_of(network, *number, &ids),
-                Some(*number).filter(|n| network.symmetric[*n]),
-            ),
-            scheduling: scheduling_of(network, *number, &ids, seed),
-            random: RandomStream::new(seed, "switch", u64::from(number.0)),
+        let switch = |(_, number): &(u32, SwitchNumber)| {
+            Ok(Switch {
+                buffer: self.buffers[*number].take().expect("each switch is in one part"),
+                forwarder: Forwarder::new(
+                    detours_of(network, *number, &ids),
+                    Some(*number).filter(|n| network.symmetric[*n]),
+                ),
+                scheduling: scheduling_of(network, *number, &ids, seed)?,
+                random: RandomStream::new(seed, "switch", u64::from(number.0)),
+            })
         };
-        let switches = own_switches.iter().map(switch).collect();
+        let switches = own_switches.iter().map(switch).collect::<Result<_, BuildError>>()?;
         let own: Vec<SwitchNumber> = own_switches.iter().map(|(_, s)| *s).collect();
         let circuit = |number: &CircuitNumber| {
             let circuits = network.circuits[*number].clone();
@@ -294,7 +307,7 @@ impl Plan {
         };
         let circuits = own_circuits.iter().map(circuit).collect();
         let own_routes = |routes: &Routes<SwitchNumber, PortNumber>| match cut.parts {
-            1 => routes.of_whole(),
+            1 if !reordered => routes.of_whole(),
             _ => routes.of_part(&own, &ids),
         };
         let all_routes: Vec<Routes<SwitchId, PortId>> = network.routes.iter().map(own_routes).collect();
@@ -311,12 +324,14 @@ impl Plan {
             stats,
             disciplines,
             numbers,
+            places: reordered.then_some(ids.clone()),
             ledger: Ledger::new(),
             routing: 0,
             effects: Vec::new(),
             asked: Vec::new(),
             over: Vec::new(),
             scratch: Vec::new(),
+            standstill: None,
             tracer: None,
         };
         Ok(Part {
@@ -327,6 +342,7 @@ impl Plan {
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
             changes,
+            clock: Clock::default(),
             outboxes: outboxes.into_iter().collect(),
             inlets: inlets.into_iter().collect(),
             observe_after: Time::ZERO,

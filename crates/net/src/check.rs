@@ -6,8 +6,8 @@ mod link_events;
 use crate::events::Events;
 use crate::network::timeline::worst;
 use crate::spec::{
-    CircuitSpec, DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
-    TransportKind, TransportSpec,
+    CircuitSpec, ClockOffset, DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec,
+    SwitchSpec, TransportKind, TransportSpec,
 };
 use crate::switch::buffer::required_headroom;
 use farloop_cc::int::RateCode;
@@ -43,6 +43,13 @@ pub enum BuildError {
     ZeroRate {
         /// Its index.
         link: usize,
+    },
+    /// A node's clock is off that must be exact, or further than allowed.
+    ClockOffset {
+        /// Its name.
+        node: String,
+        /// By how much.
+        offset: ClockOffset,
     },
     /// A rate has more significant digits than telemetry records carry.
     IntRate {
@@ -158,6 +165,13 @@ pub enum BuildError {
     },
     /// The caller asked for the building to stop.
     Cancelled,
+    /// There is no memory for a part of it.
+    NoMemory {
+        /// The part.
+        what: &'static str,
+        /// What it takes.
+        bytes: u64,
+    },
     /// More ports and hosts than the calendar can number.
     TooLarge {
         /// Event ids needed.
@@ -171,6 +185,12 @@ impl fmt::Display for BuildError {
             BuildError::HostLinks { host, links } => write!(f, "host {host} has {links} links; a host has exactly one"),
             BuildError::BadLink { link } => write!(f, "link {} does not join two different nodes", link + 1),
             BuildError::ZeroRate { link } => write!(f, "link {} has a rate of zero", link + 1),
+            BuildError::ClockOffset { node, offset } => write!(
+                f,
+                "the clock of {node} is off by {} ppb; only hosts' are, by at most {}",
+                offset.as_ppb(),
+                ClockOffset::MOST.as_ppb()
+            ),
             BuildError::IntRate { switch, rate, .. } => write!(
                 f,
                 "switch {switch} cannot stamp telemetry for a port of {rate}: INT carries rates of up to three significant \
@@ -208,6 +228,9 @@ impl fmt::Display for BuildError {
             BuildError::Circuit { circuit, problem, .. } => write!(f, "circuit switch {circuit}: {problem}"),
             BuildError::Scheduling { switch, problem, .. } => write!(f, "switch {switch}: {problem}"),
             BuildError::Cancelled => write!(f, "cancelled"),
+            BuildError::NoMemory { what, bytes } => {
+                write!(f, "out of memory: there are no {:.3} GB for {what}", *bytes as f64 / 1e9)
+            }
             BuildError::TooLarge { events } => {
                 write!(f, "the network needs {events} event numbers; at most {} are there", Calendar::MAX_IDS)
             }
@@ -274,6 +297,7 @@ impl NetworkSpec {
         check_circuits(self)?;
         self.check_scheduling()?;
         self.check_link_events()?;
+        self.check_clocks()?;
         let largest = self.check_formats()?;
         self.check_buffers(largest)?;
         let agents = self.check_agents()?;
@@ -281,6 +305,16 @@ impl NetworkSpec {
         let events = event_ids(hosts, self.links.len() as u64, agents);
         if events > Calendar::MAX_IDS as u64 {
             return Err(BuildError::TooLarge { events });
+        }
+        Ok(())
+    }
+
+    /// Clocks of hosts are off within the tolerance, others not at all: light passes circuits at the rate at which it was sent.
+    fn check_clocks(&self) -> Result<(), BuildError> {
+        for (node, offset) in self.nodes.iter().zip(&self.clock_offsets) {
+            if *offset != ClockOffset::NONE && (node.kind != NodeKind::Host || !offset.is_legal()) {
+                return Err(BuildError::ClockOffset { node: node.name.clone(), offset: *offset });
+            }
         }
         Ok(())
     }
@@ -372,7 +406,8 @@ impl NetworkSpec {
     /// Headroom of `node`'s ingress port at the end of `link` whose other end is `peer`, for each class; `None` without PFC.
     pub(crate) fn headroom(&self, link: &LinkSpec, node: u32, peer: u32, largest: Bytes) -> Option<Bytes> {
         let NodeKind::Switch(SwitchSpec { pfc: Some(pfc), .. }) = &self.nodes[node as usize].kind else { return None };
-        let computed = || required_headroom(&self.transport.with_noise(link, &self.nodes), largest);
+        let sent = self.clock_offset(peer).on(*link);
+        let computed = || required_headroom(&self.transport.with_noise(&sent, &self.nodes), largest);
         let pauses = self.nodes[node as usize].pauses(&self.nodes[peer as usize]);
         pauses.then(|| pfc.headroom.unwrap_or_else(computed))
     }

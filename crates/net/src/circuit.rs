@@ -17,7 +17,7 @@ pub(crate) type CircuitSwitches = Table<CircuitId, CircuitSwitch>;
 /// A circuit switch.
 pub(crate) struct CircuitSwitch {
     pub circuits: Arc<Circuits>,
-    /// Its egress ports in the part, in ascending order, which is that of its links.
+    /// Its egress ports in the part, in the order of its links.
     ports: Vec<PortId>,
     /// By egress port: what left in which slot, in their order, for slots in which something did.
     used: Vec<Vec<(u64, u64)>>,
@@ -30,14 +30,13 @@ pub(crate) struct CircuitSwitch {
 impl CircuitSwitch {
     /// With its egress ports in the order of its links.
     pub fn new(circuits: Arc<Circuits>, ports: Vec<PortId>) -> CircuitSwitch {
-        debug_assert!(ports.is_sorted());
         let (used, seen) = (vec![Vec::new(); ports.len()], circuits.schedule.within(Time::ZERO));
         CircuitSwitch { circuits, ports, used, seen, astray: 0 }
     }
 
     /// A packet has arrived by the link whose own egress port is `own`.
     pub fn receive(&mut self, m: &mut Medium, own: PortId, slot: Slot) {
-        let port = self.ports.binary_search(&own).expect("one of its ports") as u32;
+        let port = self.circuits.ports.binary_search(&m.numbers[own]).expect("one of its ports") as u32;
         let sender = own.other_end();
         let wire = m.packets[slot].wire;
         let first = Time::from_ps(m.now.as_ps().saturating_sub(m.ports[sender].transmission_time(wire).as_ps()));

@@ -9,6 +9,7 @@
 
 use crate::ids::{FlowId, PortNumber};
 use crate::network::{Network, NodeRef};
+use farloop_engine::{Lanes, free_processors};
 use farloop_units::{Bytes, Delta, Time};
 use std::collections::BTreeSet;
 
@@ -17,6 +18,7 @@ use std::collections::BTreeSet;
 pub struct Cores {
     threads: usize,
     parts: Parts,
+    lanes: Use,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,22 +28,63 @@ enum Parts {
     Exactly(usize),
 }
 
+/// How many of the threads are used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    All,
+    /// As many as make the run faster, on the machine as it is while it runs.
+    Measured,
+    /// Any, and parts change from one to another: of this seed.
+    Shuffled(u64),
+}
+
 impl Cores {
     /// One: the network is not cut.
-    pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1) };
+    pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1), lanes: Use::All };
 
-    /// Up to so many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
+    /// So many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
     pub fn up_to(threads: usize) -> Cores {
-        Cores { threads: threads.max(1), parts: Parts::Worthwhile }
+        Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All }
+    }
+
+    /// At most so many threads, and no more than make the run faster: the run is measured while it lasts. A short run, and one on a machine whose
+    /// processors are busy with other things, has one.
+    pub fn auto(threads: usize) -> Cores {
+        Cores { lanes: Use::Measured, ..Cores::up_to(threads) }
     }
 
     /// So many parts (fewer where the network has not as many that can be told apart) on so many threads, whether or not that pays: for tests.
     pub fn exactly(parts: usize, threads: usize) -> Cores {
-        Cores { threads: threads.max(1), parts: Parts::Exactly(parts.max(1)) }
+        Cores::up_to(threads).cut_into(parts)
     }
 
-    pub(crate) fn threads(self) -> usize {
-        self.threads
+    /// These threads for so many parts, whether or not that pays: for tests.
+    pub fn cut_into(self, parts: usize) -> Cores {
+        Cores { parts: Parts::Exactly(parts.max(1)), ..self }
+    }
+
+    /// As [`Cores::exactly`], and the parts change threads again and again while they run: for tests.
+    pub fn shuffled(parts: usize, threads: usize, seed: u64) -> Cores {
+        Cores { lanes: Use::Shuffled(seed), ..Cores::exactly(parts, threads) }
+    }
+
+    /// Into how many parts the network should be cut, for a run of so many packet-hops, on a machine of whose `free` processors is only asked
+    /// where it matters.
+    fn wanted(self, packet_hops: u64, free: impl FnOnce() -> usize) -> usize {
+        match (self.parts, self.lanes) {
+            (Parts::Exactly(parts), _) => parts,
+            (Parts::Worthwhile, Use::Measured) if self.threads < 2 || packet_hops < LEAST_RUN => 1,
+            (Parts::Worthwhile, Use::Measured) => self.threads.min(free()),
+            (Parts::Worthwhile, _) => self.threads,
+        }
+    }
+
+    pub(crate) fn lanes(self) -> Lanes {
+        match self.lanes {
+            Use::All => Lanes::exactly(self.threads),
+            Use::Measured => Lanes::up_to(self.threads),
+            Use::Shuffled(seed) => Lanes::shuffled(self.threads, seed),
+        }
     }
 }
 
@@ -61,6 +104,8 @@ pub(crate) const LONGEST_WINDOW: Delta = Delta::from_us(50);
 const LEAST_WORK: u64 = 100;
 /// A packet, for estimates.
 const PACKET: u64 = 800;
+/// Packet-hops of half a second on one thread: in a shorter run there is little to gain from others, and something to lose.
+const LEAST_RUN: u64 = 10_000_000;
 
 impl Cut {
     /// The network in one piece.
@@ -70,15 +115,15 @@ impl Cut {
 
     /// Where to cut.
     pub fn new(network: &Network, cores: Cores) -> Cut {
-        let wanted = match cores.parts {
-            Parts::Worthwhile => cores.threads,
-            Parts::Exactly(parts) => parts,
-        };
         // Both ends of a persistent connection know which flow has it.
-        if wanted < 2 || network.persistent {
+        if cores == Cores::ONE || network.persistent {
             return Cut::none(network);
         }
         let graph = Graph::new(network);
+        let wanted = cores.wanted(graph.packet_hops(), free_processors);
+        if wanted < 2 {
+            return Cut::none(network);
+        }
         let delays: BTreeSet<Delta> = graph.links.iter().filter(|l| l.cuttable).map(|l| l.delay).collect();
         let cuts = delays.into_iter().rev().filter_map(|delay| graph.cut(wanted, delay));
         let cut = match cores.parts {
@@ -215,6 +260,11 @@ impl Graph {
         u128::from(most) * 10 * cut.parts as u128 <= u128::from(total) * 14
     }
 
+    /// In the whole run, at most.
+    fn packet_hops(&self) -> u64 {
+        self.work.iter().sum::<u64>() / PACKET
+    }
+
     /// A part has enough to do in a window.
     fn is_busy(&self, network: &Network, cut: &Cut) -> bool {
         let total: u64 = self.work.iter().sum();
@@ -275,6 +325,22 @@ mod tests {
             cuttable: !is_host(a) && !is_host(b),
         };
         Graph { work: work.to_vec(), links: edges.map(edge).into(), is_host: (0..10).map(is_host).collect() }
+    }
+
+    #[test]
+    fn an_automatic_choice_cuts_long_runs_on_free_processors_and_an_order_is_obeyed() {
+        let (short, long) = (LEAST_RUN - 1, LEAST_RUN);
+        let unasked = || panic!("whether a processor is free does not matter");
+        assert_eq!(Cores::auto(4).wanted(short, unasked), 1);
+        assert_eq!(Cores::auto(1).wanted(long, unasked), 1);
+        assert_eq!(Cores::auto(4).wanted(long, || 1), 1);
+        assert_eq!(Cores::auto(4).wanted(long, || 3), 3);
+        assert_eq!(Cores::auto(4).wanted(long, || 64), 4);
+        for hops in [short, long] {
+            assert_eq!(Cores::up_to(4).wanted(hops, unasked), 4);
+            assert_eq!(Cores::exactly(5, 2).wanted(hops, unasked), 5);
+            assert_eq!(Cores::auto(2).cut_into(5).wanted(hops, unasked), 5);
+        }
     }
 
     #[test]

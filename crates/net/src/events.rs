@@ -2,7 +2,7 @@
 //!
 //! At equal times events happen in the order of their numbers: transmissions, arrivals, starts and stops of flows, timers of hosts, timers
 //! of port agents; each kind by port, host or agent. Ids are in the order of the network's numbers, so that this order depends on the scenario
-//! alone, not on how it is cut.
+//! alone, not on how it is cut. Another order of ties ([`crate::ties`]) is another order of ports, and every other one has arrivals before transmissions.
 
 use crate::ids::{AgentId, HostId, PortId};
 use farloop_engine::EventId;
@@ -26,6 +26,8 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Events {
     ports: u32,
+    transmissions: u32,
+    arrivals: u32,
     agendas: u32,
     timers: u32,
     agents: u32,
@@ -33,12 +35,14 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// For so many of each.
-    pub fn new(ports: usize, hosts: usize, agents: usize) -> Events {
+    /// For so many of each; with `arrivals_first` arrivals go before transmissions.
+    pub fn new(ports: usize, hosts: usize, agents: usize, arrivals_first: bool) -> Events {
         let (ports, hosts, agents) = (ports as u32, hosts as u32, agents as u32);
         let first = 2 * ports;
         Events {
             ports,
+            transmissions: if arrivals_first { ports } else { 0 },
+            arrivals: if arrivals_first { 0 } else { ports },
             agendas: first,
             timers: first + hosts,
             agents: first + 2 * hosts,
@@ -58,11 +62,11 @@ impl Events {
 
     #[inline]
     pub fn transmission(&self, port: PortId) -> EventId {
-        port.0
+        self.transmissions + port.0
     }
     #[inline]
     pub fn arrival(&self, port: PortId) -> EventId {
-        self.ports + port.0
+        self.arrivals + port.0
     }
     #[inline]
     pub fn agenda(&self, host: HostId) -> EventId {
@@ -86,10 +90,11 @@ impl Events {
     /// The event of this number. Arrivals first: most events are.
     #[inline]
     pub fn decode(&self, id: EventId) -> Event {
-        if id >= self.ports && id < self.agendas {
-            Event::Arrival(PortId(id - self.ports))
-        } else if id < self.ports {
-            Event::Transmission(PortId(id))
+        let arriving = id.wrapping_sub(self.arrivals);
+        if arriving < self.ports {
+            Event::Arrival(PortId(arriving))
+        } else if id < self.agendas {
+            Event::Transmission(PortId(id - self.transmissions))
         } else if id < self.timers {
             Event::Agenda(HostId(id - self.agendas))
         } else if id < self.agents {
@@ -107,7 +112,12 @@ mod tests {
 
     #[test]
     fn every_number_is_one_event_and_back() {
-        let events = Events::new(6, 2, 3);
+        for arrivals_first in [false, true] {
+            numbered(Events::new(6, 2, 3, arrivals_first), arrivals_first);
+        }
+    }
+
+    fn numbered(events: Events, arrivals_first: bool) {
         let back = |id| match events.decode(id) {
             Event::Transmission(p) => events.transmission(p),
             Event::Arrival(p) => events.arrival(p),
@@ -118,6 +128,8 @@ mod tests {
         let count = events.count;
         assert_eq!((Events::count(6, 2, 3), events.all()), (19, 19));
         assert!((0..count).all(|id| back(id) == id));
+        let first = if arrivals_first { Event::Arrival(PortId(0)) } else { Event::Transmission(PortId(0)) };
+        assert_eq!(events.decode(0), first);
         assert_eq!(events.decode(18), Event::AgentTimer(AgentId(2)));
         assert_eq!(
             [5, 6, 11, 12].map(|id| events.port_of(id)),

@@ -2,7 +2,7 @@
 //! who may send, who is paused, what is dropped is for switches and hosts to say.
 
 use crate::events::Events;
-use crate::ids::{DisciplineId, FlowId, HostId, PortId, PortNumber, Slot, Table};
+use crate::ids::{DisciplineId, FlowId, HostId, Key, PortId, PortNumber, Slot, Table};
 use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
@@ -12,6 +12,7 @@ use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
 use crate::spec::DATA_CLASSES;
+use crate::standstill::Standstill;
 use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
 use farloop_engine::{Calendar, EventId, prefetch};
@@ -31,6 +32,8 @@ pub(crate) struct Medium {
     pub disciplines: Table<DisciplineId, Discipline>,
     /// What the ports are called in the network.
     pub numbers: Table<PortId, PortNumber>,
+    /// The ports by their numbers, where these do not ascend.
+    pub places: Option<Vec<PortId>>,
     pub pauses: Pauses,
     pub ledger: Ledger,
     /// Which of the network's routes hold now.
@@ -43,6 +46,8 @@ pub(crate) struct Medium {
     pub over: Vec<(HostId, FlowId)>,
     /// Telemetry that does not lie in one piece.
     pub scratch: Vec<IntRecord>,
+    /// The run is to end for it.
+    pub standstill: Option<Standstill>,
     /// Keeps what happens, where that was asked for.
     pub tracer: Option<Box<Tracer>>,
 }
@@ -77,7 +82,10 @@ impl Medium {
 
     /// The port of this number, where the part has it.
     pub fn port_of(&self, number: PortNumber) -> Option<PortId> {
-        self.numbers.find(&number)
+        match &self.places {
+            None => self.numbers.find(&number),
+            Some(places) => Some(places[number.index()]).filter(|port| port.exists()),
+        }
     }
 
     /// Asks for the memory that an event will need.

@@ -2,14 +2,20 @@
 //!
 //! What the machine (`/proc/meminfo`), the control groups that the process is in and its own limit of address space (`ulimit -v`) leave, less a
 //! reserve for what grows between two looks. Where none of these can be read, as outside of Linux, nothing is refused.
+//!
+//! A look opens six files, 50 us and more: as much as the work of a short window of a simulation in parts. So a run looks by wall time
+//! ([`Pace`]), once for all of its parts, and an arena looks when it is about to double.
 
 use farloop_units::Time;
 use std::fmt;
 use std::fs::read_to_string;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-/// What the packets of some hundred thousand events may take.
+/// What packets may take between two looks: a thread makes less than 3 GB of them in a second.
 const RESERVE: u64 = 256 << 20;
+/// Wall time between two looks.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Too many packets are in flight for the memory that there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +55,16 @@ impl Memory {
         Memory::Machine { reserve: available().map_or(0, |bytes| RESERVE.min(bytes / 4)) }
     }
 
+    /// Whether the machine has nothing left, whatever packets take; reads its files.
+    pub fn is_used_up(self) -> bool {
+        matches!(self, Memory::Machine { .. }) && self.room(0) == 0
+    }
+
+    /// Whether this bounds what packets take themselves, and `held` bytes are as much; reads no file.
+    pub fn is_reached_by(self, held: impl FnOnce() -> u64) -> bool {
+        matches!(self, Memory::Bytes(bytes) if held() >= bytes)
+    }
+
     /// Bytes that packets may take beyond the `held` ones.
     pub fn room(self, held: u64) -> u64 {
         match self {
@@ -58,10 +74,42 @@ impl Memory {
     }
 }
 
+/// Says when something is due again that is too dear for each window.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    every: Duration,
+    last: Instant,
+}
+
+impl Pace {
+    /// Due for the first time `every` after `now`.
+    pub fn new(every: Duration, now: Instant) -> Pace {
+        Pace { every, last: now }
+    }
+
+    /// Whether it is due at `now`; if so, next time after as long again.
+    #[inline]
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        let due = now.saturating_duration_since(self.last) >= self.every;
+        if due {
+            self.last = now;
+        }
+        due
+    }
+}
+
 /// Bytes that this process can still have: the least that the machine, its control group and its limit of address space leave; `None` where nothing says so.
 pub fn available() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
     let limits = [machine, address_space(), control_group(Path::new("/sys/fs/cgroup"))];
+    limits.into_iter().flatten().min()
+}
+
+/// Bytes that there are for this process, free or not: the least of what the machine has and of the limits of its control group and its address
+/// space; `None` where nothing says so.
+pub fn total() -> Option<u64> {
+    let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemTotal:"));
+    let limits = [machine, address_limit(), control_limit(Path::new("/sys/fs/cgroup"))];
     limits.into_iter().flatten().min()
 }
 
@@ -73,11 +121,22 @@ fn kilobytes(text: &str, word: &str) -> Option<u64> {
 
 /// What `ulimit -v` leaves.
 fn address_space() -> Option<u64> {
-    let limits = read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    let most: u64 = line.split_whitespace().next()?.parse().ok()?; // "unlimited" is no number
+    let most = address_limit()?;
     let used = kilobytes(&read_to_string("/proc/self/status").ok()?, "VmSize:")?;
     Some(most.saturating_sub(used))
+}
+
+/// What `ulimit -v` says.
+fn address_limit() -> Option<u64> {
+    let limits = read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok() // "unlimited" is no number
+}
+
+/// What the memory controller of a container allows.
+fn control_limit(root: &Path) -> Option<u64> {
+    let number = |path: &str| read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok(); // "max" is no number
+    number("memory.max").or_else(|| number("memory/memory.limit_in_bytes"))
 }
 
 /// What the memory controller of a container leaves; pages of files that it would give back count as free.
@@ -105,7 +164,27 @@ mod tests {
         assert_eq!(kilobytes(text, "MemAvailable:"), Some(22_310_484 * 1024));
         assert_eq!(kilobytes(text, "VmSize:"), None);
         #[cfg(target_os = "linux")]
-        assert!(available().is_some_and(|bytes| bytes > 1 << 20));
+        assert!(available().is_some_and(|bytes| bytes > 1 << 20 && total() > Some(bytes)));
+    }
+
+    #[test]
+    fn many_windows_share_one_look() {
+        let begin = Instant::now();
+        let mut pace = Pace::new(Duration::from_millis(10), begin);
+        let windows = |ms: std::ops::Range<u64>| ms.flat_map(|ms| (0..1000).map(move |us| ms * 1000 + us));
+        let looks = windows(0..100).filter(|us| pace.is_due(begin + Duration::from_micros(*us))).count();
+        assert_eq!(looks, 9, "in 100,000 windows of a microsecond each");
+        assert!(pace.is_due(begin + Duration::from_secs(5)) && !pace.is_due(begin + Duration::from_secs(5)));
+    }
+
+    #[test]
+    fn a_limit_of_bytes_needs_no_file() {
+        let limit = Memory::Bytes(100);
+        assert!(!limit.is_reached_by(|| 99) && limit.is_reached_by(|| 100) && !limit.is_used_up());
+        let machine = Memory::Machine { reserve: u64::MAX };
+        assert!(!machine.is_reached_by(|| u64::MAX));
+        #[cfg(target_os = "linux")]
+        assert!(machine.is_used_up());
     }
 
     #[test]
@@ -120,13 +199,13 @@ mod tests {
         write("memory/memory.limit_in_bytes", "1000\n");
         write("memory/memory.usage_in_bytes", "700\n");
         write("memory/memory.stat", "cache 5\ntotal_inactive_file 100\n");
-        assert_eq!(control_group(&root), Some(400));
+        assert_eq!((control_group(&root), control_limit(&root)), (Some(400), Some(1000)));
         write("memory.max", "max\n");
         write("memory.current", "7\n");
         write("memory.stat", "inactive_file 1\n");
         assert_eq!(control_group(&root), Some(400), "\"max\" bounds nothing");
         write("memory.max", "500\n");
-        assert_eq!(control_group(&root), Some(494));
+        assert_eq!((control_group(&root), control_limit(&root)), (Some(494), Some(500)));
         std::fs::remove_dir_all(&root).expect("removable");
     }
 }

@@ -9,13 +9,14 @@ use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
 use crate::events::Event;
 use crate::host::Hosts;
-use crate::ids::PortId;
+use crate::ids::{PortId, Slot};
 use crate::medium::Medium;
 use crate::packet::LINK;
 use crate::packet::packed::Packed;
 use crate::port::Owner;
 use crate::sample::{Recorder, Samples};
 use crate::spec::{LinkChange, NodeKind};
+use crate::standstill::{Clock, SLICE};
 use crate::switch::{Switches, failure};
 use crate::trace::Traced;
 use farloop_engine::LogicalProcess;
@@ -37,6 +38,8 @@ pub(crate) struct Part {
     pub inlets: Vec<(usize, Vec<PortId>)>,
     /// What will happen to links.
     pub changes: Changes,
+    /// Whether time goes on.
+    pub clock: Clock,
     /// Before anything happens later than this, something is to be looked at or changed.
     pub observe_after: Time,
     /// What the simulation's caller may see while it runs.
@@ -49,6 +52,8 @@ pub(crate) struct Gauge {
     pub packet_hops: AtomicU64,
     /// Its packets no longer fit into memory.
     pub exhausted: AtomicBool,
+    /// Its time stands still.
+    pub stands_still: AtomicBool,
 }
 
 /// The packets on each link from one part to another that were sent in one window.
@@ -138,11 +143,15 @@ impl Part {
         true
     }
 
-    /// Packets that have no room ([`Gauge::exhausted`]), and how far the part has come.
+    /// Packets that have no room ([`Gauge::exhausted`]), time that stands still, and how far the part has come. Asked after each
+    /// window, so it reads no file.
     pub fn show(&mut self) {
         self.gauge.packet_hops.store(self.medium.ledger.totals.packet_hops, Ordering::Relaxed);
         if !self.medium.packets.fit() {
             self.gauge.exhausted.store(true, Ordering::Relaxed);
+        }
+        if self.medium.standstill.is_some() {
+            self.gauge.stands_still.store(true, Ordering::Relaxed);
         }
     }
 
@@ -188,9 +197,10 @@ impl Part {
         if let Some(next) = m.calendar.hint() {
             m.prefetch(next);
         }
-        if unreliable && m.vanishes(p, slot) {
+        if unreliable && (m.vanishes(p, slot) || self.waits(p, peer, slot)) {
             return;
         }
+        let m = &mut self.medium;
         m.ledger.totals.packet_hops += 1;
         let own = p.other_end();
         m.trace_arrival(own, slot);
@@ -213,6 +223,21 @@ impl Part {
     }
 }
 
+impl Part {
+    /// A packet that arrives by port `p` waits until its host handles it; PFC frames do not.
+    #[inline(never)]
+    fn waits(&mut self, p: PortId, peer: Owner, slot: Slot) -> bool {
+        let m = &mut self.medium;
+        let Owner::Host(h) = peer else { return false };
+        if m.packets[slot].class == LINK || !self.hosts.keep(m, h, slot) {
+            return false;
+        }
+        m.ledger.totals.packet_hops += 1;
+        m.trace_arrival(p.other_end(), slot);
+        true
+    }
+}
+
 impl LogicalProcess for Part {
     type Mail = Mail;
 
@@ -223,7 +248,7 @@ impl LogicalProcess for Part {
     fn run_until(&mut self, end: Time) {
         if end > Time::ZERO {
             let last = end - Delta::from_ps(1);
-            self.step(last, &mut u64::MAX.clone());
+            while self.step(last, &mut SLICE.clone()) && !self.stands_still() {}
             // What is posted now counts as the other part's from here on.
             self.observe(end, last);
             self.show();
@@ -259,5 +284,9 @@ impl LogicalProcess for Part {
             }
             m.packets.append_packed(m.ports[*p].packed, packed);
         }
+    }
+
+    fn work(&self) -> u64 {
+        self.medium.ledger.totals.packet_hops
     }
 }

@@ -18,6 +18,8 @@ pub struct RunResult {
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
     pub port_series: Vec<PortSample>,
+    /// The same of ports that are not among the recorded ones, and turned out to be the worst ([`WorstRecordSpec`](crate::spec::WorstRecordSpec)).
+    pub worst_series: Vec<PortSample>,
     /// Sampled series of queues of switches that schedule circuits: one row per sample and queue.
     pub queue_series: Vec<QueueSample>,
     /// Use of circuits: one row per circuit switch, day that is over and connected port, in this order.

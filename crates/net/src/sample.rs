@@ -20,6 +20,17 @@ pub(crate) struct Recorder {
     flows: Vec<RecordedFlow>,
     ports: Vec<RecordedPort>,
     queues: Option<RecordedQueues>,
+    /// All other ports, of which the worst are kept.
+    watched: Option<WatchedPorts>,
+}
+
+/// Ports of this part that are sampled until it is known which are the worst.
+pub(crate) struct WatchedPorts {
+    /// Sampling intervals from one sample to the next.
+    pub every: u64,
+    /// How many are kept for each thing that a port can be the worst by.
+    pub most: usize,
+    pub ports: Vec<PortId>,
 }
 
 /// Ports of this part whose queues are recorded.
@@ -58,22 +69,30 @@ pub(crate) struct Samples {
     pub flows: Vec<(usize, FlowSample)>,
     pub ports: Vec<(usize, PortSample)>,
     pub queues: Vec<(usize, QueueSample)>,
+    /// Of the ports that are watched.
+    pub watched: Vec<PortSample>,
 }
 
 impl Recorder {
-    /// Records these every `interval`, and queues as they say.
+    /// Records these every `interval`, and queues and the ports that are watched as they say.
     pub fn new(
         interval: Delta,
         flows: Vec<RecordedFlow>,
         ports: Vec<RecordedPort>,
         queues: Option<RecordedQueues>,
+        watched: Option<WatchedPorts>,
     ) -> Recorder {
-        Recorder { interval, taken: 0, flows, ports, queues }
+        Recorder { interval, taken: 0, flows, ports, queues, watched }
     }
 
     /// The time between samples; zero for none.
     pub fn interval(&self) -> Delta {
         self.interval
+    }
+
+    /// How many of the ports that are watched are kept for each thing that a port can be the worst by.
+    pub fn worst(&self) -> usize {
+        self.watched.as_ref().map_or(0, |watched| watched.most)
     }
 
     /// When the next sample is due; [`Time::NEVER`] without samples.
@@ -130,25 +149,33 @@ impl Recorder {
             let sample = FlowSample { time, flow: recorded.flow.0, delivered, cwnd, pacing_bps, rtt };
             samples.flows.push((recorded.place, sample));
         }
-        for &RecordedPort { place, port: p } in &self.ports {
-            let (port, stats) = (&m.ports[p], &mut m.stats[p]);
-            let paused = stats.paused_until(time);
-            let sample = PortSample {
-                time,
-                port: m.numbers[p].0,
-                queue: Bytes::new(port.data_queue),
-                max_queue: Bytes::new(stats.sampled_max),
-                tx: Bytes::new(port.tx_bytes - stats.sampled_tx),
-                paused: paused - stats.sampled_paused,
-                dropped: stats.dropped() - stats.sampled_dropped,
-            };
-            samples.ports.push((place, sample));
-            stats.sampled_max = port.data_queue;
-            stats.sampled_tx = port.tx_bytes;
-            stats.sampled_paused = paused;
-            stats.sampled_dropped = stats.dropped();
+        for &RecordedPort { place, port } in &self.ports {
+            samples.ports.push((place, port_sample(m, port, time)));
+        }
+        if let Some(watched) = self.watched.as_ref().filter(|watched| self.taken.is_multiple_of(watched.every)) {
+            samples.watched.extend(watched.ports.iter().map(|port| port_sample(m, *port, time)));
         }
     }
+}
+
+/// What happened at a port since its last sample.
+fn port_sample(m: &mut Medium, p: PortId, time: Time) -> PortSample {
+    let (port, stats) = (&m.ports[p], &mut m.stats[p]);
+    let paused = stats.paused_until(time);
+    let sample = PortSample {
+        time,
+        port: m.numbers[p].0,
+        queue: Bytes::new(port.data_queue),
+        max_queue: Bytes::new(stats.sampled_max),
+        tx: Bytes::new(port.tx_bytes - stats.sampled_tx),
+        paused: paused - stats.sampled_paused,
+        dropped: stats.dropped() - stats.sampled_dropped,
+    };
+    stats.sampled_max = port.data_queue;
+    stats.sampled_tx = port.tx_bytes;
+    stats.sampled_paused = paused;
+    stats.sampled_dropped = stats.dropped();
+    sample
 }
 
 /// When the last sample of a run is due that has nothing to do after `last`: the first one that sees its end.
@@ -207,8 +234,7 @@ mod tests {
 
     #[test]
     fn the_two_sides_of_a_flow_become_one_row() {
-        let source =
-            Samples { flows: vec![(1, sample(1, 7, 0, 50)), (1, sample(2, 7, 0, 60))], ports: vec![], queues: vec![] };
+        let source = Samples { flows: vec![(1, sample(1, 7, 0, 50)), (1, sample(2, 7, 0, 60))], ..Samples::default() };
         let destination = Samples {
             flows: vec![
                 (0, sample(1, 9, 3, 4)),
@@ -216,8 +242,7 @@ mod tests {
                 (0, sample(2, 9, 3, 4)),
                 (1, sample(2, 7, 20, 0)),
             ],
-            ports: vec![],
-            queues: vec![],
+            ..Samples::default()
         };
         let (flows, ..) = join(vec![source, destination], Time::ZERO + Delta::from_us(1));
         assert_eq!(flows, [sample(1, 9, 3, 4), sample(1, 7, 10, 50)]);

@@ -6,7 +6,7 @@ use crate::cut::{Cores, Cut, LONGEST_WINDOW};
 use crate::deadlock::{WATCH_INTERVAL, Watch};
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, Table};
 use crate::ledger::{Census, SenderCounts};
-use crate::memory::{Memory, OutOfMemory};
+use crate::memory::{LOOK_EVERY, Memory, OutOfMemory, Pace};
 use crate::network::schedule::Circuits;
 use crate::network::{Network, NodeRef};
 use crate::packet::LOSSY;
@@ -15,15 +15,19 @@ use crate::port::Owner;
 use crate::port::circuit_queues::Queue;
 use crate::queue_names::named;
 use crate::result::{DayRow, FlowRow, Invariant, PortRow, QueueName, QueueRow, RunResult, Totals};
-use crate::sample::{final_sample, join};
+use crate::sample::{Samples, final_sample, join};
 use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
+use crate::standstill::{SLICE, Standstill};
 use crate::starts::Starts;
-use farloop_engine::{LogicalProcess, run_conservatively};
+use crate::worst;
+use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Rate, Time};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// How far a run has come.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -43,6 +47,8 @@ pub enum Stopped {
     Cancelled,
     /// More packets are in flight than memory has room for.
     OutOfMemory(OutOfMemory),
+    /// Simulated time does not go on.
+    Standstill(Standstill),
 }
 
 /// A network in motion. Build it with [`Simulation::new`], move it with [`Simulation::run`].
@@ -50,17 +56,19 @@ pub struct Simulation {
     network: Arc<Network>,
     parts: Vec<Part>,
     lookahead: Delta,
-    threads: usize,
+    lanes: Lanes,
     part_of_host: Table<HostNumber, usize>,
     /// Some switch does PFC.
     pauses: bool,
     watch: Watch,
     /// Until the next look at whether to go on, of a network in one part.
     events_left: u64,
+    /// The same of a network in several parts, whose windows may be microseconds long: by wall time.
+    pace: Pace,
 }
 
 /// Events of a part between two looks at whether to go on.
-const EVENTS: u64 = 400_000;
+const EVENTS: u64 = SLICE;
 
 impl Simulation {
     /// Builds a network from its specification, for one thread.
@@ -73,12 +81,13 @@ impl Simulation {
     pub fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
         let Built { network, parts, cut, part_of_host, pauses } = build(spec, cores, go_on)?;
         let Cut { lookahead, .. } = cut;
-        let (threads, watch) = (cores.threads(), Watch::default());
-        let events_left = EVENTS;
-        Ok(Simulation { network, parts, lookahead, threads, part_of_host, pauses, watch, events_left })
+        let (lanes, watch) = (cores.lanes(), Watch::default());
+        let (events_left, pace) = (EVENTS, Pace::new(LOOK_EVERY, Instant::now()));
+        Ok(Simulation { network, parts, lookahead, lanes, part_of_host, pauses, watch, events_left, pace })
     }
 
-    /// Runs to the end and gives the result. `progress` is called every few hundred thousand events; it returns `false` to cancel.
+    /// Runs to the end and gives the result. `progress` is called every few hundred thousand events, of a network in parts
+    /// every few milliseconds; it returns `false` to cancel.
     #[inline(always)]
     pub fn run(self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<RunResult, Stopped> {
         Ok(self.run_traced(progress)?.0)
@@ -174,25 +183,40 @@ impl Simulation {
         let last = if border == end { end } else { border - Delta::from_ps(1) };
         let gauges: Vec<Arc<Gauge>> = self.parts.iter().map(|part| part.gauge.clone()).collect();
         let packet_hops = || gauges.iter().map(|g| g.packet_hops.load(Ordering::Relaxed)).sum();
-        let exhausted = || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
+        let memory = self.parts.first().map_or(Memory::Bytes(u64::MAX), |part| part.medium.packets.memory_limit);
+        let used_up = Cell::new(false);
+        let exhausted = || used_up.get() || gauges.iter().any(|g| g.exhausted.load(Ordering::Relaxed));
+        let stands_still = || gauges.iter().any(|g| g.stands_still.load(Ordering::Relaxed));
+        let goes_on = || !exhausted() && !stands_still();
+        // What takes longer than a short window: to ask the caller, who may be an interpreter, and what the machine has left.
+        let mut ask = |now| {
+            used_up.set(memory.is_used_up());
+            progress(Progress { now, end, packet_hops: packet_hops() }) && goes_on()
+        };
         let stopped = match &mut self.parts[..] {
             [part] => loop {
                 if !part.step(last, &mut self.events_left) {
                     break false;
                 }
                 self.events_left = EVENTS;
+                part.stands_still();
                 part.show();
-                if !progress(Progress { now: part.medium.now, end, packet_hops: packet_hops() }) || exhausted() {
+                if !ask(part.medium.now) {
                     break true;
                 }
             },
             parts => {
                 let window = self.lookahead.min(LONGEST_WINDOW);
                 let until = last.saturating_add(Delta::from_ps(1));
-                let mut watch = |now| progress(Progress { now, end, packet_hops: packet_hops() }) && !exhausted();
-                run_conservatively(parts, window, until, self.threads, &mut watch).is_err()
+                let pace = &mut self.pace;
+                let mut watch = |now| if pace.is_due(Instant::now()) { ask(now) } else { goes_on() };
+                run_conservatively(parts, window, until, &mut self.lanes, &mut watch).is_err()
             }
         };
+        // Also where nothing was left to happen before the next look.
+        if let Some(standstill) = self.parts.iter().find_map(|part| part.medium.standstill) {
+            return Err(Stopped::Standstill(standstill));
+        }
         match stopped {
             false => Ok(()),
             true if exhausted() => Err(Stopped::OutOfMemory(self.out_of_memory())),
@@ -234,6 +258,7 @@ impl Simulation {
         let mut invariants = self.invariants(&totals, &ports);
         invariants.push(self.buffers());
         invariants.extend(self.circuits(&days));
+        let most = self.parts.first().map_or(0, |part| part.recorder.worst());
         let (mut pauses, mut samples) = (Vec::new(), Vec::new());
         let mut starts = Starts::default();
         for part in self.parts {
@@ -242,6 +267,8 @@ impl Simulation {
             samples.push(part.samples);
         }
         pauses.sort_unstable_by_key(|row| (row.port, row.cause, row.root));
+        let watched = samples.iter_mut().flat_map(|samples: &mut Samples| std::mem::take(&mut samples.watched));
+        let worst_series = worst::series(watched, &ports, most, last_sample);
         let (flow_series, port_series, queue_series) = join(samples, last_sample);
         let deadlocks = self.watch.deadlocks;
         let ports = ports.into_rows();
@@ -254,6 +281,7 @@ impl Simulation {
             deadlocks,
             flow_series,
             port_series,
+            worst_series,
             queue_series,
             starts: starts.rows(),
             totals,
@@ -507,7 +535,9 @@ impl Simulation {
             .iter()
             .filter(|(p, row)| {
                 // Bytes whose transmission began by the end, less the packet still on the transmitter.
-                let allowed = self.network.timeline.carries(*p, self.network.ends[*p].rate, totals.end);
+                let end = &self.network.ends[*p];
+                let exact = self.network.timeline.carries(*p, end.rate, totals.end);
+                let allowed = self.network.clock_offset(end.node).at_most(exact);
                 row.tx > allowed + Bytes::new(u64::from(u16::MAX))
             })
             .map(|(_, row)| format!("{} to {}", row.node, row.peer))

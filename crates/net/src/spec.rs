@@ -2,13 +2,17 @@
 //!
 //! Everything is resolved here (indices, not names; no defaults left open); scenarios are parsed and validated elsewhere.
 
+mod clock_offset;
 mod link_events;
+mod stalls;
 mod start;
 
+pub use clock_offset::ClockOffset;
 use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
+pub use stalls::{StallLaw, StallSpec};
 pub use start::{First, Start};
 
 /// Number of data classes; each has its own queue, PFC accounting and pause state.
@@ -46,6 +50,12 @@ pub struct NetworkSpec {
     pub end: Time,
     /// Seed of all random streams.
     pub seed: u64,
+    /// How far the clocks of nodes are off, by node; nodes beyond its end are exact, as all but hosts are.
+    pub clock_offsets: Vec<ClockOffset>,
+    /// When hosts handle nothing that arrives; `None` for never.
+    pub stalls: Option<StallSpec>,
+    /// In which order things happen that happen at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that the seed draws.
+    pub tie_order: Option<u64>,
 }
 
 /// A host or a switch.
@@ -594,6 +604,17 @@ pub struct RecordSpec {
     pub ports: Vec<(NodeId, NodeId, u32)>,
     /// Queues with series.
     pub queues: Option<QueueRecordSpec>,
+    /// Ports that get series because they turn out to be the worst; `None` for none.
+    pub worst: Option<WorstRecordSpec>,
+}
+
+/// Series of the ports that are the worst of all by the end. Until then every port has one, which takes memory for each of its samples.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WorstRecordSpec {
+    /// How many sampling intervals there are from one sample to the next, at least one.
+    pub every: u64,
+    /// How many ports are kept for each thing that a port can be the worst by.
+    pub most: usize,
 }
 
 /// Series of the queues of switches that schedule circuits. They have times of their own: circuits change by the microsecond, runs take seconds.

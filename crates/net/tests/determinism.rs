@@ -52,6 +52,7 @@ fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
             interval: Some(us(20)),
             flows: (0..SENDERS).collect(),
             ports: vec![(0, 1, 0)],
+            worst: Some(WorstRecordSpec { every: 3, most: 2 }),
             ..RecordSpec::default()
         },
         end: Time::ZERO + Delta::from_ms(20),
@@ -82,6 +83,7 @@ fn twice_the_same_and_another_seed_another_result() {
     for (name, spec) in every_case() {
         let first = run(&spec);
         assert!(first.ports.iter().any(|p| p.pauses > 0), "{name}: no pause in the case");
+        assert!(!first.worst_series.is_empty(), "{name}: no worst port in the case");
         assert!(first.totals.lost > 0 && first.totals.corrupted > 0, "{name}: no loss in the case");
         // TCP packets are ECN-capable where the algorithm asks for it.
         let capable = spec.transport.kind == TransportKind::Rdma || spec.algorithms.iter().any(|a| a.needs().ecn);
@@ -123,6 +125,18 @@ fn permuted_flows_give_permuted_rows() {
     }
 }
 
+/// Other orders of ties, and clocks that are off.
+fn out_of_step() -> impl Iterator<Item = (&'static str, NetworkSpec)> {
+    let (name, spec) = every_case().last().expect("cases");
+    [None, Some(1), Some(2)].into_iter().map(move |tie_order| {
+        let clock = |(i, node): (i32, &NodeSpec)| match node.kind {
+            NodeKind::Host => ClockOffset::from_ppb(17_000 * (i % 5 - 2)),
+            _ => ClockOffset::NONE,
+        };
+        (name, NetworkSpec { tie_order, clock_offsets: (0..).zip(&spec.nodes).map(clock).collect(), ..spec.clone() })
+    })
+}
+
 /// The result, without what depends on how the network was cut: the memory that the run took.
 fn tables(result: RunResult) -> RunResult {
     RunResult { totals: Totals { packet_memory: 0, ..result.totals }, ..result }
@@ -130,7 +144,7 @@ fn tables(result: RunResult) -> RunResult {
 
 #[test]
 fn parts_and_threads_cannot_be_seen() {
-    for (name, spec) in every_case() {
+    for (name, spec) in every_case().chain(out_of_step()) {
         let whole = tables(run(&spec));
         for (parts, threads) in [(2, 1), (2, 2)] {
             let simulation =

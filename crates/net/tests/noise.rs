@@ -96,3 +96,51 @@ fn the_seed_draws_it() {
     };
     assert_ne!(arrival(1), arrival(2));
 }
+
+/// The standard deviation of what round trips take beyond their mean, in µs, of a host that sends as fast as its link is, from 20 ms on.
+fn when_busy(stalls: Option<StallSpec>, tcp: TcpSpec) -> (f64, f64) {
+    let mut spec = line(tcp, vec![flow(1, 2, Time::ZERO, Bytes::MAX)]);
+    spec.stalls = stalls;
+    spec.record = RecordSpec { interval: Some(us(97)), flows: vec![0], ..RecordSpec::default() };
+    spec.end = Time::ZERO + Delta::from_ms(400);
+    let result = run(&spec);
+    let late = |s: &&farloop_net::result::FlowSample| s.time > Time::ZERO + Delta::from_ms(20);
+    let rtts: Vec<f64> = result.flow_series.iter().filter(late).map(|s| s.rtt.as_secs_f64() * 1e6).collect();
+    let mean = rtts.iter().sum::<f64>() / rtts.len() as f64;
+    let variance = rtts.iter().map(|r| (r - mean) * (r - mean)).sum::<f64>() / rtts.len() as f64;
+    (variance.sqrt(), result.ports[0].tx.as_f64() * 8.0 / 0.4e9)
+}
+
+/// Two hosts stall for 40 µs on average, a fifth of the time: an idle path and a busy one vary, and the busy one stays full.
+#[test]
+fn stalls_are_noise_at_a_busy_host_too() {
+    let stalls = |law| StallSpec { duration: us(40), gap: us(160), law };
+    // What arrives during an exponential stall waits for an exponential time: the mean of both hosts is 2 · 0.2 · 40 µs.
+    let pings = (0..4000).map(|k| flow(1, 2, Time::ZERO + Delta::from_ms(k), Bytes::new(MSS))).collect::<Vec<_>>();
+    let mut idle = line(tcp(), pings);
+    idle.stalls = Some(stalls(StallLaw::Exponential));
+    let (mean, deviation) = beyond(&run(&idle));
+    // Per host: variance 2 · 0.2 · 40² - 8² = 576.
+    assert!((mean / 16.0 - 1.0).abs() < 0.1, "{mean}");
+    assert!((deviation / 1152f64.sqrt() - 1.0).abs() < 0.1, "{deviation}");
+    let (busy, share) = when_busy(Some(stalls(StallLaw::Exponential)), tcp());
+    // A sample shows the last ACK of those that were handled together, which waited the least.
+    assert!(busy > 5.0, "{busy} µs under saturation, {deviation} µs without");
+    assert!(share > 0.99, "{share}");
+    assert!(when_busy(None, tcp()).0 < 1e-6);
+}
+
+/// A host that stalls hears pauses all the same.
+#[test]
+fn pauses_do_not_wait_for_stalls() {
+    let end = (Rate::from_gbps(10), us(2));
+    let pfc = PfcSpec { xoff: XoffSpec::Static(Bytes::new(20_000)), hysteresis: Bytes::new(3000), headroom: None };
+    let sw = SwitchSpec { buffer: Bytes::new(20_000_000), pfc: Some(pfc), ..plain_switch() };
+    let (nodes, links) = star(8, end, end, sw);
+    let flows = (1..=8).map(|h| flow(h, 9, Time::ZERO, Bytes::new(4_000_000))).collect();
+    let mut spec = network(nodes, links, algorithm("fixed", &[("cwnd", text("10MB"))]), flows);
+    spec.stalls = Some(StallSpec { duration: us(50), gap: us(50), law: StallLaw::Pareto });
+    let result = run(&spec);
+    assert_eq!(result.totals.finished, 8);
+    assert!(result.ports.iter().any(|p| p.pauses > 0));
+}

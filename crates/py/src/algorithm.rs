@@ -4,6 +4,7 @@
 //! the first error is kept ([`Failure`]), nothing of the class is called any more, and who runs the simulation asks for it.
 
 use crate::parameters::{Parameter, number, of_value, parameter, read};
+use crate::raised_by_class;
 use crate::signals::{PyAck, PyContext, PyFlow, PyHop, PyLoss, PySent};
 use farloop_cc::testing;
 use farloop_cc::{
@@ -11,7 +12,7 @@ use farloop_cc::{
     TimerId,
 };
 use farloop_engine::RandomStream;
-use farloop_units::{Bytes, Delta, ParamError, ParamSpec, Rate, Value};
+use farloop_units::{Bytes, Delta, ParamError, ParamSpec, Rate, Time, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -64,10 +65,10 @@ pub fn torture(py: Python<'_>, class: &Py<PyAny>, sequences: u64) -> PyResult<()
     let algorithm = PyAlgorithm::new(described, failure.clone())?;
     for seed in 0..sequences {
         for flow in [testing::flow(false), testing::flow(true)] {
-            let mut sender = PySender::new(py, &algorithm, &flow)?;
+            let mut sender = PySender::new(py, &algorithm, &flow).map_err(|error| raised_by_class(py, error))?;
             testing::torture(&mut sender, &flow, &testing::signals(seed, 200), &algorithm.class.about.name);
             if let Some(error) = failure.take() {
-                return Err(error);
+                return Err(raised_by_class(py, error));
             }
         }
         py.check_signals()?;
@@ -81,10 +82,10 @@ pub fn recorded(py: Python<'_>, class: &Py<PyAny>, count: usize) -> PyResult<Vec
     let failure = Failure::default();
     let algorithm = PyAlgorithm::new(class.bind(py).cast::<PyDict>()?, failure.clone())?;
     let flow = testing::flow(false);
-    let mut sender = PySender::new(py, &algorithm, &flow)?;
+    let mut sender = PySender::new(py, &algorithm, &flow).map_err(|error| raised_by_class(py, error))?;
     let controls = testing::torture(&mut sender, &flow, &testing::signals(1, count), &algorithm.class.about.name);
     match failure.take() {
-        Some(error) => Err(error),
+        Some(error) => Err(raised_by_class(py, error)),
         None => Ok(controls.iter().map(|control| (control.cwnd.get(), control.pacing.as_bps())).collect()),
     }
 }
@@ -210,6 +211,10 @@ impl DynAlgorithm for PyAlgorithm {
     }
 }
 
+/// So many timers of one flow in so short a time are no algorithm that waits for anything: simulated time as good as stands still.
+const MOST_TIMERS: u32 = 100_000;
+const IN_TIME: Delta = Delta::from_us(1);
+
 /// The sender of a class that failed: it sends a packet at a time until the run is ended.
 struct Silent;
 
@@ -234,6 +239,8 @@ struct PySender {
     context: Py<PyContext>,
     random: bool,
     control: Control,
+    /// Since when its timers are counted, and how often they were due since then.
+    timed: (Time, u32),
     failure: Failure,
 }
 
@@ -257,6 +264,7 @@ impl PySender {
             context: Py::new(py, PyContext::default())?,
             random: class.random,
             control: control(bound, "start")?,
+            timed: (Time::ZERO, 0),
             failure: algorithm.failure.clone(),
             object,
         })
@@ -386,6 +394,14 @@ impl Sender for PySender {
     }
 
     fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
+        self.timed.1 += 1;
+        if self.timed.1 == MOST_TIMERS {
+            let since = std::mem::replace(&mut self.timed, (ctx.now(), 0)).0;
+            if self.on_timer.is_some() && ctx.now().since(since) <= IN_TIME && !self.failure.happened() {
+                let error = Python::attach(|py| stands_still(self.object.bind(py), since, ctx.now()));
+                self.failure.keep(error);
+            }
+        }
         self.call(
             ctx,
             "on_timer",
@@ -414,14 +430,29 @@ fn limit(value: &Bound<'_, PyAny>) -> Option<Option<f64>> {
     (number >= 0.0).then_some(Some(number.max(1.0)).filter(|n| n.is_finite()))
 }
 
-fn unusable(object: &Bound<'_, PyAny>, name: &str, value: &Bound<'_, PyAny>, unit: &str, after: &str) -> PyErr {
+/// An object whose timers are due again and again.
+fn stands_still(object: &Bound<'_, PyAny>, since: Time, now: Time) -> PyErr {
+    let [since, now] = [since, now].map(|time| time.as_secs_f64() * 1e3);
+    of_handler(
+        object,
+        "on_timer",
+        &format!(
+            "on_timer was called {MOST_TIMERS} times for one flow from {since:.6} to {now:.6} ms of the run: simulated time stands still; \
+         expected timers that are armed for later"
+        ),
+    )
+}
+
+/// An error of a handler that none has raised itself: farloop.algorithm tells the line where it begins.
+fn of_handler(object: &Bound<'_, PyAny>, handler: &str, problem: &str) -> PyErr {
     let class = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+    let error = PyValueError::new_err(format!("{class}.{problem}"));
+    let told = error.value(object.py()).setattr("handler", handler);
+    told.err().unwrap_or(error)
+}
+
+fn unusable(object: &Bound<'_, PyAny>, name: &str, value: &Bound<'_, PyAny>, unit: &str, after: &str) -> PyErr {
     let shown = value.repr().map(|r| r.to_string()).unwrap_or_default();
     let shown: String = shown.chars().take(60).collect();
-    let error = PyValueError::new_err(format!(
-        "{class}.{name} is {shown} after {after}; expected {unit} from 0, or None for no limit"
-    ));
-    // Where that came from: farloop.algorithm tells the line of the handler.
-    let told = error.value(object.py()).setattr("handler", after);
-    told.err().unwrap_or(error)
+    of_handler(object, after, &format!("{name} is {shown} after {after}; expected {unit} from 0, or None for no limit"))
 }

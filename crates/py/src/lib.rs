@@ -14,7 +14,7 @@ use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{CircuitFacts, Cores, Diagnostic, EventFact, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
-use pyo3::exceptions::{PyBaseException, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::{Value as Json, json};
@@ -28,6 +28,13 @@ pyo3::create_exception!(
     "A scenario is wrong; the text says where and what to do."
 );
 pyo3::create_exception!(_native, Cancelled, PyBaseException, "The progress callback asked to stop.");
+
+pyo3::create_exception!(
+    _native,
+    HandlerError,
+    PyException,
+    "A class of Python failed; the cause is what it raised, whatever that is."
+);
 
 /// Version of farloop.
 #[pyfunction]
@@ -163,6 +170,25 @@ fn check(
     interruptible(py, |go_on| farloop_scenario::check(&text, &file, &overrides, &known, go_on))
 }
 
+/// As `resolve`, and what a run takes of memory, the largest share first: (what, bytes, the keys that decide about it).
+#[pyfunction]
+#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
+fn resolve_and_estimate(
+    py: Python<'_>,
+    text: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+    classes: Vec<Py<PyAny>>,
+) -> PyResult<(String, Vec<Share>)> {
+    let known = catalog(py, &classes, &Failure::default())?;
+    let (resolved, shares) =
+        interruptible(py, |go_on| farloop_scenario::resolve_and_estimate(&text, &file, &overrides, &known, go_on))?;
+    Ok((resolved, shares.iter().map(|share| (share.what, share.bytes, share.keys)).collect()))
+}
+
+/// What of a run takes memory, how many bytes, and the keys that decide about it.
+type Share = (&'static str, u64, &'static str);
+
 /// What a scenario comes to, as JSON; checks as `resolve`. An interrupt ends it.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
@@ -229,6 +255,12 @@ fn available_memory() -> Option<u64> {
     farloop_scenario::available_memory()
 }
 
+/// Bytes of memory that there are for this process, free or not: what the machine, its control group and its limits allow; `None` where nothing says so.
+#[pyfunction]
+fn total_memory() -> Option<u64> {
+    farloop_scenario::total_memory()
+}
+
 /// Calls `f` without the interpreter's lock; an interrupt ends it.
 fn interruptible<T: Send>(
     py: Python<'_>,
@@ -238,6 +270,13 @@ fn interruptible<T: Send>(
     let outcome =
         py.detach(|| f(&mut || Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())));
     outcome.map_err(|error| failure(raised, error))
+}
+
+/// What a class raised, as the cause of an error that says where it comes from: it may be anything, also what ends a process.
+fn raised_by_class(py: Python<'_>, error: PyErr) -> PyErr {
+    let told = HandlerError::new_err("a class of Python failed");
+    told.set_cause(py, Some(error));
+    told
 }
 
 /// What Python raised, else what the simulator refused.
@@ -401,10 +440,15 @@ fn with_progress<T: Send>(
     outcome.map_err(|error| failure(raised, error))
 }
 
-/// Runs a scenario on up to `threads` threads, with a trace where `trace` has items that say of what. `progress(simulated_s, end_s, packet_hops)`
-/// returns False to cancel. An error of one of `classes` ends the run, and is raised.
+/// `threads` threads; where the number is the most of an automatic choice, as many of them as pay.
+fn cores(threads: usize, auto: bool) -> Cores {
+    if auto { Cores::auto(threads) } else { Cores::up_to(threads) }
+}
+
+/// Runs a scenario on `threads` threads, or with `auto` on as many of them as pay, with a trace where `trace` has items that say of what.
+/// `progress(simulated_s, end_s, packet_hops)` returns False to cancel. An error of one of `classes` ends the run, and is raised.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new(), classes=Vec::new()))]
+#[pyo3(signature = (text, file, overrides, progress=None, threads=1, trace=Vec::new(), classes=Vec::new(), auto=false))]
 #[allow(clippy::too_many_arguments)] // those of Python, by name
 fn run(
     py: Python<'_>,
@@ -415,19 +459,20 @@ fn run(
     threads: usize,
     trace: Vec<String>,
     classes: Vec<Py<PyAny>>,
+    auto: bool,
 ) -> PyResult<RunOutput> {
     let start = std::time::Instant::now();
     let failure = Failure::default();
     let known = catalog(py, &classes, &failure)?;
     let outcome = with_progress(py, progress, |call| {
         let spec = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
-        let settings = Settings { cores: Cores::up_to(threads), trace: spec };
+        let settings = Settings { cores: cores(threads, auto), trace: spec };
         farloop_scenario::run_with_algorithms(&text, &file, &overrides, &known, &settings, &mut |p| {
             !failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
         })
     });
     if let Some(error) = failure.take() {
-        return Err(error);
+        return Err(raised_by_class(py, error));
     }
     let mut outcome = outcome?;
     let trace = outcome.trace.take().map(Arc::new);
@@ -440,16 +485,16 @@ fn bench_cases() -> Vec<&'static str> {
     BENCHES.iter().map(|b| b.name).collect()
 }
 
-/// Runs one bench once on up to `threads` threads, as JSON.
+/// Runs one bench once on `threads` threads, or with `auto` on as many of them as pay, as JSON.
 #[pyfunction]
-#[pyo3(name = "bench", signature = (case, progress=None, threads=1))]
-fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: usize) -> PyResult<String> {
+#[pyo3(name = "bench", signature = (case, progress=None, threads=1, auto=false))]
+fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: usize, auto: bool) -> PyResult<String> {
     let Some(found) = BENCHES.iter().find(|b| b.name.eq_ignore_ascii_case(case)) else {
         let names = bench_cases().join(", ");
         return Err(ScenarioError::new_err(format!("there is no bench \"{case}\"; benches: {names}")));
     };
     let m: Measurement = with_progress(py, progress, |call| {
-        bench(found, threads, &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
+        bench(found, cores(threads, auto), &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
     })?;
     let row = json!({
         "case": found.name,
@@ -498,6 +543,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
+    module.add("HandlerError", py.get_type::<HandlerError>())?;
     module.add_class::<RunOutput>()?;
     module.add_class::<TraceOutput>()?;
     module.add_class::<signals::PyContext>()?;
@@ -520,6 +566,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(forecast, module)?)?;
     module.add_function(wrap_pyfunction!(most_memory, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(total_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve_and_estimate, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(testbed, module)?)?;
     module.add_function(wrap_pyfunction!(delay, module)?)?;

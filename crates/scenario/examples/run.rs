@@ -1,4 +1,5 @@
-//! Runs a scenario file without Python: `cargo run --release -p farloop-scenario --example run -- FILE [--threads N] [KEY=VALUE ...]`.
+//! Runs a scenario file without Python: `cargo run --release -p farloop-scenario --example run -- FILE [--threads N|auto] [--parts N] [KEY=VALUE ...]`.
+//! With `--parts` the network is cut into so many parts, whether or not that pays.
 
 use farloop_scenario::{Cores, RunError, Settings, run_with};
 use std::io::Write;
@@ -8,18 +9,25 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(file) = arguments.next() else {
-        eprintln!("usage: run FILE [--threads N] [KEY=VALUE ...]");
+        eprintln!("usage: run FILE [--threads N|auto] [--parts N] [KEY=VALUE ...]");
         return ExitCode::from(2);
     };
     let (mut overrides, mut settings) = (Vec::new(), Settings::default());
+    let (mut cores, mut parts) = (Cores::ONE, None);
     while let Some(argument) = arguments.next() {
-        if argument == "--threads" {
-            let threads = arguments.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
-            let Some(threads) = threads else {
-                eprintln!("--threads: expected a whole number from 1 on");
-                return ExitCode::from(2);
-            };
-            settings.cores = Cores::up_to(threads);
+        if argument == "--threads" || argument == "--parts" {
+            let given = arguments.next().unwrap_or_default();
+            match (argument.as_str(), given.as_str(), given.parse().ok().filter(|n| *n > 0)) {
+                ("--threads", "auto", _) => {
+                    cores = Cores::auto(std::thread::available_parallelism().map_or(1, usize::from))
+                }
+                ("--threads", _, Some(threads)) => cores = Cores::up_to(threads),
+                (_, _, Some(_)) => parts = given.parse().ok(),
+                _ => {
+                    eprintln!("{argument}: expected a whole number from 1 on");
+                    return ExitCode::from(2);
+                }
+            }
             continue;
         }
         let Some((key, value)) = argument.split_once('=') else {
@@ -28,6 +36,7 @@ fn main() -> ExitCode {
         };
         overrides.push((key.to_string(), value.to_string()));
     }
+    settings.cores = parts.map_or(cores, |parts| cores.cut_into(parts));
     let start = std::time::Instant::now();
     let outcome = farloop_scenario::read(Path::new(&file))
         .map_err(RunError::from)

@@ -28,7 +28,7 @@ pub const BENCHES: &[Bench] = &[
 pub struct Measurement {
     /// Packets (data, ACK or control) that arrived at a node.
     pub packet_hops: u64,
-    /// How many parts the network was simulated in, each on a thread of its own.
+    /// How many parts the network was simulated in.
     pub parts: usize,
     /// Seconds of wall time from the scenario's text to the result.
     pub wall_s: f64,
@@ -38,14 +38,10 @@ pub struct Measurement {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// Runs a bench once, on up to so many threads.
-pub fn bench(
-    case: &Bench,
-    threads: usize,
-    progress: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Measurement, RunError> {
+/// Runs a bench once.
+pub fn bench(case: &Bench, cores: Cores, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Measurement, RunError> {
     let start = Instant::now();
-    let settings = Settings { cores: Cores::up_to(threads), ..Settings::default() };
+    let settings = Settings { cores, ..Settings::default() };
     let outcome = run_with(case.scenario, case.name, &[], &settings, progress)?;
     Ok(Measurement {
         packet_hops: outcome.totals.packet_hops,

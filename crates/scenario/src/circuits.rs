@@ -76,6 +76,14 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
     if let Some((key, _, problem, expected)) = problems.into_iter().find(|(_, wrong, ..)| *wrong) {
         return Err(section.diagnostic(key, problem, format!("expected {expected}")));
     }
+    let counters = u64::from(keys.sketch_rows) * u64::from(keys.sketch_width);
+    if counters > MOST_COUNTERS {
+        let (rows, width) = (keys.sketch_rows, keys.sketch_width);
+        let problem = format!("{rows} rows of {width} counters are {:.3} GB in every switch", counters as f64 * 16e-9);
+        let expected =
+            format!("expected at most {MOST_COUNTERS} counters, 1 GiB: fewer sketch_rows or a smaller sketch_width");
+        return Err(section.diagnostic("sketch_width", problem, expected));
+    }
     for (choice, names) in OF_SCHEDULING.iter().filter(|(choice, _)| *choice != keys.scheduling) {
         // The bound of sets that switches find is what has room in the queue of a day.
         let of_sets = |name: &str| !labelled && ["day_queue", "circuit_rtt"].contains(&name);
@@ -87,6 +95,9 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
     }
     Ok(())
 }
+
+/// Most counters of a sketch.
+const MOST_COUNTERS: u64 = 1 << 26;
 
 /// The keys that belong to one way of scheduling.
 const OF_SCHEDULING: [(SchedulingChoice, &[&str]); 3] = [

@@ -78,13 +78,17 @@ mod workload;
 pub use build::{Built, CircuitFacts, Demand, EventFact};
 pub use diagnostic::Diagnostic;
 pub use error::RunError;
-pub use farloop_net::{Cores, available_memory};
+pub use estimate::MemoryShare;
+pub use farloop_net::{Cores, available_memory, total_memory};
 pub use farloop_trace::{SpecError, TraceSpec};
 pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with};
-pub use run::{Outcome, Settings, check, explain, forecast, most_memory, resolve, run, run_with, run_with_algorithms};
+pub use run::{
+    Outcome, Settings, check, explain, forecast, most_memory, resolve, resolve_and_estimate, run, run_with,
+    run_with_algorithms,
+};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;

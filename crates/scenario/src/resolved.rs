@@ -71,6 +71,7 @@ fn resolved(scenario: &Scenario) -> Json {
     if !scenario.switch_overrides.is_empty() {
         put("switch_override", list(&scenario.switch_overrides, switch_override));
     }
+    put("hosts", section(&scenario.hosts).into());
     put("transport", transport(scenario).into());
     put("algorithm", algorithms(scenario).into());
     put("flow", list(&scenario.flows, section));

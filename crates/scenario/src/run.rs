@@ -3,6 +3,7 @@
 use crate::build::{CircuitFacts, EventFact, of_paths};
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
+use crate::estimate::MemoryShare;
 use crate::parse::parse_while;
 use crate::scenario::Scenario;
 use crate::tables::{Names, Tables};
@@ -10,7 +11,7 @@ use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::spec::NodeKind;
-use farloop_net::{Cores, OutOfMemory, Progress, Simulation, Stopped};
+use farloop_net::{Cores, Culprit, OutOfMemory, Progress, Simulation, Standstill, Stopped};
 use farloop_trace::TraceSpec;
 use farloop_units::Time;
 use serde_json::{Value as Json, json};
@@ -69,6 +70,20 @@ pub fn resolve(
     let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
     scenario.build_while(&mut go_on)?;
     Ok(scenario.resolved().to_string())
+}
+
+/// As [`resolve`], and what the run takes of memory, the largest share first: for who is to decide whether it can start, and does not want to build it twice.
+pub fn resolve_and_estimate(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(String, Vec<MemoryShare>), RunError> {
+    let mut go_on = now_and_then(go_on);
+    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
+    let built = scenario.build_while(&mut go_on)?;
+    Ok((scenario.resolved().to_string(), built.memory()))
 }
 
 /// What a scenario comes to, as JSON: nodes, links, flows, what its circuits need, what is most likely not meant. Checks as [`resolve`].
@@ -245,7 +260,7 @@ fn simulate(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let parts = simulation.parts();
-    let (result, trace) = simulation.run_traced(progress).map_err(|stopped| stopped_at(file, stopped))?;
+    let (result, trace) = simulation.run_traced(progress).map_err(|stopped| stopped_at(file, &names, stopped))?;
     Ok(Outcome {
         tables: names.tables(&result),
         starts: names.starts(&result),
@@ -261,12 +276,30 @@ fn simulate(
 }
 
 /// Why the run has no result.
-fn stopped_at(file: &str, stopped: Stopped) -> RunError {
+fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
     let out: OutOfMemory = match stopped {
         Stopped::Cancelled => return RunError::Cancelled,
         Stopped::OutOfMemory(out) => out,
+        Stopped::Standstill(found) => return standstill(file, names, &found).into(),
     };
     let expected = "expected less in flight: lower rates or shorter delays in [network], smaller windows (transport.receive_window), or \
                     smaller buffers in [switch] and [wan_switch]";
     Diagnostic { key: "network".to_string(), ..Diagnostic::of_file(file, out.to_string(), expected) }.into()
+}
+
+/// Simulated time that does not go on, and whose fault that most likely is.
+fn standstill(file: &str, names: &Names, found: &Standstill) -> Diagnostic {
+    let (whose, key) = match found.culprit {
+        Culprit::Flow(flow) => {
+            let (algorithm, name) = (names.algorithm(flow as usize), names.flow(flow as usize));
+            (format!("timers of the algorithm \"{algorithm}\" of the flow \"{name}\""), "algorithm")
+        }
+        Culprit::Agent(node, peer) => {
+            (format!("timers of the algorithm's agent at {}->{}", names.node(node), names.node(peer)), "algorithm")
+        }
+        Culprit::Other => ("more events than any traffic has".to_string(), "run"),
+    };
+    let problem = format!("{found}: {whose}");
+    let expected = "expected timers that are due later than when they are armed";
+    Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, problem, expected) }
 }

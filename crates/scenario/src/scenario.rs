@@ -43,6 +43,8 @@ pub struct Scenario {
     pub routing: RoutingKeys,
     /// Every `[[event]]`.
     pub events: Vec<EventKeys>,
+    /// `[hosts]`.
+    pub hosts: HostKeys,
     /// `[transport]`.
     pub transport: Transport,
     /// The keys of `[transport]` that its `kind` decides about.
@@ -164,6 +166,7 @@ impl Scenario {
         let circuits = circuits::read(&root, &network)?;
         let detours = network::read_detours(&root)?;
         let (routing, events) = events::read(&root, end_of(&run))?;
+        let hosts = root.section("hosts")?.read::<HostKeys>(&[], &[])?;
         let (transport, endpoint) = transport::read(&root)?;
         let (algorithm, algorithm_settings) = AlgorithmSettings::read(&root, host_presets::name(endpoint.preset()))?;
         let algorithm_section = root.section("algorithm")?;
@@ -200,6 +203,7 @@ impl Scenario {
             detours,
             routing,
             events,
+            hosts,
             transport,
             endpoint,
             algorithm,
@@ -234,6 +238,7 @@ const SECTIONS: &[&str] = &[
     "circuit_slot",
     "detour",
     "event",
+    "hosts",
     "transport",
     "algorithm",
     "flow",

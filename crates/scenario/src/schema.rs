@@ -37,6 +37,7 @@ pub fn schema_with(catalog: &Catalog) -> Json {
     let detours = table(&DetourKeys::specs(), &["switch", "destination", "next"]);
     put("detour", list("What a switch sends another way than the shortest.", detours));
     put("event", list("Something that happens to links.", table(&EventKeys::specs(), &["at", "link"])));
+    put("hosts", section::<HostKeys>("The hardware of hosts.", &[]));
     put("transport", transport());
     put("algorithm", algorithm(catalog));
     put("flow", list("One flow, or several equal ones.", table(&Flow::specs(), &["from", "to"])));

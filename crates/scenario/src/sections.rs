@@ -3,6 +3,7 @@
 
 mod circuits;
 mod events;
+mod hosts;
 mod network;
 mod one_or_more;
 mod start;
@@ -11,6 +12,7 @@ mod workload;
 
 pub use circuits::*;
 pub use events::*;
+pub use hosts::*;
 pub use network::*;
 pub use one_or_more::*;
 pub use start::*;
@@ -45,6 +47,8 @@ params! {
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// Seed of all random streams, and of the hash that spreads flows over equal paths: the same seed gives the same bytes.
         seed: u64 = 1;
+        /// Which variation runs: 0 for the scenario as it is; k for the k-th that differs only in the order of events at the same picosecond, and in that every flow starts later, by less than a full packet takes at its source. What such a variation changes is fragile: an artefact of ties.
+        jitter: u32 = 0, in 0 => 1_000_000;
     }
 }
 
@@ -312,14 +316,16 @@ pub enum Selection {
 pub const SELECTION_WORDS: &[&str] = &["auto", "all", "none"];
 
 impl ParamType for Selection {
-    const KIND: Kind = Kind::TextList(Words::Declared(SELECTION_WORDS));
+    const KIND: Kind = Kind::TextList(Words::Declared(&["auto", "all", "*", "none"]));
     fn from_value(value: &Value) -> Result<Selection, String> {
         match value {
             Value::List(names) => Ok(Selection::Named(names.clone())),
             Value::Text(t) if t == "auto" => Ok(Selection::Auto),
-            Value::Text(t) if t == "all" => Ok(Selection::All),
+            Value::Text(t) if t == "all" || t == "*" => Ok(Selection::All),
             Value::Text(t) if t == "none" => Ok(Selection::None),
-            other => Err(format!("{other} is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"")),
+            other => Err(format!(
+                "{other} is not accepted; expected a list of names, \"auto\", \"all\" (or \"*\") or \"none\""
+            )),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -339,7 +345,8 @@ params! {
         interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
         /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64, otherwise none.
         flows: Selection = Selection::Auto;
-        /// Egress ports with series, written "left->right". "auto": the ports where the topology can be congested, at most 64.
+        /// Egress ports with series, written "left->right"; in "leaf1->*" the "*" stands for any characters, "?" for any one. "*" or "all": all of them. "auto": the ports where the
+        /// topology can be congested, at most 64, and the ports that turn out to be the worst by mean queue, longest queue, drops and time paused (docs/outputs.md).
         ports: Selection = Selection::Auto;
         /// Switches that schedule circuits, whose queues get series, by name: sixteen samples in a slot, in the last whole week of the run, or all of it where
         /// it has none. "auto": the first of them.

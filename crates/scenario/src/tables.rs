@@ -6,7 +6,7 @@ use crate::build::Built;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
-    DayRow, Deadlock, FlowRow, PauseRow, PortRow, QueueName, QueueRow, QueueSample, Range, StartRow,
+    DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
 };
 use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
@@ -74,6 +74,8 @@ pub struct Names {
     /// Of ports whose rate changes: from when on which one, by time.
     rates: BTreeMap<u32, Vec<(Time, Rate)>>,
     interval: f64,
+    /// Of the series of the worst ports.
+    worst_interval: f64,
 }
 
 impl Names {
@@ -81,6 +83,7 @@ impl Names {
     pub fn of(built: &Built) -> Names {
         let spec = &built.spec;
         let datacenter = |node: u32| spec.nodes[node as usize].datacenter;
+        let interval = spec.record.interval.map_or(0.0, |i| i.as_secs_f64());
         let crosses = |src, dst| datacenter(src).is_none() || datacenter(src) != datacenter(dst);
         Names {
             flows: built.flow_names.clone(),
@@ -92,13 +95,19 @@ impl Names {
             links: spec.links.iter().flat_map(|l| [((l.a, l.b), *l), ((l.b, l.a), *l)]).collect(),
             parallel: parallel(&spec.links),
             rates: rates(&spec.events.events),
-            interval: spec.record.interval.map_or(0.0, |i| i.as_secs_f64()),
+            interval,
+            worst_interval: spec.record.worst.map_or(0.0, |worst| interval * worst.every as f64),
         }
     }
 
     /// The name of a flow.
     pub(crate) fn flow(&self, index: usize) -> &str {
         &self.flows[index]
+    }
+
+    /// The name of a flow's algorithm.
+    pub(crate) fn algorithm(&self, flow: usize) -> &str {
+        &self.algorithms[usize::from(self.ends[flow].2)]
     }
 
     /// The name of a node.
@@ -250,10 +259,7 @@ impl Names {
                 objects.push(format!("port/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
-            let rate = self.mean_rate(s.port, self.links[&(row.node, row.peer)].rate, s.time);
-            let utilisation = s.tx.as_f64() * 8.0 / (self.interval * rate);
-            let paused = s.paused.as_secs_f64() / self.interval;
-            push(s.time, id, 4, &[s.queue.as_f64(), s.max_queue.as_f64(), utilisation, paused, s.dropped as f64]);
+            push(s.time, id, 4, &self.of_port(s, row, self.interval));
         }
         let mut queue_object: BTreeMap<(u32, QueueName), u32> = BTreeMap::new();
         for QueueSample { time, port, queue, bytes } in &result.queue_series {
@@ -264,6 +270,14 @@ impl Names {
             });
             push(*time, id, 9, &[bytes.as_f64()]);
         }
+        let mut worst_object: BTreeMap<u32, u32> = BTreeMap::new();
+        for s in &result.worst_series {
+            let id = *worst_object.entry(s.port).or_insert_with(|| {
+                objects.push(format!("worst/{}", self.port_name(s.port, result)));
+                objects.len() as u32 - 1
+            });
+            push(s.time, id, 4, &self.of_port(s, &result.ports[s.port as usize], self.worst_interval));
+        }
         let metrics = METRICS.iter().map(|m| m.to_string()).collect();
         vec![
             ("time_ps", Column::I64(time)),
@@ -273,17 +287,25 @@ impl Names {
         ]
     }
 
+    /// The metrics of a port in a sample of so many seconds.
+    fn of_port(&self, sample: &PortSample, row: &PortRow, interval: f64) -> [f64; 5] {
+        let rate = self.mean_rate(sample.port, self.links[&(row.node, row.peer)].rate, sample.time, interval);
+        let utilisation = sample.tx.as_f64() * 8.0 / (interval * rate);
+        let paused = sample.paused.as_secs_f64() / interval;
+        [sample.queue.as_f64(), sample.max_queue.as_f64(), utilisation, paused, sample.dropped as f64]
+    }
+
     /// The mean rate of a port over the sampling interval that ends at `until`; it begins the run with `first`.
-    fn mean_rate(&self, port: u32, first: Rate, until: Time) -> f64 {
+    fn mean_rate(&self, port: u32, first: Rate, until: Time, interval: f64) -> f64 {
         let Some(changes) = self.rates.get(&port) else { return first.as_f64() };
-        let begin = until.as_secs_f64() - self.interval;
+        let begin = until.as_secs_f64() - interval;
         let (mut rate, mut since, mut bits) = (first.as_f64(), begin, 0.0);
         for (at, next) in changes.iter().filter(|(at, _)| *at < until) {
             let at = at.as_secs_f64().max(begin);
             bits += rate * (at - since);
             (rate, since) = (next.as_f64(), at);
         }
-        (bits + rate * (until.as_secs_f64() - since)) / self.interval
+        (bits + rate * (until.as_secs_f64() - since)) / interval
     }
 
     fn ports(&self, result: &RunResult) -> Table {

@@ -74,11 +74,24 @@ pub fn testbed(
             .at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]")
             .into());
     }
+    check_hosts(&scenario)?;
     check_flows(&scenario, &built)?;
     let algorithms: Vec<Json> = (built.algorithm_names.iter())
         .map(|name| check_algorithm(&scenario, name))
         .collect::<Result<_, Diagnostic>>()?;
     Ok(told(&scenario, &built, algorithms, &mut go_on)?.to_string())
+}
+
+/// Clocks and ties are this machine's.
+fn check_hosts(scenario: &Scenario) -> Result<(), Diagnostic> {
+    if !scenario.hosts.clock_offset.are_none() {
+        let problem = "a testbed's hosts have this machine's clock";
+        return Err(scenario.at(&["hosts", "clock_offset"], problem, "expected \"0ppm\""));
+    }
+    if scenario.run.jitter > 0 {
+        return Err(scenario.at(&["run", "jitter"], "a testbed has ties of its own", "expected 0"));
+    }
+    Ok(())
 }
 
 /// The hosts are this machine's: each key says what its kernel does, or nothing that a testbed is about.

@@ -209,6 +209,10 @@ fn what_is_refused_says_where() {
         ("scheduling = \"blocking\", sketch_rows = 1", "circuits.sketch_rows: no switch finds elephants"),
         ("scheduling = \"blocking\", sketch_width = 1", "circuits.sketch_width: no switch finds elephants"),
         (&format!("{DETECTED}, elephant_limit = 0"), "circuits.elephant_limit: 0 is outside the accepted range"),
+        (
+            &format!("{DETECTED}, sketch_rows = 64, sketch_width = 10000000"),
+            "circuits.sketch_width: 64 rows of 10000000 counters are 10.240 GB in every switch; expected at most 67108864 counters, 1 GiB",
+        ),
         (&format!("{DETECTED}, sketch_rows = 65"), "circuits.sketch_rows: 65 is outside the accepted range"),
         (
             &format!("{DETECTED}, elephant_idle = \"0us\""),

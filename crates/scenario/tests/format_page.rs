@@ -43,6 +43,7 @@ fn every_key_is_in_its_table() {
     check("[network]", RoutingKeys::specs(), &[]);
     check("[[event]]", EventKeys::specs(), &["at", "link"]);
     check("[[detour]]", DetourKeys::specs(), &["switch", "destination", "next"]);
+    check("[hosts]", HostKeys::specs(), &[]);
     check("[transport]", TransportKey::specs(), &[]);
     check("[transport]", Transport::specs(), &[]);
     check("rdma", RdmaKeys::specs(), &[]);

@@ -77,6 +77,12 @@ fn a_file_may_name_what_flows_wait_for() {
     assert!(problem.contains("flows.csv:3: elephant: no switch schedules circuits"), "{problem}");
     let error = write("a,h1,h2,10kB,\nc,h2,h4,10kB,d\n").map(|_| ()).map_err(message).expect_err("refused");
     assert!(error.contains("flows.csv:3: after: there is no flow \"d\""), "{error}");
+    let error = write("a,h1,h2,10kB,\nc,h2,h4,10kB,c\n").map(|_| ()).map_err(message).expect_err("refused");
+    assert!(error.contains("flows.csv:3: after: the flow \"c\" waits for itself; expected"), "{error}");
+    // Only what is in the circle is named, not what waits for it.
+    let rows = "a,h1,h2,10kB,b\nb,h2,h1,10kB,c\nc,h1,h2,10kB,d\nd,h2,h1,10kB,b\n";
+    let error = write(rows).map(|_| ()).map_err(message).expect_err("refused");
+    assert!(error.contains("waits for itself, by way of others") && !error.contains("flows.csv:2"), "{error}");
     std::fs::remove_dir_all(dir).expect("removed");
 }
 
@@ -151,7 +157,10 @@ fn what_cannot_be_is_refused() {
             "after = [\"a\"]\nstop = \"1ms\"",
             "flow.b.stop: the flow begins after others, at no known time; expected \"none\", or no after",
         ),
-        ("after = [\"b\"]", "flow.b: the flow \"b\" waits for itself"),
+        (
+            "after = [\"b\"]",
+            "bad.toml:16: flow.b.after: the flow \"b\" waits for itself; expected flows that do not wait for it",
+        ),
         ("after = \"a\"", "bad.toml:16: flow.b.after:"),
         (
             "[[flow]]\nname = \"c\"\nfrom = \"h2\"\nto = \"h1\"\nsize = \"1kB\"\nafter = [\"a\"]",

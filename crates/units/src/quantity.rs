@@ -305,8 +305,14 @@ const TIME_EXPECTED: &str = "a time with its unit (ps, ns, us, ms or s), such as
 const BYTES_EXPECTED: &str = "a size with its unit (B, kB, MB, GB, KiB, MiB or GiB), such as \"10MB\" or \"64KiB\"";
 const RATE_EXPECTED: &str = "a rate with its unit (bps, kbps, Mbps, Gbps or Tbps), such as \"100Gbps\"";
 
-/// Splits "12.5Gbps" into number and unit, and multiplies exactly.
-fn parse(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, ParseQuantityError> {
+/// Splits "12.5Gbps" into number and unit, and multiplies exactly. What is no whole number of the smallest unit is refused where that
+/// has the name `whole_of`, and rounded where it has none.
+fn parse(
+    text: &str,
+    units: &[(&str, u64)],
+    expected: &'static str,
+    whole_of: Option<&str>,
+) -> Result<u64, ParseQuantityError> {
     let fail = |problem: String| ParseQuantityError { problem, expected };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
@@ -336,10 +342,15 @@ fn parse(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u6
     }
     let too_large = || fail(format!("\"{text}\" is too large"));
     // Digits beyond 18 decimals are below any unit's resolution.
-    let fraction = &fraction[..fraction.len().min(18)];
+    let (fraction, beyond) = fraction.split_at(fraction.len().min(18));
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| too_large())? };
     let part: u128 = if fraction.is_empty() { 0 } else { fraction.parse().map_err(|_| bad())? };
     let divisor = 10u128.pow(fraction.len() as u32);
+    if let Some(least) = whole_of
+        && (!(part * scale as u128).is_multiple_of(divisor) || beyond.contains(|c| c != '0'))
+    {
+        return Err(fail(format!("\"{text}\" is not a whole number of {least}")));
+    }
     let value = whole
         .checked_mul(scale as u128)
         .and_then(|w| w.checked_add((part * scale as u128 + divisor / 2) / divisor))
@@ -366,11 +377,11 @@ fn show(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::R
 }
 
 macro_rules! text {
-    ($t:ident, $units:ident, $expected:ident, $show:expr, $unlimited:expr) => {
+    ($t:ident, $units:ident, $expected:ident, $show:expr, $unlimited:expr, $whole_of:expr) => {
         impl FromStr for $t {
             type Err = ParseQuantityError;
             fn from_str(text: &str) -> Result<$t, ParseQuantityError> {
-                parse(text, $units, $expected).map($t)
+                parse(text, $units, $expected, $whole_of).map($t)
             }
         }
         impl fmt::Display for $t {
@@ -384,10 +395,10 @@ const TIME_SHOW: &[(&str, u64)] =
     &[("s", PS_PER_S), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 const BYTE_SHOW: &[(&str, u64)] = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 const RATE_SHOW: &[(&str, u64)] = &[("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1_000), ("bps", 1)];
-text!(Time, TIME_UNITS, TIME_EXPECTED, TIME_SHOW, "never");
-text!(Delta, TIME_UNITS, TIME_EXPECTED, TIME_SHOW, "unlimited");
-text!(Bytes, BYTE_UNITS, BYTES_EXPECTED, BYTE_SHOW, "unlimited");
-text!(Rate, RATE_UNITS, RATE_EXPECTED, RATE_SHOW, "unlimited");
+text!(Time, TIME_UNITS, TIME_EXPECTED, TIME_SHOW, "never", None);
+text!(Delta, TIME_UNITS, TIME_EXPECTED, TIME_SHOW, "unlimited", None);
+text!(Bytes, BYTE_UNITS, BYTES_EXPECTED, BYTE_SHOW, "unlimited", Some("bytes"));
+text!(Rate, RATE_UNITS, RATE_EXPECTED, RATE_SHOW, "unlimited", None);
 
 #[cfg(test)]
 mod tests {
@@ -423,6 +434,20 @@ mod tests {
             assert!(problem(slip).contains("not a number"), "{slip}");
         }
         assert!("5".parse::<Delta>().expect_err("must fail").to_string().contains("\"25ms\""));
+    }
+
+    #[test]
+    fn bytes_are_not_divided() {
+        for (text, bytes) in [("1.5kB", 1500), ("1.5KiB", 1536), ("0.0010kB", 1), ("2.0B", 2), (".5kB", 500)] {
+            assert_eq!(text.parse::<Bytes>(), Ok(Bytes::new(bytes)), "{text}");
+        }
+        for text in ["1.5B", "0.1KiB", "1.0001kB", "0.4B", "1.0000000000000000001B"] {
+            let error = text.parse::<Bytes>().expect_err("must fail").to_string();
+            assert!(error.contains(&format!("\"{text}\" is not a whole number of bytes; expected a size")), "{error}");
+        }
+        // Times and rates are rounded to what the simulator counts in.
+        assert_eq!("0.6ps".parse::<Delta>(), Ok(Delta::from_ps(1)));
+        assert_eq!("1.5bps".parse::<Rate>(), Ok(Rate::from_bps(2)));
     }
 
     #[test]

@@ -43,6 +43,8 @@ _LEGEND = (
     + "."
 )
 
+FRAGILE = "Another order of simultaneous events, and starts by less than a packet's time, move this score"
+
 _BEGIN = "Each algorithm starts its flows as it does by itself."
 
 CANNOT = "cannot run here, because "
@@ -100,7 +102,9 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
             mean = one.score.estimate or 0.0
             told = _score_text(mean, result.ranked_by)
             picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed")
-            tds.append(f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{picture}</td>')
+            tds.append(
+                f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{_mark(one)}{picture}</td>'
+            )
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
         "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
@@ -165,7 +169,7 @@ def _ranking(result: Result, seeds: int) -> str:
         picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed", WIDE)
         low, high = min(one.ranks.values()), max(one.ranks.values())
         rows.append(
-            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}</td>'
+            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}{_mark(one)}</td>'
             f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(one, best, result.ranked_by)}</td></tr>"
         )
     what = "throughput, geometric mean" if result.ranked_by == THROUGHPUT else "slowdown, over classes"
@@ -173,6 +177,11 @@ def _ranking(result: Result, seeds: int) -> str:
     heads = ["<th>place</th>", '<th class="text">algorithm</th>', f"<th>{over}</th>", f"<th>{what}</th>"]
     heads += ["<th>rank over seeds</th>", "<th>against the best</th>"]
     return _table(heads, rows, sorts=False)
+
+
+def _mark(one: Standing) -> str:
+    """What stands beside a score that ties decide."""
+    return f' <span class="soft" title="{FRAGILE}">fragile</span>' if one.is_fragile else ""
 
 
 def _against(one: Standing, best: float, ranked_by: str) -> str:
@@ -375,6 +384,9 @@ def _measured() -> str:
         "that the seeds, compared one by one, do not separate from this one. All algorithms are compared with the first place, so "
         "each comparison takes its part of the 5 % (Bonferroni) and all hold together: with three seeds and dozens of "
         "algorithms little is told apart, with ten seeds much more.",
+        "“Fragile” is a score that moves by more than 5 % (and by more than half its interval) over variations of the first "
+        "seed's run that differ only in the order of simultaneous events, and in starts by less than a packet's time "
+        "(<code>--jitter</code>): the simulation is locked into a phase there.",
         "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
         "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
         "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",

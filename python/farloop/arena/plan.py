@@ -13,6 +13,7 @@ from typing import Any
 from farloop import _native, catalogue
 from farloop.batch import Variant
 from farloop.errors import FarloopError, nearest, shown
+from farloop.jitter import read_jitter
 from farloop.output.manifest import slug
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
 from farloop.scenario_text import told_to_python
@@ -78,12 +79,14 @@ class Plan:
         algorithms: The algorithms, in the order of their rows.
         seeds: The seeds.
         scale: "quick" or "full".
+        jitter: How many variations in ties and starts each simulation of the first seed has.
     """
 
     contests: list[Contest]
     algorithms: list[str]
     seeds: tuple[int, ...]
     scale: str
+    jitter: int = 0
 
 
 def plan(
@@ -94,6 +97,7 @@ def plan(
     seeds: Seeds | None = None,
     full: bool = False,
     same_start: str | None = None,
+    jitter: int = 0,
 ) -> Plan:
     """What an arena takes; everything is checked, nothing is simulated.
 
@@ -104,6 +108,7 @@ def plan(
         seeds: The seeds; by default three.
         full: At full scale, which is longer.
         same_start: Each scenario a second time, all algorithms with this start: "line-rate", "bdp", or a number of segments per base RTT.
+        jitter: How many variations in ties and starts each simulation of the first seed has.
 
     Raises:
         FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, or a setting that is the arena's.
@@ -127,7 +132,7 @@ def plan(
             _begun_alike(name, scenario, settings, chosen, replicated, full, str(start)) for name, scenario in loaded
         )
         contests += [one for one in again if one.variants]
-    return Plan(contests, chosen, replicated, "full" if full else "quick")
+    return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter))
 
 
 def _algorithms(wanted: str | Sequence[str] | None) -> list[str]:
@@ -202,8 +207,8 @@ def _begun_alike(
 
 
 def _check(scenario: Scenario) -> None:
-    with told_to_python(scenario.text, scenario.file):
-        _native.check(scenario.text, scenario.file, list(scenario.overrides))
+    with told_to_python(scenario.text, scenario.file_told):
+        _native.check(scenario.text, scenario.file_told, list(scenario.overrides))
 
 
 def _resolved(scenario: Scenario) -> dict[str, Any]:

@@ -5,11 +5,12 @@ All algorithms are read together, so the comparisons with the first place hold t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from farloop import statistics
 from farloop.arena.measuring import THROUGHPUT, Measured
+from farloop.jitter import is_fragile
 from farloop.statistics import Interval
 
 
@@ -25,6 +26,8 @@ class Standing:
         ranks: By seed.
         is_apart: Whether the seeds tell it from the best one; `None` where there are too few to say.
         against_best: How many times the best one's score it has, seed by seed; its interval holds together with those of all others.
+        is_fragile: Whether variations in ties and starts move its score by more than 5 %, and by more than half the width of its interval;
+            `None` where there are none.
     """
 
     place: int
@@ -34,6 +37,7 @@ class Standing:
     ranks: dict[int, int]
     is_apart: bool | None
     against_best: Interval
+    is_fragile: bool | None = None
 
 
 def ranks(found: Sequence[Measured]) -> dict[tuple[str, int], int]:
@@ -49,8 +53,11 @@ def ranks(found: Sequence[Measured]) -> dict[tuple[str, int], int]:
     }
 
 
-def standings(found: Sequence[Measured]) -> list[Standing]:
-    """The algorithms of one scenario, the best first; those without a score are left out."""
+def standings(found: Sequence[Measured], shaken: Mapping[str, Sequence[float | None]] | None = None) -> list[Standing]:
+    """The algorithms of one scenario, the best first; those without a score are left out.
+
+    `shaken` has the scores of variations of the first seed's runs, by algorithm.
+    """
     ranked = ranks(found)
     scores: dict[str, dict[int, float]] = {}
     for one in found:
@@ -73,6 +80,7 @@ def standings(found: Sequence[Measured]) -> list[Standing]:
             ranks={seed: ranked[name, seed] for seed in scores[name]},
             is_apart=statistics.is_apart(scores[name], best, comparisons=others),
             against_best=_against(scores[name], best, statistics.together(others)),
+            is_fragile=_is_fragile(means[name], scores[name], (shaken or {}).get(name)),
         )
         for name in ordered
     ]
@@ -83,6 +91,10 @@ def is_better(one: float | None, other: float | None, ranked_by: str) -> bool:
     if one is None or other is None:
         return False
     return one > other if ranked_by == THROUGHPUT else one < other
+
+
+def _is_fragile(mean: Interval, scores: dict[int, float], shaken: Sequence[float | None] | None) -> bool | None:
+    return None if not shaken else is_fragile([next(iter(scores.values())), *shaken], mean.half_width)
 
 
 def _against(own: dict[int, float], best: dict[int, float], confidence: float) -> Interval:

@@ -10,7 +10,8 @@ from farloop.arena import table
 from farloop.arena.measuring import measured
 from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
-from farloop.output import manifest
+from farloop.output import manifest, names
+from farloop.seeds import seed_suffix
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -41,14 +42,16 @@ def run(
         "kind": "arena",
         "scale": plan.scale,
         "seeds": list(plan.seeds),
+        "jitter": plan.jitter,
         "algorithms": plan.algorithms,
         "scenarios": [
             {
                 "name": contest.name,
                 **contest.told,
                 "cannot_run": [vars(refusal) for refusal in contest.refusals],
+                "shaken": result.shaken,
             }
-            for contest in plan.contests
+            for contest, result in zip(plan.contests, results, strict=True)
         ],
     }
     manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
@@ -70,7 +73,27 @@ def _hold(
     where = into / contest.name
     where.mkdir()
     saving.fill_comparison(comparison, where, store, report=False)
-    return Result(contest.name, contest.told, [measured(one, contest.name) for one in runs], contest.refusals)
+    found = [measured(one, contest.name) for one in runs]
+    del comparison, runs
+    moved = _shaken(contest, plan, threads, reporter, store)
+    return Result(contest.name, contest.told, found, contest.refusals, moved)
+
+
+def _shaken(
+    contest: Contest, plan: Plan, threads: int | None, reporter: Reporter | None, store: Store | None
+) -> dict[str, list[float | None]]:
+    """The scores of the variations in ties and starts of the first seed's runs, by algorithm."""
+    from farloop.batch import run_all
+    from farloop.jitter import varied
+
+    ending = seed_suffix(plan.seeds[0])
+    first = [one for one in contest.variants if one.label.endswith(ending)]
+    scores: dict[str, list[float | None]] = {}
+    for number in range(1, plan.jitter + 1):
+        wanted = varied(first, number)
+        for one in run_all(wanted, group=contest.name, threads=threads, reporter=reporter, store=store):
+            scores.setdefault(one.algorithm, []).append(measured(one, contest.name).score)
+    return scores
 
 
 def write_views(
@@ -108,8 +131,9 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path) -> None:
     for contest in kept["scenarios"]:
         name = str(contest["name"])
         refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
-        told = {key: value for key, value in contest.items() if key not in ("name", "cannot_run")}
-        found = list(load(source / name)) if (source / name).is_dir() else []
-        results.append(Result(name, told, [measured(one, name) for one in found], refusals))
+        told = {key: value for key, value in contest.items() if key not in ("name", "cannot_run", "shaken")}
+        found = list(load(names.within(source, name))) if (source / name).is_dir() else []
+        moved = dict(contest.get("shaken", {}))
+        results.append(Result(name, told, [measured(one, name) for one in found], refusals, moved))
         del found
     write_views(results, list(kept["algorithms"]), tuple(kept["seeds"]), str(kept["scale"]), aside)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +30,19 @@ class Result:
         told: What it is, in words: title, source, transport, switches, duration, how flows start.
         runs: What was measured, in the order of algorithms and seeds.
         refusals: What could not run, and why.
+        shaken: By algorithm the scores of variations of the first seed's run in ties and starts; empty where there are none.
     """
 
     name: str
     told: Mapping[str, str]
     runs: list[Measured]
     refusals: list[Refusal]
+    shaken: Mapping[str, list[float | None]] = field(default_factory=dict)
 
     @property
     def standings(self) -> list[Standing]:
         """The algorithms, the best first."""
-        return standings(self.runs)
+        return standings(self.runs, self.shaken)
 
     @property
     def ranked_by(self) -> str:
@@ -106,6 +108,7 @@ def ranking(results: Sequence[Result]) -> pa.Table:
             "against_best": one.against_best.estimate,
             "against_best_low": one.against_best.low,
             "against_best_high": one.against_best.high,
+            "is_fragile": None if one.is_fragile is None else int(one.is_fragile),
         }
         for result in results
         for one in result.standings

@@ -42,6 +42,9 @@ ALONE, BESIDE = 9.5, 6.0
 
 NIGHT = "0.93"
 
+MOST_POINTS = 2000
+"""Of a curve over the whole run; more days or weeks are drawn several in one."""
+
 
 def has_schedule(run: Run) -> bool:
     """Whether a run has circuits to draw."""
@@ -190,18 +193,39 @@ def _whole(axis: Axes, run: Run) -> None:
     times, means = daily_occupancy(run)
     unit = unit_for([float(np.max(times, initial=0.0))], TIMES)
     slots = max(1, int(run.info["circuits"]["slots"]))
-    axis.plot(times / unit.factor, means, color="#56B4E9", linewidth=0.6)
+    days = _together(len(means))
+    first = np.arange(0, len(means), days)
+    axis.plot(times[first] / unit.factor, _means(means, days), color="#56B4E9", linewidth=0.6)
+    told = "mean\nof days" if days == 1 else f"each point\n{days} days"
     weeks = len(means) // slots
     if weeks > 1:
-        by_week = means[: weeks * slots].reshape(weeks, slots).mean(axis=1)
-        edges = float(run.info["circuits"]["week_s"]) * np.arange(weeks + 1)
+        several = _together(weeks)
+        by_week = _means(means[: weeks * slots].reshape(weeks, slots).mean(axis=1), several)
+        edges = float(run.info["circuits"]["week_s"]) * np.minimum(np.arange(len(by_week) + 1) * several, weeks)
         axis.stairs(by_week, edges / unit.factor, color="#0072B2", linewidth=1.2, baseline=None)
+        told += ", of weeks" if several == 1 else f", {several} weeks"
+    elif days == 1:
+        told += ", of weeks"
     axis.set_ylim(0, 1.02)
     axis.set_xlim(left=0)
     axis.xaxis.set_major_locator(MaxNLocator(8))
-    axis.set_ylabel("whole run: mean\nof days, of weeks", fontsize=LABEL_SIZE)
+    axis.set_ylabel(f"whole run: {told}", fontsize=LABEL_SIZE)
     axis.set_xlabel(f"time ({unit.name})", fontsize=LABEL_SIZE)
     axis.grid(visible=True, alpha=0.25, linewidth=0.5)
+
+
+def _together(count: int) -> int:
+    """How many days or weeks are drawn as one, so that a curve has no more points than can be told apart."""
+    return max(1, -(-count // MOST_POINTS))
+
+
+def _means(values: Floats, several: int) -> Floats:
+    """The means of so many neighbours each; the last ones may be fewer."""
+    if several == 1:
+        return values
+    starts = np.arange(0, len(values), several)
+    found: Floats = np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
+    return found
 
 
 def _nights(axis: Axes, week: Week, factor: float) -> None:

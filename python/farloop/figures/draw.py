@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from farloop import papers
 from farloop.figures.circuit_schedule import has_schedule, schedules
 from farloop.figures.network_map import network_maps
-from farloop.figures.panels import queue_panels, slowdown_panels, throughput_panels
+from farloop.figures.panels import has_curves, queue_panels, slowdown_panels, throughput_panels
 from farloop.network_map import map_of
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def _papers(module: ModuleType, comparison: Comparison) -> dict[str, Figure]:
 def generic(comparison: Comparison) -> dict[str, Figure]:
     """Throughput of the recorded flows and queues of the recorded ports over time, a panel per run; the slowdown of many flows."""
     pictures = {}
-    if any(run.samples.objects("flow") for run in comparison):
+    if has_curves(comparison.runs, "throughput"):
         pictures["throughput"] = throughput_panels(comparison.runs, comparison.title)
-    if any(run.samples.objects("port") for run in comparison):
+    if has_curves(comparison.runs, "max_queue"):
         pictures["queue"] = queue_panels(comparison.runs, comparison.title)
     if comparison.has_many_finished:
         pictures["slowdown"] = slowdown_panels(comparison.runs, comparison.title)

@@ -12,8 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from farloop.figures.text import plain
+from farloop.map_facts import OverSeeds, failures, over_seeds
 from farloop.network_map import MAP_METRICS, MapLink, MapMetric, NetworkMap, map_of
-from farloop.palette import HEAT, IDLE
+from farloop.palette import FAILED, HEAT, IDLE
+from farloop.seeds import replicas
 from farloop.tables import Floats
 from farloop.units import bytes_text
 
@@ -38,16 +40,21 @@ NAMED = 26
 
 
 def network_maps(runs: Sequence[Run], title: str) -> Figure:
-    """Maps of the network over the whole run; all runs share a metric's scale. Metrics that are zero everywhere are left out."""
-    shown = list(runs[:MOST_RUNS])
-    maps = [map_of(run.ports) for run in shown]
-    totals = [drawn.totals(run) for drawn, run in zip(maps, shown, strict=True)]
-    metrics = [m for m in MAP_METRICS if m.key == "load" or any(t[m.key].any() for t in totals)]
+    """Maps of the network over the whole run; all runs share a metric's scale. Metrics that are zero everywhere are left out.
+
+    The seeds of a case are one map, of their means; its caption has the least and the most of the worst link. A cross marks a link that was
+    down.
+    """
+    cases = replicas(runs)
+    shown = cases[:MOST_RUNS]
+    maps = [map_of(of.runs[0].ports) for of in shown]
+    totals = [over_seeds(drawn, of.runs) for drawn, of in zip(maps, shown, strict=True)]
+    metrics = [m for m in MAP_METRICS if m.key == "load" or any(t[m.key].mean.any() for t in totals)]
     # A single run has its maps below each other, so that they are large.
     rows, columns = (len(metrics), 1) if len(shown) == 1 else (len(shown), len(metrics))
     wide = max(drawn.width for drawn in maps)
     size = (min(11.0, max(5.5, 0.3 * wide)), 3.1) if columns == 1 else (min(5.5, max(3.8, 0.16 * wide)), 2.3)
-    left_out = f" (the first {MOST_RUNS} of {len(runs)} runs)" if len(runs) > MOST_RUNS else ""
+    left_out = f" (the first {MOST_RUNS} of {len(cases)} runs)" if len(cases) > MOST_RUNS else ""
     heading = plain(title, 16 * size[0] * columns) + left_out
     above = TITLE + LINE * heading.count("\n")
     # Nothing here has a size that must be found out by drawing it: a layout engine would draw twice.
@@ -55,20 +62,41 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     width, height = figure.get_size_inches()
     figure.suptitle(heading, fontsize=10, y=1 - 0.08 / height)
     for j, metric in enumerate(metrics):
-        most = 1.0 if metric.key == "load" else max(float(t[metric.key].max(initial=0.0)) for t in totals)
+        most = 1.0 if metric.key == "load" else max(float(t[metric.key].mean.max(initial=0.0)) for t in totals)
         scale = Normalize(0.0, most if most > 0 else 1.0)
         colours = LinearSegmentedColormap.from_list("heat", HEAT)
         cells = [(j, 0)] if len(shown) == 1 else [(i, j) for i in range(rows)]
         inches = (size[0] - SCALE, size[1] - CAPTION)
-        for (i, k), drawn, run, values in zip(cells, maps, shown, totals, strict=True):
+        for (i, k), drawn, of, values in zip(cells, maps, shown, totals, strict=True):
             left, bottom = k * size[0], (rows - 1 - i) * size[1]
             axis = figure.add_axes((left / width, bottom / height, inches[0] / width, inches[1] / height))
-            _draw(axis, drawn, values[metric.key], scale, colours, inches, names=columns == 1)
-            axis.set_title(f"{plain(run.label)}: {metric.title}", fontsize=8)
+            _draw(axis, drawn, values[metric.key].mean, scale, colours, inches, names=columns == 1)
+            _cross_out(axis, drawn, of.runs[0])
+            axis.set_title(
+                f"{plain(of.told)}: {_told(metric, values[metric.key], of.n)}", fontsize=8 if of.n == 1 else 7
+            )
         (first, k), (last, _) = cells[0], cells[-1]
         foot, top = (rows - 1 - last + 0.1) * size[1], (rows - first - 0.1) * size[1] - CAPTION
         _scale(figure, ((k + 1) * size[0] - SCALE + 0.05, foot, top - foot), scale, colours, metric)
     return figure
+
+
+def _told(metric: MapMetric, values: OverSeeds, seeds: int) -> str:
+    """A map's caption; of several seeds how far they are apart on the link that is worst on average."""
+    if seeds < 2 or not values.mean.any():
+        return metric.title
+    worst = int(np.argmax(values.mean))
+    low, mean, high = (_value(float(of[worst]), metric) for of in (values.low, values.mean, values.high))
+    return f"{metric.title}, mean\nworst link {mean} ({low} to {high})"
+
+
+def _cross_out(axis: Axes, drawn: NetworkMap, run: Run) -> None:
+    """A cross on each link that was down at any time."""
+    for number in failures(drawn, run):
+        edge = drawn.edges[number]
+        a, b = drawn.places[edge.a], drawn.places[edge.b]
+        x, y = (a.x + b.x) / 2, (a.y + b.y) / 2 - drawn.bend(edge)
+        axis.scatter([x], [y], s=46, marker="x", c=FAILED, linewidths=1.8, zorder=5, gid="failed")
 
 
 def _scale(

@@ -104,6 +104,11 @@ def queue_panels(
     return _panels(runs, CURVES["max_queue"], title, caption or (lambda run: run.label), columns)
 
 
+def has_curves(runs: Sequence[Run], metric: str) -> bool:
+    """Whether there is anything to draw of a metric."""
+    return any(lines for lines in curves(replicas(runs), CURVES[metric])[0])
+
+
 def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
     """FCT slowdown by flow size (median solid, 99th percentile dashed) and its distribution; a row per kind of flow."""
     kinds = [k for k in completion.KINDS if any(run.summary["slowdown"][k] for run in runs)]
@@ -151,18 +156,25 @@ def with_ratio(run: Run) -> str:
 
 
 def _panels(runs: Sequence[Run], curve: Curve, title: str, told: Callable[[Run], str], columns: int) -> Figure:
-    found = replicas(runs)
+    cases = replicas(runs)
+    drawn, note = curves(cases, curve)
+    # A panel without a curve says nothing; where there is no curve at all the picture says so.
+    kept = [(of, lines) for of, lines in zip(cases, drawn, strict=True) if lines] or [(of, []) for of in cases[:1]]
+    found, drawn = [of for of, _ in kept], [lines for _, lines in kept]
     figure, axes = grid(len(found), title, columns=columns)
-    drawn, note = curves(found, curve)
     across = unit_for((x.times[-1] for lines in drawn for x in lines if x.times.size), TIMES)
     up = unit_for((float(np.nanmax(x.values, initial=0.0)) for lines in drawn for x in lines), UNITS[curve.quantity])
     for axis, of, lines in zip(axes, found, drawn, strict=True):
         for line in lines:
             times = line.times / across.factor
-            axis.plot(times, line.values / up.factor, color=line.colour, linewidth=0.9, label=plain(line.name))
+            look: dict[str, Any] = {"color": line.colour, "linewidth": 0.9, "linestyle": LINESTYLES[line.look.dash]}
+            marker = "." if line.is_dots else ""
+            axis.plot(times, line.values / up.factor, label=plain(line.name), marker=marker, **look)
             if line.band:
                 low, high = line.band
                 axis.fill_between(times, low / up.factor, high / up.factor, color=line.colour, alpha=0.2, linewidth=0)
+        if not lines:
+            axis.text(0.5, 0.5, "nothing recorded", transform=axis.transAxes, ha="center", color="0.5")
         for moment in moments(of.runs[0].info):
             axis.axvline(moment / across.factor, color="0.5", linewidth=0.7, linestyle=":", zorder=0)
         caption(axis, told(of.runs[0]) if of.n == 1 else of.told)
@@ -170,6 +182,9 @@ def _panels(runs: Sequence[Run], curve: Curve, title: str, told: Callable[[Run],
     legend_below(figure, axes, note)
     return figure
 
+
+LINESTYLES = {"solid": "-", "dash": "--", "dot": ":"}
+"""The dashes of `farloop.palette` as matplotlib calls them."""
 
 UNITS: dict[str, Sequence[Unit]] = {"rate": RATES, "bytes": BYTES, "time": TIMES}
 

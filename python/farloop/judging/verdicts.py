@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from farloop import papers, seeds, steadiness
+from farloop import jitter, papers, seeds, steadiness
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.schedule import Need, own_scenario, placed, told
 from farloop.results import Comparison
@@ -38,7 +38,7 @@ def judged_anew(comparison: Comparison) -> Comparison:
         base = Scenario(path.read_text("utf-8"), str(path), base.overrides)
     found = judged(replace(comparison, claims=[], notes=[]), base, comparison.scale)
     # What was run is what the output goes on saying.
-    return replace(found, base=comparison.base)
+    return replace(found, base=comparison.base, claims=jitter.of_claims(found.claims, comparison.jitter))
 
 
 def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:

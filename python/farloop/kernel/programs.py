@@ -78,8 +78,10 @@ class Program:
         if lacking := missing(self.name, objects=False):
             raise FarloopError(f"{self.name} cannot be unloaded: {lacking[0]}")
         numbers = [m.id for m in libbpf.maps() if (m.kind, m.name) == (libbpf.STRUCT_OPS, self.control)]
-        if not numbers:
-            raise FarloopError(f"{self.name} is not loaded")
+        if not numbers or not self.loaded():
+            # What connections still hold has been unloaded before.
+            left = "; connections that use it keep it until they end" if numbers else ""
+            raise FarloopError(f"{self.name} is not loaded{left}")
         if _DEFAULT.read_text().strip() == self.control:
             raise FarloopError(
                 f"{self.control} is the default of this network namespace; choose another first, such as: "

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError
-from farloop.output import store
-from farloop.output.manifest import CLAIMS, FIGURES, MANIFEST, REPORT, files, foreign, listed, read_manifest, write_json
+from farloop.output import names, store
+from farloop.output.manifest import (
+    CLAIMS,
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    files,
+    foreign,
+    listed,
+    read_manifest,
+    told_names,
+    write_json,
+)
 from farloop.output.store import Pending, Store
 
 MOST_NAMED = 5
 """Of more files that are in the way than this a message names the first ones."""
+
+
+REDRAWN = "the old report stays; copy the output to where there is room and may be written, and draw it there"
+"""What helps where an output on disk cannot be drawn anew: it has a place already."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +105,18 @@ def rewriting(target: Path) -> Iterator[Path]:
     try:
         pending = Pending(target)
     except (OSError, ValueError) as error:
-        raise _unwritable(shown, error) from None
+        raise _unwritable(shown, error, REDRAWN) from None
     try:
         yield pending.output
+        made = files(pending.output)
+        names.check_way(target, made)
         # The page of all figures last: it says what theirs say.
-        reports = {Path(name).parent for name in files(pending.output) if Path(name).name == REPORT}
+        reports = {Path(name).parent for name in made if Path(name).name == REPORT}
         for where in sorted(reports, key=lambda p: -len(p.parts)):
-            _exchange(pending.output / where, target / where)
+            _exchange(pending.output / where, target, where)
         _list_anew(target, pending.output)
     except OSError as error:
-        raise _unwritable(shown, error) from None
+        raise _unwritable(shown, error, REDRAWN) from None
     finally:
         pending.close()
 
@@ -122,7 +138,9 @@ def check_replaceable(target: Path, *, force: bool = False, shown: Path | None =
                 raise FarloopError(f"{shown or target}: is a file; choose a directory with --out")
             return
         if force:
+            # What a manifest says that farloop cannot have written is not believed: nothing of it is removed.
             return
+        told_names(target)
         strange = foreign(target)
     except FarloopError:
         raise
@@ -152,30 +170,12 @@ def _put(pending: Pending, target: Path) -> None:
                 old.rename(target)
             raise
         return
-    _remove(target, listed(target, ""))
-    names = files(pending.output)
-    for name in [*(n for n in names if n != MANIFEST), MANIFEST]:
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        _move(pending.output / name, target / name)
-
-
-def _move(source: Path, destination: Path) -> None:
-    try:
-        source.replace(destination)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        shutil.copyfile(source, destination)
-
-
-def _remove(target: Path, names: Iterable[str]) -> None:
-    """Removes files, the manifest first: what is left is no output. Directories that get empty go with them."""
-    ordered = sorted(names, key=lambda name: (name != MANIFEST, name))
-    for name in ordered:
-        (target / name).unlink(missing_ok=True)
-    for below in sorted({parent for name in ordered for parent in Path(name).parents}, key=lambda p: -len(p.parts)):
-        if below.parts and (target / below).is_dir() and not any((target / below).iterdir()):
-            (target / below).rmdir()
+    made = files(pending.output)
+    names.check_way(target, made)
+    # The manifest first: what is left is no output. It comes last for the same reason.
+    names.remove(target, sorted(listed(target, ""), key=lambda name: (name != MANIFEST, name)))
+    for name in [*(n for n in made if n != MANIFEST), MANIFEST]:
+        names.place(pending.output / name, target, name)
 
 
 def _is_working_directory(target: Path) -> bool:
@@ -192,30 +192,28 @@ def _resolved(target: Path) -> Path:
         raise _unwritable(target, error) from None
 
 
-def _unwritable(target: Path, error: Exception) -> FarloopError:
+def _unwritable(target: Path, error: Exception, advice: str = "choose another directory with --out") -> FarloopError:
     why = getattr(error, "strerror", None) or str(error)
-    return FarloopError(f"{target}: cannot be written: {why}; choose another directory with --out")
+    if isinstance(error, names.BarredError) and advice == REDRAWN:
+        advice = "the old report stays; expected a directory of the output itself"
+    return FarloopError(f"{target}: cannot be written: {why}; {advice}")
 
 
-def _exchange(new: Path, old: Path) -> None:
-    """Puts the views of one output in their place."""
-    kept = read_manifest(old)
-    names = kept.get("files")
-    names = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+def _exchange(new: Path, target: Path, where: Path) -> None:
+    """Puts the views of one output, at `where` in the target, in their place."""
+    kept = read_manifest(target / where)
+    given = kept.get("files")
+    known = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
     made = files(new)
-    views = [name for name in made if "/" not in name or name.startswith(f"{FIGURES}/")]
-    stale = [name for name in names if (name.startswith(f"{FIGURES}/") or name == CLAIMS) and name not in made]
-    (old / FIGURES).mkdir(exist_ok=True)
+    views = [name for name in made if name != MANIFEST and ("/" not in name or name.startswith(f"{FIGURES}/"))]
+    stale = [name for name in known if (name.startswith(f"{FIGURES}/") or name == CLAIMS) and name not in made]
     for name in views:
-        if name != MANIFEST:
-            (new / name).replace(old / name)
-    for name in stale:
-        if ".." not in name.split("/"):
-            (old / name).unlink(missing_ok=True)
+        names.place(new / name, target, (where / name).as_posix())
+    names.remove(target, [(where / name).as_posix() for name in stale])
     told = _manifest_of(new / MANIFEST)
-    present = sorted((set(names) - set(stale)) | {name for name in views if name != MANIFEST})
+    present = sorted((set(known) - set(stale)) | set(views))
     write_json(new / MANIFEST, kept | told | {"files": present})
-    (new / MANIFEST).replace(old / MANIFEST)
+    names.place(new / MANIFEST, target, (where / MANIFEST).as_posix())
 
 
 def _list_anew(target: Path, aside: Path) -> None:
@@ -226,7 +224,7 @@ def _list_anew(target: Path, aside: Path) -> None:
     found = {name for name in listed(target, "") if name != MANIFEST and (target / name).exists()}
     if sorted(found) != kept.get("files"):
         write_json(aside / MANIFEST, kept | {"files": sorted(found)})
-        (aside / MANIFEST).replace(target / MANIFEST)
+        names.place(aside / MANIFEST, target, MANIFEST)
 
 
 def _manifest_of(path: Path) -> dict[str, Any]:
@@ -248,4 +246,5 @@ def _run_directories(target: Path) -> list[Path]:
     for name in sorted(listed(target, "")):
         if name == MANIFEST or name.endswith(f"/{MANIFEST}"):
             found.append((target / name).parent)
-    return found
+    # Somebody else's are simulated again: only who has made a run can know that it is one.
+    return [path for path in found if names.is_own(path)]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError
+from farloop.errors import FarloopError, shown
+from farloop.output import names
 from farloop.summary import finite
 
 MANIFEST = "manifest.json"
@@ -27,50 +29,110 @@ def read_manifest(source: Path) -> dict[str, Any]:
         FarloopError: the directory is no complete farloop output.
     """
     try:
-        content = json.loads((source / MANIFEST).read_text("utf-8"))
+        with names.open_regular(source / MANIFEST) as file:
+            content = json.loads(file.read().decode("utf-8"))
     except NotADirectoryError:
-        raise FarloopError(f"{source}: is a file; expected a directory that farloop wrote") from None
+        raise FarloopError(f"{_told(source)}: is a file; expected a directory that farloop wrote") from None
     except OSError as error:
         what = "is no farloop output (it has no manifest.json)" if os.path.isdir(source) else "no such directory"  # noqa: PTH112, never raises
         if not isinstance(error, FileNotFoundError) and os.path.isdir(source):  # noqa: PTH112
             what = f"manifest.json cannot be read: {error.strerror}"
-        raise FarloopError(f"{source}: {what}; expected a directory that `farloop run --out` wrote") from None
+        raise FarloopError(f"{_told(source)}: {what}; expected a directory that `farloop run --out` wrote") from None
     except (ValueError, RecursionError) as error:
         if "null byte" in str(error):
             raise FarloopError(f"{str(source)!r}: no such directory") from None
-        raise FarloopError(f"{source / MANIFEST}: is not JSON; the output is damaged, run it again") from None
+        raise FarloopError(f"{_told(source / MANIFEST)}: is not JSON; the output is damaged, run it again") from None
     if not isinstance(content, dict) or "farloop" not in content or "kind" not in content:
-        raise FarloopError(f"{source / MANIFEST}: was not written by farloop")
+        raise FarloopError(f"{_told(source / MANIFEST)}: was not written by farloop")
+    _check_names(content, source / MANIFEST)
     return content
 
 
-def listed(directory_: Path, prefix: str) -> set[str]:
-    """What an output's manifest lists, with those of the outputs in it."""
+def _told(path: Path) -> str:
+    """A path for a message; parts of it may come from a manifest."""
+    return shown(path, 4096)
+
+
+def _check_names(content: dict[str, Any], manifest: Path) -> None:
+    """Refuses names of files and directories that are not in the output.
+
+    Raises:
+        FarloopError: there is one.
+    """
+    names.checked(content.get("files"), manifest)
+    if content["kind"] == "comparison":
+        names.checked(content.get("runs"), manifest)
+    elif content["kind"] == "reproduction":
+        names.checked(content.get("figures"), manifest)
+    elif content["kind"] == "arena" and isinstance(content.get("scenarios"), list):
+        scenarios = content["scenarios"]
+        names.checked([one.get("name") for one in scenarios if isinstance(one, dict)], manifest)
+
+
+def told_names(target: Path) -> None:
+    """Says of an output that a manifest in it names what is not in it.
+
+    Raises:
+        FarloopError: one does.
+    """
+    for below, content in _manifests(target):
+        _check_names(content, target / below / MANIFEST)
+
+
+def _content(directory_: Path) -> dict[str, Any] | None:
+    """What a manifest says whose names are not checked yet; nothing where it is none."""
     try:
-        kept = read_manifest(directory_)
-    except FarloopError:
-        return set()
-    names = kept.get("files")
-    if not isinstance(names, list):
-        return set()
-    found = {f"{prefix}{MANIFEST}"}
-    for name in names:
-        if isinstance(name, str):
-            found.add(f"{prefix}{name}")
-            below, _, last = name.rpartition("/")
-            if last == MANIFEST and below and ".." not in below.split("/"):
-                found |= listed(directory_ / below, f"{prefix}{below}/")
-    return found
+        with names.open_regular(directory_ / MANIFEST) as file:
+            content = json.loads(file.read().decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) and "farloop" in content and "kind" in content else None
+
+
+def listed(directory_: Path, prefix: str) -> set[str]:
+    """What an output's manifest lists, with those of the outputs in it; nothing that is beyond a link or a mount point."""
+    found: set[str] = set()
+    for below, kept in _manifests(directory_):
+        try:
+            _check_names(kept, directory_ / below / MANIFEST)
+        except FarloopError:
+            continue
+        given = kept.get("files")
+        if isinstance(given, list):
+            inside = f"{below.as_posix()}/" if below.parts else ""
+            found |= {f"{inside}{name}" for name in (MANIFEST, *given) if isinstance(name, str)}
+    above = {name.rpartition("/")[0] for name in found}
+    barred = {below for below in above if below and names.barrier(directory_, below.split("/"))}
+    return {f"{prefix}{name}" for name in found if name.rpartition("/")[0] not in barred}
+
+
+def _manifests(directory_: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The manifests of an output, with their directories' paths in it: its own, and those that one above lists, unless beyond a link."""
+    waiting, seen = [Path()], {Path()}
+    while waiting:
+        below = waiting.pop()
+        content = _content(directory_ / below)
+        if content is None:
+            continue
+        yield below, content
+        given = content.get("files")
+        for name in given if isinstance(given, list) else []:
+            if not isinstance(name, str) or not names.is_proper(name) or not name.endswith(f"/{MANIFEST}"):
+                continue
+            deeper = below / Path(name).parent
+            if deeper not in seen and not names.barrier(directory_, deeper.parts):
+                seen.add(deeper)
+                waiting.append(deeper)
 
 
 def foreign(target: Path) -> list[str]:
     """The files in a directory that no manifest of farloop's in it lists, by relative path."""
     known = listed(target, "")
     found = []
-    for where, directories, names in os.walk(target):
+    for where, directories, others in os.walk(target):
         here = Path(where)
         links = [name for name in directories if (here / name).is_symlink()]
-        found += [(here / name).relative_to(target).as_posix() for name in (*names, *links)]
+        found += [(here / name).relative_to(target).as_posix() for name in (*others, *links)]
     return sorted(name for name in found if name not in known)
 
 
@@ -93,4 +155,6 @@ def slug(label: str) -> str:
 
 def damaged(source: Path, error: Exception) -> FarloopError:
     """What to say of an output that cannot be read."""
-    return FarloopError(f"{source}: is a damaged farloop output: {type(error).__name__}: {error}; run it again")
+    return FarloopError(
+        f"{source}: is a damaged farloop output: {type(error).__name__}: {shown(error, 300)}; run it again"
+    )

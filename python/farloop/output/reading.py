@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from farloop import _native, fields, tables, trace
-from farloop.errors import FarloopError
-from farloop.output import store
+from farloop.errors import FarloopError, shown
+from farloop.jitter import Jitter
+from farloop.output import names, store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
 from farloop.results import Comparison, Run
 from farloop.scenario import Scenario
@@ -30,7 +31,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
             run = _load_run(source, kept)
             return run.alone
         if kept["kind"] == "comparison":
-            runs = [_load_run(source / "runs" / n, read_manifest(source / "runs" / n)) for n in kept["runs"]]
+            found = [names.within(source, f"runs/{name}") for name in kept["runs"]]
+            runs = [_load_run(where, read_manifest(where)) for where in found]
             claims_file = source / CLAIMS
             claims = json.loads(claims_file.read_text("utf-8")) if claims_file.is_file() else []
             base = kept["base"]
@@ -45,6 +47,7 @@ def load(source: str | os.PathLike[str]) -> Comparison:
                 scale=str(kept["scale"]),
                 seeds=seeds,
                 base=base,
+                jitter=Jitter.read(kept.get("jitter")),
             )
     except FarloopError:
         raise
@@ -52,13 +55,13 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         raise damaged(source, error) from None
     if kept["kind"] == "reproduction":
         raise FarloopError(
-            f"{source}: has no runs of its own; load one of the figures in it, such as {_first_figure(source, kept)}"
+            f"{source}: has no runs of its own; load one of the figures in it, such as {shown(_first_figure(source, kept), 300)}"
         )
     if kept["kind"] == "testbed-figure":
         raise FarloopError(f"{source}: has no runs of its own; load {source / 'simulated'} or {source / 'measured'}")
     if kept["kind"] == "arena":
         raise FarloopError(
-            f"{source}: has no runs of its own; load one of the scenarios in it, such as {_first_scenario(source, kept)}"
+            f"{source}: has no runs of its own; load one of the scenarios in it, such as {shown(_first_scenario(source, kept), 300)}"
         )
     if kept["kind"] == "study":
         raise FarloopError(
@@ -79,7 +82,8 @@ def _first_figure(source: Path, kept: dict[str, Any]) -> str:
 
 def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
     found = kept.get("scenarios")
-    return str(source / str(found[0]["name"])) if isinstance(found, list) and found else f"{source}/SCENARIO"
+    first = found[0] if isinstance(found, list) and found else None
+    return str(source / str(first["name"])) if isinstance(first, dict) and "name" in first else f"{source}/SCENARIO"
 
 
 def _load_run(source: Path, kept: dict[str, Any]) -> Run:
@@ -90,8 +94,8 @@ def _load_run(source: Path, kept: dict[str, Any]) -> Run:
         missing = [column for column in fields.columns(name) if column not in read[name].column_names]
         if missing:
             raise FarloopError(
-                f"{path}: has no column {', '.join(missing)}; another version of farloop wrote this output "
-                f"({kept['farloop']}; this is {_native.version()}): run it again"
+                f"{shown(path, 4096)}: has no column {', '.join(missing)}; another version of farloop wrote this output "
+                f"({shown(kept['farloop'])}; this is {_native.version()}): run it again"
             )
     return Run(
         label=str(kept["label"]),

@@ -16,7 +16,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from farloop import _native, algorithm, fields, tables
+from farloop.errors import FarloopError
+from farloop.output import names
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ _DESCRIPTIONS = ("title", "source", "figure", "case", "claim")
 
 _ADDRESS = "[0-9a-f]*"
 """Pattern of the directories of finished runs; those that are being written begin with a dot."""
+
+_TOLD = ("totals", "invariants", "deadlocks", "wall_s", "version")
+"""Of what is known of a run besides its tables what everything else builds on."""
 
 _FAILED = ".failed.json"
 """After the address: why a run failed."""
@@ -103,7 +108,7 @@ def digest(path: Path) -> str:
     Raises:
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
+    with names.open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -115,8 +120,11 @@ def _files(section: Any, directory: Path) -> Iterator[tuple[str, str]]:
     elif isinstance(section, list):
         for value in section:
             yield from _files(value, directory)
-    elif isinstance(section, str) and section and os.path.isfile(directory / section):  # noqa: PTH113, it never raises
-        yield section, digest(directory / section)
+    elif isinstance(section, str) and section:
+        # The simulator's names are UTF-8, whatever this system's are.
+        path = Path(os.fsdecode(os.path.join(os.fsencode(directory), section.encode("utf-8"))))  # noqa: PTH118, of bytes
+        if os.path.isfile(path):  # noqa: PTH113, it never raises
+            yield section, digest(path)
 
 
 def write_tables(found: Mapping[str, pa.Table], into: Path) -> dict[str, str]:
@@ -154,18 +162,28 @@ class Store:
 
     def find(self, key: str) -> Path | None:
         """The directory of a run that is whole: its tables are those that were written, byte for byte."""
-        for where, name in ((self.directory / key, KEPT), (self._others.get(key), "manifest.json")):
+        places = [(self.directory / name, KEPT) for name in _names(key)]
+        for where, name in (*places, (self._others.get(key), "manifest.json")):
             if where is not None and _whole(where / name, key):
                 return where
         return None
 
     def get(self, key: str) -> Simulated | None:
-        """A finished run."""
+        """A finished run.
+
+        Raises:
+            FarloopError: its tables have the bytes that were written, but say nothing: somebody has forged it.
+        """
         where = self.find(key)
         if where is None:
             return None
         kept = _read(where / (KEPT if where.parent == self.directory else "manifest.json"))
-        found = {name: tables.read(name, where / f"{name}.parquet") for name in fields.TABLES}
+        try:
+            found = {name: tables.read(name, where / f"{name}.parquet") for name in fields.TABLES}
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise FarloopError(
+                f"{where}: is a damaged run: {error}; remove it, and run the same command again"
+            ) from None
         return Simulated(found, read_info(kept))
 
     def put(self, key: str, outcome: Simulated) -> None:
@@ -183,7 +201,7 @@ class Store:
             if self.find(key) is None:
                 # What is damaged is in the way.
                 shutil.rmtree(self.directory / key, ignore_errors=True)
-                aside.rename(self.directory / key)
+                _rename_to_free(aside, [self.directory / name for name in _names(key)])
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
@@ -198,17 +216,24 @@ class Store:
         """
         self.directory.mkdir(parents=True, exist_ok=True)
         path = self.directory / f".{key}.lock"
-        path.touch()
-        lock = _locked(path, own=True)
+        try:
+            lock = _locked(path, own=True, make=True)
+            mine = lock is not None
+        except PermissionError:
+            if not path.exists():
+                raise
+            # Somebody else's, who lets nobody read it, stops nobody.
+            lock, mine = None, True
         try:
             if lock is not None:
                 for left in self.directory.glob(f"{_aside(key)}*"):
                     # Of somebody who was killed while he wrote it.
                     shutil.rmtree(left, ignore_errors=True)
-            yield lock is not None
+            yield mine
         finally:
             if lock is not None:
-                path.unlink(missing_ok=True)
+                with contextlib.suppress(PermissionError):
+                    path.unlink(missing_ok=True)
                 lock.close()
 
     def failure(self, key: str) -> str:
@@ -258,21 +283,46 @@ def finished(directories: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
+def _names(key: str) -> tuple[str, ...]:
+    """What the directory of a run can be called: where somebody else's is in the way that cannot be read, it is a user's own."""
+    return (key, f"{key}.{os.geteuid()}") if hasattr(os, "geteuid") else (key,)
+
+
+def _rename_to_free(path: Path, wanted: Sequence[Path]) -> None:
+    """Renames a directory to the first of several names that is free.
+
+    Raises:
+        OSError: none is, or nothing can be renamed there.
+    """
+    for name in wanted[:-1]:
+        with contextlib.suppress(OSError):
+            path.rename(name)
+            return
+    path.rename(wanted[-1])
+
+
 def _whole(manifest: Path, key: str) -> bool:
+    """Whether a run can be read and has what was written, as far as its own manifest tells."""
     kept = _read(manifest)
-    hashes = kept.get("tables")
-    if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(kept.get("info"), list):
+    hashes, told = kept.get("tables"), kept.get("info")
+    if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(told, list):
         return False
-    names = [f"{name}.parquet" for name in fields.TABLES]
+    if not all(isinstance(name, str) and name in kept for name in told) or not set(_TOLD) <= set(told):
+        return False
     try:
-        return all(hashes.get(name) == digest(manifest.parent / name) for name in names)
-    except OSError:
+        return all(_is_table(name, manifest.with_name(f"{name}.parquet"), hashes) for name in fields.TABLES)
+    except (OSError, ValueError, pa.ArrowException):
         return False
+
+
+def _is_table(name: str, path: Path, hashes: Mapping[str, object]) -> bool:
+    return hashes.get(path.name) == digest(path) and set(fields.columns(name)) <= set(tables.column_names(path))
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text("utf-8"))
+        with names.open_regular(path) as file:
+            content = json.loads(file.read().decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
@@ -326,7 +376,9 @@ class Pending:
 
     def _take_over(self, target: Path) -> None:
         for left in sorted(target.parent.glob(f"{_glob(prefix(target))}*")):
-            lock = None if left == self.path else _locked(left / LOCK, own=False)
+            # What somebody else has put there says nothing of what this user has simulated.
+            mine = left != self.path and names.is_own(left, alone=True)
+            lock = _locked(left / LOCK, own=False) if mine else None
             if lock is not None:
                 with lock:
                     if (left / REPLACED).is_dir() and not target.exists():
@@ -353,7 +405,8 @@ def _fresh(target: Path) -> tuple[Path, IO[bytes]]:
     while True:
         path = target.with_name(f"{prefix(target)}{secrets.token_hex(4)}")
         try:
-            path.mkdir()
+            # Nobody else's: what is in it is believed later.
+            path.mkdir(mode=0o700)
         except FileExistsError:
             continue
         (path / LOCK).touch()
@@ -363,11 +416,14 @@ def _fresh(target: Path) -> tuple[Path, IO[bytes]]:
             return path, lock
 
 
-def _locked(path: Path, *, own: bool) -> IO[bytes] | None:
-    """A locked file, which is so until it is closed; `None` if the owner of its lock may be alive."""
-    try:
-        lock = path.open("r+b")
-    except OSError:
+def _locked(path: Path, *, own: bool, make: bool = False) -> IO[bytes] | None:
+    """A locked file, which is so until it is closed; `None` if the owner of its lock may be alive.
+
+    Raises:
+        OSError: with `make`: it cannot be made.
+    """
+    lock = _opened(path, own=own, make=make)
+    if lock is None:
         return None
     try:
         if sys.platform == "win32":
@@ -381,6 +437,22 @@ def _locked(path: Path, *, own: bool) -> IO[bytes] | None:
             return lock
     lock.close()
     return None
+
+
+def _opened(path: Path, *, own: bool, make: bool) -> IO[bytes] | None:
+    """A file to be locked, and no link to one."""
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.fdopen(os.open(path, os.O_RDWR | flags | (os.O_CREAT if make else 0), 0o666), "r+b", buffering=0)
+    except PermissionError:
+        if not own:
+            return None
+    except OSError:
+        if make:
+            raise
+        return None
+    # Somebody else's in a store that is shared: most file systems lock what can only be read.
+    return os.fdopen(os.open(path, os.O_RDONLY | flags), "rb")
 
 
 def _glob(text: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native, cautions, fields
+from farloop import _native, cautions, fields, jitter
+from farloop.cautions import Caution
 from farloop.output import store
 from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
 from farloop.summary import finite
@@ -51,7 +52,8 @@ def write_runs(comparison: Comparison, into: Path, kept: Store | None = None) ->
         "scale": comparison.scale,
         "seeds": list(comparison.seeds),
         "runs": names,
-        "base": None if base is None else {"file": base.file, "overrides": base.overrides, "text": base.text},
+        "jitter": None if comparison.jitter is None else comparison.jitter.row(),
+        "base": None if base is None else {"file": base.file_told, "overrides": base.overrides, "text": base.text},
     }
 
 
@@ -72,11 +74,15 @@ def overall(comparison: Comparison) -> dict[str, Any]:
     """What summary.json of several runs says: the summary of each, or means and confidence intervals over seeds."""
     numbers = comparison.statistics if comparison.seeds else comparison.summary
     own = [caution.row() for caution in cautions.between(comparison)]
-    return {
-        label: numbers[label] | {"cautions": [*_cautions(runs), *own]}
+    moved = {label: [Caution("fragile", text).row()] for label, text in jitter.told(comparison)}
+    found = {
+        label: numbers[label] | {"cautions": [*_cautions(runs), *own, *moved.get(label, [])]}
         for label, runs in comparison.groups.items()
         if label in numbers
     }
+    if comparison.jitter is None:
+        return found
+    return {label: summary | {"jitter": comparison.jitter.numbers.get(label)} for label, summary in found.items()}
 
 
 def _cautions(runs: Sequence[Run]) -> list[dict[str, str]]:

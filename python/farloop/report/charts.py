@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from farloop import completion
-from farloop.curves import CURVES, MOST_CURVES, Curve, banded, curves, is_far_apart
+from farloop.curves import CURVES, MOST_CURVES, Curve, Line, banded, curves, is_far_apart, objects
 from farloop.event_facts import moments
-from farloop.palette import run_colours
+from farloop.palette import Look, run_colours
 from farloop.report.plots import Panels
 from farloop.seeds import replicas
 from farloop.tables import Floats
@@ -27,8 +27,9 @@ EXPLANATIONS = {
     "throughput": "Payload that receivers got, averaged over each sampling interval.",
     "cwnd": "What the sender may have in flight; no curve where the algorithm sets no window.",
     "pacing": "Rate limit on the wire; no curve where the algorithm sets none.",
-    "rtt": "Latest sample of the sender.",
-    "max_queue": "Longest data queue in each sampling interval.",
+    "rtt": "Latest sample of the sender; no curve before its first one.",
+    "max_queue": "Longest data queue in each sampling interval, of the recorded ports and of those that turned out to be the worst.",
+    "dropped": "Data packets dropped in each sampling interval on their way to the port.",
     "paused": "How much of each sampling interval the port was told to stop sending data.",
 }
 
@@ -37,6 +38,7 @@ UNITS: dict[str, Sequence[Unit]] = {
     "bytes": BYTES,
     "time": TIMES,
     "share": (Unit("fraction of time", 1.0),),
+    "packets": (Unit("packets", 1.0),),
 }
 
 PANEL_HEIGHT, BETWEEN = 168, 58
@@ -57,13 +59,14 @@ class Chart:
 
 
 def charts(comparison: Comparison) -> list[Chart]:
-    """The charts for which there are data: slowdown, throughput, window and rate, round-trip time, queue, pauses."""
+    """The charts for which there are data: slowdown, throughput, window and rate, round-trip time, queue, drops, pauses."""
     titles = {
         "throughput": "Throughput per flow",
         "cwnd": "Congestion window",
         "pacing": "Pacing rate",
         "rtt": "Round-trip time",
-        "max_queue": "Queue of the recorded ports",
+        "max_queue": "Queues",
+        "dropped": "Drops",
         "paused": "PFC pauses",
     }
     wanted = [_panels(comparison, CURVES[metric], title) for metric, title in titles.items()]
@@ -89,38 +92,43 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     across = unit_for((x.times[-1] for lines in drawn for x in lines if x.times.size), TIMES)
     up = unit_for((float(np.nanmax(x.values)) for lines in drawn for x in lines), UNITS[curve.quantity])
     logarithmic = curve.far_apart and is_far_apart(drawn)
-    named: set[str] = set()
+    named: set[tuple[str, Look]] = set()
     for i, (of, lines) in enumerate(found):
         for moment in moments(of.runs[0].info):
             panels.mark(i, moment / across.factor)
-        for name, colour, times, values, band in lines:
-            shown = values / up.factor
-            if band:
-                low, high = band
+        for line in lines:
+            if line.band:
+                low, high = line.band
                 for part in banded(low, high):
                     ends = (low[part], high[part])
-                    panels.add(i, _band(times[part] / across.factor, ends, up.factor, colour, name))
-            line: dict[str, Any] = {
-                "x": times / across.factor,
-                "y": np.where(shown > 0, shown, np.nan) if logarithmic else shown,
-                "name": escape(name),
-                "legendgroup": name,
-                "showlegend": name not in named,
-                "mode": "lines",
-                "line": {"color": colour, "width": 1.4},
-                "hovertemplate": f"%{{x:.5g}} {across.name}: %{{y:.4g}} {up.name}",
-            }
-            panels.add(i, line)
-            named.add(name)
+                    panels.add(i, _band(line.times[part] / across.factor, ends, up.factor, line.colour, line.name))
+            drawn_line = _line(line, across, up, logarithmic=logarithmic)
+            panels.add(i, drawn_line | {"showlegend": (line.name, line.look) not in named})
+            named.add((line.name, line.look))
     panels.layout["hovermode"] = "x unified"
     panels.update_y({"type": "log", "dtick": 1} if logarithmic else {"rangemode": "tozero"})
     panels.label(f"time ({across.name})", up.name)
-    explanation = EXPLANATIONS[curve.metric] + _left_out(comparison, curve.kind)
+    explanation = EXPLANATIONS[curve.metric] + _left_out(comparison, curve)
     if note:
         explanation += f" Drawn: {note}."
     if logarithmic:
         explanation += " The axis is logarithmic: the curves differ by orders of magnitude."
     return Chart(curve.metric, title, explanation, panels)
+
+
+def _line(line: Line, across: Unit, up: Unit, *, logarithmic: bool) -> dict[str, Any]:
+    """A curve; where it is a single point, this."""
+    shown = line.values / up.factor
+    return {
+        "x": line.times / across.factor,
+        "y": np.where(shown > 0, shown, np.nan) if logarithmic else shown,
+        "name": escape(line.name),
+        "legendgroup": line.name,
+        "mode": "markers" if line.is_dots else "lines",
+        "line": {"color": line.colour, "width": 1.4, "dash": line.look.dash},
+        "marker": {"color": line.colour, "size": 5},
+        "hovertemplate": f"%{{x:.5g}} {across.name}: %{{y:.4g}} {up.name}",
+    }
 
 
 def _band(times: Floats, band: tuple[Floats, Floats], factor: float, colour: str, name: str) -> dict[str, Any]:
@@ -139,11 +147,12 @@ def _band(times: Floats, band: tuple[Floats, Floats], factor: float, colour: str
     }
 
 
-def _left_out(comparison: Comparison, kind: str) -> str:
-    recorded = max(len(run.samples.objects(kind)) for run in comparison.runs)
-    if recorded <= MOST_CURVES:
-        return ""
-    return f" Of {recorded} recorded, the {MOST_CURVES} that reach the highest values; all are in series.parquet."
+def _left_out(comparison: Comparison, curve: Curve) -> str:
+    recorded = max(len(objects(run.samples, curve.kind)) for run in comparison.runs)
+    zero = " No curve where it is zero throughout." if curve.hides_zero else ""
+    if curve.kind == "flow" or recorded <= MOST_CURVES:
+        return zero
+    return f" Of {recorded} recorded, the {MOST_CURVES} that reach the highest values; all are in series.parquet.{zero}"
 
 
 def _slowdown(comparison: Comparison) -> Chart:

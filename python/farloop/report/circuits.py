@@ -21,8 +21,8 @@ def section(comparison: Comparison, table: Any) -> str:
     """The section's HTML; `table` makes a table of a header and rows."""
     found = [(of.told, of.runs[0].info.get("circuits")) for of in replicas(comparison.runs)]
     rows = [fact_row(told, facts) for told, facts in found if facts]
-    told = f'<h2 id="circuits">Circuits</h2>{table(HEADER, rows)}<p class="soft">{escape(EXPLANATION)}</p>'
-    return told + _schedule(comparison)
+    facts = f'{table(HEADER, rows)}<p class="soft">{escape(EXPLANATION)}</p>'
+    return f'<h2 id="circuits">Circuits</h2>{_schedule(comparison)}{facts}'
 
 
 def _schedule(comparison: Comparison) -> str:

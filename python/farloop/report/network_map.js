@@ -6,7 +6,7 @@
   const controls = box.querySelector(".controls");
   const NS = "http://www.w3.org/2000/svg";
   const state = { run: 0, metric: 0, frame: -1 };
-  let lanes = [];
+  let lanes = [], marks = [];
 
   const element = (name, attributes, parent) => {
     const made = document.createElementNS(NS, name);
@@ -41,6 +41,21 @@
     const row = position[state.run].get(direction);
     return row === undefined ? null : frames[state.run][key][row * run.times.length + state.frame];
   };
+  // Over several seeds: the least and the most, of the whole run.
+  const spread = (direction, key, unit) => {
+    const of = data.runs[state.run].spread;
+    if (!of || state.frame >= 0) return "";
+    const [low, high] = [of[key][0][direction], of[key][1][direction]];
+    return ` <span class="soft">(${shown(low, unit)} to ${shown(high, unit)})</span>`;
+  };
+  // When a link was down that is so now: all of it over the whole run.
+  const downtimes = (edge) => {
+    const run = data.runs[state.run], found = run.failed.find(([number]) => number === edge);
+    if (!found) return [];
+    if (state.frame < 0) return found[1];
+    const since = state.frame > 0 ? run.times[state.frame - 1] : 0, until = run.times[state.frame];
+    return found[1].filter(([begin, end]) => begin < until && end > since);
+  };
   // One scale for all runs: what is compared must look alike where it is alike.
   const highest = (metric) => {
     if (metric.key === "load") return 1;
@@ -74,6 +89,7 @@
     headings(places);
     const drawn = element("g", { fill: "none", "stroke-linecap": "round" }, svg), hits = element("g", { fill: "none" }, svg);
     lanes = [];
+    marks = [];
     network.edges.forEach((edge, i) => {
       const [a, b] = [places[edge[0]], places[edge[1]]];
       const length = Math.hypot(b.x - a.x, b.y - a.y) || 1, gap = size.slot < 14 ? 0.8 : 1.8;
@@ -87,6 +103,10 @@
       lanes.push(element("path", { d: path(1) }, drawn), element("path", { d: path(-1) }, drawn));
       const hit = element("path", { d: path(0), stroke: "transparent", "stroke-width": size.slot < 14 ? 5 : 12, "pointer-events": "stroke" }, hits);
       hover(hit, () => linkText(network, edge, i));
+      if (!data.runs[state.run].failed.some(([number]) => number === i)) return;
+      const [x, y] = [(a.x + b.x) / 2, (a.y + b.y) / 2 - edge[5] * size.row], r = size.slot < 14 ? 4 : 7;
+      const cross = { d: `M${x - r},${y - r}l${2 * r},${2 * r}M${x - r},${y + r}l${2 * r},${-2 * r}`, stroke: data.failed, "stroke-width": 2.6 };
+      marks.push([i, element("path", { ...cross, "stroke-linecap": "round", "pointer-events": "none", class: "failed" }, svg)]);
     });
     places.forEach((place, i) => node(place, i, network, size));
     colour();
@@ -102,7 +122,8 @@
     const crowded = spans.size > 8;
     if (spans.size < 2 || crowded) return;
     for (const [datacenter, s] of spans) {
-      const label = element("text", { x: (s.left + s.right) / 2, y: s.top - 34, "text-anchor": "middle", class: "place" }, svg);
+      const wide = ("datacenter " + datacenter).length * 3.6;
+      const label = element("text", { x: Math.max(wide, (s.left + s.right) / 2), y: s.top - 34, "text-anchor": "middle", class: "place" }, svg);
       label.textContent = "datacenter " + datacenter;
     }
   }
@@ -117,7 +138,7 @@
     hover(made, () => nodeText(place, i, network));
     const text = place.hosts > 1 ? place.hosts + " hosts" : place.name;
     if (text.length * 5.6 < size.slot || (place.kind !== "host" && lonely(place, network, size, text))) {
-      const label = element("text", { x: place.x, y: place.y + (place.kind === "host" ? 17 : -11), "text-anchor": "middle", class: "name" }, svg);
+      const label = element("text", { x: Math.max(text.length * 3.1, place.x), y: place.y + (place.kind === "host" ? 17 : -11), "text-anchor": "middle", class: "name" }, svg);
       label.textContent = text;
     }
   }
@@ -133,6 +154,7 @@
     const [a, b] = [network.places[edge[0]], network.places[edge[1]]];
     const many = edge[4] > 1 ? `${edge[4]} links of ` : "";
     const lines = [`<b>${safe(a[0])} – ${safe(b[0])}</b>`, `${many}${edge[2]}, ${edge[3]}`];
+    for (const [begin, end] of downtimes(i)) lines.push(`<b class="differs">down from ${time(begin)} to ${time(end)}</b>`);
     const way = (from, to, direction) => `<tr><td>${safe(from[0])} → ${safe(to[0])}</td>${figures(direction)}</tr>`;
     const head = data.metrics.map((m) => `<th>${m.title}</th>`).join("");
     return lines.join("<br>") + `<table><tr><th></th>${head}</tr>${way(a, b, 2 * i)}${way(b, a, 2 * i + 1)}</table>`;
@@ -140,7 +162,7 @@
   const figures = (direction) =>
     data.metrics.map((m) => {
       const v = value(direction, m.key);
-      return `<td>${v === null ? "–" : shown(v, m.unit)}</td>`;
+      return `<td>${v === null ? "–" : shown(v, m.unit) + spread(direction, m.key, m.unit)}</td>`;
     }).join("");
   const nodeText = (place, i, network) => {
     const where = place.datacenter === null ? "wide area" : "datacenter " + place.datacenter;
@@ -189,7 +211,10 @@
     const bar = `<span class="bar" style="background:linear-gradient(90deg,${data.colours.join(",")})"></span>`;
     const range = most > 0 ? `0 ${bar} ${shown(most, metric.unit)}` : "none anywhere";
     const dashes = state.frame >= 0 && run.recorded.length < lanes.length ? "; dashed: no series recorded (record.ports)" : "";
-    legend.innerHTML = `${metric.title}, ${when}: ${range}${dashes}`;
+    marks.forEach(([edge, mark]) => mark.setAttribute("visibility", downtimes(edge).length ? "visible" : "hidden"));
+    const mean = run.spread ? ", mean over seeds" : "";
+    const crosses = run.failed.length ? `; <b class="differs">✕</b> a link that was down` : "";
+    legend.innerHTML = `${metric.title}${mean}, ${when}: ${range}${dashes}${crosses}`;
   }
 
   function choices(names, chosen, pick, label) {

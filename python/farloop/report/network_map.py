@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from farloop.map_facts import failures, frames_over_seeds, over_seeds
 from farloop.network_map import MAP_METRICS, NetworkMap, map_of
-from farloop.palette import HEAT, IDLE
+from farloop.palette import FAILED, HEAT, IDLE
+from farloop.report.inline import script_json
+from farloop.seeds import Replicas, replicas
 from farloop.tables import Floats
 from farloop.units import rate_text, time_text
 
@@ -29,40 +32,61 @@ LEAST_FRAMES = 20
 
 def section(comparison: Comparison) -> str:
     """The section's HTML: controls, an empty drawing, the data, and the script that draws."""
-    data = json.dumps(drawing(comparison), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    data = script_json(drawing(comparison), is_data=True)
     script = files("farloop.report").joinpath("network_map.js").read_text("utf-8")
-    # Inside a script element only "</" could end the data early.
-    data = data.replace("</", "<\\/")
     return (
         '<h2 id="network">Network</h2><p class="soft">Every link with its two directions, each beside the node that sends. Point at links '
         "and nodes for names and figures. Longest queue, time paused and drops are those of the port that sends; of the links of several "
-        "hosts drawn as one, the mean load, the worst queue and pause, and the sum of drops.</p>"
+        "hosts drawn as one, the mean load, the worst queue and pause, and the sum of drops."
+        f"{_about_seeds(comparison)}{_about_failures(comparison)}</p>"
         f'<div class="card map" id="map"><div class="controls"></div><div class="scroll"><svg role="img" '
         f'aria-label="{escape("Map of the network")}"></svg></div><div class="legend soft"></div><div class="tip" hidden></div></div>'
         f'<script type="application/json" id="map-data">{data}</script><script>{script}</script>'
     )
 
 
+def _about_seeds(comparison: Comparison) -> str:
+    several = any(of.n > 1 for of in replicas(comparison.runs))
+    said = " Of several seeds there is one map: the mean over them; where you point, the least and the most of them as well."
+    return said if several else ""
+
+
+def _about_failures(comparison: Comparison) -> str:
+    down = any("down" in event["what"].split(", ") for run in comparison.runs for event in run.info.get("events", []))
+    return " A cross marks a link that was down." if down else ""
+
+
 def drawing(comparison: Comparison) -> dict[str, Any]:
-    """What the script needs; each distinct network once."""
+    """What the script needs; each distinct network once, several seeds of one case as one run."""
     maps: dict[str, tuple[int, NetworkMap]] = {}
     networks: list[dict[str, Any]] = []
-    runs: list[tuple[Run, int, NetworkMap]] = []
-    for run in comparison.runs:
+    cases: list[tuple[Replicas, int, NetworkMap]] = []
+    for of in _on_one_network(replicas(comparison.runs)):
+        run = of.runs[0]
         key = _key(run)
         if key not in maps:
             maps[key] = (len(networks), map_of(run.ports))
             networks.append(_network(maps[key][1]))
-        runs.append((run, *maps[key]))
+        cases.append((of, *maps[key]))
     recorded = sum(len(run.samples.objects("port")) for run in comparison.runs)
     most = min(MOST_FRAMES, max(LEAST_FRAMES, MOST_NUMBERS // max(1, recorded * len(MAP_METRICS))))
     return {
         "metrics": [{"key": m.key, "title": m.title, "unit": m.unit} for m in MAP_METRICS],
         "colours": HEAT,
         "idle": IDLE,
+        "failed": FAILED,
         "networks": networks,
-        "runs": [_run(run, index, drawn, most) for run, index, drawn in runs],
+        "runs": [_run(of, index, drawn, most) for of, index, drawn in cases],
     }
+
+
+def _on_one_network(cases: list[Replicas]) -> list[Replicas]:
+    """The cases; one whose seeds have different networks is taken apart."""
+    found = []
+    for of in cases:
+        same = len({_key(run) for run in of.runs}) == 1
+        found += [of] if same else [Replicas(run.label, [run]) for run in of.runs]
+    return found
 
 
 def _key(run: Run) -> str:
@@ -85,16 +109,26 @@ def _network(drawn: NetworkMap) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _run(run: Run, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:
-    known, times, frames = drawn.frames(run, most)
+def _run(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:
+    known, times, frames = frames_over_seeds(drawn, of.runs, most)
+    found = over_seeds(drawn, of.runs)
+    spread = {key: [_short(each.low), _short(each.high)] for key, each in found.items()} if of.n > 1 else None
+    down = failures(drawn, of.runs[0])
     return {
-        "label": run.label,
+        "label": of.told,
         "network": network,
-        "totals": {key: [float(f"{v:.4g}") for v in values] for key, values in drawn.totals(run).items()},
+        "totals": {key: _short(each.mean) for key, each in found.items()},
+        "spread": spread,
+        "failed": [[edge, [[float(f"{t:.6g}") for t in span] for span in spans]] for edge, spans in down.items()],
         "recorded": known,
         "times": [float(f"{t:.6g}") for t in times],
         "frames": {key: _packed(values) for key, values in frames.items()},
     }
+
+
+def _short(values: Floats) -> list[float]:
+    """Numbers with the digits that are shown."""
+    return [float(f"{v:.4g}") for v in values]
 
 
 def _packed(values: Floats) -> str:

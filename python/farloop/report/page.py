@@ -14,7 +14,7 @@ from farloop.network_map import map_of
 from farloop.report import circuits, link_events, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
-from farloop.report.starts import loads, starts
+from farloop.report.start_tables import loads, starts
 from farloop.report.tables import (
     POOLED_TOLD,
     Cell,
@@ -40,13 +40,15 @@ def page(comparison: Comparison) -> str:
         *([("claims", "Claims", '<h2 id="claims">Claims</h2>' + claim_cards(comparison))] if comparison.claims else []),
         *((chart.anchor, chart.title, _chart(chart)) for chart in charts(comparison)),
         *([("pfc", "PFC", section(comparison, table))] if has_pauses(comparison) else []),
-        *([("circuits", "Circuits", circuits.section(comparison, table))] if circuits.has_circuits(comparison) else []),
         *([("events", "Links", link_events.section(comparison, table))] if link_events.has_events(comparison) else []),
         ("parameters", "Parameters", _parameters(comparison)),
     ]
     # Where there are many switches, where it happened is the first question; otherwise everybody knows.
     opens = any(map_of(run.ports).is_fabric for run in comparison.runs[:1])
     parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
+    # Of circuits the schedule explains everything else.
+    if circuits.has_circuits(comparison):
+        parts.insert(0, ("circuits", "Circuits", circuits.section(comparison, table)))
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     header = f"<header><h1>{escape(title)}</h1><p>{_subtitle(comparison)}</p><nav>{navigation}</nav></header>"
     content = [

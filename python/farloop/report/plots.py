@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from farloop.report.inline import script_json
 
 GREY = "#808a94"
 GRID = "rgba(128,138,148,0.22)"
@@ -180,8 +181,7 @@ def script() -> str:
 
 
 def _json(content: Any) -> str:
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=_array)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("/", "\\u002f")
+    return script_json(content, default=_array)
 
 
 def _array(values: Any) -> dict[str, str]:

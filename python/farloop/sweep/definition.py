@@ -37,6 +37,9 @@ KEYS = (
 )  # fmt: skip
 """What a study's file may have at its top."""
 
+MANY = 2000
+"""Of more points it is said how many they are: each takes a millisecond until the first run begins."""
+
 OF_SCENARIOS = ("run", "network", "algorithm", "flow", "workload", "node", "link", "switch", "transport")
 """Keys at the top of a scenario that no study has."""
 
@@ -95,6 +98,7 @@ def from_file(
     until: str | None = None,
     most_seeds: int | None = None,
     algorithm_files: Iterable[Path] = (),
+    told: Callable[[str], object] | None = None,
 ) -> Definition:
     """A study from its file.
 
@@ -103,6 +107,7 @@ def from_file(
         until: The precision that is asked for, in place of the file's.
         most_seeds: The limit of seeds for it, in place of the file's.
         algorithm_files: Files of Python with algorithms, besides those that it names.
+        told: Gets a line for people where there are so many points that the next one takes long.
 
     Raises:
         FarloopError: something in it is wrong; the text names file, line, key, and what would be accepted.
@@ -121,7 +126,7 @@ def from_file(
         option = f"--{str(key[0]).replace('_', '-')}" if key[0] in given else ""
         return _of_python((option,), problem) if option else document.error(key, problem, name)
 
-    reader = _Reader(document.content | given, error, Path(path).parent)
+    reader = _Reader(document.content | given, error, Path(path).parent, told)
     return reader.definition(_base(document), Path(path).stem, algorithm_files)
 
 
@@ -230,9 +235,14 @@ class _Reader:
     """Reads the parts of a study; `error` makes an error about one of them."""
 
     def __init__(
-        self, content: Mapping[str, Any], error: Callable[..., FarloopError], beside: Path | None = None
+        self,
+        content: Mapping[str, Any],
+        error: Callable[..., FarloopError],
+        beside: Path | None = None,
+        told: Callable[[str], object] | None = None,
     ) -> None:
         self._content, self._error, self._beside = content, error, beside or Path()
+        self._told = told
         self._places: dict[str, str] = {}
         self._known: frozenset[str] = frozenset()
 
@@ -247,6 +257,8 @@ class _Reader:
         parts = [self._guarded(("grid",), points.grid, self._grid()), self._list(), self._random()]
         found = self._guarded(("grid",), points.combined, *(part for part in parts if part))
         constraints = self._constraints()
+        if self._told is not None and len(found) > MANY:
+            self._told(f"{len(found):,} points; their scenarios are worked out one by one before the first run")
         left = [point for point in found if self._holds(constraints, point, base)]
         if not left:
             raise self._error(

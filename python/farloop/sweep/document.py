@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,10 @@ from typing import Any
 from farloop._native import ScenarioError
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import nearest_file, read_text
+from farloop.sweep import points, toml_lines
+
+_DEEPEST = 100
+"""Tables and lists in one another, whether by headings, dotted keys or brackets."""
 
 Key = tuple[str | int, ...]
 """The way to a value: names of tables and keys, numbers of elements from 0."""
@@ -76,15 +80,21 @@ class Document:
         Raises:
             FarloopError: it is not TOML.
         """
+        spans = toml_lines.spans(text)
+        if isinstance(spans, toml_lines.Trouble):
+            raise FarloopError(f"{file}:{spans.line}: {spans.problem}")
         try:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             # Its place stands in the text alone.
-            place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+            place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
             told = str(error)[: place.start()] if place else str(error)
-            where = f":{place[1]}" if place else ""
-            raise FarloopError(f"{file}{where}: is not valid TOML: {shown(told)}; expected a study (TOML)") from None
-        return cls(text, file, content, list(_statements(text)))
+            last = text.rstrip().count("\n") + 1
+            line = int(place[1] or last) if place else last
+            raise FarloopError(f"{file}:{line}: is not valid TOML: {shown(told)}; expected a study (TOML)") from None
+        document = cls(text, file, content, list(_statements(text, spans)))
+        document._check_values()
+        return document
 
     def line(self, *key: str | int) -> int:
         """The line, from 1, on which a key or its nearest table stands; 1 where there is none."""
@@ -97,6 +107,21 @@ class Document:
         """An error about a key; `name` is what the message calls it."""
         told = name or ".".join(str(part + 1) if isinstance(part, int) else part for part in key)
         return FarloopError(f"{self.file}:{self.line(*key)}: {told}: {problem}")
+
+    def _check_values(self) -> None:
+        """Refuses what TOML does not have, or nobody needs.
+
+        Raises:
+            FarloopError: a number is none of 64 bits, or tables are in one another without end.
+        """
+        waiting: list[tuple[Key, Any]] = [((), self.content)]
+        while waiting:
+            way, value = waiting.pop()
+            if len(way) > _DEEPEST:
+                raise self.error(way[:1], f"more than {_DEEPEST} tables and lists in one another; expected fewer")
+            if isinstance(value, int) and not points.is_of_64_bits(value):
+                raise self.error(way, points.BEYOND)
+            waiting += [((*way, *key), one) for key, one in _children(value)]
 
     def refuse_others(self, table: Mapping[str, Any], known: Sequence[str], at: Key = ()) -> None:
         """Refuses keys of a table that are not known.
@@ -120,45 +145,33 @@ class Document:
         return lines
 
 
+def _children(content: Any) -> Iterable[tuple[Key, Any]]:
+    """What is in a table or a list, with its key or number."""
+    pairs = content.items() if isinstance(content, Mapping) else enumerate(content) if isinstance(content, list) else ()
+    return [((key,), value) for key, value in pairs]
+
+
 def _keys(content: Any) -> Iterator[Key]:
     """All keys in a value."""
-    pairs = content.items() if isinstance(content, Mapping) else enumerate(content) if isinstance(content, list) else ()
-    for key, value in pairs:
-        yield (key,)
+    for key, value in _children(content):
+        yield key
         for below in _keys(value):
-            yield (key, *below)
+            yield (*key, *below)
 
 
-def _statements(text: str) -> Iterator[Assignment]:
-    """The statements of a text that is valid TOML."""
+def _statements(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[Assignment]:
+    """The statements of a text that is valid TOML, which stand on these lines."""
     lines = text.split("\n")
     at: Key = ()
     counts: dict[Key, int] = {}
-    first = 0
-    while first < len(lines):
+    for first, last in spans:
+        content = tomllib.loads("\n".join(lines[first : last + 1]).replace("\r", ""))
         line = lines[first].strip()
-        if not line or line.startswith("#"):
-            first += 1
-            continue
-        last = first
-        while (content := _parsed(lines[first : last + 1])) is None and last + 1 < len(lines):
-            last += 1
         if line.startswith("["):
-            at = _heading(content or {}, counts, is_element=line.startswith("[["))
+            at = _heading(content, counts, is_element=line.startswith("[["))
             yield Assignment(first, last, at, (), {})
         else:
-            yield Assignment(first, last, at, _single(content or {}), content or {})
-        first = last + 1
-
-
-def _parsed(lines: Sequence[str]) -> dict[str, Any] | None:
-    """What a statement says; nothing if these lines are not the whole of it."""
-    if len(lines) > 1 and not any(end in lines[-1] for end in ("]", "}", '"""', "'''")):
-        return None
-    try:
-        return tomllib.loads("\n".join(lines))
-    except tomllib.TOMLDecodeError:
-        return None
+            yield Assignment(first, last, at, _single(content), content)
 
 
 def _heading(content: Mapping[str, Any], counts: dict[Key, int], *, is_element: bool) -> Key:

@@ -81,9 +81,10 @@ class Expression:
         """
         try:
             return bool(_value(self._tree, value))
-        except (TypeError, ZeroDivisionError, OverflowError) as error:
+        except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
             told = ", ".join(f"{key} = {value(key)!r}" for key in self.keys)
-            raise FarloopError(f"{shown(self.text)}: cannot be worked out for {shown(told)}: {error}") from None
+            where = f" for {shown(told)}" if told else ""
+            raise FarloopError(f"{shown(self.text)}: cannot be worked out{where}: {error}") from None
 
 
 def comparable(value: object) -> object:

@@ -15,7 +15,7 @@ from farloop.report import plots
 from farloop.report.page import document, noted, table
 from farloop.report.pfc import alert
 from farloop.report.plots import Panels
-from farloop.report.starts import STARTS
+from farloop.report.start_tables import STARTS
 from farloop.report.tables import Cell
 from farloop.seeds import seed_suffix
 from farloop.statistics import Interval

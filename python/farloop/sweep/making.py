@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,7 +11,7 @@ from farloop import _native
 from farloop.batch import Variant, as_run
 from farloop.errors import FarloopError, shown
 from farloop.output.store import Store, address
-from farloop.progress import Counting
+from farloop.progress import LINE_EVERY, Counting
 from farloop.results import Run
 from farloop.scenario import Scenario
 from farloop.seeds import LARGEST_SEED, seed_suffix
@@ -21,12 +22,23 @@ from farloop.sweep.dataset import DONE, FAILED, REFUSED, Row
 from farloop.sweep.definition import Definition
 from farloop.sweep.points import ALGORITHM, SEED, Point
 from farloop.sweep.precision import Unmet
-from farloop.sweep.tasks import BROKEN, LOST, MADE, Outcome, Task
+from farloop.sweep.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
 from farloop.sweep.tasks import FAILED as TASK_FAILED
 from farloop.sweep.tasks import KEPT as TASK_KEPT
 from farloop.sweep.told import Told
 from farloop.tables import Floats
 from farloop.units import count_text
+
+FIRST_WORD = 1.0
+"""Seconds until something is said of what takes long."""
+
+
+def rows_by_point(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    """The rows of each point, by its number, in the order of the numbers."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.point, []).append(row)
+    return dict(sorted(found.items()))
 
 
 class Engine(Protocol):
@@ -98,6 +110,8 @@ class Making:
             # Of any point the same would be said of a base scenario that is wrong.
             raise _native.ScenarioError(self.rows[0].because)
         self._make(self.rows)
+        if all(row.status == REFUSED for row in self.rows):
+            raise FarloopError(f"{self.definition.base.file}: {self.rows[0].because}")
         if self.definition.until is not None:
             while more := self._more():
                 self.counting.told(f"{count_text(len(more), 'more run')} for {self.definition.until.text}")
@@ -132,8 +146,12 @@ class Making:
         ]
 
     def _plan(self, wanted: Sequence[Point]) -> None:
-        """Adds a row for each point."""
-        for point in wanted:
+        """Adds a row for each point, and says how far that is where it takes long."""
+        said = time.monotonic() - LINE_EVERY + FIRST_WORD
+        for count, point in enumerate(wanted):
+            if time.monotonic() - said > LINE_EVERY:
+                said = time.monotonic()
+                self.counting.told(f"{count:,} of {len(wanted):,} points are worked out")
             settings = {key: value for key, value in point.items() if key != SEED}
             name = repr(sorted(settings.items()))
             if name not in self._numbers:
@@ -223,6 +241,11 @@ class Making:
             elif outcome.status == TASK_FAILED:
                 self.store.put_failure(task.key, because)
                 self._stand(same, FAILED, because)
+            elif outcome.status == DECLINED:
+                # Another machine may have the memory, so nothing of it is kept.
+                self._stand(same, REFUSED, because)
+                for row in same:
+                    row.key = ""
             elif outcome.status == BROKEN:
                 broken = because
                 break
@@ -252,8 +275,8 @@ class Making:
         target = self.definition.until
         assert target is not None
         found: list[Point] = []
-        for number, settings in enumerate(self._points):
-            rows = [row for row in self.rows if row.point == number]
+        for number, rows in rows_by_point(self.rows).items():
+            settings = self._points[number]
             if any(row.status != DONE for row in rows):
                 # More seeds of what fails would fail.
                 continue

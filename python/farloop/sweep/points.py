@@ -25,6 +25,12 @@ MOST_POINTS = 100_000
 _KINDS = {"s": (units.seconds, "ps", 1e12), "bit/s": (units.rate, "bps", 1.0), "B": (units.size, "B", 1.0)}
 """Kinds of quantities: what reads them, and how one that is drawn at random is written."""
 
+_LEAST, _MOST = -(2**63), 2**63 - 1
+"""Whole numbers as scenarios have them."""
+
+BEYOND = "a number beyond 64 bits; expected one from -2^63 to 2^63-1"
+"""What is said of another one, which may be too long to be shown."""
+
 Value = bool | int | float | str | list[Any]
 Point = dict[str, Value]
 """Values by key; `algorithm` and `seed` by these names."""
@@ -33,6 +39,11 @@ Point = dict[str, Value]
 def key_name(key: str) -> str:
     """A key as the study's table calls it."""
     return next((short for short, long in NAMES.items() if key in (short, long)), key)
+
+
+def is_of_64_bits(number: int) -> bool:
+    """Whether a scenario can have a whole number."""
+    return _LEAST <= number <= _MOST
 
 
 def setting(key: str, value: Value) -> tuple[str, str]:
@@ -55,6 +66,8 @@ def check_value(value: object) -> Value:
         return [check_value(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise FarloopError(f"{value}: expected a finite number")
+    if isinstance(value, int) and not is_of_64_bits(value):
+        raise FarloopError(BEYOND)
     if isinstance(value, bool | int | float | str):
         return value
     raise FarloopError(f"{shown(repr(value))}: expected a text, a number, true or false, or a list of these")
@@ -116,6 +129,10 @@ class Range:
             raise FarloopError(f"from {shown(low)} to {shown(high)}: expected the smaller one first")
         if scale == "log" and first <= 0:
             raise FarloopError(f'from = {shown(repr(low))}: scale = "log" needs more than 0')
+        factor = _KINDS[unit][2] if unit else 1.0
+        widest = last / first if scale == "log" else last - first
+        if not math.isfinite(widest) or (unit and last * factor > _MOST):
+            raise FarloopError(f"to = {shown(repr(high))}: is too large; expected what a scenario can have")
         return cls(first, last, scale == "log", unit, isinstance(low, int) and isinstance(high, int))
 
     def at(self, share: float) -> Value:
@@ -123,7 +140,8 @@ class Range:
         low, high = self.low, self.high + (1 if self.is_whole else 0)
         value = low * (high / low) ** share if self.is_log else low + (high - low) * share
         if self.is_whole:
-            return min(math.floor(value), int(self.high))
+            # The largest ones have no numbers of their own in floating point.
+            return max(_LEAST, min(math.floor(value), int(self.high), _MOST))
         if not self.unit:
             return value
         _, written, factor = _KINDS[self.unit]
@@ -134,6 +152,8 @@ def _quantity(value: object) -> tuple[float, str]:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise FarloopError(f'{shown(repr(value))}: expected a number, or a quantity such as "5ms"')
     if not isinstance(value, str):
+        if isinstance(value, int) and not is_of_64_bits(value):
+            raise FarloopError(BEYOND)
         if not math.isfinite(value):
             raise FarloopError(f"{value}: expected a finite number")
         return float(value), ""

@@ -224,9 +224,9 @@ def check_warm_up(rule: object) -> str:
         if rule in (NONE, MSER5):
             return rule
         try:
-            units.seconds(rule)
+            time = units.seconds(rule)
         except ValueError:
-            pass
-        else:
+            time = math.nan
+        if 0 <= time < math.inf:
             return rule
-    raise FarloopError(f'{shown(repr(rule))}: expected "{NONE}", "{MSER5}", or a time such as "2ms"')
+    raise FarloopError(f'{shown(repr(rule))}: expected "{NONE}", "{MSER5}", or a time from 0 such as "2ms"')

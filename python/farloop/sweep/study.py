@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, algorithm, tables
+from farloop import _native, algorithm, memory, tables
 from farloop.errors import FarloopError, shown
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
@@ -23,10 +23,11 @@ from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
-from farloop.sweep.making import Counts, Engine, Making
+from farloop.sweep.making import Counts, Engine, Making, rows_by_point
 from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
 from farloop.sweep.precision import Unmet
+from farloop.sweep.tasks import journal_trouble
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def study(
     slurm: str | None = None,
     retry: bool = False,
     force: bool = False,
+    force_memory: bool = False,
     report: bool = True,
     progress: Counting | None = None,
 ) -> Study:
@@ -134,6 +136,7 @@ def study(
         slurm: Run as Slurm jobs with these options, such as "partition=short,time=2:00:00".
         retry: Try again what has failed before.
         force: Write beside files that farloop did not write, over those of the same names.
+        force_memory: Start runs also where one may take more memory than there is; without it such runs are refused, the others made.
         report: With the report and the pictures; `farloop report` draws them later.
         progress: What shows progress.
 
@@ -167,16 +170,17 @@ def study(
         )
     name = Path(file).stem if file is not None else Path(definition.base.file).stem
     target = Path(out) if out is not None else default_target(name)
-    return sweep(
-        definition,
-        target,
-        engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
-        store=None if store is None else Path(store),
-        retry=retry,
-        force=force,
-        report=report,
-        counting=progress,
-    )
+    with memory.forced(force_memory):
+        return sweep(
+            definition,
+            target,
+            engine(target, workers=workers, ray=ray, slurm=slurm, store=None if store is None else Path(store)),
+            store=None if store is None else Path(store),
+            retry=retry,
+            force=force,
+            report=report,
+            counting=progress,
+        )
 
 
 def default_target(name: str) -> Path:
@@ -249,6 +253,7 @@ def sweep(
         kept = Store(where, finished_runs(target))
         try:
             where.mkdir(parents=True, exist_ok=True)
+            trouble = journal_trouble(where)
             making = Making(definition, kept, engine, counting or Uncounted(), retries=retry)
             making.make()
             runs, points = _fill(making, out.path)
@@ -265,7 +270,14 @@ def sweep(
             raise
         finally:
             engine.close()
-    told = [*making.told(), *_cautions(making), *(one.told() for one in unmet), *_unused(making), *notes]
+    told = [
+        *making.told(),
+        *_cautions(making),
+        *(one.told() for one in unmet),
+        *_unused(making),
+        *notes,
+        *([trouble] if trouble else []),
+    ]
     return Study(target, definition.title, runs, points, making.counts, told, unmet)
 
 
@@ -298,8 +310,8 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
     keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
     rows = making.rows
     found: list[Summary] = []
-    for number in sorted({row.point for row in rows}):
-        same = [row for row in rows if row.point == number and row.status == DONE]
+    for number, of_point in rows_by_point(rows).items():
+        same = [row for row in of_point if row.status == DONE]
         samples: dict[str, list[Floats]] = {one.name: [] for one in definition.collect}
         for row in same:
             _measure(making, row, samples, into)
@@ -343,7 +355,7 @@ def _write(
         "kind": KIND,
         "title": definition.title,
         "base": {
-            "file": definition.base.file,
+            "file": definition.base.file_told,
             "overrides": list(definition.base.overrides),
             "text": definition.base.text,
         },

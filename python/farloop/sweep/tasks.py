@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -12,21 +13,23 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from farloop import _native, algorithm
+from farloop import memory as memory_of_runs
 from farloop.errors import FarloopError, InvariantError
 from farloop.output.store import Store, simulator
 from farloop.scenario import Scenario
-from farloop.scenario_text import told_to_python
 from farloop.simulate import Job, simulated
 
-MADE, KEPT, BUSY, FAILED, BROKEN, LOST = "made", "kept", "busy", "failed", "broken", "lost"
+MADE, KEPT, BUSY, FAILED, BROKEN, LOST, DECLINED = "made", "kept", "busy", "failed", "broken", "lost", "declined"
 """How a task can end: it has been simulated; it was there; somebody else is at it; the simulation failed, and would again; it could not be
-done here, and may be elsewhere; its worker was killed."""
+done here, and may be elsewhere; its worker was killed; it does not fit into the memory that there is."""
 
 READY = "ready\n"
 """What a worker says first."""
 
 JOURNAL = "journal.jsonl"
 """In a store: a line for every simulation that began or was finished, with time, machine and process. For people; nothing reads it."""
+
+_JOURNAL = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Progress = Callable[[float, float, int], bool]
 
@@ -43,10 +46,11 @@ class Task:
         overrides: The settings of it.
         store: Where it goes.
         memory: Bytes that it takes, estimated, with the process around it.
-        threads: How many it may use.
+        threads: How many it may use; it uses as many of them as pay.
         simulator: The hash of the simulator that is to make it.
         algorithm_files: Files of Python with algorithms that the scenario may name.
         classes: What these are to be: names and hashes.
+        force_memory: Whether it is made also where it may take more memory than there is.
     """
 
     key: str
@@ -60,16 +64,13 @@ class Task:
     simulator: str
     algorithm_files: tuple[str, ...] = ()
     classes: tuple[tuple[str, str], ...] = ()
+    force_memory: bool = False
 
     @classmethod
     def of(
         cls, key: str, label: str, scenario: Scenario, store: Path, threads: int, algorithm_files: Sequence[Path] = ()
     ) -> Task:
         """The task of a scenario; its network is built to estimate its memory."""
-        with told_to_python(scenario.text, scenario.file):
-            most = _native.most_memory(
-                scenario.text, scenario.file, list(scenario.overrides), scenario.described_classes
-            )
         overrides = tuple(scenario.overrides)
         return cls(
             key,
@@ -78,11 +79,12 @@ class Task:
             str(Path(scenario.file).absolute()),
             overrides,
             str(store),
-            PROCESS + most,
+            scenario.memory.total,
             threads,
             simulator(),
             tuple(str(file.absolute()) for file in algorithm_files),
             tuple((algorithm.name_of(one), algorithm.digest(one)) for one in scenario.classes),
+            memory_of_runs.is_forced(),
         )
 
     def as_json(self) -> str:
@@ -111,10 +113,6 @@ class Task:
                 f"{', '.join(self.algorithm_files)}: {changed[0]} has changed since the study began; sweep again"
             )
         return scenario
-
-
-PROCESS = 120 << 20
-"""Bytes that a worker takes without a simulation: the interpreter, numpy, Arrow."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +165,10 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
                 scenario = task.scenario()
             except FarloopError as error:
                 return Outcome(BROKEN, str(error))
+            if because := _too_large(task, scenario):
+                return Outcome(DECLINED, because)
             note(store.directory, "began", task)
-            store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads))
+            store.put(task.key, simulated(Job(task.label, scenario), progress, task.threads, auto=True))
             note(store.directory, "finished", task)
     except MemoryError:
         return Outcome(FAILED, "out of memory", _peak(), time.monotonic() - began)
@@ -179,11 +179,38 @@ def make(task: Task, progress: Progress | None = None) -> Outcome:
     return Outcome(MADE, "", _peak(), time.monotonic() - began)
 
 
+def _too_large(task: Task, scenario: Scenario) -> str:
+    """Why a run is not made on this machine; nothing where it may be."""
+    there = _native.total_memory()
+    if task.force_memory or there is None or task.memory <= there:
+        return ""
+    return memory_of_runs.refusal(scenario.memory)
+
+
 def note(store: Path, what: str, task: Task) -> None:
-    """Writes a line into the journal of a store."""
+    """Writes a line into the journal of a store, where this user may: nothing depends on it."""
     line = {"what": what, "run": task.key, "at": time.time(), "host": socket.gethostname(), "process": os.getpid()}
-    with (store / JOURNAL).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    with contextlib.suppress(OSError):
+        _write_journal(store, json.dumps(line) + "\n")
+
+
+def journal_trouble(store: Path) -> str:
+    """Why the journal of a store cannot be written, for people; empty if it can."""
+    try:
+        os.close(os.open(store / JOURNAL, _JOURNAL))
+    except FileNotFoundError:
+        # It comes with the first run.
+        return ""
+    except OSError as error:
+        why = "is a link" if error.errno == errno.ELOOP else error.strerror
+        return f"{store / JOURNAL}: cannot be written: {why}; who made which run when is not noted there"
+    return ""
+
+
+def _write_journal(store: Path, text: str) -> None:
+    """Appends to the journal, which is a file: through a link something else could be written, and a pipe may have no reader."""
+    with os.fdopen(os.open(store / JOURNAL, _JOURNAL | os.O_CREAT, 0o666), "a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _forget_peak() -> None:

@@ -168,8 +168,8 @@ def plan(scenario: Scenario) -> Blueprint:
     Raises:
         ScenarioError: it is not valid, or has what a testbed cannot build.
     """
-    with told_to_python(scenario.text, scenario.file):
-        text = _native.testbed(scenario.text, scenario.file, list(scenario.overrides))
+    with told_to_python(scenario.text, scenario.file_told):
+        text = _native.testbed(scenario.text, scenario.file_told, list(scenario.overrides))
     told = json.loads(text)
     return Blueprint(
         mtu=told["mtu"],

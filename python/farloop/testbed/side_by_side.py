@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop import _native
-from farloop.output import manifest
+from farloop.output import manifest, names
 from farloop.results import FigureVerdicts
 
 KIND = "testbed-figure"
@@ -48,7 +48,7 @@ def rewrite(source: Path, kept: Mapping[str, Any], aside: Path) -> None:
 
     found = []
     for name in PARTS:
-        comparison = judged_anew(load(source / name))
+        comparison = judged_anew(load(names.within(source, name)))
         rewrite_views(comparison, aside / name, "comparison")
         found.append(FigureVerdicts.of(name, comparison, []))
         del comparison

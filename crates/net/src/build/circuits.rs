@@ -1,5 +1,6 @@
 //! Circuit switches, and switches that schedule for them.
 
+use crate::check::BuildError;
 use crate::ids::{CircuitNumber, HostNumber, Key, PortId, PortNumber, SwitchNumber, Table};
 use crate::network::schedule::{Circuits, Optics, Schedule};
 use crate::network::{LinkEnd, Network, NodeRef};
@@ -70,14 +71,14 @@ pub(super) fn scheduling_of(
     switch: SwitchNumber,
     ids: &[PortId],
     seed: u64,
-) -> Option<Box<Scheduling>> {
-    let (circuit, circuits) = network.scheduling.get(&switch)?;
-    let node = switch_spec(&network.node_specs[network.ends[*circuits].node as usize])?;
-    let spec = node.scheduling?;
+) -> Result<Option<Box<Scheduling>>, BuildError> {
+    let Some((circuit, circuits)) = network.scheduling.get(&switch) else { return Ok(None) };
+    let node = switch_spec(&network.node_specs[network.ends[*circuits].node as usize]);
+    let Some((node, spec)) = node.and_then(|node| Some((node, node.scheduling?))) else { return Ok(None) };
     let racks = network.circuits[*circuit].ports.len();
     let finding = |elephants| {
         let mut random = RandomStream::new(seed, "sketch", u64::from(switch.0));
-        Box::new(Elephants::new(elephants, racks, &mut random))
+        Elephants::new(elephants, racks, &mut random).map(Box::new)
     };
     let rescue = match spec {
         SchedulingSpec::AccelToR { rescue, .. } => rescue.map(|after| Rescue::new(after, racks)),
@@ -86,8 +87,8 @@ pub(super) fn scheduling_of(
     let own = network.ends.iter().filter(|(_, end)| end.owner == NodeRef::Switch(switch));
     let to_switches = own.filter(|(_, end)| !matches!(end.peer, NodeRef::Host(_)));
     let uplinks = to_switches.map(|(p, _)| ids[p.index()]).collect();
-    let elephants = node.elephants.as_deref().copied().map(finding);
-    Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks, elephants, rescue }))
+    let elephants = node.elephants.as_deref().copied().map(finding).transpose()?;
+    Ok(Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks, elephants, rescue })))
 }
 
 fn switch_spec(node: &NodeSpec) -> Option<&SwitchSpec> {

@@ -4,10 +4,10 @@ use crate::check::BuildError;
 use crate::cut::Cut;
 use crate::ids::{FlowId, Key, PortId, PortNumber};
 use crate::network::Network;
-use crate::sample::{RecordedFlow, RecordedPort, RecordedQueues, Recorder};
-use crate::spec::{NetworkSpec, QueueRecordSpec};
+use crate::sample::{RecordedFlow, RecordedPort, RecordedQueues, Recorder, WatchedPorts};
+use crate::spec::{NetworkSpec, QueueRecordSpec, WorstRecordSpec};
 use farloop_units::Delta;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to record, checked.
 pub(super) struct Recorded {
@@ -15,6 +15,7 @@ pub(super) struct Recorded {
     flows: Vec<FlowId>,
     ports: Vec<PortNumber>,
     queues: Option<QueueRecordSpec>,
+    worst: Option<WorstRecordSpec>,
 }
 
 impl Recorded {
@@ -47,6 +48,7 @@ impl Recorded {
             flows: spec.record.flows.iter().map(check).collect::<Result<_, _>>()?,
             ports: spec.record.ports.iter().map(find).collect::<Result<_, _>>()?,
             queues: spec.record.queues.clone().filter(|queues| queues.interval > Delta::ZERO),
+            worst: spec.record.worst.filter(|worst| worst.every > 0),
         })
     }
 
@@ -70,11 +72,17 @@ impl Recorded {
                 ports: own.map(|(port, _)| RecordedPort { place: port.index(), port: ids[port.index()] }).collect(),
             }
         });
+        let watched = self.worst.map(|worst| {
+            let recorded: BTreeSet<PortNumber> = self.ports.iter().copied().collect();
+            let own = network.ends.iter().filter(|(port, end)| here(end.node) && !recorded.contains(port));
+            WatchedPorts { every: worst.every, most: worst.most, ports: own.map(|(p, _)| ids[p.index()]).collect() }
+        });
         Recorder::new(
             self.interval,
             flows.filter(|flow| flow.has_source || flow.has_destination).collect(),
             ports.map(|(place, port)| RecordedPort { place, port: ids[port.index()] }).collect(),
             queues.filter(|queues| !queues.ports.is_empty()),
+            watched,
         )
     }
 }

@@ -10,6 +10,7 @@
 //! | [`connections`] | TCP connections that outlive their flows |
 //! | [`followers`] | flows that begin when others are over |
 //! | [`noise`] | delay noise |
+//! | [`stalls`] | times in which a host handles nothing |
 //! | [`slab`] | states that come and go |
 //!
 //! PFC frames and control packets go first, then data as the NIC says. Calls run down: endpoints never call the host, they tell it what to do
@@ -27,6 +28,7 @@ pub(crate) mod receiver;
 pub(crate) mod sender;
 pub(crate) mod sender_state;
 pub(crate) mod slab;
+pub(crate) mod stalls;
 pub(crate) mod tcp;
 pub(crate) mod timers;
 
@@ -34,6 +36,8 @@ use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::Network;
 use crate::packet::PacketKind;
+use crate::spec::StallSpec;
+use crate::standstill::{Culprit, MOST, Standstill};
 use desk::Desk;
 use farloop_engine::RandomStream;
 use farloop_units::{Delta, Time};
@@ -42,9 +46,10 @@ use nic::Nic;
 use noise::Noise;
 use receiver::Receivers;
 use sender::{After, Senders};
+use stalls::Stalls;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use timers::Side;
+use timers::{Side, Timers};
 
 /// A host.
 pub(crate) struct Host {
@@ -58,6 +63,7 @@ pub(crate) struct Host {
     /// Starts that have come of others' ends.
     late: BinaryHeap<Reverse<(Time, FlowId)>>,
     noise: Noise,
+    stalls: Option<Box<Stalls>>,
 }
 
 /// The hosts of a part, with the ends of flows that they have.
@@ -109,7 +115,7 @@ impl Hosts {
     }
 
     /// Adds a host, with the randomness of the run with `seed`.
-    pub fn add(&mut self, number: HostNumber, port: PortId, seed: u64) -> HostId {
+    pub fn add(&mut self, number: HostNumber, port: PortId, seed: u64, stalls: Option<StallSpec>) -> HostId {
         let id = HostId(self.hosts.len() as u32);
         let random = |name| RandomStream::new(seed, name, u64::from(number.0));
         self.hosts.push(Host {
@@ -120,6 +126,7 @@ impl Hosts {
             agenda: Vec::new(),
             late: BinaryHeap::new(),
             noise: Noise::new(random("delay noise")),
+            stalls: stalls.map(|spec| Box::new(Stalls::new(spec, random("stalls")))),
         })
     }
 
@@ -153,6 +160,27 @@ impl Hosts {
         host.settle(m, senders, after);
     }
 
+    /// A packet arrives at a host: keeps it, if the host stalls.
+    pub fn keep(&mut self, m: &mut Medium, id: HostId, slot: Slot) -> bool {
+        let kept = self.hosts[id].stalls.as_mut().and_then(|stalls| stalls.keep(slot, m.now));
+        let Some(until) = kept else { return false };
+        let event = m.events.agenda(id);
+        if m.calendar.time_of(event).is_none_or(|at| at > until) {
+            m.calendar.set(event, until);
+        }
+        true
+    }
+
+    /// Handles what waited for the end of a stall.
+    #[inline(never)]
+    fn release(&mut self, m: &mut Medium, id: HostId) {
+        let now = m.now;
+        let waited = self.hosts[id].stalls.as_mut().map(|stalls| stalls.take(now)).unwrap_or_default();
+        for slot in waited {
+            self.receive(m, id, slot);
+        }
+    }
+
     /// The transmitter of a host is free.
     pub fn transmit(&mut self, m: &mut Medium, host: HostId) {
         self.hosts[host].transmit(m, &mut self.senders);
@@ -170,6 +198,9 @@ impl Hosts {
 
     /// The next start or stop on a host's agenda is due.
     pub fn agenda_due(&mut self, m: &mut Medium, id: HostId) {
+        if self.hosts[id].stalls.is_some() {
+            self.release(m, id);
+        }
         if !m.over.is_empty() {
             self.follow(m, id);
         }
@@ -177,7 +208,8 @@ impl Hosts {
         let host = &mut hosts[id];
         let due = host.take_due(&m.network, m.now);
         let event = m.events.agenda(id);
-        match host.next_due(&m.network) {
+        let stalled = host.stalls.as_ref().and_then(|stalls| stalls.due());
+        match host.next_due(&m.network).into_iter().chain(stalled).min() {
             Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
@@ -208,7 +240,15 @@ impl Hosts {
     pub fn timers_due(&mut self, m: &mut Medium, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
+        let mut due = 0;
         while let Some(entry) = host.desk.timers.pop_due(m.now) {
+            due += 1;
+            if due == MOST {
+                // They would be due for ever, within this one event.
+                m.standstill = Some(Standstill { now: m.now, culprit: Culprit::Flow(entry.flow.0) });
+                host.desk.timers = Timers::default();
+                break;
+            }
             match entry.side {
                 Side::Sender => {
                     let after = senders.on_timer(m, &mut host.desk, entry.flow, entry.which, entry.at);
@@ -225,6 +265,11 @@ impl Hosts {
             Some(at) => m.calendar.set(event, at),
             None => m.calendar.cancel(event),
         }
+    }
+
+    /// The flow whose timer is the next one of a host.
+    pub fn next_timer_of(&self, id: HostId) -> Option<FlowId> {
+        self.hosts[id].desk.timers.first().map(|entry| entry.flow)
     }
 
     /// Payload that reached the destination of a flow in order, as far as the hosts of this part know: those that have its destination.

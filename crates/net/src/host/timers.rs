@@ -122,6 +122,11 @@ impl Timers {
         self.0.peek().map(|Reverse(entry)| entry.at)
     }
 
+    /// The first entry.
+    pub fn first(&self) -> Option<&Entry> {
+        self.0.peek().map(|Reverse(entry)| entry)
+    }
+
     /// Takes the first entry, if it is due.
     pub fn pop_due(&mut self, now: Time) -> Option<Entry> {
         self.0.peek().filter(|Reverse(entry)| entry.at <= now)?;

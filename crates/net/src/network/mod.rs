@@ -22,7 +22,7 @@ pub(crate) mod succession;
 pub(crate) mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
-use crate::spec::{NodeId, NodeSpec, Start, TransportKind, TransportSpec};
+use crate::spec::{ClockOffset, NodeId, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -82,6 +82,10 @@ pub(crate) struct Network {
     pub intra_rtt: Delta,
     pub flows: Flows,
     pub succession: Succession,
+    /// When hosts handle nothing that arrives.
+    pub stalls: Option<StallSpec>,
+    /// How far clocks are off, by node; beyond its end not at all.
+    pub clock_offsets: Vec<ClockOffset>,
     /// When the simulation ends at the latest.
     pub end: Time,
 }
@@ -100,6 +104,11 @@ impl Network {
             || !self.detours.is_empty()
             || !self.scheduling.is_empty()
             || self.symmetric.rows().any(|s| *s)
+    }
+
+    /// How far the clock of a node is off.
+    pub fn clock_offset(&self, node: NodeId) -> ClockOffset {
+        self.clock_offsets.get(node as usize).copied().unwrap_or_default()
     }
 
     /// The host at `node`.

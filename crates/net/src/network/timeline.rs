@@ -19,6 +19,11 @@ pub(crate) fn worst(events: &LinkEvents, links: &[LinkSpec]) -> Vec<LinkSpec> {
     worst
 }
 
+/// How many tables of routes a network has at which this happens: one, and one more for each other set of links that are down together.
+pub fn route_tables(events: &LinkEvents) -> usize {
+    Timeline::new(events).without.len()
+}
+
 /// The changes of a network.
 #[derive(Default, Debug)]
 pub(crate) struct Timeline {

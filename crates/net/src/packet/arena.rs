@@ -114,9 +114,9 @@ impl Packets {
         }
     }
 
-    /// Whether all packets have found room; looked at now and then.
+    /// Whether all packets have found room, as far as this is known without a look at the machine ([`Memory::is_used_up`]).
     pub fn fit(&self) -> bool {
-        !self.exhausted && self.memory_limit.room(self.memory()) > 0
+        !self.exhausted && !self.memory_limit.is_reached_by(|| self.memory())
     }
 
     /// Bytes of memory held for packets.

@@ -5,6 +5,7 @@
 //! calendar.
 
 pub(crate) mod circuit_queues;
+pub(crate) mod clock;
 pub(crate) mod discipline;
 pub(crate) mod flow_queues;
 pub(crate) mod priority_queues;
@@ -15,7 +16,8 @@ use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchI
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
 use crate::packet::{CLASSES, CUT, DATA, PacketKind};
-use crate::spec::IntCarriage;
+use crate::spec::{ClockOffset, IntCarriage};
+use clock::Clock;
 use discipline::Discipline;
 use farloop_cc::IntRecord;
 use farloop_cc::int::RateCode;
@@ -40,7 +42,7 @@ pub(crate) struct Port {
     pub busy_until: Time,
     /// When the transmit event is pending for; [`Time::NEVER`] for not at all.
     pub armed_at: Time,
-    /// Picoseconds per byte where that is a whole number, else zero and `rate` decides.
+    /// Picoseconds per byte where that is a whole number, else zero and `clock` or `rate` decides.
     ps_per_byte: u64,
     pub delay: Delta,
     /// The packets on the link; where they are packed only the last, which those who sent it may still look at.
@@ -77,6 +79,8 @@ pub(crate) struct Port {
     latest: Time,
     /// Draws between telemetry records of equal queues.
     random: RandomStream,
+    /// Its clock, where that is off; the rate that telemetry shows is the nominal one all the same.
+    clock: Option<Box<Clock>>,
 }
 
 /// The data classes, as bits.
@@ -125,6 +129,7 @@ impl Port {
             rate,
             latest: Time::ZERO,
             random,
+            clock: None,
         }
     }
 
@@ -132,12 +137,34 @@ impl Port {
     pub fn set_rate(&mut self, rate: Rate) {
         (self.rate, self.ps_per_byte) = (rate, ps_per_byte(rate));
         self.int = self.int.and_then(|_| RateCode::new(rate));
+        if let Some(clock) = &mut self.clock {
+            clock.set_rate(rate);
+            self.ps_per_byte = 0;
+        }
+    }
+
+    /// Transmits by a clock that is off.
+    pub fn set_clock(&mut self, offset: ClockOffset) {
+        if offset != ClockOffset::NONE {
+            (self.clock, self.ps_per_byte) = (Some(Box::new(Clock::new(offset, self.rate))), 0);
+        }
     }
 
     /// Time to put `wire` bytes on the link.
     #[inline]
     pub fn transmission_time(&self, wire: u16) -> Delta {
-        transmission_time(self.ps_per_byte, self.rate, wire)
+        match &self.clock {
+            Some(clock) => clock.time(wire),
+            None => transmission_time(self.ps_per_byte, self.rate, wire),
+        }
+    }
+
+    /// [`Port::transmission_time`] of a packet that is sent now, where a byte takes no whole number of picoseconds.
+    fn advance(&mut self, wire: u16) -> Delta {
+        match &mut self.clock {
+            Some(clock) => clock.advance(wire),
+            None => transmission_time(0, self.rate, wire),
+        }
     }
 
     /// Classes that could send now, as bits.
@@ -271,7 +298,11 @@ impl Port {
             }
         }
         let wire = packets[slot].wire;
-        let end = start + self.transmission_time(wire);
+        let time = match self.ps_per_byte {
+            0 => self.advance(wire),
+            ps => Delta::from_ps(ps * u64::from(wire)),
+        };
+        let end = start + time;
         self.busy_until = end;
         self.tx_bytes += u64::from(wire);
         self.tx_packets += 1;

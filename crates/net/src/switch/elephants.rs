@@ -6,6 +6,7 @@
 //! whether the host calls it an elephant.
 
 use super::sketch::CountMin;
+use crate::check::BuildError;
 use crate::ids::FlowId;
 use crate::result::Totals;
 use crate::spec::ElephantSpec;
@@ -61,14 +62,18 @@ struct Candidate {
 
 impl Elephants {
     /// None yet, of so many racks; the sketch's hashes are drawn from `random`.
-    pub fn new(spec: ElephantSpec, racks: usize, random: &mut RandomStream) -> Elephants {
+    ///
+    /// # Errors
+    /// There is no memory for the sketch.
+    pub fn new(spec: ElephantSpec, racks: usize, random: &mut RandomStream) -> Result<Elephants, BuildError> {
         let rack = |_| Rack { set: Vec::new(), candidates: Vec::new(), look: Time::NEVER };
-        Elephants {
+        let none = || BuildError::NoMemory { what: "a sketch", bytes: CountMin::bytes(spec.rows, spec.width) };
+        Ok(Elephants {
             spec,
-            sketch: CountMin::new(spec.rows, spec.width, random),
+            sketch: CountMin::new(spec.rows, spec.width, random).ok_or_else(none)?,
             ages: Time::ZERO.saturating_add(spec.idle),
             racks: (0..racks).map(rack).collect(),
-        }
+        })
     }
 
     /// A packet to a rack has come: whether its flow is an elephant.
@@ -189,7 +194,7 @@ mod tests {
         fn new() -> Case {
             let (idle, bytes) = (Delta::from_us(100), Bytes::new(3000));
             let spec = ElephantSpec { limit: 2, idle, bytes, rows: 4, width: 1024 };
-            let elephants = Elephants::new(spec, 2, &mut RandomStream::new(1, "sketch", 0));
+            let elephants = Elephants::new(spec, 2, &mut RandomStream::new(1, "sketch", 0)).expect("there is memory");
             Case { elephants, totals: Totals::default() }
         }
 

@@ -26,11 +26,19 @@ struct Counter {
 }
 
 impl CountMin {
-    /// Of so many rows and so many counters in each, at least one; the hashes are drawn from `random`.
-    pub fn new(rows: u32, width: u32, random: &mut RandomStream) -> CountMin {
+    /// Of so many rows and so many counters in each, at least one; the hashes are drawn from `random`. `None` where there is no memory for it.
+    pub fn new(rows: u32, width: u32, random: &mut RandomStream) -> Option<CountMin> {
         let hashes = (0..rows.max(1)).map(|_| Hash { a: random.bits(), b: random.bits() }).collect();
         let width = width.max(1);
-        CountMin { hashes, width, counters: vec![Counter::default(); rows.max(1) as usize * width as usize] }
+        let (count, mut counters) = (rows.max(1) as usize * width as usize, Vec::new());
+        counters.try_reserve_exact(count).ok()?;
+        counters.resize(count, Counter::default());
+        Some(CountMin { hashes, width, counters })
+    }
+
+    /// Bytes of memory that one takes of so many rows and so many counters in each.
+    pub fn bytes(rows: u32, width: u32) -> u64 {
+        u64::from(rows) * u64::from(width) * size_of::<Counter>() as u64
     }
 
     /// Counts what a flow sends, and says what it has sent then, as [`CountMin::estimate`].
@@ -80,7 +88,7 @@ mod tests {
     use super::*;
 
     fn sketch(seed: u64, rows: u32, width: u32) -> CountMin {
-        CountMin::new(rows, width, &mut RandomStream::new(seed, "sketch", 0))
+        CountMin::new(rows, width, &mut RandomStream::new(seed, "sketch", 0)).expect("there is memory")
     }
 
     /// Flow `i` sends 10 MB / (i + 1), in packets and in turns.

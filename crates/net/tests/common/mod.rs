@@ -106,6 +106,9 @@ pub fn network(nodes: Vec<NodeSpec>, links: Vec<LinkSpec>, algorithm: AnyParams,
         record: RecordSpec::default(),
         end: Time::from_ps(10_000_000_000_000),
         seed: 1,
+        clock_offsets: Vec::new(),
+        stalls: None,
+        tie_order: None,
     }
 }
 

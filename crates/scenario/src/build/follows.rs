@@ -26,12 +26,7 @@ pub(crate) fn resolve(scenario: &Scenario, hosts: &Hosts<'_>, traffic: &mut Flow
         known.insert(&group.name, group.flows.clone());
     }
     for follower in &traffic.followers {
-        let at = |problem: String, expected: String| match &follower.place {
-            Place::Table(name) => scenario.at(&["flow", name, "after"], problem, expected),
-            Place::Line(file, line) => {
-                Diagnostic { line: *line, key: "after".to_string(), ..Diagnostic::of_file(file, problem, expected) }
-            }
-        };
+        let at = |problem: String, expected: String| at_place(scenario, &follower.place, problem, expected);
         for text in &follower.after {
             let (name, delay) = split(text).map_err(|problem| at(problem, EXPECTED.to_string()))?;
             let Some(before) = known.get(name) else {
@@ -58,8 +53,64 @@ pub(crate) fn resolve(scenario: &Scenario, hosts: &Hosts<'_>, traffic: &mut Flow
             }
         }
     }
+    if let Some((flow, by_way)) = circle(&follows, traffic.flows.len())
+        && let Some(follower) = traffic.followers.iter().find(|follower| follower.flows.contains(&flow))
+    {
+        let others = if by_way { ", by way of others" } else { "" };
+        let problem = format!("the flow \"{}\" waits for itself{others}", traffic.flow_names[flow as usize]);
+        return Err(at_place(scenario, &follower.place, problem, "expected flows that do not wait for it".to_string()));
+    }
     traffic.follows = follows;
     Ok(())
+}
+
+/// A message about the key `after` where it is written.
+fn at_place(scenario: &Scenario, place: &Place, problem: String, expected: String) -> Diagnostic {
+    match place {
+        Place::Table(name) => scenario.at(&["flow", name, "after"], problem, expected),
+        Place::Line(file, line) => {
+            Diagnostic { line: *line, key: "after".to_string(), ..Diagnostic::of_file(file, problem, expected) }
+        }
+    }
+}
+
+/// A flow that waits for itself, and whether it does so by way of others. Takes time linear in flows and pairs.
+fn circle(follows: &[FollowSpec], flows: usize) -> Option<(u32, bool)> {
+    let mut left = vec![0_u32; flows];
+    let mut first = vec![0_usize; flows + 1];
+    for follow in follows {
+        left[follow.flow as usize] += 1;
+        first[follow.after as usize + 1] += 1;
+    }
+    for flow in 0..flows {
+        first[flow + 1] += first[flow];
+    }
+    let mut after = vec![0_u32; follows.len()];
+    let mut free = first.clone();
+    for follow in follows {
+        after[free[follow.after as usize]] = follow.flow;
+        free[follow.after as usize] += 1;
+    }
+    let mut over: Vec<u32> = (0..flows as u32).filter(|flow| left[*flow as usize] == 0).collect();
+    while let Some(flow) = over.pop() {
+        for next in &after[first[flow as usize]..first[flow as usize + 1]] {
+            left[*next as usize] -= 1;
+            if left[*next as usize] == 0 {
+                over.push(*next);
+            }
+        }
+    }
+    let mut at = (0..flows as u32).find(|flow| left[*flow as usize] > 0)?;
+    // What is left waits for a circle, or is in one: go back along what is left until a flow comes again.
+    let mut before = vec![None; flows];
+    for follow in follows.iter().filter(|follow| left[follow.after as usize] > 0) {
+        before[follow.flow as usize] = Some(follow.after);
+    }
+    let mut seen = vec![false; flows];
+    while !std::mem::replace(&mut seen[at as usize], true) {
+        at = before[at as usize]?;
+    }
+    Some((at, before[at as usize] != Some(at)))
 }
 
 const EXPECTED: &str = "expected the name of a flow, perhaps with a delay, such as \"request\" or \"request+10us\"";

@@ -29,6 +29,9 @@ impl EventFact {
     }
 }
 
+/// Most changes of single links, of which each takes some hundred bytes.
+const MOST_CHANGES: usize = 5_000_000;
+
 /// What happens, event by event; links by index.
 pub(crate) struct Happening {
     pub specs: Vec<LinkEventSpec>,
@@ -54,6 +57,11 @@ pub(crate) fn happening(scenario: &Scenario, layout: &Layout) -> Result<Happenin
                 all.specs.push(LinkEventSpec { at, link, direction, change });
                 all.origins.push(i);
             }
+        }
+        if all.specs.len() > MOST_CHANGES {
+            let problem = format!("there are more than {MOST_CHANGES} changes of links with this one");
+            let number = (i + 1).to_string();
+            return Err(scenario.at(&["event", &number, "link"], problem, "expected fewer links, or fewer events"));
         }
         let links = found.iter().map(|(link, direction)| names.name(*link, *direction)).collect();
         all.facts.push(EventFact { at, links, what: words(keys) });

@@ -1,7 +1,7 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 //!
 //! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
-//! to know of hosts (`hosts`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`), what
+//! to know of hosts (`hosts`), their clocks (`phases`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`), what
 //! algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way (`detours`), what happens to links (`link_events`). The rules of the
 //! network model are the model's; `refusal` finds the keys that break them.
 
@@ -17,6 +17,7 @@ mod follows;
 mod hosts;
 mod link_events;
 mod needs;
+mod phases;
 mod random;
 mod record;
 mod refusal;
@@ -93,7 +94,10 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
     let links: Vec<LinkSpec> = layout.links.iter().map(|l| l.spec).collect();
     check_links(&layout.nodes, &links).map_err(|e| refusal::of_network(scenario, &layout, &[], &e))?;
     check_switches(scenario, &layout)?;
-    let traffic = traffic::traffic(scenario, &Hosts::of(&layout), generate, &mut || go_on().is_ok())?;
+    let hosts = Hosts::of(&layout);
+    let mut traffic = traffic::traffic(scenario, &hosts, generate, &mut || go_on().is_ok())?;
+    phases::shift_starts(scenario, &hosts, &mut traffic.flows);
+    let clock_offsets = phases::clock_offsets(scenario, &hosts)?;
     let algorithms = needs::algorithms(scenario, &layout, &traffic.algorithm_names)?;
     let circuits = circuit_facts::facts(scenario, &layout, &traffic.flows)?;
     let record = record::record(scenario, &layout, &traffic, circuits.as_ref())?;
@@ -111,6 +115,9 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         record,
         end: scenario.end(),
         seed: scenario.run.seed,
+        clock_offsets,
+        stalls: phases::stalls(scenario)?,
+        tie_order: phases::tie_order(scenario),
         nodes: std::mem::take(&mut layout.nodes),
     };
     go_on()?;

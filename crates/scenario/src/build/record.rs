@@ -8,7 +8,7 @@ use crate::parallel::{numbered, parallel};
 use crate::scenario::Scenario;
 use crate::sections::Selection;
 use crate::topology::Layout;
-use farloop_net::spec::{LinkSpec, NodeId, NodeKind, QueueRecordSpec, RecordSpec};
+use farloop_net::spec::{LinkSpec, NodeId, NodeKind, QueueRecordSpec, RecordSpec, WorstRecordSpec};
 use farloop_units::{Delta, Time};
 use std::collections::{HashMap, HashSet};
 
@@ -16,6 +16,13 @@ use std::collections::{HashMap, HashSet};
 const AUTO_SERIES: usize = 64;
 /// Most rows of series that a run may record.
 const MAX_SERIES_ROWS: u64 = 200_000_000;
+
+/// Ports that are kept for each thing that a port can be the worst by.
+const WORST: usize = 3;
+/// Most samples of all ports together that are held until it is known which ports are the worst: some 11 MB.
+const MOST_WATCHED: u64 = 200_000;
+/// Fewer samples of a port than this show no course: where there are so many ports, none is watched.
+const LEAST_WATCHED: u64 = 20;
 
 /// What is recorded, for names that are there and a size that is bearable.
 pub(crate) fn record(
@@ -36,7 +43,15 @@ pub(crate) fn record(
         let expected = format!("expected at most {MAX_SERIES_ROWS}: a longer interval, fewer flows or ports");
         return Err(scenario.at(&["record", "interval"], problem, expected));
     }
-    Ok(RecordSpec { interval: Some(interval), flows, ports, queues })
+    let worst = (keys.ports == Selection::Auto).then(|| worst(samples, 2 * layout.links.len() as u64)).flatten();
+    Ok(RecordSpec { interval: Some(interval), flows, ports, queues, worst })
+}
+
+/// How often the ports are sampled of which the worst are kept: at each interval, or, where that is too often, at every second, third, … one.
+fn worst(samples: u64, ports: u64) -> Option<WorstRecordSpec> {
+    let of_port = MOST_WATCHED / ports.max(1);
+    let every = samples.div_ceil(of_port.max(1)).max(1);
+    (of_port >= LEAST_WATCHED).then_some(WorstRecordSpec { every, most: WORST })
 }
 
 /// Samples of a queue in a slot of the week that is recorded, and most of them in the whole week.
@@ -142,6 +157,7 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
     let known: HashSet<(NodeId, NodeId, u32)> = all.iter().copied().collect();
     let (mut chosen, mut seen) = (Vec::new(), HashSet::new());
     for name in names {
+        let matching = |port: &&(NodeId, NodeId, u32)| glob::matches(name, &port_name(port));
         let id = |name: &str| ids.get(name.trim()).copied();
         // A node may have a name that looks like that of a link.
         let peer = |name: &str| match (id(name), name.rsplit_once('#')) {
@@ -151,20 +167,26 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
         };
         let ends = name.split_once("->").and_then(|(a, b)| Some((id(a)?, peer(b)?)));
         let port = ends.map(|(a, (b, which))| (a, b, which)).filter(|port| known.contains(port));
-        let Some(port) = port else {
+        let found: Vec<(NodeId, NodeId, u32)> = match port {
+            Some(port) => vec![port],
+            None if name.contains(['*', '?']) => all.iter().filter(matching).copied().collect(),
+            None => Vec::new(),
+        };
+        if found.is_empty() {
             let ports: Vec<String> = all.iter().map(port_name).collect();
             return Err(Diagnostic {
                 suggestion: nearest(name, ports.iter().map(String::as_str)),
                 ..scenario.at(
                     &["record", "ports"],
                     format!("there is no port \"{name}\""),
-                    format!("expected NODE->NEIGHBOUR; ports: {}", listing(ports.iter().map(String::as_str))),
+                    format!(
+                        "expected NODE->NEIGHBOUR, in which \"*\" stands for any characters; ports: {}",
+                        listing(ports.iter().map(String::as_str))
+                    ),
                 )
             });
-        };
-        if seen.insert(port) {
-            chosen.push(port);
         }
+        chosen.extend(found.into_iter().filter(|port| seen.insert(*port)));
     }
     Ok(chosen)
 }

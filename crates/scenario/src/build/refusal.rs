@@ -118,6 +118,8 @@ pub(crate) fn of_network(
         // What no topology makes, and what is known of a scenario before.
         BuildError::BadLink { .. }
         | BuildError::ZeroRate { .. }
+        | BuildError::NoMemory { .. }
+        | BuildError::ClockOffset { .. }
         | BuildError::TooLarge { .. }
         | BuildError::Detour { .. }
         | BuildError::Circle { .. }

@@ -99,7 +99,7 @@ params! {
         /// "detected": rows of the Count-Min sketch that counts the bytes of flows. It overestimates a flow by more than e / sketch_width
         /// of all bytes counted with a probability of at most e^-sketch_rows.
         sketch_rows: u32 = 4, in 1 => 64;
-        /// "detected": counters in each row, of 16 bytes.
+        /// "detected": counters in each row, of 16 bytes; sketch_rows times sketch_width is 67108864 at most.
         sketch_width: u32 = 4096, in 1 => 10_000_000;
     }
 }

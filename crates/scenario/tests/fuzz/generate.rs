@@ -309,7 +309,28 @@ impl Draw {
         if self.chance(0.3) {
             text += "flows = \"all\"\nports = \"all\"\n";
         }
+        self.phases(&mut text);
         text
+    }
+
+    /// Clocks that are off, and another order of ties. Last, so that what is drawn before stays the same.
+    fn phases(&mut self, text: &mut String) {
+        if self.chance(0.3) {
+            let ppm = self.one_of(&["100ppm", "20ppm", "0.5ppm"]);
+            let _ = writeln!(text, "[hosts]\nclock_offset = \"{ppm}\"");
+            if self.chance(0.5) {
+                let law = self.one_of(&["fixed", "exponential", "pareto"]);
+                let _ = writeln!(
+                    text,
+                    "stall = \"{}us\"\nstall_gap = \"20us\"\nstall_law = \"{law}\"",
+                    self.between(1, 30)
+                );
+            }
+        }
+        if self.chance(0.4) {
+            let keys = format!("[run]\njitter = {}\n", self.between(1, 4));
+            *text = text.replacen("[run]\n", &keys, 1);
+        }
     }
 }
 

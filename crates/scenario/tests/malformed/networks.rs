@@ -126,7 +126,14 @@ fn networks_and_traffic() {
         (
             "[record]\nflows = \"some\"\n",
             &[
-                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" or \"none\"",
+                "bad.toml:10: record.flows: \"some\" is not accepted; expected a list of names, \"auto\", \"all\" (or \"*\") or \"none\"",
+            ],
+        ),
+        (
+            "[record]\nports = [\"lefft->*\"]\n",
+            &[
+                "bad.toml:10: record.ports: there is no port \"lefft->*\"; expected NODE->NEIGHBOUR",
+                "in which \"*\" stands for any characters",
             ],
         ),
     ];
@@ -313,6 +320,11 @@ fn disciplines_and_detours() {
             "[switch]\ndiscipline = \"drr\"\nquantum = \"0B\"\n",
             &["bad.toml:12: switch.quantum: \"0B\" is outside the accepted range", "1B"],
         ),
+        (
+            "[switch]\ndiscipline = \"drr\"\nquantum = \"1.5B\"\n",
+            &["bad.toml:12: switch.quantum: \"1.5B\" is not a whole number of bytes; expected a size with its unit"],
+        ),
+        ("[switch]\nbuffer = \"0.0001kB\"\n", &["bad.toml:11: switch.buffer: \"0.0001kB\" is not a whole number"]),
         (
             "[[switch_override]]\nmatch = \"left\"\nquantum = \"2kB\"\n",
             &["bad.toml:12: switch_override.left.quantum:", fifo, "for switch \"left\""],

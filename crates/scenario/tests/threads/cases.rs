@@ -20,7 +20,25 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("links that fail and change, under PFC", failing("flow", "rdma")),
         ("the same, packets sprayed, lossy", failing("packet", "tcp")),
         ("the same, ACKs taking their data's links back", failing("symmetric", "rdma")),
+        ("D2, other ties, clocks off", jittered(&with(include_str!("../../../../benches/d2.toml"), "4ms", "150us"), 1)),
+        ("incast with PFC, other ties, clocks off", jittered(INCAST, 2)),
+        ("a ring that stops, other ties, clocks off", jittered(&ring(), 3)),
+        ("links that fail, symmetric, other ties, clocks off", jittered(&failing("symmetric", "rdma"), 1)),
     ]
+}
+
+/// The `number`-th variation in ties and starts, and clocks of hosts that are off.
+fn jittered(text: &str, number: u32) -> String {
+    let text = if text.contains("[run]\n") {
+        text.replacen("[run]\n", &format!("[run]\njitter = {number}\n"), 1)
+    } else if text.contains("run = {") {
+        text.replacen("run = {", &format!("run = {{ jitter = {number},"), 1)
+    } else {
+        format!("run.jitter = {number}\n{text}")
+    };
+    format!(
+        "hosts = {{ clock_offset = \"60ppm\", stall = \"3us\", stall_gap = \"10us\", stall_law = \"pareto\" }}\n{text}"
+    )
 }
 
 fn with(text: &str, duration: &str, shorter: &str) -> String {

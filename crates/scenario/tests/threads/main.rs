@@ -51,6 +51,22 @@ fn parts_and_threads_cannot_be_seen() {
     }
 }
 
+/// Parts change from thread to thread after any few windows, as an automatic choice of threads has them do now and then.
+#[test]
+fn parts_that_are_grouped_anew_cannot_be_seen() {
+    for (number, (name, text)) in cases::all().into_iter().enumerate() {
+        let whole = cut(&text, Cores::ONE, &mut |_| true).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        for (parts, threads) in [(2, 2), (3, 2), (5, 3)] {
+            let cores = Cores::shuffled(parts, threads, number as u64);
+            let outcome = cut(&text, cores, &mut |_| true).unwrap_or_else(|e| panic!("{name}, {cores:?}: {e:?}"));
+            same(name, cores, &whole, &outcome);
+        }
+        let cores = Cores::auto(2).cut_into(2);
+        let outcome = cut(&text, cores, &mut |_| true).unwrap_or_else(|e| panic!("{name}, {cores:?}: {e:?}"));
+        same(name, cores, &whole, &outcome);
+    }
+}
+
 #[test]
 fn the_cases_show_what_they_are_for() {
     let of = |wanted: &str| {

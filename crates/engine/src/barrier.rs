@@ -1,0 +1,240 @@
+//! Where the threads of a run wait for the last one, again and again.
+//!
+//! Who waits looks for some microseconds, and then sleeps in the kernel (a condition variable of the standard library, which is a futex on Linux).
+//! Looking is what short windows need: an answer within 50 ns, where a sleeper is woken in some 50 us. Sleeping is what a shared machine
+//! needs: who looks, or yields, keeps a processor from the very thread that it waits for.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// See the module.
+pub(crate) struct Barrier {
+    parties: usize,
+    arrived: AtomicUsize,
+    round: AtomicUsize,
+    /// Parties that sleep, or are about to.
+    asleep: AtomicUsize,
+    gate: Mutex<()>,
+    opened: Condvar,
+    /// A thread panicked and will never arrive.
+    abandoned: AtomicBool,
+}
+
+impl Barrier {
+    pub fn new(parties: usize) -> Barrier {
+        Barrier {
+            parties,
+            arrived: AtomicUsize::new(0),
+            round: AtomicUsize::new(0),
+            asleep: AtomicUsize::new(0),
+            gate: Mutex::new(()),
+            opened: Condvar::new(),
+            abandoned: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns when all parties have come.
+    ///
+    /// # Panics
+    /// A party panicked.
+    pub fn wait(&self, patience: &mut Patience) {
+        if self.parties == 1 {
+            return;
+        }
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
+            self.arrived.store(0, Ordering::Relaxed);
+            // Either this is seen by who is about to sleep, or that one is seen here: one order of all of these operations.
+            self.round.store(round.wrapping_add(1), Ordering::SeqCst);
+            if self.asleep.load(Ordering::SeqCst) > 0 {
+                self.wake();
+            }
+            return;
+        }
+        let is_over = || self.round.load(Ordering::SeqCst) != round || self.abandoned.load(Ordering::SeqCst);
+        patience.wait(is_over, || {
+            let mut gate = self.gate();
+            self.asleep.fetch_add(1, Ordering::SeqCst);
+            while !is_over() {
+                gate = self.opened.wait(gate).unwrap_or_else(PoisonError::into_inner);
+            }
+            self.asleep.fetch_sub(1, Ordering::SeqCst);
+        });
+        assert!(!self.abandoned.load(Ordering::Relaxed), "another part of the simulation panicked");
+    }
+
+    /// Who sleeps has let go of the gate; who is about to holds it until it does.
+    #[cold]
+    fn wake(&self) {
+        drop(self.gate());
+        self.opened.notify_all();
+    }
+
+    fn gate(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long one party looks before it sleeps: longer where its waits are short, not at all where they are not.
+pub(crate) struct Patience {
+    limit: Duration,
+    most: Duration,
+}
+
+impl Patience {
+    /// What a wait may take at most to be worth looking for: about what it costs to sleep and be woken.
+    const MOST: Duration = Duration::from_micros(100);
+    /// A sleep costs more, so this is always worth it.
+    const LEAST: Duration = Duration::from_micros(2);
+    /// Before any wait is known.
+    const FIRST: Duration = Duration::from_micros(20);
+    /// Looks between two looks at the clock.
+    const LOOKS: u32 = 16;
+
+    /// On a `crowded` machine there are fewer free processors than parties, and who looks is in the way of who works.
+    pub fn new(crowded: bool) -> Patience {
+        match crowded {
+            true => Patience { limit: Duration::ZERO, most: Duration::ZERO },
+            false => Patience { limit: Patience::FIRST, most: Patience::MOST },
+        }
+    }
+
+    /// Looks until `is_over`, or sleeps.
+    fn wait(&mut self, is_over: impl Fn() -> bool, sleep: impl FnOnce()) {
+        let begin = Instant::now();
+        while begin.elapsed() < self.limit {
+            for _ in 0..Self::LOOKS {
+                if is_over() {
+                    return self.learn(begin.elapsed());
+                }
+                std::hint::spin_loop();
+            }
+        }
+        sleep();
+        self.learn(begin.elapsed());
+    }
+
+    /// A wait took so long.
+    fn learn(&mut self, waited: Duration) {
+        self.limit = if waited > self.most {
+            self.limit / 2
+        } else {
+            // Twice of what is usual, forgotten slowly.
+            (2 * waited).max(self.limit - self.limit / 8).max(Self::LEAST)
+        };
+        self.limit = self.limit.min(self.most);
+    }
+}
+
+/// Tells the other parties when this one panics: they would wait for ever.
+pub(crate) struct Abandon<'a>(pub &'a Barrier);
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abandoned.store(true, Ordering::SeqCst);
+            self.0.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Processor time of this thread; 0 where the system does not tell.
+    fn processor_time() -> Duration {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        Duration::from_nanos(text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0))
+    }
+
+    #[test]
+    fn who_waits_long_sleeps() {
+        let barrier = Barrier::new(2);
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                let (before, mut patience) = (processor_time(), Patience::new(false));
+                for _ in 0..3 {
+                    barrier.wait(&mut patience);
+                }
+                assert_eq!(patience.limit, Patience::FIRST / 8, "long waits are not worth looking for");
+                processor_time() - before
+            });
+            let mut patience = Patience::new(false);
+            for _ in 0..3 {
+                std::thread::sleep(Duration::from_millis(100));
+                barrier.wait(&mut patience);
+            }
+            let used = waiter.join().expect("no panic");
+            assert!(used < Duration::from_millis(30), "{used:?} of processor time in waits of 300 ms");
+        });
+    }
+
+    #[test]
+    fn who_waits_is_woken_in_every_round() {
+        // Both ways of waiting, and changes between them.
+        for crowded in [[true, true, true], [false, false, false], [true, false, true]] {
+            let barrier = Barrier::new(3);
+            let count = AtomicUsize::new(0);
+            let party = |me: usize| {
+                let mut patience = Patience::new(crowded[me]);
+                for round in 0..300 {
+                    if (round + me).is_multiple_of(31) {
+                        std::thread::sleep(Duration::from_micros(150));
+                    }
+                    count.fetch_add(1, Ordering::Relaxed);
+                    barrier.wait(&mut patience);
+                    assert!(count.load(Ordering::Relaxed) >= 3 * (round + 1), "somebody went on too early");
+                    barrier.wait(&mut patience);
+                }
+            };
+            std::thread::scope(|scope| {
+                for me in 1..3 {
+                    scope.spawn(move || party(me));
+                }
+                party(0);
+            });
+            assert_eq!(count.into_inner(), 900);
+        }
+    }
+
+    #[test]
+    fn short_waits_are_looked_for_and_a_crowded_machine_is_left_to_others() {
+        let us = Duration::from_micros;
+        let mut patience = Patience::new(false);
+        for _ in 0..10 {
+            patience.learn(us(40));
+        }
+        assert_eq!(patience.limit, us(80));
+        for _ in 0..100 {
+            patience.learn(us(1));
+        }
+        assert_eq!(patience.limit, Patience::LEAST);
+        for _ in 0..20 {
+            patience.learn(us(5000));
+        }
+        assert!(patience.limit < us(1));
+        patience.learn(us(60));
+        assert_eq!(patience.limit, Patience::MOST, "120 us are too long");
+        let mut patience = Patience::new(true);
+        patience.learn(us(1));
+        assert_eq!(patience.limit, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_panic_wakes_who_sleeps() {
+        let barrier = Barrier::new(2);
+        let asleep = std::thread::scope(|scope| {
+            let asleep = scope.spawn(|| barrier.wait(&mut Patience::new(true)));
+            let panics = scope.spawn(|| {
+                let _abandon = Abandon(&barrier);
+                std::thread::sleep(Duration::from_millis(50));
+                panic!("as the test wants it");
+            });
+            assert!(panics.join().is_err());
+            asleep.join()
+        });
+        assert!(asleep.is_err());
+    }
+}

@@ -1,0 +1,49 @@
+//! How far the clock of a host's transmitter is off.
+
+use super::{LinkSpec, NetworkSpec, NodeId};
+use farloop_units::{Bytes, Rate};
+
+/// How much faster than its nominal rate a host transmits, in parts per billion; negative for slower.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct ClockOffset(i32);
+
+impl ClockOffset {
+    /// A clock that is exact.
+    pub const NONE: ClockOffset = ClockOffset(0);
+    /// The tolerance that IEEE 802.3 grants a transmitter at 1 Gbps and above, to both sides: 100 parts per million.
+    pub const MOST: ClockOffset = ClockOffset(100_000);
+
+    /// So many parts per billion.
+    pub const fn from_ppb(ppb: i32) -> ClockOffset {
+        ClockOffset(ppb)
+    }
+
+    /// In parts per billion.
+    pub const fn as_ppb(self) -> i32 {
+        self.0
+    }
+
+    /// Within the tolerance.
+    pub fn is_legal(self) -> bool {
+        self.0.unsigned_abs() <= ClockOffset::MOST.0.unsigned_abs()
+    }
+
+    /// What a transmitter of `nominal` puts on a link at most, where an exact one puts `bytes`: rounded up, and no less than that.
+    pub(crate) fn at_most(self, bytes: Bytes) -> Bytes {
+        let more = u128::from(bytes.get()) * self.0.max(0) as u128;
+        Bytes::new(bytes.get().saturating_add(more.div_ceil(1_000_000_000) as u64))
+    }
+
+    /// A link as its PFC headroom must see it: with the rate at which a transmitter that is too fast sends.
+    pub(crate) fn on(self, link: LinkSpec) -> LinkSpec {
+        let more = (u128::from(link.rate.as_bps()) * self.0.max(0) as u128).div_ceil(1_000_000_000);
+        LinkSpec { rate: Rate::from_bps(link.rate.as_bps().saturating_add(more as u64)), ..link }
+    }
+}
+
+impl NetworkSpec {
+    /// How far the clock of a node is off.
+    pub(crate) fn clock_offset(&self, node: NodeId) -> ClockOffset {
+        self.clock_offsets.get(node as usize).copied().unwrap_or_default()
+    }
+}

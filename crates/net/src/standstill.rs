@@ -1,0 +1,104 @@
+//! Simulated time that stands still: an algorithm whose timers are due at once, for ever.
+//!
+//! Nothing of it is counted per event. A part looks at its clock after so many events as it executes in one go; timers of a host that are due at one
+//! moment are one event, so a host counts those.
+
+use crate::events::Event;
+use crate::part::Part;
+use crate::spec::NodeId;
+use farloop_units::Time;
+use std::fmt;
+
+/// So many events, or timers of one host, at one moment are no traffic: a simulation has 50 million flows at most, most have one.
+pub(crate) const MOST: u64 = 10_000_000;
+
+/// Events of a part between two looks at its clock.
+pub(crate) const SLICE: u64 = 400_000;
+
+/// Simulated time does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standstill {
+    /// The moment that does not pass.
+    pub now: Time,
+    /// Whose turn it was when that was noticed.
+    pub culprit: Culprit,
+}
+
+/// What happens again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Culprit {
+    /// A timer of the endpoints of this flow, by its index.
+    Flow(u32),
+    /// A timer of the port agent of a node, at its port to another one.
+    Agent(NodeId, NodeId),
+    /// Something else.
+    Other,
+}
+
+impl fmt::Display for Standstill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.now.as_secs_f64() * 1e3;
+        write!(f, "simulated time stands still: {MOST} events after each other at {ms:.6} ms of the run")
+    }
+}
+impl std::error::Error for Standstill {}
+
+/// How long the clock of a part has stood.
+#[derive(Default)]
+pub(crate) struct Clock {
+    at: Time,
+    /// Looks since then.
+    looks: u64,
+}
+
+impl Clock {
+    /// A look after [`SLICE`] events or fewer: whether the clock has stood for too many of them.
+    pub fn stands(&mut self, now: Time) -> bool {
+        if self.at != now {
+            *self = Clock { at: now, looks: 0 };
+        }
+        self.looks += 1;
+        self.looks > MOST / SLICE
+    }
+}
+
+impl Part {
+    /// A look at the clock; notes a standstill, and says that there is one.
+    #[cold]
+    pub fn stands_still(&mut self) -> bool {
+        let now = self.medium.now;
+        if self.clock.stands(now) && self.medium.standstill.is_none() {
+            let culprit = self.culprit();
+            self.medium.standstill = Some(Standstill { now, culprit });
+        }
+        self.medium.standstill.is_some()
+    }
+
+    /// Whose turn it is.
+    fn culprit(&mut self) -> Culprit {
+        let m = &mut self.medium;
+        let Some((_, event)) = m.calendar.peek() else { return Culprit::Other };
+        match m.events.decode(event) {
+            Event::Timer(host) => self.hosts.next_timer_of(host).map_or(Culprit::Other, |flow| Culprit::Flow(flow.0)),
+            Event::AgentTimer(agent) => {
+                let row = &m.stats[self.switches.agents[agent].port].row;
+                Culprit::Agent(row.node, row.peer)
+            }
+            Event::Transmission(_) | Event::Arrival(_) | Event::Agenda(_) => Culprit::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_moves_now_and_then_does_not_stand() {
+        let mut clock = Clock::default();
+        for ps in 1..100 {
+            assert!((0..MOST / SLICE).all(|_| !clock.stands(Time::from_ps(ps))));
+        }
+        assert!(clock.stands(Time::from_ps(99)));
+    }
+}

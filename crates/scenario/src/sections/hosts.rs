@@ -1,0 +1,141 @@
+//! The keys of `[hosts]`: what hosts have that no protocol decides.
+
+use super::LONGEST_DELAY;
+use farloop_net::spec::ClockOffset;
+use farloop_units::{Delta, Kind, ParamType, Value, choice, params};
+
+choice! {
+    /// How long hosts stall.
+    pub enum StallLawChoice {
+        /// Always as long.
+        Fixed = "fixed",
+        /// An exponential time.
+        Exponential = "exponential",
+        /// A time with a long tail.
+        Pareto = "pareto",
+    }
+}
+
+params! {
+    /// `[hosts]`: the hardware of hosts.
+    pub struct HostKeys {
+        /// How far the clocks of hosts are off, so that they transmit faster or slower than their links' rates: "20ppm" draws the offset of each host from -20 to 20 parts per million; a list gives those of some hosts, such as ["h1 +10ppm", "left-* -3.5ppm"] ("*" stands for any characters, "?" for any one; the first that matches counts). At most 100ppm (IEEE 802.3).
+        clock_offset: ClockOffsets = ClockOffsets::Drawn(ClockOffset::NONE);
+        /// Mean time for which a host handles nothing that arrives, as one that does something else or coalesces interrupts: packets wait, and are handled together at the end. "0ps" for never. Unlike transport.delay_noise_intra it is noise at a busy host, too.
+        stall: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_ms(100);
+        /// With stall: mean time from the end of a stall to the beginning of the next one, an exponential time; "none" for 1ms.
+        stall_gap: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(LONGEST_DELAY);
+        /// With stall: the law of its duration. "pareto": index 1.5, cut at a thousand times the mean, a long tail; "none" for exponential.
+        stall_law: Option<StallLawChoice> = None;
+    }
+}
+
+/// How far clocks are off.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ClockOffsets {
+    /// Drawn uniformly up to this, to both sides.
+    Drawn(ClockOffset),
+    /// Given for the hosts whose names match a pattern.
+    Given(Vec<(String, ClockOffset)>),
+}
+
+impl ClockOffsets {
+    /// All clocks are exact.
+    pub fn are_none(&self) -> bool {
+        *self == ClockOffsets::Drawn(ClockOffset::NONE)
+    }
+}
+
+const EXPECTED: &str = "expected 0ppm to 100ppm, such as \"20ppm\", or a list such as [\"h1 +10ppm\", \"h2 -10ppm\"]";
+
+impl ParamType for ClockOffsets {
+    const KIND: Kind = Kind::Texts;
+    fn from_value(value: &Value) -> Result<ClockOffsets, String> {
+        let wrong = |what: &str| format!("{what} is not accepted; {EXPECTED}");
+        match value {
+            Value::Text(text) => {
+                let offset = parse(text).filter(|o| o.as_ppb() >= 0 && !text.trim_start().starts_with(['+', '-']));
+                offset.map(ClockOffsets::Drawn).ok_or_else(|| wrong(&format!("\"{text}\"")))
+            }
+            Value::List(texts) if !texts.is_empty() => {
+                let one = |text: &String| {
+                    let (pattern, offset) = text.trim().rsplit_once(char::is_whitespace)?;
+                    Some((pattern.trim().to_string(), parse(offset)?))
+                };
+                let given = texts.iter().map(|text| one(text).ok_or_else(|| wrong(&format!("\"{text}\""))));
+                Ok(ClockOffsets::Given(given.collect::<Result<_, _>>()?))
+            }
+            other => Err(wrong(&other.to_string())),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            ClockOffsets::Drawn(offset) => Value::Text(text(*offset)),
+            ClockOffsets::Given(given) => {
+                let one = |(pattern, offset): &(String, ClockOffset)| {
+                    let sign = if offset.as_ppb() >= 0 { "+" } else { "" };
+                    format!("{pattern} {sign}{}", text(*offset))
+                };
+                Value::List(given.iter().map(one).collect())
+            }
+        })
+    }
+}
+
+/// "12.5ppm", to a thousandth, within the tolerance.
+fn parse(text: &str) -> Option<ClockOffset> {
+    let number = text.trim().strip_suffix("ppm")?.trim_end();
+    let plain = number.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'+' | b'-'));
+    let ppm: f64 = number.parse().ok().filter(|_| plain)?;
+    // Beyond the tolerance nothing is converted.
+    let ppb = (ppm.abs() <= 100.0).then_some(ppm * 1000.0)?;
+    let offset = ClockOffset::from_ppb(ppb.round() as i32);
+    ((ppb - f64::from(offset.as_ppb())).abs() < 1e-6 && offset.is_legal()).then_some(offset)
+}
+
+fn text(offset: ClockOffset) -> String {
+    format!("{}ppm", f64::from(offset.as_ppb()) / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<ClockOffsets, String> {
+        ClockOffsets::from_value(&Value::Text(text.into()))
+    }
+
+    #[test]
+    fn offsets_are_read_and_written() {
+        assert_eq!(of("20ppm"), Ok(ClockOffsets::Drawn(ClockOffset::from_ppb(20_000))));
+        assert_eq!(of("0.001 ppm"), Ok(ClockOffsets::Drawn(ClockOffset::from_ppb(1))));
+        let list = Value::List(vec!["h1 +10ppm".into(), "h* -3.5ppm".into()]);
+        let given = ClockOffsets::from_value(&list).expect("valid");
+        assert_eq!(given.to_value(), Some(list));
+        assert_eq!(of("100ppm").expect("valid").to_value(), Some(Value::Text("100ppm".into())));
+    }
+
+    #[test]
+    fn others_are_refused() {
+        for wrong in [
+            "",
+            "20",
+            "ppm",
+            "-1ppm",
+            "+1ppm",
+            "100.1ppm",
+            "1e1ppm",
+            "nanppm",
+            "infppm",
+            "0.0001ppm",
+            "h1 +1ppm",
+            "20ppm ",
+        ] {
+            assert!(of(wrong).is_err() || wrong == "20ppm ", "{wrong}");
+        }
+        for wrong in [vec![], vec!["h1".to_string()], vec!["20ppm".to_string()], vec!["h1 -101ppm".to_string()]] {
+            assert!(ClockOffsets::from_value(&Value::List(wrong)).is_err());
+        }
+        assert!(ClockOffsets::from_value(&Value::Float(20.0)).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+"""Threads that do things side by side, and that can be left behind where one does not end.
+
+`concurrent.futures` waits for its threads, also when the interpreter ends: a handler of an algorithm in Python that never returns would
+keep the command alive for ever.
+"""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+
+PATIENCE = 0.4
+"""Seconds that threads have to end by themselves; as many again after `Crew.leave` has called for its help."""
+
+LAST_PATIENCE = 2.0
+"""Seconds that those left behind have before the interpreter ends."""
+
+_LEFT: list[threading.Thread] = []
+
+
+class Crew:
+    """Some threads, started as they are needed.
+
+    Args:
+        most: How many at most.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._futures: list[Future[Any]] = []
+
+    def submit(self, task: Callable[[], R]) -> Future[R]:
+        """Has a thread do a task, in the order in which they come."""
+        future: Future[R] = Future()
+        self._futures.append(future)
+        self._tasks.put((future, task))
+        if len(self._threads) < self._most:
+            # Nothing waits for it when the interpreter ends.
+            thread = threading.Thread(target=_work, args=(self._tasks,), name="farloop", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        return future
+
+    def finish(self) -> None:
+        """Waits until all is done."""
+        self._dismiss()
+        for thread in self._threads:
+            thread.join()
+
+    def leave(self, help_: Callable[[], None]) -> None:
+        """Drops what has not begun, and waits for what has: not for ever.
+
+        Args:
+            help_: Called where some do not end by themselves.
+        """
+        for future in self._futures:
+            future.cancel()
+        self._dismiss()
+        left = _alive(self._threads, PATIENCE)
+        if left:
+            help_()
+            left = _alive(left, PATIENCE)
+        _LEFT.extend(left)
+
+    def _dismiss(self) -> None:
+        for _ in self._threads:
+            self._tasks.put(None)
+
+
+def left_behind() -> bool:
+    """Whether a thread is still at something that nobody waits for any more."""
+    return any(thread.is_alive() for thread in _LEFT)
+
+
+def _work(tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]) -> None:
+    while (task := tasks.get()) is not None:
+        future, call = task
+        if future.set_running_or_notify_cancel():
+            try:
+                found = call()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(found)
+                del found
+        # What it holds is not kept until the next one comes.
+        del task, future, call
+
+
+def _alive(threads: list[threading.Thread], patience: float) -> list[threading.Thread]:
+    """Those that have not ended after so many seconds for all together."""
+    until = time.monotonic() + patience
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    return [thread for thread in threads if thread.is_alive()]
+
+
+@atexit.register
+def _wait_once_more() -> None:
+    """A thread that comes back from the simulator into an interpreter that is gone would end the process with a signal."""
+    _alive(_LEFT, LAST_PATIENCE)
