@@ -190,7 +190,7 @@ def test_what_is_missing_is_told(base, monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     for option in ("ray", "slurm"):
         with pytest.raises(
-            FarloopError, match=rf"--{option}: the Python package \w+ is missing; .*'farloop\[{option}\]'"
+            FarloopError, match=rf"--{option}: the Python package \w+ is missing; .* -m pip install '\w+>=[\d.]+'"
         ):
             farloop.study(
                 base=base, grid=GRID, out=base.parent / "s", **{option: "partition=x" if option == "slurm" else "auto"}

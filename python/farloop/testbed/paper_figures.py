@@ -260,7 +260,7 @@ def _compared(figure: Planned, found: Measurements) -> tuple[Comparison, list[st
     if again:
         more = count_text(sum(len(one["longest_gaps_s"]) - 1 for one in again), "time")
         notes.append(
-            f"this host paused {len(again)} of {len(order)} runs for too long, which were measured again, {more} in all; "
+            f"{len(again)} of {len(order)} runs were measured again, {more} in all, because this host paused them for too long; "
             "of each the attempt with the shortest pause is kept"
         )
     gaps = {one.label: float(one.info[MEASURED]["longest_gap_s"]) for one in runs}
