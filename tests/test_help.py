@@ -54,7 +54,7 @@ def test_texts_have_an_actor_and_a_verb():
     """Texts that readers stumbled over, as they are now."""
     run, sweep = " ".join(shown("run").split()), " ".join(shown("sweep").split())
     assert "Simulate everything again. Otherwise runs that DIR already has" in run
-    assert "Use at most N threads (default: one per processor). Results do not depend on it." in run
+    assert "Use at most N threads (default: auto, as many as pay). Results do not depend on it." in run
     assert "Finished runs are never repeated." in sweep
     meanings = {name: one.meaning for name, one in measures.MEASURES.items()}
     assert meanings["intra_small_p99_slowdown"] == (

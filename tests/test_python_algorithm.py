@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import algorithm, side_by_side
+from farloop import algorithm, crew
 from farloop.algorithm import Algorithm, AlgorithmError, parameter
 from farloop.cli import run as run_command
 
@@ -335,9 +335,9 @@ def test_an_interrupt_from_python_ends_a_handler_that_never_returns():
     finally:
         signal.signal(signal.SIGINT, before)
     until = time.monotonic() + 10
-    while side_by_side.left_behind() and time.monotonic() < until:
+    while crew.left_behind() and time.monotonic() < until:
         time.sleep(0.05)
-    assert not side_by_side.left_behind()
+    assert not crew.left_behind()
 
 
 @pytest.mark.parametrize("after", [0, 1])

@@ -204,10 +204,11 @@ def compare(
             that may take more memory than there is.
     """
     from farloop.batch import Variant, run_all, with_seeds
-    from farloop.jitter import of_claims, read_jitter, shaken
+    from farloop.jitter import of_claims, read_jitter
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
     from farloop.seeds import read_seeds
+    from farloop.variations import shaken
 
     reporter = _reporter(progress)
     chosen = _algorithms(algorithms)

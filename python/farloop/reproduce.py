@@ -133,9 +133,10 @@ def run_figure(
 ) -> Comparison:
     """Runs one figure and judges its claims."""
     from farloop.batch import run_all, with_seeds
-    from farloop.jitter import of_claims, shaken
+    from farloop.jitter import of_claims
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
+    from farloop.variations import shaken
 
     variants = with_seeds(figure.variants, seeds)
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)

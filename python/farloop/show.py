@@ -189,7 +189,7 @@ def claims(rows: list[dict[str, Any]]) -> None:
 def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
     """Claims that were simulated and measured: both verdicts, and what each says of every statement."""
     from farloop.report.verdict_pairs import HOLDS, statements
-    from farloop.testbed.side_by_side import PARTS
+    from farloop.testbed import PARTS
 
     console = _console()
     for claim in claims:

@@ -16,7 +16,7 @@ use crate::packet::packed::Packed;
 use crate::port::Owner;
 use crate::sample::{Recorder, Samples};
 use crate::spec::{LinkChange, NodeKind};
-use crate::standstill::{Clock, SLICE};
+use crate::standstill::{Clock, Culprit, SLICE, Standstill};
 use crate::switch::{Switches, failure};
 use crate::trace::Traced;
 use farloop_engine::LogicalProcess;
@@ -152,6 +152,31 @@ impl Part {
         }
         if self.medium.standstill.is_some() {
             self.gauge.stands_still.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A look at the clock; notes a standstill, and says that there is one.
+    #[cold]
+    pub fn stands_still(&mut self) -> bool {
+        let now = self.medium.now;
+        if self.clock.stands(now) && self.medium.standstill.is_none() {
+            let culprit = self.culprit();
+            self.medium.standstill = Some(Standstill { now, culprit });
+        }
+        self.medium.standstill.is_some()
+    }
+
+    /// Whose turn it is.
+    fn culprit(&mut self) -> Culprit {
+        let m = &mut self.medium;
+        let Some((_, event)) = m.calendar.peek() else { return Culprit::Other };
+        match m.events.decode(event) {
+            Event::Timer(host) => self.hosts.next_timer_of(host).map_or(Culprit::Other, |flow| Culprit::Flow(flow.0)),
+            Event::AgentTimer(agent) => {
+                let row = &m.stats[self.switches.agents[agent].port].row;
+                Culprit::Agent(row.node, row.peer)
+            }
+            Event::Transmission(_) | Event::Arrival(_) | Event::Agenda(_) => Culprit::Other,
         }
     }
 

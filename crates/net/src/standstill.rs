@@ -3,8 +3,6 @@
 //! Nothing of it is counted per event. A part looks at its clock after so many events as it executes in one go; timers of a host that are due at one
 //! moment are one event, so a host counts those.
 
-use crate::events::Event;
-use crate::part::Part;
 use crate::spec::NodeId;
 use farloop_units::Time;
 use std::fmt;
@@ -59,33 +57,6 @@ impl Clock {
         }
         self.looks += 1;
         self.looks > MOST / SLICE
-    }
-}
-
-impl Part {
-    /// A look at the clock; notes a standstill, and says that there is one.
-    #[cold]
-    pub fn stands_still(&mut self) -> bool {
-        let now = self.medium.now;
-        if self.clock.stands(now) && self.medium.standstill.is_none() {
-            let culprit = self.culprit();
-            self.medium.standstill = Some(Standstill { now, culprit });
-        }
-        self.medium.standstill.is_some()
-    }
-
-    /// Whose turn it is.
-    fn culprit(&mut self) -> Culprit {
-        let m = &mut self.medium;
-        let Some((_, event)) = m.calendar.peek() else { return Culprit::Other };
-        match m.events.decode(event) {
-            Event::Timer(host) => self.hosts.next_timer_of(host).map_or(Culprit::Other, |flow| Culprit::Flow(flow.0)),
-            Event::AgentTimer(agent) => {
-                let row = &m.stats[self.switches.agents[agent].port].row;
-                Culprit::Agent(row.node, row.peer)
-            }
-            Event::Transmission(_) | Event::Arrival(_) | Event::Agenda(_) => Culprit::Other,
-        }
     }
 }
 

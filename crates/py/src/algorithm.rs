@@ -3,8 +3,8 @@
 //! `farloop.algorithm` describes a class (name, parameters, needs, which handlers it has); here is what calls it. Whatever goes wrong in a handler ends the run:
 //! the first error is kept ([`Failure`]), nothing of the class is called any more, and who runs the simulation asks for it.
 
+use crate::errors::raised_by_class;
 use crate::parameters::{Parameter, number, of_value, parameter, read};
-use crate::raised_by_class;
 use crate::signals::{PyAck, PyContext, PyFlow, PyHop, PyLoss, PySent};
 use farloop_cc::testing;
 use farloop_cc::{

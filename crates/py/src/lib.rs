@@ -1,10 +1,12 @@
 //! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out; and the other way where algorithms are classes of Python.
 
 mod algorithm;
+mod errors;
 mod parameters;
 mod signals;
 
 use algorithm::{Failure, catalog, of_classes};
+use errors::{HandlerError, raised_by_class};
 use farloop_cc::AlgorithmInfo;
 #[cfg(target_os = "linux")]
 use farloop_delay::queue::Pace;
@@ -14,7 +16,7 @@ use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{CircuitFacts, Cores, Diagnostic, EventFact, Outcome, RunError, Settings, TraceSpec, Traced};
 use farloop_units::{Kind, ParamSpec, Value};
-use pyo3::exceptions::{PyBaseException, PyException, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::{Value as Json, json};
@@ -28,13 +30,6 @@ pyo3::create_exception!(
     "A scenario is wrong; the text says where and what to do."
 );
 pyo3::create_exception!(_native, Cancelled, PyBaseException, "The progress callback asked to stop.");
-
-pyo3::create_exception!(
-    _native,
-    HandlerError,
-    PyException,
-    "A class of Python failed; the cause is what it raised, whatever that is."
-);
 
 /// Version of farloop.
 #[pyfunction]
@@ -270,13 +265,6 @@ fn interruptible<T: Send>(
     let outcome =
         py.detach(|| f(&mut || Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())));
     outcome.map_err(|error| failure(raised, error))
-}
-
-/// What a class raised, as the cause of an error that says where it comes from: it may be anything, also what ends a process.
-fn raised_by_class(py: Python<'_>, error: PyErr) -> PyErr {
-    let told = HandlerError::new_err("a class of Python failed");
-    told.set_cause(py, Some(error));
-    told
 }
 
 /// What Python raised, else what the simulator refused.

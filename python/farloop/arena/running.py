@@ -84,7 +84,7 @@ def _shaken(
 ) -> dict[str, list[float | None]]:
     """The scores of the variations in ties and starts of the first seed's runs, by algorithm."""
     from farloop.batch import run_all
-    from farloop.jitter import varied
+    from farloop.variations import varied
 
     ending = seed_suffix(plan.seeds[0])
     first = [one for one in contest.variants if one.label.endswith(ending)]

@@ -14,7 +14,7 @@ from farloop.judging.verdicts import judged
 from farloop.results import Comparison, FigureVerdicts, Run
 from farloop.scenario import KERNEL, kernel_figure_names
 from farloop.seeds import seed_suffix
-from farloop.testbed import side_by_side
+from farloop.testbed import PARTS, side_by_side
 from farloop.testbed.blueprint import PS, plan
 from farloop.testbed.measured import LONGEST_GAP, MEASURED
 from farloop.testbed.repetitions import MOST_REPETITIONS, Progress, measured_run, missing
@@ -196,7 +196,7 @@ def run(
     title, real_title = simulated.title, f"{simulated.title}, measured"
     simulated, real = replace(simulated, title=f"{title}, simulated"), replace(real, title=real_title)
     parts = []
-    for name, comparison in zip(side_by_side.PARTS, (simulated, real), strict=True):
+    for name, comparison in zip(PARTS, (simulated, real), strict=True):
         (into / name).mkdir()
         saved = saving.fill_comparison(comparison, into / name, store if name == "simulated" else None, report=report)
         parts.append(FigureVerdicts.of(name, comparison, [note for note in saved if note not in notes]))

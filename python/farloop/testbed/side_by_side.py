@@ -9,12 +9,10 @@ from typing import Any
 from farloop import _native
 from farloop.output import manifest, names
 from farloop.results import FigureVerdicts
+from farloop.testbed import PARTS
 
 KIND = "testbed-figure"
 """What the manifest calls such an output."""
-
-PARTS = ("simulated", "measured")
-"""Its directories; each is an output of its own."""
 
 
 def write(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, *, report: bool = True) -> None:

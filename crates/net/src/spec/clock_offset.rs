@@ -1,6 +1,5 @@
 //! How far the clock of a host's transmitter is off.
 
-use super::{LinkSpec, NetworkSpec, NodeId};
 use farloop_units::{Bytes, Rate};
 
 /// How much faster than its nominal rate a host transmits, in parts per billion; negative for slower.
@@ -34,16 +33,9 @@ impl ClockOffset {
         Bytes::new(bytes.get().saturating_add(more.div_ceil(1_000_000_000) as u64))
     }
 
-    /// A link as its PFC headroom must see it: with the rate at which a transmitter that is too fast sends.
-    pub(crate) fn on(self, link: LinkSpec) -> LinkSpec {
-        let more = (u128::from(link.rate.as_bps()) * self.0.max(0) as u128).div_ceil(1_000_000_000);
-        LinkSpec { rate: Rate::from_bps(link.rate.as_bps().saturating_add(more as u64)), ..link }
-    }
-}
-
-impl NetworkSpec {
-    /// How far the clock of a node is off.
-    pub(crate) fn clock_offset(&self, node: NodeId) -> ClockOffset {
-        self.clock_offsets.get(node as usize).copied().unwrap_or_default()
+    /// The rate at which a transmitter of `nominal` sends at most, as PFC headroom must see it.
+    pub(crate) fn fastest(self, nominal: Rate) -> Rate {
+        let more = (u128::from(nominal.as_bps()) * self.0.max(0) as u128).div_ceil(1_000_000_000);
+        Rate::from_bps(nominal.as_bps().saturating_add(more as u64))
     }
 }

@@ -1,6 +1,5 @@
 //! The keys of `[hosts]`: what hosts have that no protocol decides.
 
-use super::LONGEST_DELAY;
 use farloop_net::spec::ClockOffset;
 use farloop_units::{Delta, Kind, ParamType, Value, choice, params};
 
@@ -24,7 +23,7 @@ params! {
         /// Mean time for which a host handles nothing that arrives, as one that does something else or coalesces interrupts: packets wait, and are handled together at the end. "0ps" for never. Unlike transport.delay_noise_intra it is noise at a busy host, too.
         stall: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_ms(100);
         /// With stall: mean time from the end of a stall to the beginning of the next one, an exponential time; "none" for 1ms.
-        stall_gap: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(LONGEST_DELAY);
+        stall_gap: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_secs(10));
         /// With stall: the law of its duration. "pareto": index 1.5, cut at a thousand times the mean, a long tail; "none" for exponential.
         stall_law: Option<StallLawChoice> = None;
     }
