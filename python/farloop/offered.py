@@ -137,10 +137,20 @@ def rows(found: Mapping[str, Any]) -> list[list[str | None]]:
     ]
 
 
-def line(found: Mapping[str, Any]) -> str:
-    """The layers whose load is known in one line; empty where flows without an end leave none."""
-    parts = [f"{name} {100 * one['load']:,.0f} %" for name, one in found.items() if one["load"] is not None]
+def line(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The layers of one or several runs whose load is known, in one line; empty where flows without an end leave none."""
+    loads: dict[str, list[float]] = {}
+    for found in runs:
+        for name, one in found.items():
+            if one["load"] is not None:
+                loads.setdefault(name, []).append(100 * one["load"])
+    parts = [f"{name} {_percent(min(of), max(of))} %" for name, of in loads.items()]
     return f"offered load: {', '.join(parts)}" if parts else ""
+
+
+def _percent(low: float, high: float) -> str:
+    least, most = f"{low:,.0f}", f"{high:,.0f}"
+    return least if least == most else f"{least} to {most}"
 
 
 def round_trips(flows: pa.Table) -> dict[str, list[float] | None]:

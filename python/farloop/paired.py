@@ -93,11 +93,11 @@ def _longest_queue(run: Run) -> float | None:
 
 
 _NUMBERS: dict[str, Callable[[Run], float | None]] = {
-    "intra": _throughput("intra"),
-    "cross": _throughput("cross"),
+    "intra: throughput": _throughput("intra"),
+    "cross: throughput": _throughput("cross"),
     "longest queue": _longest_queue,
 }
-"""Numbers of whole runs that are compared, by what the table of runs calls them."""
+"""Numbers of whole runs that are compared, by name."""
 
 
 def pooled(runs: Sequence[Run], kind: str, part: str = "", *, unfinished: bool = False) -> dict[str, Interval]:

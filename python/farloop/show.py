@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from farloop import offered, starts
 from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.event_facts import HEADER as EVENTS
 from farloop.event_facts import event_rows
@@ -57,6 +56,7 @@ _STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "part
 
 def comparison(result: Comparison) -> None:
     """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
+    from farloop import offered, starts
     from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, start_rows, worst_rows
 
     _print_table(*run_rows(result), title=result.title)
@@ -71,8 +71,7 @@ def comparison(result: Comparison) -> None:
         _print_table(header, rows)
     for told in starts.lines(result.runs) if alone else []:
         _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
-    loads = dict.fromkeys(offered.line(run.numbers["network"]["layers"]) for run in result.runs)
-    for told in filter(None, loads):
+    if told := offered.line([run.numbers["network"]["layers"] for run in result.runs]):
         _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
     deadlocks([*result.deadlocks, *result.cautions])
     claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
@@ -272,6 +271,8 @@ def scenario(entry: dict[str, Any]) -> None:
 
 def _forecast(found: dict[str, Any]) -> None:
     """What is known of a scenario without a run."""
+    from farloop import offered
+
     _print_table(offered.HEADER, offered.rows(found["network"]["layers"]))
     seconds = found["packet_hops"] / offered.HOPS_PER_SECOND
     run = (

@@ -203,7 +203,7 @@ fn overrides_are_checked_like_the_file() {
         message("flow.f7.start", "1ms").starts_with("--set: flow.f7.start: there is no [[flow]] with the name \"f7\"")
     );
     let text_with_load =
-        format!("algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n[[workload]]\nname = \"web\"\nload = 0.3\n");
+        "algorithm.name = \"fixed\"\nrun.duration = \"1ms\"\n[[workload]]\nname = \"web\"\nload = 0.3\n".to_string();
     assert_eq!(
         diagnose(&text_with_load, &[("workload.load", "0.5")]).to_string(),
         "--set: workload.load: the scenario calls its [[workload]] tables by name; write workload.web.load (names: \"web\")"
