@@ -132,7 +132,7 @@ fn networks_and_traffic() {
         (
             "[record]\nports = [\"lefft->*\"]\n",
             &[
-                "bad.toml:10: record.ports: there is no port \"lefft->*\"; expected NODE->NEIGHBOUR",
+                "bad.toml:10: record.ports: there is no port \"lefft->*\"; did you mean \"left->s1\"? expected NODE->NEIGHBOUR",
                 "in which \"*\" stands for any characters",
             ],
         ),
