@@ -158,3 +158,19 @@ def test_seeds_say_it_once():
     assert sum("the traffic asks for more" in text for text in told) == 1
     assert any("the worst of 2 overloaded runs of 2" in text for text in told)
     assert len([text for text in told if text.startswith("dctcp: ")]) <= 2
+
+
+def test_unfinished_flows_are_told_of_with_their_bound():
+    run = farloop.run(EXAMPLES / "two-sites.toml", algorithm="cubic")
+    (text,) = [one["text"] for one in run.summary["cautions"] if one["code"] == "unfinished"]
+    finished, everyone = run.summary["slowdown"]["cross"], run.summary["slowdown_at_least"]["cross"]
+    begun = finished["flows"] + run.summary["unfinished"]["cross"]
+    assert text.startswith(f"cubic: {run.summary['unfinished']['cross']} of {begun} cross flows did not finish")
+    assert f"{finished['p99']:.3g}, that of all flows at least {everyone['p99']:.3g}" in text
+    assert completion.left_out([run.summary, run.summary])[0].endswith("(and in 1 other of 2 runs)")
+
+
+def test_all_flows_finished_is_not_told():
+    run = farloop.run(EXAMPLES / "two-sites.toml", algorithm="gemini")
+    assert run.summary["unfinished"]["cross"] == 0
+    assert not [one for one in run.summary["cautions"] if one["code"] == "unfinished"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from farloop import jitter, offered, starts, steadiness
+from farloop import completion, jitter, offered, starts, steadiness
 
 if TYPE_CHECKING:
     from farloop.results import Comparison, Run
@@ -20,6 +20,7 @@ CODES = {
     "network": "the simulated network is most likely not the one that was meant",
     "overload": "the traffic asks for more than a layer of the network carries",
     "short-flows": "most small flows may end before their first ACK: no algorithm had acted on them",
+    "unfinished": "one flow in a hundred or more did not finish: percentiles of finished flows leave out the slowest",
     "starts": "the compared algorithms start differently",
     "not-steady": "flows that begin later are slowed otherwise than earlier ones: a longer run would have other means and percentiles",
     "warm-up": "a long part of the flows began before the network was as loaded as later",
@@ -75,10 +76,9 @@ def _together(runs: Sequence[Run]) -> list[Caution]:
     found = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
     by_algorithm: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
-        by_algorithm.setdefault(run.algorithm, []).append(run.numbers["before_first_ack"] or {})
-    found += [
-        Caution("short-flows", f"{algorithm}: {text}")
-        for algorithm, counts in by_algorithm.items()
-        for text in starts.unacted_text(counts)
-    ]
+        by_algorithm.setdefault(run.algorithm, []).append(run.numbers)
+    for algorithm, each in by_algorithm.items():
+        found += [Caution("unfinished", f"{algorithm}: {text}") for text in completion.left_out(each)]
+        counts = [numbers["before_first_ack"] or {} for numbers in each]
+        found += [Caution("short-flows", f"{algorithm}: {text}") for text in starts.unacted_text(counts)]
     return found + [Caution(code, text) for code, text in steadiness.warnings_together(runs)]

@@ -6,7 +6,7 @@ same for every algorithm; sizes that equal the median count as small.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,37 @@ def at_least(flows: pa.Table, end: float) -> dict[str, Any]:
             parts = {"small": distribution(values[chosen & small]), "large": distribution(values[chosen & ~small])}
             found[kind] = (distribution(values[chosen]) or {}) | parts
     return found
+
+
+LEFT_OUT = 0.01
+"""From this share of unfinished flows on the 99th percentile of the finished ones says nothing of all flows."""
+
+
+def left_out(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What numbers of finished flows leave out, in words, by kind; of several runs it is told of the one with most unfinished flows.
+
+    Args:
+        summaries: The summaries of runs.
+    """
+    found = []
+    for kind in KINDS:
+        each = [(*_counts(one, kind), one) for one in summaries]
+        unfinished, begun, summary = max(each, key=lambda row: row[0] / max(row[1], 1))
+        if unfinished == 0 or unfinished < LEFT_OUT * begun:
+            continue
+        text = f"{unfinished:,} of {begun:,} {kind} flows did not finish, and numbers of finished flows leave them out"
+        finished, all_flows = summary["slowdown"][kind], summary["slowdown_at_least"][kind]
+        if finished and all_flows:
+            text += f": their 99th percentile of the slowdown is {finished['p99']:.3g}, that of all flows at least {all_flows['p99']:.3g}"
+        more = sum(1 for count, of, _ in each if count and count >= LEFT_OUT * of) - 1
+        found.append(text + (f" (and in {more} other of {len(each)} runs)" if more else ""))
+    return found
+
+
+def _counts(summary: Mapping[str, Any], kind: str) -> tuple[int, int]:
+    """Unfinished flows, and all that began."""
+    unfinished = int(summary["unfinished"][kind])
+    return unfinished, unfinished + int((summary["slowdown"][kind] or {"flows": 0})["flows"])
 
 
 def distribution(values: Floats) -> dict[str, Any] | None:
