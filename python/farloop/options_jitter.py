@@ -25,7 +25,7 @@ ArenaJitterOption = Annotated[
         min=0,
         max=MOST_JITTER,
         help="Run each simulation of the first seed N more times, which differ only in the order of simultaneous events and in "
-        "starts by less than a packet's time; scores that move are marked as fragile. The default doubles the simulations of "
-        "three seeds; 0 for none.",
+        "starts by less than a packet's time; scores that move are marked as fragile. With three seeds the default makes nine "
+        "simulations of six (same starts are not varied); 0 for none.",
     ),
 ]

@@ -386,7 +386,7 @@ def _measured() -> str:
         "algorithms little is told apart, with ten seeds much more.",
         "“Fragile” is a score that moves by more than 5 % (and by more than half its interval) over variations of the first "
         "seed's run that differ only in the order of simultaneous events, and in starts by less than a packet's time "
-        "(<code>--jitter</code>): the simulation is locked into a phase there.",
+        "(<code>--jitter</code>): the simulation is locked into a phase there. Only own starts are varied.",
         "Throughput is delivered payload over the time that a flow was active, mean over the endless flows (those that no "
         "algorithm could finish within the run), or over all flows where there are none. Jain's index is of the same "
         "throughputs; where flows have sizes, of throughputs relative to what each flow gets alone.",

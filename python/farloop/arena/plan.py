@@ -79,7 +79,7 @@ class Plan:
         algorithms: The algorithms, in the order of their rows.
         seeds: The seeds.
         scale: "quick" or "full".
-        jitter: How many variations in ties and starts each simulation of the first seed has.
+        jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
     """
 
     contests: list[Contest]
@@ -108,7 +108,7 @@ def plan(
         seeds: The seeds; by default three.
         full: At full scale, which is longer.
         same_start: Each scenario a second time, all algorithms with this start: "line-rate", "bdp", or a number of segments per base RTT.
-        jitter: How many variations in ties and starts each simulation of the first seed has.
+        jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
 
     Raises:
         FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, or a setting that is the arena's.

@@ -12,6 +12,7 @@ from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
 from farloop.output import manifest, names
 from farloop.seeds import seed_suffix
+from farloop.starts import OWN
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
@@ -82,10 +83,12 @@ def _hold(
 def _shaken(
     contest: Contest, plan: Plan, threads: int | None, reporter: Reporter | None, store: Store | None
 ) -> dict[str, list[float | None]]:
-    """The scores of the variations in ties and starts of the first seed's runs, by algorithm."""
+    """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
     from farloop.batch import run_all
     from farloop.variations import varied
 
+    if contest.told["start"] != OWN:
+        return {}
     ending = seed_suffix(plan.seeds[0])
     first = [one for one in contest.variants if one.label.endswith(ending)]
     scores: dict[str, list[float | None]] = {}
