@@ -124,7 +124,7 @@ def test_a_number_of_whole_runs_has_the_interval_of_a_mean():
     found = precision.interval(jain, values, [])
     assert (found.estimate, found.n) == (pytest.approx(0.8375), 4)
     free = statistics.mean([v for v in values if v is not None])
-    assert (found.low, found.high) == (free.low, min(1.0, free.high))
+    assert (found.low, found.high) == (max(0.0, free.low), min(1.0, free.high))
     assert found.high == 1.0 < free.high, "no index of fairness is above 1"
     assert precision.interval(jain, [None], []) == Interval(None, None, None, 0)
     assert precision.interval(jain, [0.5], []) == Interval(0.5, None, None, 1)

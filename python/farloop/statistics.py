@@ -38,8 +38,14 @@ CONFIDENCE = 0.95
 FEW = 5
 """Seeds before a percentile has an interval; intervals of means from fewer are widened, since a skewness of so few is none."""
 
-_OF_FEW = 0.6
+_OF_FEW = 0.45
 """Of the 5 % outside what is left outside then: so wide they cover what they say, by measurement."""
+
+SEVERAL = 10
+"""Seeds from which on a paired ratio has the interval of its mean logarithm as it is."""
+
+_OF_SEVERAL = 0.8
+"""As `_OF_FEW`, for paired ratios from fewer: skewness is poorly known there, and both ends count."""
 
 LEAST_OF_A_TAIL = 10
 """Seeds before a percentile of the tail has an interval: with fewer, those that exist cover the truth too seldom."""
@@ -255,7 +261,8 @@ def paired_ratio(own: Sequence[float], other: Sequence[float], *, confidence: fl
     a, b = np.asarray(own, dtype=float), np.asarray(other, dtype=float)
     if not a.size or (a <= 0).any() or (b <= 0).any():
         return Interval(None, None, None, int(a.size))
-    found = mean(np.log(a / b), confidence=confidence)
+    wider = 1 - (1 - confidence) * (_OF_SEVERAL if FEW <= a.size < SEVERAL else 1)
+    found = mean(np.log(a / b), confidence=wider)
     middle, low, high = (
         None if end is None else math.exp(min(end, _LARGEST)) for end in (found.estimate, found.low, found.high)
     )

@@ -14,7 +14,7 @@
 //!
 //! Mailboxes are doubled, so one barrier a window is enough: who is fast posts into the one half while
 //! who is slow still collects from the other, and cannot come round again before all have passed the next barrier. Windows may be microseconds long:
-//! the barrier looks for a while before it sleeps ([`crate::barrier`]). Threads live for a stretch of many windows, then the processes may be grouped
+//! the barrier looks for a while before it sleeps (`barrier.rs`). Threads live for a stretch of many windows, then the processes may be grouped
 //! anew, on more or fewer of them ([`crate::lanes`]).
 
 use crate::barrier::{Abandon, Barrier, Patience};
