@@ -246,3 +246,18 @@ def test_a_study_says_it_and_can_set_it(tmp_path):
     page = (tmp_path / "s" / "report.html").read_text()
     assert "How flows began" in page
     assert "the algorithms start cross flows differently" in page
+
+
+def test_many_ways_to_begin_are_one_row_with_their_range():
+    def entry(rate, first, cwnd=14_600):
+        return {
+            "algorithm": "bbr", "kind": "intra", "flows": 10, "slow_start": 0, "cwnd_bytes": [cwnd, cwnd], "pacing_bps": [rate, 2 * rate],
+            "first_rtt_bytes": [first, 2 * first], "first_rtt_bdps": [0.1, 0.2], "mss_bytes": 1460,
+        }  # fmt: skip
+
+    two = starts.rows_of([[entry(10**9, 1460)], [entry(10**9, 1460)], [entry(2 * 10**9, 2920)]])
+    assert [row[2] for row in two] == ["20", "10"], "the same way is one row"
+    (row,) = starts.rows_of([[entry(i * 10**9, 1460 * i, cwnd=None if i == 3 else 14_600)] for i in (1, 2, 3)])
+    assert row[:3] == ["bbr", "intra", "30"]
+    assert row[3:5] == ["14.6 kB or no limit", "1 Gbps to 6 Gbps"]
+    assert row[5].startswith("1 to 6 packets, 1.46 kB to 8.76 kB, 0.1 to 0.2 BDP")

@@ -65,6 +65,10 @@ def setting(same_start: str | None) -> list[str]:
     return [] if value is None else [f"{KEY}={value}"]
 
 
+MOST_WAYS = 2
+"""In so many ways an algorithm may begin flows of one kind before a table joins them."""
+
+
 def entries(run: Run) -> list[dict[str, Any]]:
     """How the flows of a run began: one entry per algorithm and kind of path; none where an old output does not say."""
     found: list[dict[str, Any]] = run.info.get("starts", [])
@@ -82,16 +86,39 @@ def rows(runs: Sequence[Run]) -> list[list[str | None]]:
 
 
 def rows_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[list[str | None]]:
-    """The same of what runs keep (`entries`)."""
-    told: dict[tuple[str, ...], list[str | None]] = {}
-    counts: dict[tuple[str, ...], int] = {}
-    for found in each:
-        for one in found:
-            cells = [_window(one), _rate(one), first_text(one), slow_start_text(one)]
-            key = (one["algorithm"], one["kind"], *(cell or "" for cell in cells))
-            told.setdefault(key, [*cells])
-            counts[key] = counts.get(key, 0) + int(one["flows"])
-    return [[key[0], key[1], f"{counts[key]:,}", *cells] for key, cells in told.items()]
+    """The same of what runs keep (`entries`); one row from the least to the most where there are more ways than `MOST_WAYS`."""
+    ways: dict[tuple[str, str], dict[tuple[str, ...], dict[str, Any]]] = {}
+    for one in (one for found in each for one in found):
+        known = ways.setdefault((one["algorithm"], one["kind"]), {})
+        cells = tuple(_cells(one))
+        known[cells] = _joined([known[cells], one]) if cells in known else one
+    rows: list[list[str | None]] = []
+    for (algorithm, kind), known in ways.items():
+        told = list(known.values()) if len(known) <= MOST_WAYS else [_joined(list(known.values()))]
+        rows += [[algorithm, kind, f"{one['flows']:,}", *_cells(one)] for one in told]
+    return rows
+
+
+def _cells(one: dict[str, Any]) -> list[str]:
+    return [_window(one), _rate(one), first_text(one), slow_start_text(one)]
+
+
+def _joined(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Several entries as one: sums of flows, the least and the most of all else."""
+    joined = dict(several[0])
+    for name, value in several[0].items():
+        if name in ("flows", "slow_start"):
+            joined[name] = sum(one[name] for one in several)
+        elif isinstance(value, list):
+            ends = [[one[name][i] for one in several] for i in (0, 1)]
+            # No limit is the most.
+            joined[name] = [
+                None
+                if None in ends[1] and all(end is None for end in ends[0])
+                else min(e for e in ends[0] if e is not None),
+                None if None in ends[1] else max(ends[1]),
+            ]
+    return joined
 
 
 def lines(runs: Sequence[Run]) -> list[str]:
