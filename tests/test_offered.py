@@ -9,7 +9,7 @@ import pytest
 
 import farloop
 from farloop import completion, offered
-from farloop.report.tables import slowdown_rows
+from farloop.report.tables import load_rows, slowdown_rows
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -157,7 +157,10 @@ def test_seeds_say_it_once():
     told = [caution.text for caution in farloop.cautions.of_comparison(found)]
     assert sum("the traffic asks for more" in text for text in told) == 1
     assert any("the worst of 2 overloaded runs of 2" in text for text in told)
-    assert len([text for text in told if text.startswith("dctcp: ")]) <= 2
+    for words in ("did not finish", "before the first ACK"):
+        assert len([text for text in told if text.startswith("dctcp: ") and words in text]) <= 2, (
+            "one for each kind of flow"
+        )
 
 
 def test_unfinished_flows_are_told_of_with_their_bound():
@@ -174,3 +177,14 @@ def test_all_flows_finished_is_not_told():
     run = farloop.run(EXAMPLES / "two-sites.toml", algorithm="gemini")
     assert run.summary["unfinished"]["cross"] == 0
     assert not [one for one in run.summary["cautions"] if one["code"] == "unfinished"]
+
+
+def test_loads_of_seeds_are_one_table():
+    found = farloop.compare(EXAMPLES / "two-sites.toml", "gemini,cubic", set=SHORT, seeds="1-3")
+    header, rows = load_rows(found)
+    assert (header, len(rows)) == (offered.HEADER, 7), "the traffic of a seed is the same under both"
+    loads = [100 * run.numbers["network"]["layers"]["host->leaf"]["load"] for run in found]
+    assert rows[0][4] == f"{min(loads):,.1f} % to {max(loads):,.1f} %"
+    assert offered.rows_of_seeds([found.runs[0].numbers["network"]["layers"]]) == offered.rows(
+        found.runs[0].numbers["network"]["layers"]
+    )

@@ -137,6 +137,21 @@ def rows(found: Mapping[str, Any]) -> list[list[str | None]]:
     ]
 
 
+def rows_of_seeds(each: Sequence[Mapping[str, Any]]) -> list[list[str | None]]:
+    """The rows of runs that differ in their seed as one: from the least to the most offered, and the highest load of a link in any."""
+    joined = []
+    for name, first in each[0].items():
+        of = [found[name] for found in each if name in found]
+        known = [one for one in of if one["load"] is not None]
+        (row,) = rows({name: max(of, key=lambda one: one["port_load"] or 0.0)})
+        if known and len(known) == len(of) and first["links"] == known[-1]["links"]:
+            ends = [min(known, key=lambda one: one["load"]), max(known, key=lambda one: one["load"])]
+            told = [rows({name: one})[0] for one in ends]
+            row[3:5] = [a if a == b else f"{a} to {b}" for a, b in zip(told[0][3:5], told[1][3:5], strict=True)]
+        joined.append(row)
+    return joined
+
+
 def line(runs: Sequence[Mapping[str, Any]]) -> str:
     """The layers of one or several runs whose load is known, in one line; empty where flows without an end leave none."""
     loads: dict[str, list[float]] = {}

@@ -71,14 +71,14 @@ def start_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 
 def load_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """What the traffic asks of each layer of the network; runs with the same traffic together."""
+    """What the traffic asks of each layer of the network; runs with the same traffic together, and those that differ in their seed."""
     rows: list[list[Cell]] = []
     seen: list[list[list[Cell]]] = []
-    for run in comparison.runs:
-        own = offered.rows(run.numbers["network"]["layers"])
+    for of in replicas(comparison.runs):
+        own = offered.rows_of_seeds([run.numbers["network"]["layers"] for run in of.runs])
         if own not in seen:
             seen.append(own)
-            rows += [[run.label, *row] for row in own]
+            rows += [[of.label, *row] for row in own]
     if len(seen) == 1:
         return offered.HEADER, seen[0]
     return ["run", *offered.HEADER], rows
