@@ -7,7 +7,7 @@ import pytest
 from papers_fixtures import judge, made, planned, rates
 
 import farloop
-from farloop import metrics, papers, reproduce, seeds, statistics
+from farloop import papers, reproduce, seeds, statistics
 from farloop.batch import Variant, as_run
 from farloop.judging import schedule
 from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
@@ -308,10 +308,3 @@ def test_half_of_the_seeds_are_no_majority():
     (together,) = seeds.judged_by_seed(comparison, lambda runs: [found.pop()])
     assert together.statements[0].holds is False
     assert together.statements[0].evidence == "in 1 of 2 seeds; such as evidence"
-
-
-def test_intervals_are_students():
-    # Moore and McCabe: vitamin C in eight samples, mean 22.50, 95 % from 16.5 to 28.5.
-    mean, half = metrics.interval([26, 31, 23, 22, 11, 22, 14, 31])
-    assert (mean, half) == (pytest.approx(22.5), pytest.approx(6.0, abs=0.05))
-    assert math.isnan(metrics.interval([1.0])[1])

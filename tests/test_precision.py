@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import statistics
+from farloop import statistics, steadiness
 from farloop.command import EXIT_IMPRECISE
 from farloop.errors import FarloopError
 from farloop.simulate import Job, simulate
@@ -176,29 +176,29 @@ def test_mser5_finds_the_end_of_a_warm_up():
     cuts = []
     for seed in range(20):
         noise = np.random.default_rng(seed).normal(0, 1, 1000)
-        cuts.append(precision.mser5(10 * np.exp(-np.arange(1000) / 40) + noise))
+        cuts.append(steadiness.mser5(10 * np.exp(-np.arange(1000) / 40) + noise))
     assert all(cut % 5 == 0 for cut in cuts)
     # After 40 ln 10 = 92 values the decay is as large as the noise of one, after 260 as that of a mean of 200.
     assert 80 <= np.mean(cuts) <= 260
-    steady = [precision.mser5(np.random.default_rng(seed).normal(0, 1, 1000)) for seed in range(20)]
+    steady = [steadiness.mser5(np.random.default_rng(seed).normal(0, 1, 1000)) for seed in range(20)]
     assert np.mean(steady) < 100
 
 
 def test_mser5_by_hand():
     # Batches of 5 with means 9, 1, 1, 1, 1, 1: without the first one the variance is 0.
     values = np.repeat([9.0, 1.0, 1.0, 1.0, 1.0, 1.0], 5)
-    assert precision.mser5(values) == 5
+    assert steadiness.mser5(values) == 5
     # Variance over length: (1/4)·1, 0, then 0 at fewer left; the first of the least.
-    assert precision.mser5(np.repeat([2.0, 2.0, 2.0, 2.0], 5)) == 0
+    assert steadiness.mser5(np.repeat([2.0, 2.0, 2.0, 2.0], 5)) == 0
     # What lies in the second half is not looked for there.
-    assert precision.mser5(np.repeat([1.0, 1.0, 1.0, 1.0, 1.0, 9.0], 5)) <= 15
-    assert precision.mser5([1.0] * 9) == 0
-    assert precision.mser5([]) == 0
+    assert steadiness.mser5(np.repeat([1.0, 1.0, 1.0, 1.0, 1.0, 9.0], 5)) <= 15
+    assert steadiness.mser5([1.0] * 9) == 0
+    assert steadiness.mser5([]) == 0
     # Against the definition, batch by batch.
     x = np.random.default_rng(4).normal(size=203)
     means = x[:200].reshape(40, 5).mean(axis=1)
     error = [((means[d:] - means[d:].mean()) ** 2).sum() / (40 - d) ** 2 for d in range(21)]
-    assert precision.mser5(x) == 5 * int(np.argmin(error))
+    assert steadiness.mser5(x) == 5 * int(np.argmin(error))
 
 
 def test_warm_up_of_a_run(tmp_path):
@@ -209,7 +209,7 @@ def test_warm_up_of_a_run(tmp_path):
     began = farloop.completion.column(run.flows, "start_ps") / 1e12
     cut = precision.warm_up("mser-5", run)
     slowdowns = farloop.completion.slowdowns(run.flows)[np.argsort(began, kind="stable")]
-    first = precision.mser5(slowdowns[~np.isnan(slowdowns)])
+    first = steadiness.mser5(slowdowns[~np.isnan(slowdowns)])
     assert cut == (np.sort(began)[first] if first else 0.0)
     kept = P99.of(run, 0.004)
     assert kept == np.percentile(farloop.completion.slowdowns(run.flows)[began >= 0.004], 99)

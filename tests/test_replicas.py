@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import completion, curves, metrics, statistics
+from farloop import completion, curves, statistics
 from farloop.figures import draw as figures
 from farloop.figures.panels import slowdown_panels, throughput_panels
 from farloop.report import page as report
@@ -87,9 +87,6 @@ def test_runs_of_one_case_belong_together(noisy, comparison):
 def test_tables_have_means_with_intervals(noisy):
     _, (row,) = run_rows(noisy)
     rates = [run.summary["mean_throughput"]["intra"] for run in noisy]
-    # Student's t for two degrees of freedom.
-    half = 4.303 * np.std(rates, ddof=1) / np.sqrt(3)
-    assert metrics.interval(rates) == pytest.approx((np.mean(rates), half))
     assert row[0] == "cubic (n = 3 seeds)"
     assert row[1] == statistics.mean(rates, floor=0.0).told(rate_text)
     assert row[1].startswith(f"{np.mean(rates) / 1e6:.3g}")

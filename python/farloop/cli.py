@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -16,11 +15,34 @@ from farloop.errors import FarloopError
 from farloop.help_groups import Grouped
 from farloop.imports import COMMANDS as IMPORTS
 from farloop.kernel.commands import app as kernel
-from farloop.messages import say
-from farloop.options_jitter import ArenaJitterOption, JitterOption
-from farloop.options_memory import ForceMemoryOption
-from farloop.options_starts import ArenaStartOption, SameStartOption
-from farloop.scenario import Scenario, arena_names, figure_names
+from farloop.messages import say, say_notes
+from farloop.options import (
+    AlgorithmFileOption,
+    ArenaJitterOption,
+    ArenaStartOption,
+    ForceMemoryOption,
+    ForceOption,
+    FreshOption,
+    JitterOption,
+    JsonOption,
+    NoReportOption,
+    OutOption,
+    QuietOption,
+    SameStartOption,
+    ScenarioArgument,
+    SeedOption,
+    SeedsOption,
+    SetOption,
+    ThreadsOption,
+    TraceOption,
+    algorithm_names,
+    arena_scenarios,
+    explained,
+    figures,
+    lists,
+    threads_of,
+)
+from farloop.scenario import Scenario
 from farloop.testbed.command_line import app as testbed
 
 app = typer.Typer(
@@ -35,128 +57,6 @@ app = typer.Typer(
 )
 app.add_typer(kernel, name="kernel")
 app.add_typer(testbed, name="testbed")
-
-
-def _algorithms(incomplete: str) -> list[str]:
-    """Names of algorithms that the last one of a list may become, for shells."""
-    from farloop.api import algorithms
-
-    before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{a['name']}" for a in algorithms() if a["name"].startswith(last)]
-
-
-def _figures(incomplete: str) -> list[str]:
-    """Papers' scenarios, for shells."""
-    return [name for name in figure_names() if name.startswith(incomplete)]
-
-
-def _explained(incomplete: str) -> list[str]:
-    """What can be explained, for shells."""
-    return [*_algorithms(incomplete), *_figures(incomplete)]
-
-
-def _arena_scenarios(incomplete: str) -> list[str]:
-    """The arena's scenarios, for shells."""
-    return [name for name in arena_names() if name.startswith(incomplete)]
-
-
-def _lists(incomplete: str) -> list[str]:
-    """What there are lists of, for shells."""
-    from farloop.catalogue import KINDS
-
-    return [kind for kind in KINDS if kind.startswith(incomplete)]
-
-
-def _threads(given: object) -> int | None:
-    """A number of threads, or `None` for "auto"."""
-    text = str(given)
-    if text == "auto":
-        return None
-    if not (text.isascii() and text.isdigit() and int(text) >= 1):
-        raise typer.BadParameter(f"{text!r}: expected a whole number from 1 on, or auto")
-    return int(text)
-
-
-ScenarioArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="SCENARIO",
-        help="A scenario file (TOML), or a paper's figure such as gear/fig09.",
-        autocompletion=_figures,
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a setting of the scenario, such as run.duration=100ms. May be repeated.",
-    ),
-]
-SeedOption = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of all random streams.")]
-SeedsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SEEDS",
-        help="Run once per seed, such as 1-10 or 1,3,7, and print means with 95 % confidence intervals.",
-    ),
-]
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N|auto",
-        parser=_threads,
-        help="Use at most N threads (default: auto, as many as pay). Results do not depend on it.",
-    ),
-]
-OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Write to DIR (default: under out/). An earlier output of farloop there is replaced."
-    ),
-]
-ForceOption = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Write into DIR even if it holds other files. They stay, except those with the name of an output file.",
-    ),
-]
-FreshOption = Annotated[
-    bool,
-    typer.Option(
-        "--fresh",
-        help="Simulate everything again. Otherwise runs that DIR already has, or an interrupted command finished, are kept.",
-    ),
-]
-NoReportOption = Annotated[
-    bool,
-    typer.Option(
-        "--no-report",
-        help="Write tables and summary only; `farloop report DIR` draws report and pictures later.",
-    ),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-AlgorithmFileOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE.py",
-        help="Load algorithms from a Python file; their names then work like all others. May be repeated.",
-        show_default=False,
-    ),
-]
-TraceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trace",
-        metavar="ITEM",
-        help="Record packets and flows for Perfetto and Wireshark. ITEM is flows=NAME,..., ports=NODE:NEIGHBOUR,..., "
-        "window=FROM..UNTIL, limit=RECORDS or all. May be repeated.",
-    ),
-]
 
 
 def run() -> int:
@@ -181,11 +81,6 @@ def _ready_to_draw(report: bool) -> None:
         load_without_help()
 
 
-def _tell(found: Iterable[str]) -> None:
-    for note in found:
-        say(f"farloop: note: {note}")
-
-
 def _with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
     """A scenario that may name the algorithms of files of Python."""
     from farloop import algorithm
@@ -200,7 +95,7 @@ def run_(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Algorithm of every flow that does not name its own.", autocompletion=_algorithms
+            metavar="NAME", help="Algorithm of every flow that does not name its own.", autocompletion=algorithm_names
         ),
     ] = None,
     algorithm_file: AlgorithmFileOption = None,
@@ -257,7 +152,7 @@ def run_(
             if alone
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
-    _tell([*notes, *found])
+    say_notes([*notes, *found])
     if not quiet:
         from farloop import show
 
@@ -272,7 +167,8 @@ def run_(
 def compare(
     scenario: ScenarioArgument,
     algorithms: Annotated[
-        str, typer.Option(metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=_algorithms)
+        str,
+        typer.Option(metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=algorithm_names),
     ],
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
@@ -311,7 +207,7 @@ def compare(
             )
         _ready_to_draw(not no_report)
         found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
-    _tell(found)
+    say_notes(found)
     if not quiet:
         from farloop import show
 
@@ -325,7 +221,7 @@ def reproduce(
     figures: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything).", autocompletion=_figures
+            metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything).", autocompletion=figures
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Run all cases at full scale (hours to days).")] = False,
@@ -366,7 +262,7 @@ def reproduce(
             report=not no_report,
             jitter=jitter,
         )
-    _tell(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
+    say_notes(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
     if not quiet:
         from farloop import show
 
@@ -384,13 +280,15 @@ def arena(
         typer.Option(
             metavar="SCENARIO",
             help="One of the arena's scenarios (`farloop list arena`), or a scenario file (default: all of the arena's). May be repeated.",
-            autocompletion=_arena_scenarios,
+            autocompletion=arena_scenarios,
         ),
     ] = None,
     algorithms: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,...", help="The algorithms, separated by commas (default: all).", autocompletion=_algorithms
+            metavar="A,B,...",
+            help="The algorithms, separated by commas (default: all).",
+            autocompletion=algorithm_names,
         ),
     ] = None,
     set_: SetOption = None,
@@ -500,7 +398,7 @@ def sweep(
             report=not no_report,
             counting=counting,
         )
-    _tell(found.told)
+    say_notes(found.told)
     if not quiet:
         from farloop import show
 
@@ -518,7 +416,7 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="algorithms|scenarios|arena|workloads|claims", help="What to list.", autocompletion=_lists
+            metavar="algorithms|scenarios|arena|workloads|claims", help="What to list.", autocompletion=lists
         ),
     ],
     as_json: JsonOption = False,
@@ -554,7 +452,7 @@ def explain(
         typer.Argument(
             metavar="ALGORITHM|SCENARIO|FILE.py",
             help="The name of an algorithm, a scenario file or a paper's figure, or a Python file with algorithms.",
-            autocompletion=_explained,
+            autocompletion=explained,
         ),
     ],
     page: Annotated[bool, typer.Option("--page", help="Print the algorithm's specification page.")] = False,
@@ -625,7 +523,7 @@ def bench(
         int | None,
         typer.Option(
             metavar="N|auto",
-            parser=_threads,
+            parser=threads_of,
             help="Threads of a simulation; auto: as many as pay (default: 1).",
             show_default=False,
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterable
 
 
 class Stopped(BaseException):
@@ -22,6 +23,12 @@ def say(message: str) -> None:
     """A line on standard error, if anybody listens."""
     with contextlib.suppress(OSError, ValueError):
         print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def say_notes(found: Iterable[str]) -> None:
+    """What a command has to say besides its results, a line each."""
+    for note in found:
+        say(f"farloop: note: {note}")
 
 
 def notes(error: BaseException) -> str:

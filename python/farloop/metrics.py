@@ -12,8 +12,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from farloop.statistics import student_t
-
 Array = npt.ArrayLike
 
 _EDGE = 1e-9
@@ -61,18 +59,6 @@ def jain(shares: Array) -> float:
     x = np.asarray(shares, float)
     square = float((x * x).sum())
     return float(x.sum() ** 2 / (x.size * square)) if square > 0 else float("nan")
-
-
-def interval(values: Array) -> tuple[float, float]:
-    """Mean and half the width of its 95 % confidence interval (Student's t); the latter NaN for fewer than two values.
-
-    The textbook's, for numbers that are about normal; what farloop shows itself is corrected for skewness (docs/statistics.md).
-    """
-    x = np.asarray(values, float)
-    if not x.size:
-        return float("nan"), float("nan")
-    half = student_t(x.size - 1) * x.std(ddof=1) / math.sqrt(x.size) if x.size > 1 else float("nan")
-    return float(x.mean()), float(half)
 
 
 def smoothed(values: Array, samples: int) -> npt.NDArray[np.float64]:

@@ -230,20 +230,6 @@ fn forecast<'py>(
     Ok(tables)
 }
 
-/// Bytes of memory that a simulation takes at most, without the process around it. An interrupt ends it.
-#[pyfunction]
-#[pyo3(signature = (text, file, overrides, classes=Vec::new()))]
-fn most_memory(
-    py: Python<'_>,
-    text: String,
-    file: String,
-    overrides: Vec<(String, String)>,
-    classes: Vec<Py<PyAny>>,
-) -> PyResult<u64> {
-    let known = catalog(py, &classes, &Failure::default())?;
-    interruptible(py, |go_on| farloop_scenario::most_memory(&text, &file, &overrides, &known, go_on))
-}
-
 /// Bytes of memory that this process can still have: what the machine, its control group and its limits leave; `None` where nothing says so.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
@@ -552,7 +538,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(forecast, module)?)?;
-    module.add_function(wrap_pyfunction!(most_memory, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(total_memory, module)?)?;
     module.add_function(wrap_pyfunction!(resolve_and_estimate, module)?)?;

@@ -46,11 +46,6 @@ pub struct MemoryShare {
 }
 
 impl Built {
-    /// Bytes that its simulation takes at most, as [`Built::memory`] says.
-    pub(crate) fn most_bytes(&self) -> u64 {
-        self.memory().iter().map(|share| share.bytes).fold(0, u64::saturating_add)
-    }
-
     /// What its simulation takes, the largest share first: packets as many as the network holds or the flows have to send, all else as it most likely is.
     pub(crate) fn memory(&self) -> Vec<MemoryShare> {
         let spec = &self.spec;
@@ -195,7 +190,7 @@ mod tests {
     }
 
     fn most(changes: &[(&str, &str)]) -> u64 {
-        built(FLOWS, changes).most_bytes()
+        built(FLOWS, changes).memory().iter().map(|share| share.bytes).sum()
     }
 
     fn share(built: &Built, what: &str) -> f64 {

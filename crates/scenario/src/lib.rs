@@ -86,8 +86,7 @@ pub use files::read;
 pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with};
 pub use run::{
-    Outcome, Settings, check, explain, forecast, most_memory, resolve, resolve_and_estimate, run, run_with,
-    run_with_algorithms,
+    Outcome, Settings, check, explain, forecast, resolve, resolve_and_estimate, run, run_with, run_with_algorithms,
 };
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};

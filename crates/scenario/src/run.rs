@@ -140,19 +140,6 @@ pub fn forecast(
     Ok(names.tables(&simulation.unrun()))
 }
 
-/// Bytes of memory that the simulation of a scenario takes at most, without the process around it; the scenario is built for it.
-pub fn most_memory(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<u64, RunError> {
-    let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
-    Ok(scenario.build_while(&mut go_on)?.most_bytes())
-}
-
 /// How a scenario is run; nothing of this changes its result.
 #[derive(Clone, Debug)]
 pub struct Settings {

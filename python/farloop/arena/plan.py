@@ -26,9 +26,6 @@ SEEDS = "1-3"
 FULL = "full"
 """The case of a scenario whose settings make it that of the full scale."""
 
-SAME_START = "bdp"
-"""How all flows begin in the second set of cells: what a flow alone can use of its path, neither less nor more."""
-
 ALIKE = "-same-start"
 """What the name of a scenario ends with in which all algorithms start alike."""
 

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 from farloop import statistics, steadiness, units
 from farloop.errors import FarloopError, shown
 from farloop.statistics import Interval
-from farloop.steadiness import mser5
 from farloop.sweep.measures import Measure, measure
 from farloop.tables import Floats
 
 if TYPE_CHECKING:
     from farloop.results import Run
 
-__all__ = ["Interval", "Target", "Unmet", "check_warm_up", "interval", "is_precise", "more_seeds", "mser5", "warm_up"]
+__all__ = ["Interval", "Target", "Unmet", "check_warm_up", "interval", "is_precise", "more_seeds", "warm_up"]
 
 LEAST = 10
 """Replications before an interval is believed: with fewer, stopping at a width that is small by chance covers too seldom."""
