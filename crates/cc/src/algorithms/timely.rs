@@ -31,7 +31,7 @@ farloop_units::choice! {
         /// At every completion event, by a step scaled with the time since the last one over the minimum RTT, at most 1
         /// (what the authors' published code does).
         Elapsed = "elapsed",
-        /// Once per round-trip time (what the simulator of the HPCC paper does).
+        /// Once per round-trip time, at the first ACK of data sent after the last update (what the simulator of the HPCC paper does).
         Rtt = "rtt",
     }
 }
@@ -142,6 +142,7 @@ pub struct TimelySender {
     segment: Bytes,
     /// Payload acknowledged since the last completion event.
     acked: Bytes,
+    /// What had been sent when the rate was last updated.
     round_end: Bytes,
     last_update: farloop_units::Time,
     calm_events: u32,
@@ -188,10 +189,11 @@ impl TimelySender {
     /// Whether this ACK completes what the rate is updated by: a segment, or a round trip.
     fn completes(&mut self, ack: &Ack<'_>) -> bool {
         if self.update == TimelyUpdate::Rtt {
-            if ack.ack_seq < self.round_end {
+            // The ACK of the last packet that the round began with does not end it: that takes one of data sent after the last update.
+            if ack.ack_seq <= self.round_end {
                 return false;
             }
-            self.round_end = ack.snd_nxt.max(ack.ack_seq + Bytes::new(1));
+            self.round_end = ack.snd_nxt;
             return true;
         }
         self.acked += ack.acked;
@@ -416,15 +418,49 @@ mod tests {
         assert_eq!(event(&mut b, 40), 10_125.0);
     }
 
+    /// A flow that keeps four packets of 16,000 B in flight, and its rate in Mbps after the ACK of packet `n`, for RTTs in microseconds.
+    fn packet_by_packet(bench: &mut Bench<TimelySender>, rtts: &[u64]) -> Vec<f64> {
+        let packet = |n: usize| Bytes::new(16_000 * n as u64);
+        let acks = rtts.iter().enumerate().map(|(n, rtt)| Ack {
+            acked: packet(1),
+            ack_seq: packet(n + 1),
+            snd_nxt: packet(n + 4),
+            rtt: Some(Delta::from_us(*rtt)),
+            ..crate::testing::ack(1, 1, 4)
+        });
+        acks.map(|ack| bench.ack(&ack).pacing.as_f64() / 1e6).collect()
+    }
+
     #[test]
     fn one_update_per_round_where_asked() {
         let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
         let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
-        assert_eq!(event(&mut b, 40), 10_000.0);
-        assert_eq!(event(&mut b, 40), 10_000.0); // 16,000 is before the round's end at 32,000
-        b.loss(LossKind::Timeout, Bytes::new(16_000), Bytes::new(16_000));
-        // The ACK of all that had been sent when the round began ends it.
-        assert_eq!(event(&mut b, 40), 10_100.0);
+        // Packet 1 begins a round with packets 2 to 4 in flight. The ACK of packet 4 is of data sent before, that of packet 5 ends the round, and
+        // with 6 to 8 in flight that of packet 9 the next.
+        let trace = packet_by_packet(&mut b, &[40; 10]);
+        let before = [10_000.0; 4];
+        assert_eq!(trace[..4], before, "the first sample is only remembered");
+        assert_eq!(trace[4..8], before.map(|rate| rate + 100.0), "(3) once");
+        assert_eq!(trace[8..], [10_200.0; 2]);
+    }
+
+    #[test]
+    fn a_round_takes_the_rtt_of_the_packet_that_ends_it() {
+        let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        // The RTTs of packets 2 to 4 count for nothing: 120 - 100 = 20 µs, (1) 17.5 µs, (2) 0.175, (6) 1 - 0.8·0.175 = 0.86.
+        let trace = packet_by_packet(&mut b, &[100, 900, 900, 900, 120]);
+        assert_eq!(trace[..4], [10_000.0; 4]);
+        assert!((trace[4] - 8600.0).abs() < 1.0, "{trace:?}");
+    }
+
+    #[test]
+    fn going_back_ends_the_round_at_what_is_sent_again() {
+        let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        assert_eq!(packet_by_packet(&mut b, &[40, 40]), [10_000.0; 2]); // The round ends beyond 64,000.
+        b.loss(LossKind::Timeout, Bytes::new(16_000), Bytes::new(32_000));
+        assert_eq!(packet_by_packet(&mut b, &[40, 40, 40])[1..], [10_000.0, 10_100.0]);
     }
 
     #[test]
