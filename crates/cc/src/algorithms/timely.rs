@@ -20,6 +20,7 @@
 //!
 //! Losses change nothing: TIMELY was made for lossless fabrics and leaves repair to the transport.
 
+use super::flight::{CapScaling, FlightLimit};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -90,8 +91,12 @@ farloop_units::params! {
         max_decrease: f64 = 0.5, in 0.0 => 1.0;
         /// The rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
-        /// Limit the bytes in flight to line rate times base RTT (the "+win" variants of the HPCC paper).
+        /// Limit the payload in flight (the "+win" variants of the HPCC paper; HAS_WIN of its simulator).
         window_cap: bool = false;
+        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the flow's line rate times its base RTT.
+        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        /// With window_cap: "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
+        window_cap_scaling: CapScaling = CapScaling::Fixed;
     }
 }
 
@@ -129,7 +134,7 @@ pub struct TimelySender {
     min_rate: f64,
     /// Bits per second.
     delta: f64,
-    cwnd: Bytes,
+    limit: FlightLimit,
     /// Seconds, all of them: RTT thresholds and samples.
     t_low: f64,
     t_high: f64,
@@ -163,7 +168,11 @@ impl TimelySender {
             max_rate,
             min_rate: p.min_rate.as_f64().clamp(1.0, max_rate),
             delta: p.delta.map_or(max_rate / 1000.0, Rate::as_f64),
-            cwnd: if p.window_cap { flow.bdp().max(flow.mss) } else { Bytes::MAX },
+            limit: if p.window_cap {
+                FlightLimit::new(p.window_cap_bytes, p.window_cap_scaling, flow)
+            } else {
+                FlightLimit::NONE
+            },
             t_low: p.t_low.as_secs_f64(),
             t_high: p.t_high.as_secs_f64(),
             min_rtt: p.min_rtt.unwrap_or(flow.base_rtt).max(Delta::from_ns(1)).as_secs_f64(),
@@ -242,7 +251,8 @@ impl TimelySender {
 
 impl Sender for TimelySender {
     fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing: Rate::from_f64(self.rate) }
+        let pacing = Rate::from_f64(self.rate);
+        Control { cwnd: self.limit.at(pacing), pacing }
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         if !self.completes(ack) {
@@ -469,5 +479,20 @@ mod tests {
         let bdp = bench(&capped, Rate::from_gbps(10), Delta::from_us(100)).sender.control().cwnd;
         assert_eq!(bdp, Bytes::new(1_250_000));
         assert_eq!(start().sender.control().cwnd, Bytes::MAX);
+    }
+
+    #[test]
+    fn the_cap_falls_with_the_rate_where_asked() {
+        let scaling = CapScaling::Rate;
+        let params = TimelyParams { window_cap: true, window_cap_scaling: scaling, ..TimelyParams::default() };
+        let mut own = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        // 10 of 100 Gbps: a tenth of 1,250,000 B; after (4), 1 - 0.8·(1 - 500/800) = 0.7 of that.
+        assert_eq!(own.sender.control().cwnd, Bytes::new(125_000));
+        event(&mut own, 1000);
+        event(&mut own, 800);
+        assert_eq!(own.sender.control().cwnd, Bytes::new(87_500));
+        let params = TimelyParams { window_cap_bytes: Some(Bytes::new(22_879)), ..params };
+        let one = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        assert_eq!(one.sender.control().cwnd, Bytes::new(2287));
     }
 }
