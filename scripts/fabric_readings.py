@@ -1,17 +1,17 @@
-"""Other readings of Gear's fabric (gear/fabric): ratio and pauses of each algorithm, a line each of docs/findings/gear-fabric.md.
+"""Other readings of Gear's fabric (gear/fabric): ratio, pauses and slowdowns of each algorithm, a line each of docs/findings/gear-fabric.md.
 
     .venv/bin/python scripts/fabric_readings.py "one pool" gear,hpcc
     .venv/bin/python scripts/fabric_readings.py "HPCC's T the largest RTT" gear,hpcc 20ms
 
-One run simulates 80 ms and takes half a minute to two; a third argument gives another duration. Below 50 ms no flow is old enough for
-a ratio.
+One run simulates 80 ms and takes half a minute to two; a third argument gives another duration. Up to 50 ms no flow is old enough for
+a ratio or a slowdown.
 """
 
 import sys
 from pathlib import Path
 
 import farloop
-from farloop.judging.traffic import AGE, Flows, offered, paused
+from farloop.judging.traffic import AGE, Flows, offered, paused, slowdown_statistics
 
 SCENARIO = Path(__file__).parents[1] / "papers" / "gear" / "fabric.toml"
 COMMON = {"run.duration": "80ms", "record.interval": "none"}
@@ -28,8 +28,6 @@ READINGS = {
     "max_stage 0": {"algorithm.gear.max_stage": "0", "algorithm.hpcc.max_stage": "0"},
     # HPCC's published scripts set GLOBAL_T 1: T is the largest base RTT of all pairs, here of a pair across (flows.parquet, base_rtt_ps).
     "HPCC's T the largest RTT": {"algorithm.hpcc.base_rtt": "50.028ms"},
-    # DCTCP as in HPCC's published simulator: paced, and never more than one BDP in flight.
-    "DCTCP paced and capped": {"algorithm.dctcp.pacing": "true", "algorithm.dctcp.window_cap": "true"},
     "marks on departure": {"switch.ecn_at": "departure"},
     "load 20 %": {"workload.intra.load": "0.1667", "workload.cross.load": "0.0333"},
     "load 15 %": {"workload.intra.load": "0.125", "workload.cross.load": "0.025"},
@@ -37,7 +35,7 @@ READINGS = {
 
 
 def main() -> None:
-    """Runs a reading under the given algorithms and prints its measurements."""
+    """Runs a reading under the given algorithms and prints its measurements; of slowdowns average, 95th and 99th percentile."""
     if len(sys.argv) not in (3, 4) or sys.argv[1] not in READINGS:
         sys.exit(f"usage: fabric_readings.py READING ALGORITHM,... [DURATION]; readings: {', '.join(READINGS)}")
     duration = {"run.duration": sys.argv[3]} if len(sys.argv) == 4 else {}
@@ -45,10 +43,15 @@ def main() -> None:
     for algorithm in sys.argv[2].split(","):
         run = farloop.run(SCENARIO, algorithm=algorithm, set=COMMON | READINGS[sys.argv[1]] | duration)
         first = paused(run) if first is None else first
-        old = run.duration > AGE
-        ratio = f"ratio {Flows.of(run).normalised_ratio():.3f}, " if old else ""
-        over = f" ({paused(run) / first:.2f} of the first)" if first else ""
-        sys.stdout.write(f"{algorithm}: {ratio}paused {paused(run) * 1e3:.2f} ms{over}\n")
+        flows = Flows.of(run)
+        told = [f"paused {paused(run) * 1e3:.2f} ms" + (f" ({paused(run) / first:.2f} of the first)" if first else "")]
+        told += [f"carried {flows.throughput() / 1e9:.0f} Gbps"]
+        if run.duration > AGE:
+            told.insert(0, f"ratio {flows.normalised_ratio():.3f}")
+            for kind, values in flows.slowdowns().items():
+                cells = slowdown_statistics(values)
+                told += [f"{kind} {cells['avg']:.1f} / {cells['p95']:.0f} / {cells['p99']:.0f}"]
+        sys.stdout.write(f"{algorithm}: {', '.join(told)}\n")
         sys.stdout.flush()
     sys.stdout.write(f"offered: {', '.join(f'{layer} {load:.2f}' for layer, load in offered(run).items())}\n")
 
