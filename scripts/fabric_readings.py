@@ -1,4 +1,4 @@
-"""Other readings of Gear's fabric (gear/fabric): ratio, pauses and slowdowns of each algorithm, a line each of docs/findings/gear-fabric.md.
+"""Other readings of Gear's fabric (gear/fabric): ratio, pauses and slowdowns, a line each of docs/findings/gear-fabric.md.
 
     .venv/bin/python scripts/fabric_readings.py "one pool" gear,hpcc
     .venv/bin/python scripts/fabric_readings.py "HPCC's T the largest RTT" gear,hpcc 20ms
@@ -24,6 +24,12 @@ READINGS = {
     "three entries": {"transport.int_carriage": "three"},
     "cross window": {"algorithm.gear.cross_window_limit": "true"},
     "W_AI 0.3 %": {"algorithm.gear.w_ai_fraction": "0.003"},
+    # DCTCP as in HPCC's published simulator: a rate for its state, paced, its window in proportion.
+    "DCTCP of HPCC's simulator": {
+        "algorithm.dctcp.control": "rate",
+        "algorithm.dctcp.window_cap": "true",
+        "algorithm.dctcp.window_cap_scaling": "rate",
+    },
     # HPCC's published scripts set MI_THRESH 0; Gear's maxStage is HPCC's.
     "max_stage 0": {"algorithm.gear.max_stage": "0", "algorithm.hpcc.max_stage": "0"},
     # HPCC's published scripts set GLOBAL_T 1: T is the largest base RTT of all pairs, here of a pair across (flows.parquet, base_rtt_ps).
