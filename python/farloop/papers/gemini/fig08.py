@@ -26,8 +26,8 @@ AT_LEAST = 0.998
 UNDEGRADED = 0.98
 """Throughput at K = 100 over that at the largest K that counts as not degraded."""
 
-BETTER = 1 / AT_LEAST
-"""GEMINI's throughput over DCTCP's above which it counts as better: where it is not the same."""
+BETTER = 1.01
+"""GEMINI's throughput over DCTCP's above which it counts as better."""
 
 NEIGHBOURS = 2
 """So many thresholds next to each other, each twice the one before or nearly so, are a range of settings; one alone is a point."""
