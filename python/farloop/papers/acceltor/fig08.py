@@ -74,8 +74,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             lambda *runs: {"occupancy_min": min(map(occupancy, runs))}, *judging.have(list(at[ACCELTOR].values()))
         )
     for need in planned(comparison, DETECTED):
-        count = short(need.case).removeprefix(f"{DETECTED}, ")
-        judging.order(f"{count}: the heaviest mice take the places of elephants that end", [need], _replaced)
+        size = short(need.case).removeprefix(f"{DETECTED}, ")
+        judging.order(f"{size}: the heaviest mice take the places of elephants that end", [need], _replaced)
     for fewer, more in itertools.pairwise(sizes):
 
         def falls(small: Run, large: Run) -> tuple[bool, str]:
