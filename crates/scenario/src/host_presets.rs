@@ -2,7 +2,9 @@
 //!
 //! Where a key is the same in both versions and equal to the default it is named all the same: defaults may move, presets must not.
 
-use crate::sections::{ConnectionsChoice, HostsChoice, PacingChoice, RecoveryChoice, RtoFloorChoice, TcpKeys};
+use crate::sections::{
+    BackoffEndChoice, ConnectionsChoice, HostsChoice, PacingChoice, RecoveryChoice, RtoFloorChoice, TcpKeys,
+};
 use farloop_units::{Bytes, Delta};
 
 /// The keys of a preset; the defaults for none. Functions and files are those of Linux's `net/ipv4`.
@@ -17,6 +19,7 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         ack_every: 2,                          // __tcp_ack_snd_check
         min_rto: Delta::from_ms(200),          // TCP_RTO_MIN
         rto_floor: RtoFloorChoice::Variance,   // tcp_rtt_estimator: mdev_max and rttvar are at least tcp_rto_min
+        backoff_ends: BackoffEndChoice::Sample, // tcp_ack_update_rtt: icsk_backoff
         max_rto: Delta::from_secs(120),        // TCP_RTO_MAX
         initial_rto: Delta::from_secs(1),      // TCP_TIMEOUT_INIT
         max_retries: 15,                       // TCP_RETR2, tcp_retries2

@@ -178,6 +178,10 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
             RtoFloorChoice::Total => spec::RtoFloor::Total,
             RtoFloorChoice::Variance => spec::RtoFloor::Variance,
         },
+        backoff_ends: match keys.backoff_ends {
+            BackoffEndChoice::Sample => spec::BackoffEnd::Sample,
+            BackoffEndChoice::AnyAck => spec::BackoffEnd::AnyAck,
+        },
         max_rto: keys.max_rto,
         initial_rto: keys.initial_rto,
         max_retries: keys.max_retries,

@@ -1,6 +1,6 @@
 //! The keys of `[transport]` with `kind = "tcp"`: each reaches the endpoints, and combinations without a meaning are refused.
 
-use farloop_net::spec::{LinuxPacing, Recovery, RtoFloor, TcpSpec};
+use farloop_net::spec::{BackoffEnd, LinuxPacing, Recovery, RtoFloor, TcpSpec};
 use farloop_scenario::{Diagnostic, parse};
 use farloop_units::{Bytes, Delta};
 
@@ -69,6 +69,7 @@ fn every_setting_of_recovery_and_timers_reaches_the_endpoints() {
     let cases: &[(&str, TcpSpec)] = &[
         ("", default()),
         ("rto_floor = \"variance\"\n", TcpSpec { rto_floor: RtoFloor::Variance, ..default() }),
+        ("backoff_ends = \"any-ack\"\n", TcpSpec { backoff_ends: BackoffEnd::AnyAck, ..default() }),
         ("max_rto = \"60s\"\n", TcpSpec { max_rto: Delta::from_secs(60), ..default() }),
         ("handshake = true\nsyn_retries = 0\n", TcpSpec { handshake: true, syn_retries: 0, ..default() }),
         ("timestamps = false\n", TcpSpec { timestamps: false, ..default() }),
@@ -124,6 +125,10 @@ fn what_makes_no_sense_is_refused() {
         (
             "rto_floor = \"srtt\"\n",
             &["tcp.toml:7: transport.rto_floor: \"srtt\" is not accepted", "\"total\", \"variance\""],
+        ),
+        (
+            "backoff_ends = \"ack\"\n",
+            &["tcp.toml:7: transport.backoff_ends: \"ack\" is not accepted", "\"sample\", \"any-ack\""],
         ),
         ("max_rto = \"0s\"\n", &["tcp.toml:7: transport.max_rto: \"0s\" is outside", "1us to 3600s"]),
         ("max_rto = 60\n", &["transport.max_rto: 60 is a whole number; expected a time with its unit"]),

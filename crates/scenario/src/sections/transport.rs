@@ -93,6 +93,16 @@ choice! {
 }
 
 choice! {
+    /// What ends the back-off of TCP's timeout.
+    pub enum BackoffEndChoice {
+        /// A round-trip time sample.
+        Sample = "sample",
+        /// Any ACK that restarts the timer.
+        AnyAck = "any-ack",
+    }
+}
+
+choice! {
     /// Whose hosts.
     pub enum HostsChoice {
         /// Nobody's: the defaults below.
@@ -141,6 +151,8 @@ params! {
         min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
         /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR, min_rto), as in Linux.
         rto_floor: RtoFloorChoice = RtoFloorChoice::Total;
+        /// What ends the back-off of the timeout. "sample": a round-trip time sample (RFC 6298, §5), which repeated packets without timestamps do not give (Karn). "any-ack": any ACK that restarts the timer, as in ns-3.
+        backoff_ends: BackoffEndChoice = BackoffEndChoice::Sample;
         /// Upper bound of the retransmission timeout, back-off included; at least min_rto and initial_rto (RFC 6298, §2.5: at least 60s; Linux: 120s).
         max_rto: Delta = Delta::from_secs(120), in Delta::from_us(1) => Delta::from_secs(3600);
         /// Retransmission timeout before the first round-trip time sample (RFC 6298, §2.1).
