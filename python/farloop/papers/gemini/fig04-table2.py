@@ -93,6 +93,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         "Cubic with pacing loses as much inside datacenters",
         of("Cubic paced"),
         lambda *_: (losses["Cubic paced"].dcn, losses["Cubic paced"].counted()),
+        better="lower",
     )
 
     def similar(*_: Run) -> tuple[bool, str]:

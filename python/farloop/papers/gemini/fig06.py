@@ -63,6 +63,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         f"large flows have {claim.paper['throughput_gain']:g} times the throughput",
         needs,
         lambda *_: metrics.ratio(large[LEAST], large[MOST]),
+        better="higher",
     )
     text = f"more than {claim.paper['loss_gain']:g} times the losses inside datacenters"
     judging.order(text, needs, many, number=True)

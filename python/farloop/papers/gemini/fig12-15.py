@@ -60,7 +60,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         for kind in ("small", "large"):
             name = f"{kind}_vs_{key}"
             text = f"{kind} flows: up to {100 * claim.paper[name]:.0f} % below {rival}"
-            judging.near(name, text, both(rival), lambda *_, rival=rival, kind=kind: best(rival, kind))
+            judging.near(name, text, both(rival), lambda *_, r=rival, k=kind: best(r, k), better="higher")
 
     def faster(rival: str, kind: str, figures: tuple[str, ...]) -> tuple[bool, str]:
         reductions = {f: r for f, r in reduction(table, rival, f"{kind}, average").items() if f in figures}
