@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -100,14 +101,16 @@ def _in_the_wan(judging: Judging) -> None:
     for name, need in needs.items():
         text = f"bottleneck in the WAN: {name} settles near 7:3"
         judging.near("intra_part", text, [need], share)
-        judging.measured.pop("intra_part", None)
+    judging.measured |= {"intra_part": judging.measured.get("gear_intra_part_WAN")}
     for name in QUICK:
         judging.order(f"{name} settles within 100 ms", [needs[name]], quick, number=True)
     text = "Gear and HPCC settle before the additive-increase schemes"
     judging.order(text, [needs[n] for n in (*QUICK, *ADDITIVE)], before)
     for name in ADDITIVE:
         judging.near("settle_additive_s", f"{name} takes nearly 5 s", [needs[name]], lambda run: _settled(run, target))
-        judging.measured.pop("settle_additive_s", None)
+    settled = {name: judging.measured.get(f"{name}_settled_s", math.nan) for name in (*QUICK, *ADDITIVE)}
+    judging.measured["settle_gear_ms"] = 1e3 * settled["gear"]
+    judging.measured["settle_additive_s"] = sorted(settled[name] for name in ADDITIVE)[1]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
