@@ -9,7 +9,7 @@ mod start;
 
 pub use clock_offset::ClockOffset;
 use farloop_cc::{AnyParams, Needs};
-pub use farloop_tcp::{Recovery, RtoFloor};
+pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
 pub use stalls::{StallLaw, StallSpec};
@@ -450,6 +450,8 @@ pub struct TcpSpec {
     pub min_rto: Delta,
     /// What `min_rto` bounds: the timeout, or its variance term.
     pub rto_floor: RtoFloor,
+    /// What ends the back-off of the timeout.
+    pub backoff_ends: BackoffEnd,
     /// Upper bound of the retransmission timeout, back-off included; at least `min_rto` and `initial_rto`.
     pub max_rto: Delta,
     /// Retransmission timeout before the first round-trip time sample.
@@ -489,7 +491,7 @@ pub struct TcpSpec {
     pub delay_noise_intra: Delta,
     /// The same across datacenters.
     pub delay_noise_cross: Delta,
-    /// A connection starts with the slow start threshold that the last one between the same hosts left.
+    /// A connection starts with the slow start threshold that the last one between the same hosts left, at its end or when it fell idle.
     pub remember_ssthresh: bool,
     /// Packets leave in chunks, as hosts with segmentation offload send them, where no algorithm or pacing spreads them.
     pub segmentation_offload: bool,
@@ -510,6 +512,7 @@ impl Default for TcpSpec {
             ack_every: 2,
             min_rto: Delta::from_ms(200),
             rto_floor: RtoFloor::Total,
+            backoff_ends: BackoffEnd::Sample,
             max_rto: Delta::from_secs(120),
             initial_rto: Delta::from_secs(1),
             max_retries: 15,
