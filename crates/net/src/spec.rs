@@ -491,7 +491,7 @@ pub struct TcpSpec {
     pub delay_noise_intra: Delta,
     /// The same across datacenters.
     pub delay_noise_cross: Delta,
-    /// A connection starts with the slow start threshold that the last one between the same hosts left.
+    /// A connection starts with the slow start threshold that the last one between the same hosts left, at its end or when it fell idle.
     pub remember_ssthresh: bool,
     /// Packets leave in chunks, as hosts with segmentation offload send them, where no algorithm or pacing spreads them.
     pub segmentation_offload: bool,

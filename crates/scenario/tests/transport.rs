@@ -2,7 +2,7 @@
 
 use farloop_net::spec::{BackoffEnd, LinuxPacing, Recovery, RtoFloor, TcpSpec};
 use farloop_scenario::{Diagnostic, parse};
-use farloop_units::Delta;
+use farloop_units::{Bytes, Delta};
 
 /// What the endpoints are set to by `keys`, which begin in line 7.
 fn tcp(keys: &str) -> Result<TcpSpec, Diagnostic> {
@@ -20,6 +20,7 @@ fn presets_are_defaults_that_each_key_can_override() {
         delayed_ack: Some(Delta::from_ms(40)),
         rto_floor: RtoFloor::Variance,
         initial_cwnd: Some(10),
+        receive_window: Bytes::new(3_145_728),
         prr: true,
         remember_ssthresh: true,
         segmentation_offload: true,
@@ -29,10 +30,7 @@ fn presets_are_defaults_that_each_key_can_override() {
         ("preset = \"none\"\n", TcpSpec::default()),
         ("preset = \"linux-4.9\"\n", linux()),
         ("preset = \"linux-6\"\n", TcpSpec { remember_ssthresh: false, ..linux() }),
-        (
-            "preset = \"linux-4.9\"\nconnections = \"persistent\"\n",
-            TcpSpec { remember_ssthresh: false, persistent: true, ..linux() },
-        ),
+        ("preset = \"linux-4.9\"\nconnections = \"persistent\"\n", TcpSpec { persistent: true, ..linux() }),
         (
             "handshake = false\npreset = \"linux-4.9\"\nmin_rto = \"10ms\"\nrecovery = \"sack\"\n",
             TcpSpec { handshake: false, min_rto: Delta::from_ms(10), recovery: Recovery::Sack, ..linux() },
@@ -80,6 +78,10 @@ fn every_setting_of_recovery_and_timers_reaches_the_endpoints() {
         ("remember_ssthresh = true\n", TcpSpec { remember_ssthresh: true, ..default() }),
         ("segmentation_offload = true\n", TcpSpec { segmentation_offload: true, ..default() }),
         ("connections = \"persistent\"\n", TcpSpec { persistent: true, ..default() }),
+        (
+            "connections = \"persistent\"\nremember_ssthresh = true\n",
+            TcpSpec { persistent: true, remember_ssthresh: true, ..default() },
+        ),
         (
             "connections = \"persistent\"\nslow_start_after_idle = false\n",
             TcpSpec { persistent: true, slow_start_after_idle: false, ..default() },
@@ -149,13 +151,6 @@ fn what_makes_no_sense_is_refused() {
             &[
                 "tcp.toml:7: transport.slow_start_after_idle: no connection is ever idle with connections = \"per-flow\"",
                 "expected connections = \"persistent\", or no slow_start_after_idle",
-            ],
-        ),
-        (
-            "connections = \"persistent\"\nremember_ssthresh = true\n",
-            &[
-                "tcp.toml:8: transport.remember_ssthresh: no connection ends and leaves a threshold",
-                "expected connections = \"per-flow\", or remember_ssthresh = false",
             ],
         ),
         (

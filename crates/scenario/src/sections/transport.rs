@@ -195,7 +195,7 @@ params! {
         delay_noise_intra: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// As delay_noise_intra, for round-trip times across datacenters (GEMINI, ToN 2022, §IV-B: 58us).
         delay_noise_cross: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
-        /// A flow starts with the slow start threshold that the previous flow between the same hosts ended with, as Linux does with
+        /// A connection starts with the slow start threshold that the last one between the same hosts left when it ended, or fell idle with connections = "persistent", as Linux does with
         /// tcp_no_metrics_save = 0.
         remember_ssthresh: bool = false;
         /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer); flows that are paced send chunk by chunk, but gemini packet by packet, as its paper says.
