@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import gallery
+import statements
 import tally
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -205,7 +206,7 @@ class Gallery:
     def __init__(self, stage: Stage, reproductions: Sequence[Path]) -> None:
         self.stage = stage
         known = tally.known_claims()
-        self.claims = tally.shown(tally.read_record(), known)
+        self.claims = tally.shown(tally.read_record(), known, tally.stated_today(known))
         self.what = {name: claim["what"] for name, claim in known.items()}
         self.of = {name: [c for c in self.claims if known[c["id"]]["scenario"] == name] for name in figure_names()}
         self.pictures: dict[str, tuple[str, list[str]]] = {}
@@ -247,7 +248,8 @@ class Gallery:
             "# Gallery\n\nEvery figure of every paper: what it claims, what came out, and the command that shows it. What the words mean: "
             "[findings](../docs/findings/README.md). All algorithms ranked: [the arena](../docs/arena.md). Each picture is named with the "
             "scale and the commit that drew it; one whose verdict or numbers are no longer those of the record is marked as stale.\n\n"
-            f"{tally.tally(self.claims)}\n"
+            f"{tally.tally(self.claims)}\n\nStatement by statement, with the cause of each that does not hold "
+            f"([all of them](../docs/findings/statements.md)):\n\n{statements.tally(self.claims)}\n"
         )
         self.stage.write(
             "gallery/index.md",
@@ -288,14 +290,20 @@ class Gallery:
             numbers = "; ".join(f"{k} {v:.3g}, {number(claim['measured'].get(k))}" for k, v in claim["paper"].items())
             pages = ", ".join(f"[{p}](../docs/findings/{p})" for p in tally.pages(claim["id"]))
             told = f"{claim['told']}" + (f" ({claim['scale']} scale)" if claim["scale"] in tally.SCALES else "")
-            rows.append([claim["id"], cell(self.what[claim["id"]]), cell(told), numbers, pages])
+            held = f"{claim['held']} of {claim['judged']}" if claim.get("judged") else "–"
+            failed = "".join(
+                f"<br>fails: {cell(one['statement'])} ({one['kind']})" for one in statements.failing([claim])
+            )
+            rows.append([claim["id"], cell(self.what[claim["id"]]), cell(told), held + failed, numbers, pages])
         scale, pictures = self.pictures.get(name, ("", []))
         return "\n".join(
             [
                 f"## {figure.get('title') or resolved['title']} {{ #{anchor(name)} }}\n",
                 f"{figure.get('source', '')}: `{name}`\n",
                 f"```text\nfarloop reproduce {name}\nfarloop reproduce {name} --full\n```\n",
-                table(["claim", "the paper says", "verdict", "paper, measured", "finding"], rows)
+                table(
+                    ["claim", "the paper says", "verdict", "statements that hold", "paper, measured", "finding"], rows
+                )
                 if rows
                 else "No claim.\n",
                 *(f"![{name}, {Path(p).stem}: {scale} scale]({p})\n" for p in pictures),

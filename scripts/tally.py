@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Keeps the record of verdicts, docs/findings/verdicts.json, and writes its tables into README.md and docs/findings/README.md.
+"""Keeps the record of verdicts, docs/findings/verdicts.json, and writes from it what pages show of it.
+
+Its tables stand in README.md and docs/findings/README.md, the statements that do not hold on a page of their own (scripts/statements.py).
 
     scripts/tally.py out/quick/claims.json out/full/claims.json
 
@@ -23,13 +25,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import statements
+
 from farloop import catalogue
+from farloop.judging import verdicts
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- verdicts: written by scripts/tally.py -->", "<!-- end of verdicts -->"
 VERDICTS = ("reproduced", "direction", "differs", "partial", "not judged")
 SCALES = ("quick", "full")
 """Of an entry; the later one stands in the tables."""
+
+STATED = ("text", "holds", "evidence", "number", "side")
+"""What is kept of a statement. Its cause is not: that is in the paper's `causes.toml`, and can become known later."""
 
 FINDINGS = ROOT / "docs" / "findings"
 RECORD = FINDINGS / "verdicts.json"
@@ -42,32 +50,43 @@ class RefusedError(Exception):
 
 
 def tally(claims: Claims) -> str:
-    """The README's table: a row per paper and scale, a column per verdict that occurs; calibrated claims apart."""
+    """The README's table: a row per paper and scale, with its statements, and a column per verdict that occurs; calibrated claims apart."""
     rows = sorted({(c["id"].partition("/")[0], c["scale"]) for c in claims})
     columns = [v for v in VERDICTS if any(c["verdict"] == v for c in claims)]
     lines = [
-        f"| paper | scale | claims | {' | '.join(columns)} | of these calibrated |",
-        f"| --- | --- | ---: |{' ---: |' * (len(columns) + 1)}",
+        f"| paper | scale | statements that hold, of judged | claims | {' | '.join(columns)} | of these calibrated |",
+        f"| --- | --- | ---: | ---: |{' ---: |' * (len(columns) + 1)}",
     ]
     for paper, scale in rows:
         own = [c for c in claims if c["id"].startswith(f"{paper}/") and c["scale"] == scale]
         counted = Counter(c["verdict"] for c in own)
         calibrated = sum(c["calibrated"] and c["verdict"] in VERDICTS[:3] for c in own)
-        row = [paper, scale, len(own), *(counted[v] for v in columns), calibrated]
+        held, judged = (sum(c.get(key, 0) for c in own) for key in ("held", "judged"))
+        row = [paper, scale, f"{held} of {judged}", len(own), *(counted[v] for v in columns), calibrated]
         lines.append(f"| {' | '.join(map(str, row))} |")
     return "\n".join(lines)
 
 
 def table(claims: Claims) -> str:
     """The findings' table: a row per claim with its verdict, the published numbers beside ours, and its page."""
-    lines = ["| claim | scale | verdict | paper, measured | page |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| claim | scale | verdict | statements that hold | paper, measured | page |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for claim in sorted(claims, key=lambda c: c["id"].partition("/")[0]):
         numbers = [
             f"{name} {value:.3g}, {_number(claim['measured'].get(name))}" for name, value in claim["paper"].items()
         ]
         own = ", ".join(f"[{p}]({p})" for p in pages(claim["id"]))
-        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {'; '.join(numbers)} | {own} |")
+        held = f"{claim['held']} of {claim['judged']}" if claim.get("judged") else "–"
+        numbers_told = "; ".join(numbers)
+        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {held} | {numbers_told} | {own} |")
     return "\n".join(lines)
+
+
+def led(claims: Claims) -> str:
+    """What stands in the findings: the statements by paper and cause, then claim by claim."""
+    return f"{statements.tally(claims)}\n\n{table(claims)}"
 
 
 def between(text: str, content: str) -> str:
@@ -94,7 +113,7 @@ def _number(value: Any) -> str:
 def pages(claim: str) -> list[str]:
     """The pages that name the claim."""
     pattern = re.compile(rf"`{re.escape(claim)}`|\b{re.escape(claim)}\b(?!\d)")
-    pages = sorted(p for p in FINDINGS.glob("*.md") if p.name != "README.md")
+    pages = sorted(p for p in FINDINGS.glob("*.md") if p.name not in ("README.md", "statements.md"))
     return [p.name for p in pages if pattern.search(p.read_text("utf-8"))]
 
 
@@ -122,6 +141,9 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
                 "calibrated": claim["calibrated"],
                 # Numbers that stand beside the paper's; all others are in claims.json.
                 "measured": {name: claim["measured"].get(name) for name in claim["paper"]},
+                "held": claim["held"],
+                "judged": claim["judged"],
+                "statements": [{key: s[key] for key in STATED} for s in claim["statements"]],
                 "date": date,
                 "version": version,
                 "commit": commit,
@@ -153,9 +175,19 @@ def updated(record: Claims, found: Claims, known: Iterable[str]) -> list[dict[st
     return [together[name, scale] for name in known for scale in SCALES if (name, scale) in together]
 
 
-def shown(record: Claims, known: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One entry for each known claim, with the paper's numbers: at full scale where that has run."""
-    best = {e["id"]: e for e in sorted(record, key=lambda e: SCALES.index(e["scale"]))}
+def shown(
+    record: Claims, known: Mapping[str, Mapping[str, Any]], stated: Mapping[tuple[str, str], Sequence[str]]
+) -> list[dict[str, Any]]:
+    """One entry for each known claim, with the paper's numbers: at full scale where that has run under the judge of today.
+
+    Args:
+        record: The record.
+        known: Every claim, by its identifier.
+        stated: The statements that today's judges make, by claim and scale.
+    """
+    best: dict[str, Mapping[str, Any]] = {}
+    for entry in sorted(record, key=lambda e: (is_current(e, stated), SCALES.index(e["scale"]))):
+        best[entry["id"]] = entry
     missing = {
         "verdict": "not judged",
         "told": "not judged: not run",
@@ -168,6 +200,22 @@ def shown(record: Claims, known: Mapping[str, Mapping[str, Any]]) -> list[dict[s
         for name, claim in known.items()
     }
     return [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
+
+
+def is_current(entry: Mapping[str, Any], stated: Mapping[tuple[str, str], Sequence[str]]) -> bool:
+    """Whether an entry of the record has the statements that the judge of today makes."""
+    return [s["text"] for s in entry.get("statements", [])] == list(stated.get((entry["id"], entry["scale"]), ()))
+
+
+def stated_today(known: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    """The statements that today's judges make, by claim and scale."""
+    figures = dict.fromkeys(claim["scenario"] for claim in known.values())
+    return {
+        (name, scale): texts
+        for figure in figures
+        for scale in SCALES
+        for name, texts in verdicts.statements(figure, scale).items()
+    }
 
 
 def read_record() -> list[dict[str, Any]]:
@@ -195,9 +243,11 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     record = updated(read_record(), found, known)
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    claims = shown(record, known)
-    for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", table(claims))):
+    claims = shown(record, known, stated_today(known))
+    for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", led(claims))):
         path.write_text(between(path.read_text("utf-8"), content), encoding="utf-8")
+    (FINDINGS / "statements.md").write_text(statements.page(claims), encoding="utf-8")
+    (FINDINGS / "statements.json").write_text(statements.as_json(claims), encoding="utf-8")
     return 0
 
 

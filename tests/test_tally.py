@@ -4,6 +4,7 @@ import datetime
 import importlib.util
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from farloop.judging.schedule import own_scenario
 from farloop.scenario import figure_names
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))  # what the script imports beside it
 _spec = importlib.util.spec_from_file_location("tally", ROOT / "scripts" / "tally.py")
 tally = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(tally)
@@ -20,7 +22,12 @@ _spec.loader.exec_module(tally)
 
 def claim(name, verdict, told, paper=None, measured=None, *, calibrated=False, scale="full"):
     numbers = {"paper": paper or {}, "measured": measured or {}}
-    return {"id": name, "verdict": verdict, "told": told, "calibrated": calibrated, "scale": scale} | numbers
+    statements = [
+        {"text": "it is so", "holds": True, "evidence": "7", "number": False, "side": "", "cause": {"kind": "open"}},
+        {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
+    ]
+    row = {"id": name, "verdict": verdict, "told": told, "calibrated": calibrated, "scale": scale}
+    return row | numbers | {"held": 1, "judged": 2, "statements": statements}
 
 
 CLAIMS = [
@@ -40,24 +47,25 @@ CLAIMS = [
 
 def test_the_tally_counts():
     assert tally.tally(CLAIMS).splitlines() == [
-        "| paper | scale | claims | reproduced | direction | differs | partial | of these calibrated |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| a | full | 2 | 1 | 0 | 1 | 0 | 1 |",
-        "| b | full | 1 | 0 | 0 | 0 | 1 | 0 |",
-        "| b | quick | 1 | 0 | 1 | 0 | 0 | 0 |",
+        "| paper | scale | statements that hold, of judged | claims | reproduced | direction | differs | partial | of these calibrated |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| a | full | 2 of 4 | 2 | 1 | 0 | 1 | 0 | 1 |",
+        "| b | full | 1 of 2 | 1 | 0 | 0 | 0 | 1 | 0 |",
+        "| b | quick | 1 of 2 | 1 | 0 | 1 | 0 | 0 | 0 |",
     ]
 
 
 def test_the_table_has_the_papers_numbers_beside_ours():
     assert tally.table(CLAIMS).splitlines()[2:] == [
-        "| a/fig1 | full | reproduced (calibrated: W by this figure) | ratio 1.02, 1.04 |  |",
-        "| a/fig2 | full | differs | x 3, – |  |",
-        "| b/fig1 | full | partial: 2 of 8 statements |  |  |",
-        "| b/fig2 | quick | direction |  |  |",
+        "| a/fig1 | full | reproduced (calibrated: W by this figure) | 1 of 2 | ratio 1.02, 1.04 |  |",
+        "| a/fig2 | full | differs | 1 of 2 | x 3, – |  |",
+        "| b/fig1 | full | partial: 2 of 8 statements | 1 of 2 |  |  |",
+        "| b/fig2 | quick | direction | 1 of 2 |  |  |",
     ]
 
 
 KNOWN = {name: {"id": name, "paper": {"ratio": 1.02}} for name in ("a/fig1", "a/fig2", "a/fig3")}
+STATED = {(name, scale): ["it is so", "it is 3"] for name in KNOWN for scale in ("quick", "full")}
 
 
 def test_a_partial_reproduction_replaces_what_it_ran():
@@ -70,12 +78,21 @@ def test_a_partial_reproduction_replaces_what_it_ran():
     assert record == [quick, other], "in the order of the claims; what is no claim any more goes"
     assert tally.updated(record, [again], KNOWN) == [again, other]
     assert tally.updated(record, [full], KNOWN) == [quick, full, other], "each scale has its own entry"
-    found = tally.shown(tally.updated(record, [full], KNOWN), KNOWN)
+    found = tally.shown(tally.updated(record, [full], KNOWN), KNOWN, STATED)
     assert [(c["id"], c["scale"], c["verdict"]) for c in found] == [
         ("a/fig1", "full", "reproduced"), ("a/fig2", "quick", "direction"), ("a/fig3", "–", "not judged"),
     ]  # fmt: skip
     assert found[2]["told"] == "not judged: not run"
     assert found[0]["paper"] == {"ratio": 1.02}
+
+
+def test_full_scale_under_an_earlier_judge_stands_behind_quick_scale_under_todays():
+    quick, full = claim("a/fig1", "differs", "differs", scale="quick"), claim("a/fig1", "reproduced", "reproduced")
+    other = STATED | {("a/fig1", "full"): ["it is so", "it is 4"]}
+    assert tally.shown([quick, full], KNOWN, STATED)[0]["scale"] == "full"
+    assert tally.shown([quick, full], KNOWN, other)[0]["scale"] == "quick"
+    assert tally.shown([full], KNOWN, other)[0]["scale"] == "full", "better than nothing"
+    assert [tally.is_current(full, stated) for stated in (STATED, other, {})] == [True, False, False]
 
 
 def reproduced(directory, **change):
@@ -96,6 +113,12 @@ def test_entries_of_a_reproduction(tmp_path):
         "told": "direction",
         "calibrated": False,
         "measured": {"ratio": 1.5},
+        "held": 1,
+        "judged": 2,
+        "statements": [
+            {"text": "it is so", "holds": True, "evidence": "7", "number": False, "side": ""},
+            {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
+        ],
         "version": "0.1.0",
         "commit": "abc1234",
     }
@@ -137,9 +160,9 @@ def test_only_what_is_between_the_markers_is_replaced():
 def test_the_pages_are_what_the_record_says():
     record, known = tally.read_record(), tally.known_claims()
     assert tally.updated(record, [], known) == record
-    claims = tally.shown(record, known)
+    claims = tally.shown(record, known, tally.stated_today(known))
     assert tally.inside((ROOT / "README.md").read_text()) == tally.tally(claims)
-    assert tally.inside((tally.FINDINGS / "README.md").read_text()) == tally.table(claims)
+    assert tally.inside((tally.FINDINGS / "README.md").read_text()) == tally.led(claims)
     assert [c["id"] for c in claims] == [c.id for f in figure_names() for c in read_claims(own_scenario(f).resolved)]
 
 

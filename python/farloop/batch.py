@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from farloop.progress import Reporter
 
 
+MOST_VARIATIONS = 1_000_001
+"""`run.jitter` is below this."""
+
+
 @dataclass(frozen=True)
 class Variant:
     """One simulation of several: what it is called, the case and the algorithm that it stands for, its scenario."""
@@ -26,12 +30,16 @@ class Variant:
     scenario: Scenario
 
 
-def with_seeds(variants: Sequence[Variant], seeds: Sequence[int]) -> list[Variant]:
-    """Every variant once per seed; as they are without seeds."""
+def with_seeds(variants: Sequence[Variant], seeds: Sequence[int], *, vary: bool = False) -> list[Variant]:
+    """Every variant once per seed; as they are without seeds. With `vary` a seed is a variation in ties and starts, too (`run.jitter`)."""
     if not seeds:
         return list(variants)
+
+    def of_seed(scenario: Scenario, seed: int) -> Scenario:
+        return scenario.override({"run.jitter": seed % MOST_VARIATIONS} if vary else None, seed=seed)
+
     return [
-        replace(one, label=one.label + seed_suffix(seed), scenario=one.scenario.override(seed=seed))
+        replace(one, label=one.label + seed_suffix(seed), scenario=of_seed(one.scenario, seed))
         for one in variants
         for seed in seeds
     ]

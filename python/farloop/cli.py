@@ -225,6 +225,15 @@ def reproduce(
         ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Run all cases at full scale (hours to days).")] = False,
+    set_: SetOption = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="NAME", help="Run this case only, whatever the scale. May be repeated."),
+    ] = None,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Run these of the algorithms only.", autocompletion=algorithm_names),
+    ] = None,
     same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,
@@ -236,13 +245,18 @@ def reproduce(
     quiet: QuietOption = False,
     jitter: JitterOption = 0,
 ) -> None:
-    """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it."""
+    """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it.
+
+    With --set, --case or --algorithms it is a reading: every statement of the claims says whether it holds then, and nothing is a verdict.
+    """
     from farloop import reproduce as reproduction
     from farloop.output.directories import directory
     from farloop.output.manifest import slug
     from farloop.progress import reporter
 
     chosen = reproduction.select(figures or [])
+    names = tuple(name.strip() for name in (algorithms or "").split(",") if name.strip())
+    reading = reproduction.Reading(tuple(set_ or ()), tuple(case or ()), names)
     target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
     _ready_to_draw(not no_report)
     with (
@@ -255,6 +269,7 @@ def reproduce(
             aside.path,
             full=full,
             same_start=same_start,
+            reading=reading,
             seeds=seeds,
             threads=threads,
             reporter=progress,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from farloop import _native
 from farloop.errors import FarloopError, nearest, shown
-from farloop.scenario import Scenario, figure_names, kernel_figure_names
+from farloop.scenario import Scenario, Settings, figure_names, kernel_figure_names
 from farloop.starts import setting
 
 if TYPE_CHECKING:
@@ -21,12 +21,44 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A figure with some keys set otherwise, or a part of its simulations: every statement is judged, and nothing is a verdict.
+
+    Attributes:
+        set: Settings that every simulation gets, over those of its case.
+        cases: The names of the cases to run; empty for those of the scale.
+        algorithms: What to run of a case's algorithms; empty for all.
+    """
+
+    set: Settings = ()
+    cases: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.set or self.cases or self.algorithms)
+
+
+@dataclass(frozen=True)
 class PlannedFigure:
-    """What one figure takes: its scenario, and its simulations."""
+    """What one figure takes: its scenario, and its simulations.
+
+    Attributes:
+        figure: The figure's name, such as "gear/fig09".
+        base: Its scenario.
+        variants: One simulation for each case and algorithm.
+        replicas: The seeds that each runs with by the figure's own word; empty where each has its own.
+    """
 
     figure: str
     base: Scenario
     variants: list[Variant]
+    replicas: tuple[int, ...] = ()
+
+    def seeded(self, seeds: Sequence[int]) -> list[Variant]:
+        """Every simulation once per seed; of a figure that has replicas a seed is a variation in ties and starts, too."""
+        from farloop.batch import with_seeds
+
+        return with_seeds(self.variants, seeds, vary=bool(self.replicas))
 
 
 def select(wanted: Sequence[str]) -> list[str]:
@@ -53,23 +85,36 @@ def select(wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def plan(figure: str, *, full: bool, same_start: str | None = None) -> PlannedFigure:
+def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Reading | None = None) -> PlannedFigure:
     """The simulations of a figure: at quick scale only the cases that its scenario marks as quick; with `same_start` all flows begin alike.
 
     Raises:
-        FarloopError: that is no start.
+        FarloopError: that is no start, or the figure has no such case or algorithm.
     """
     from farloop.batch import Variant
 
     base = Scenario.load(figure)
-    cases = [case for case in base.resolved["case"] if full or case["quick"]]
+    reading = reading or Reading()
+    known = base.resolved["case"]
+    for name in reading.cases:
+        if name not in {str(case["name"]) for case in known}:
+            raise FarloopError(f"{figure}: case {shown(name)}: {nearest(name, [str(case['name']) for case in known])}")
+    chosen = [
+        case for case in known if (str(case["name"]) in reading.cases if reading.cases else full or case["quick"])
+    ]
+    offered = list(dict.fromkeys(str(name) for case in chosen for name in case["algorithms"]))
+    for name in reading.algorithms:
+        if name not in offered:
+            raise FarloopError(f"{figure}: algorithm {shown(name)}: {nearest(name, offered)}")
     variants = []
-    for case in cases:
-        settings = base.override(case["set"]).override(setting(same_start))
-        for name in map(str, case["algorithms"]):
-            label = f"{name}, {case['name']}" if len(cases) > 1 else name
+    for case in chosen:
+        settings = base.override(case["set"]).override(setting(same_start)).override(reading.set)
+        names = [str(name) for name in case["algorithms"] if not reading.algorithms or name in reading.algorithms]
+        for name in names:
+            label = f"{name}, {case['name']}" if len(chosen) > 1 else name
             variants.append(Variant(label, str(case["name"]), name, settings.override(algorithm=name)))
-    return PlannedFigure(figure, base, variants)
+    count = int(base.resolved["figure"]["replicas"])
+    return PlannedFigure(figure, base, variants, tuple(range(1, count + 1)) if count > 1 else ())
 
 
 def reproduce(
@@ -78,6 +123,7 @@ def reproduce(
     *,
     full: bool,
     same_start: str | None = None,
+    reading: Reading | None = None,
     seeds: Seeds | None = None,
     threads: int | None = None,
     reporter: Reporter | None = None,
@@ -88,31 +134,37 @@ def reproduce(
     """Runs the figures and writes everything under an existing directory, figure by figure; gives back what they say.
 
     Without `report` no page and no picture is drawn. With `same_start` all flows begin alike, and the scale is "custom": the paper's begin
-    otherwise, so that no claim is judged. `jitter` is the number of variations in ties and starts (`farloop.jitter`).
+    otherwise, so that no claim is judged. With a reading the scale is "reading", and statements are judged without a verdict. `jitter` is
+    the number of variations in ties and starts (`farloop.jitter`).
 
     Raises:
         ScenarioError: a figure's scenario is not valid; the first of each is checked before anything runs, the
             others before any of their figure.
         InvariantError: a simulation broke one of its own consistency checks.
-        FarloopError: the seeds are none.
+        FarloopError: the seeds are none, or a figure has no such case or algorithm.
     """
     from farloop import saving
-    from farloop.batch import with_seeds
     from farloop.results import FigureVerdicts
     from farloop.seeds import read_seeds
 
     replicated = read_seeds(seeds)
-    plans = [plan(f, full=full, same_start=same_start) for f in figures]
-    scale = "custom" if setting(same_start) else "full" if full else "quick"
+    plans = [plan(f, full=full, same_start=same_start, reading=reading) for f in figures]
+    scale = "custom" if setting(same_start) else "reading" if reading else "full" if full else "quick"
     # A figure's others are checked when its turn comes: that takes a second for ten large networks, and there are hundreds.
-    for one in (one for p in plans for one in with_seeds(p.variants[:1], replicated[:1])):
+    for one in (one for p in plans for one in replace(p, variants=p.variants[:1]).seeded(replicated[:1])):
         _ = one.scenario.resolved
     done = []
     for p in plans:
         where = into / p.figure
         where.mkdir(parents=True)
         comparison = run_figure(
-            p, scale=scale, seeds=replicated, threads=threads, reporter=reporter, store=store, jitter=jitter
+            p,
+            scale=scale,
+            seeds=replicated or p.replicas,
+            threads=threads,
+            reporter=reporter,
+            store=store,
+            jitter=jitter,
         )
         notes = saving.fill_comparison(comparison, where, store, report=report)
         done.append(FigureVerdicts.of(p.figure, comparison, notes))
@@ -132,13 +184,13 @@ def run_figure(
     jitter: int = 0,
 ) -> Comparison:
     """Runs one figure and judges its claims."""
-    from farloop.batch import run_all, with_seeds
+    from farloop.batch import run_all
     from farloop.jitter import of_claims
     from farloop.judging.verdicts import judged
     from farloop.results import Comparison
     from farloop.variations import shaken
 
-    variants = with_seeds(figure.variants, seeds)
+    variants = figure.seeded(seeds)
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
     title = str(figure.base.resolved.get("figure", {}).get("title") or figure.base.resolved.get("title", figure.figure))
     comparison = Comparison(f"{figure.figure}: {title}", runs, seeds=tuple(seeds))

@@ -163,8 +163,10 @@ def deadlocks(found: Sequence[str], name: str = "") -> None:
 
 
 def claims(rows: list[dict[str, Any]]) -> None:
-    """Claims with verdict, the paper's numbers beside ours, and notes."""
+    """Claims with verdict, the paper's numbers beside ours, and notes; of a reading what each statement says."""
+    from farloop.judging.schedule import READING
     from farloop.report.tables import claim_rows
+    from farloop.report.verdict_pairs import HOLDS
 
     console = _console()
     for claim in rows:
@@ -173,7 +175,7 @@ def claims(rows: list[dict[str, Any]]) -> None:
                 (claim["id"], "bold"),
                 ": ",
                 (claim.get("told", claim["verdict"]), _STYLES[claim["verdict"]]),
-                f" ({claim['scale']} scale)",
+                f" ({held(claim)}{claim['scale']} scale)",
             ),
             highlight=False,
         )
@@ -181,8 +183,21 @@ def claims(rows: list[dict[str, Any]]) -> None:
         for name, paper, measured in numbers:
             told = f"  {name}: {measured or '–'}" + (f" (paper {paper})" if paper else "")
             console.print(told, markup=False, highlight=False)
+        for statement in claim["statements"] if claim["scale"] == READING else []:
+            told = f"  {HOLDS[statement['holds']]}: {statement['text']} ({statement['evidence']})"
+            console.print(told, markup=False, highlight=False, soft_wrap=True)
         if claim["note"]:
             console.print(f"  {claim['note']}", markup=False, highlight=False, style="dim")
+        for statement in claim["statements"]:
+            if cause := statement.get("cause"):
+                told = f"  cause, {cause['kind']}: {statement['text']}: {cause['why']}"
+                page = f" (docs/findings/{cause['page']})" if cause["page"] else ""
+                console.print(told + page, markup=False, highlight=False, style="dim")
+
+
+def held(claim: dict[str, Any]) -> str:
+    """How many statements of a claim hold, before more in the same brackets; nothing where none is judged."""
+    return f"{claim['held']} of {claim['judged']} statements hold, " if claim.get("judged") else ""
 
 
 def side_by_side(claims: Sequence[dict[str, Any]]) -> None:

@@ -25,6 +25,9 @@ params! {
         algorithms: Vec<String> = Vec::new();
         /// What a reader must know: what is left out, what is read differently.
         note: String = String::new();
+        /// How often `farloop reproduce` runs every simulation: with seeds 1 to this number, of which seed k also is the variation k
+        /// in ties and starts (`run.jitter`). Verdicts are about all of them. 1: once, with the scenario's own seed.
+        replicas: u32 = 1, in 1 => 100;
     }
 }
 

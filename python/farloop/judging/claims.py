@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from farloop.judging.schedule import Need
@@ -20,6 +20,10 @@ VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction", "differs", "partial"
 """All of them, best first."""
 
 
+Better = Literal["lower", "higher"]
+"""Which way of two a number gets better."""
+
+
 class UndecidedError(Exception):
     """The runs at hand cannot decide a statement; the text says why."""
 
@@ -32,7 +36,7 @@ class Claim:
         id: Such as "gear/fig09".
         what: The claim in words.
         paper: Published numbers by name.
-        tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one.
+        tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one. Of a published 0 it is absolute.
         calibrated: Which parameter was chosen by what this figure shows, so that agreement is no confirmation; empty if none was.
     """
 
@@ -45,7 +49,7 @@ class Claim:
     def range(self, name: str) -> tuple[float, float]:
         """The accepted values of a published number."""
         value, part = self.paper[name], self.tolerance[name]
-        return value * (1 - part), value * (1 + part)
+        return (value * (1 - part), value * (1 + part)) if value else (-part, part)
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Statement:
         needs: The runs that decide it.
         value: The measured number, where there is one.
         accepted: The values of it that count as the published one.
+        better: Which values are better than the published one, where either are: "lower" or "higher".
     """
 
     text: str
@@ -69,10 +74,24 @@ class Statement:
     needs: tuple[Need, ...] = ()
     value: float | None = None
     accepted: tuple[float, float] | None = None
+    better: Better | None = None
+
+    @property
+    def side(self) -> str:
+        """Of a number that is not the published one: "better" or "worse" than that; empty of anything else."""
+        if self.holds is not False or self.value is None or self.accepted is None or self.better is None:
+            return ""
+        return "better" if (self.value < self.accepted[0]) == (self.better == "lower") else "worse"
 
     def row(self) -> dict[str, Any]:
         """Its entry in claims.json."""
-        return {"text": self.text, "holds": self.holds, "evidence": self.evidence, "number": self.number}
+        return {
+            "text": self.text,
+            "holds": self.holds,
+            "evidence": self.evidence,
+            "number": self.number,
+            "side": self.side,
+        }
 
 
 @dataclass(frozen=True)
@@ -124,6 +143,7 @@ class Finding:
 
     def row(self, claim: Claim, scale: str) -> dict[str, Any]:
         """The claim's entry in claims.json."""
+        judged = [s for s in self.statements if s.holds is not None]
         said = [] if self.unjudged else _objections([s.row() for s in self.statements])
         row: dict[str, Any] = finite(
             {
@@ -132,6 +152,8 @@ class Finding:
                 "told": self.told(claim),
                 "calibrated": bool(claim.calibrated),
                 "calibrated_by": claim.calibrated,
+                "held": sum(bool(s.holds) for s in judged),
+                "judged": len(judged),
                 "paper": claim.paper,
                 "measured": self.measured,
                 "unit": self.unit,
@@ -147,9 +169,12 @@ class Finding:
 def _objections(statements: Sequence[Mapping[str, Any]]) -> list[str]:
     """What does not hold, then what is not decided, with the evidence."""
     words = {False: "does not hold", None: "not decided"}
-    return [
-        f"{words[holds]}: {s['text']} ({s['evidence']})" for holds in words for s in statements if s["holds"] is holds
-    ]
+
+    def said(statement: Mapping[str, Any], word: str) -> str:
+        beyond = f", {side} than published" if (side := statement.get("side")) else ""
+        return f"{word}{beyond}: {statement['text']} ({statement['evidence']})"
+
+    return [said(s, word) for holds, word in words.items() for s in statements if s["holds"] is holds]
 
 
 def remark(row: Mapping[str, Any]) -> str:
@@ -195,11 +220,18 @@ class Judging:
             self.statements.append(Statement(text, bool(found[0]), found[1], number, tuple(needs)))
 
     def near(
-        self, name: str, text: str, needs: Sequence[Need], measure: Callable[..., float | tuple[float, str]]
+        self,
+        name: str,
+        text: str,
+        needs: Sequence[Need],
+        measure: Callable[..., float | tuple[float, str]],
+        *,
+        better: Better | None = None,
     ) -> None:
         """States that a number is within the tolerance of the published one of that name, and keeps the number.
 
-        `measure` gets the needed runs, in the order of `needs`, and gives the number, with further evidence if there is any.
+        `measure` gets the needed runs, in the order of `needs`, and gives the number, with further evidence if there is any. With `better`
+        a number outside of the tolerance is told apart as better or worse than the published one.
         """
         found = self._decided(needs, measure)
         if isinstance(found, str):
@@ -207,7 +239,8 @@ class Judging:
             return
         value, evidence = found if isinstance(found, tuple) else (found, "")
         self.measured[name] = value
-        self.statements.append(near(self.claim, name, value, text, evidence, needs=tuple(needs)))
+        stated = near(self.claim, name, value, text, evidence, needs=tuple(needs))
+        self.statements.append(replace(stated, better=better))
 
     def measure(self, numbers: Callable[..., Mapping[str, Any]], *of: Any) -> None:
         """Keeps the numbers that a function gives of its arguments; where these runs do not have them, a note says so."""

@@ -20,6 +20,12 @@ NO_OUTCOME = ("title", "source", "figure", "case", "run.seed", "record.flows", "
 CASES = re.compile(r"^\[\[case\]\].*?(?=^\[\[claim\]\]|\Z)", re.MULTILINE | re.DOTALL)
 """The cases in the text of a figure's scenario, which stand before its claims."""
 
+READING = "reading"
+"""The scale of a figure that was run with other settings, or in part, to see what its statements then say."""
+
+REPLICA = "run.jitter"
+"""What tells the replicas of a figure from each other, beside their seeds."""
+
 NAMED = 5
 """Changed keys that are named; of more the number is told."""
 
@@ -62,15 +68,19 @@ def cases(figure: str) -> tuple[Case, ...]:
 def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: str = "") -> list[Need]:
     """What the figure runs at the comparison's scale, of an algorithm and of cases that begin so.
 
-    Anything but the quick scale is measured by the full one.
+    Of a reading it is what of that has run, if anything has; anything else but the quick scale is measured by the full one.
     """
-    return [
+    found = [
         Need(case.name, name)
         for case in cases(comparison.figure)
         if (case.quick or comparison.scale != "quick") and case.name.startswith(prefix)
         for name in case.algorithms
         if algorithm in (None, name)
     ]
+    if comparison.scale == READING:
+        ran = {Need(run.case, run.algorithm) for run in comparison.runs}
+        return [need for need in found if need in ran] or found
+    return found
 
 
 def placed(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
@@ -129,10 +139,12 @@ def flat(document: Mapping[str, Any]) -> dict[str, Any]:
     used = {algorithm.get("name"), *(entry.get("algorithm") for entry in lists)}
     kept = dict(document)
     kept["algorithm"] = {k: v for k, v in algorithm.items() if not isinstance(v, dict) or k in used}
+    replicated = document.get("figure", {}).get("replicas", 1) > 1
+    ignored = (*NO_OUTCOME, REPLICA) if replicated else NO_OUTCOME
     return {
         key: value
         for key, value in _dotted("", kept)
-        if not any(key == name or key.startswith(f"{name}.") for name in NO_OUTCOME)
+        if not any(key == name or key.startswith(f"{name}.") for name in ignored)
     }
 
 

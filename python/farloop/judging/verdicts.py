@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from farloop import jitter, papers, seeds, steadiness
+from farloop.judging.causes import CauseError, of_statement
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
-from farloop.judging.schedule import Need, own_scenario, placed, told
+from farloop.judging.schedule import READING, Need, own_scenario, placed, told
 from farloop.results import Comparison
 from farloop.scenario import PAPERS, Scenario, is_figure
 
@@ -55,18 +57,30 @@ def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "cust
     drifts = steadiness.note(comparison.runs)
     findings = {name: _with_note(finding, drifts) for name, finding in findings.items()}
     rows = [findings[claim.id].row(claim, scale) for claim in claims]
-    return replace(comparison, claims=rows)
+    try:
+        return replace(comparison, claims=[_with_causes(row) for row in rows])
+    except CauseError as error:  # verdicts stand without causes
+        return replace(comparison, claims=rows, notes=[*comparison.notes, str(error)])
 
 
 def needs(figure: str, scale: str = "full") -> dict[str, list[Need]]:
     """What each claim of a paper's figure needs: cases and algorithms, as its judge declares them."""
+    return {f.id: list(dict.fromkeys(n for s in f.statements for n in s.needs)) for f in _unrun(figure, scale)}
+
+
+def statements(figure: str, scale: str = "full") -> dict[str, list[str]]:
+    """The statements of each claim of a paper's figure, as its judge makes them of runs at a scale."""
+    return {f.id: [s.text for s in f.statements] for f in _unrun(figure, scale)}
+
+
+def _unrun(figure: str, scale: str) -> list[Finding]:
+    """What the judge of a figure says without any run."""
     own, judge = own_scenario(figure), papers.module(figure)
     if own is None or judge is None:
-        return {}
-    found = judge.judge(
-        Comparison(figure, [], figure=figure, scale=scale), {c.id: c for c in read_claims(own.resolved)}
-    )
-    return {f.id: list(dict.fromkeys(n for s in f.statements for n in s.needs)) for f in found}
+        return []
+    claims = {c.id: c for c in read_claims(own.resolved)}
+    found: list[Finding] = judge.judge(Comparison(figure, [], figure=figure, scale=scale), claims)
+    return found
 
 
 def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]:
@@ -89,7 +103,9 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
         return nothing(f"the judge failed: {reason(error)}")
     findings = {f.id: f for f in found}
     return nothing("this figure's judge has no finding for this claim") | {
-        f.id: _as_the_figure(f, changed) for f in findings.values() if f.id in {c.id for c in claims}
+        f.id: _as_the_figure(f, changed, reading=comparison.scale == READING)
+        for f in findings.values()
+        if f.id in {c.id for c in claims}
     }
 
 
@@ -100,10 +116,26 @@ def _with_note(finding: Finding, note: str) -> Finding:
     return replace(finding, note="; ".join(part for part in (finding.note, note) if part))
 
 
-def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]]) -> Finding:
-    """The finding, if it is about the figure's runs; otherwise its numbers without a verdict."""
+def _with_causes(row: dict[str, Any]) -> dict[str, Any]:
+    """The entry of a claim with the known cause of every statement that does not hold; of a reading as it is."""
+    if row["scale"] == READING:
+        return row
+    statements = []
+    for statement in row["statements"]:
+        cause = of_statement(row["id"], statement["text"]) if statement["holds"] is False else None
+        statements.append(statement if cause is None else statement | {"cause": cause.row()})
+    return row | {"statements": statements}
+
+
+def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]], *, reading: bool) -> Finding:
+    """The finding, if it is about the figure's runs; otherwise its numbers without a verdict.
+
+    A reading keeps what its statements say: that is what it was run for.
+    """
     needed = {n for s in finding.statements for n in s.needs}
     keys = list(dict.fromkeys(k for n, found in changed.items() if n in needed or not needed for k in found))
+    if reading:
+        return replace(finding, unjudged=f"a reading, with {told(keys)}" if keys else "a reading of some of its runs")
     if not keys:
         return finding
     statements = [replace(s, holds=None) for s in finding.statements]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -183,7 +183,7 @@ def claim_cards(comparison: Comparison) -> str:
     for claim in comparison.claims:
         statements = "".join(
             f'<li><span class="{_HOLDS[s["holds"]][0]}">{_HOLDS[s["holds"]][1]}</span>: '
-            f'{escape(s["text"])} <span class="soft">({escape(s["evidence"])})</span></li>'
+            f'{escape(s["text"])} <span class="soft">({escape(s["evidence"])})</span>{_cause(s)}</li>'
             for s in claim["statements"]
         )
         style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
@@ -195,6 +195,15 @@ def claim_cards(comparison: Comparison) -> str:
             f'<p>{escape(claim["what"])}</p><ul class="statements">{statements}</ul>{numbers}{note}</div>'
         )
     return "".join(parts)
+
+
+def _cause(statement: Mapping[str, Any]) -> str:
+    """Why a statement does not hold, as far as that is known, and whether its number is better or worse than the published one."""
+    side = statement.get("side", "")
+    parts = [f'<span class="soft">{escape(side)} than published</span>'] if side else []
+    if cause := statement.get("cause"):
+        parts.append(f'<span class="soft">{escape(cause["kind"])}: {escape(cause["why"])}</span>')
+    return "".join(f"<br>{part}" for part in parts)
 
 
 def _parameters(comparison: Comparison) -> str:

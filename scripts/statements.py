@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Writes docs/findings/statements.md and statements.json: every statement that does not hold, with its cause and the commands that show it.
+
+`scripts/tally.py` calls it with the record of verdicts; the causes are those of `causes.toml` in each paper's directory. The page is for
+readers, the other file for what runs the commands (tests/test_causes.py runs those that take little time).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from farloop.judging import causes
+
+Claims = Sequence[Mapping[str, Any]]
+
+WITHOUT = "no cause named"
+"""The kind of a failing statement that has no cause in any file."""
+
+INTRODUCTION = """# Every statement that does not hold, and why
+
+A claim of a paper is several statements, each of which holds or not. This page has those that do not, by claim, each with its cause:
+
+- **setting not published**: the paper does not give something that decides the number. The command runs the reading that gives the
+  paper's number. *Calibrated* says that its outcome chose that reading, so that it confirms nothing, and it is judged nowhere.
+- **cannot follow from the text**: what the paper prints contradicts itself, its own equations or its own set-up. The command runs the
+  experiment behind the argument.
+- **open**: no cause is known. The commands run what was tried.
+
+*Better* and *worse* say on which side of the published number ours is. The times of commands are processor time on one core.
+`scripts/tally.py` writes this page and [statements.json](statements.json), which maps each statement to its commands; a test runs those
+that take less than ten seconds. With options such as `--set` `farloop reproduce` prints what every statement says under that reading."""
+
+
+def failing(claims: Claims) -> Iterator[dict[str, Any]]:
+    """Every statement that does not hold, with its claim, its scale, and what is known of its cause."""
+    for claim in claims:
+        for statement in claim.get("statements", []):
+            if statement["holds"] is not False:
+                continue
+            cause = causes.of_statement(claim["id"], statement["text"])
+            yield {
+                "claim": claim["id"],
+                "scale": claim["scale"],
+                "statement": statement["text"],
+                "evidence": statement["evidence"],
+                "side": statement["side"],
+                "kind": cause.kind if cause else WITHOUT,
+                "why": cause.why if cause else "",
+                "page": cause.page if cause else "",
+                "readings": [vars(one) for one in cause.readings] if cause else [],
+            }
+
+
+def tally(claims: Claims) -> str:
+    """The table of statements: a row for each paper and scale, a column for each kind of cause that there is."""
+    failed = list(failing(claims))
+    kinds = [*causes.KINDS, *([WITHOUT] if any(one["kind"] == WITHOUT for one in failed) else [])]
+    lines = [
+        f"| paper | scale | hold | judged | fail | of these better than published | {' | '.join(kinds)} |",
+        f"| --- | --- |{' ---: |' * (4 + len(kinds))}",
+    ]
+    rows = sorted({(c["id"].partition("/")[0], c["scale"]) for c in claims})
+    for paper, scale in rows:
+        own = [c for c in claims if c["id"].startswith(f"{paper}/") and c["scale"] == scale]
+        lines.append(_row(paper, scale, own, [f for f in failed if _of(f, paper, scale)], kinds))
+    if len(rows) > 1:
+        lines.append(_row("all", "", claims, failed, kinds))
+    return "\n".join(lines)
+
+
+def _of(one: Mapping[str, Any], paper: str, scale: str) -> bool:
+    return str(one["claim"]).startswith(f"{paper}/") and one["scale"] == scale
+
+
+def _row(paper: str, scale: str, claims: Claims, failed: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> str:
+    counted = Counter(one["kind"] for one in failed)
+    better = sum(one["side"] == "better" for one in failed)
+    held, judged = (sum(c.get(key, 0) for c in claims) for key in ("held", "judged"))
+    return (
+        f"| {' | '.join(map(str, [paper, scale, held, judged, len(failed), better, *(counted[k] for k in kinds)]))} |"
+    )
+
+
+def page(claims: Claims) -> str:
+    """The page for readers."""
+    failed = list(failing(claims))
+    parts = [INTRODUCTION, tally(claims)]
+    paper = ""
+    for claim in claims:
+        own = [one for one in failed if one["claim"] == claim["id"]]
+        if not own:
+            continue
+        if (now := claim["id"].partition("/")[0]) != paper:
+            paper = now
+            parts.append(f"## {paper}")
+        parts.append(
+            f"### {claim['id']}: {claim['verdict']}\n\n"
+            f"{claim['held']} of {claim['judged']} statements hold ({claim['scale']} scale)."
+        )
+        parts.append("\n".join(_entry(one) for one in _grouped(own)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _grouped(failed: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Statements of one claim that share a cause, together."""
+    found: dict[object, list[Mapping[str, Any]]] = {}
+    for one in failed:
+        found.setdefault((one["kind"], one["why"]) if one["why"] else one["statement"], []).append(one)
+    return list(found.values())
+
+
+def _entry(together: Sequence[Mapping[str, Any]]) -> str:
+    lines = []
+    for one in together:
+        side = f"; *{one['side']} than published*" if one["side"] else ""
+        lines.append(f"- **{_plain(one['statement'])}** ({_plain(one['evidence'])}{side})")
+    first = together[0]
+    page = f" ([{first['page']}]({first['page']}))" if first["page"] else ""
+    lines.append(f"    - *{first['kind']}*{': ' + first['why'] if first['why'] else ''}{page}")
+    for reading in first["readings"]:
+        calibrated = ", calibrated" if reading["calibrated"] else ""
+        lines.append(
+            f'    - {reading["what"]}: `{reading["command"]}` gives "{_plain(reading["gives"])}" '
+            f"({reading['seconds']:g} s{calibrated})"
+        )
+    return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """A text in which Markdown finds nothing to do."""
+    return text.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;").replace("|", "\\|")
+
+
+def as_json(claims: Claims) -> str:
+    """The file for programs."""
+    return json.dumps(list(failing(claims)), indent=1, ensure_ascii=False) + "\n"
