@@ -22,6 +22,11 @@ fn icc(settings: &[(&str, Value)]) -> AnyParams {
     algorithm("icc", settings)
 }
 
+/// Rates grow by equal shares, for which there are closed forms.
+fn fair() -> AnyParams {
+    icc(&[("increase", text("fair"))])
+}
+
 /// PFC at 11 % of what is free of 5 MB, and headroom for links of 100 Gbps and this delay.
 fn lossless(ports: u32, delay: Delta) -> SwitchSpec {
     let pfc = Some(PfcSpec { xoff: XoffSpec::Dynamic(0.11), hysteresis: Bytes::new(3000), headroom: None });
@@ -79,17 +84,27 @@ fn long(n: u32) -> Vec<FlowSpec> {
     (0..n).map(|i| flow(2 + i, 2 + n, Time::ZERO + Delta::from_ns(10_007 * u64::from(i)), Bytes::MAX)).collect()
 }
 
+/// `n` long flows of hosts at one switch, T = 33 µs: what each has, the mean queue, and the part of the link that is used.
+fn at_one_switch(n: u32, params: AnyParams) -> (Vec<f64>, f64, f64, RunResult) {
+    let edge = (Rate::from_gbps(GBPS as u64), us(8));
+    let (nodes, links) = star(n, edge, edge, lossless(n + 1, us(8)));
+    let mut flows = long(n);
+    flows.iter_mut().for_each(|f| (f.src, f.dst) = (f.src - 1, n + 1));
+    let (rates, result) = between(network(nodes, links, params, flows), (0, n + 1), 4_000, 8_000);
+    let (queue, used) = (mean_queue(&result, 4_000, 8_000), rates.iter().sum::<f64>() / GBPS);
+    (rates, queue, used, result)
+}
+
+#[test]
+fn the_printed_increase_keeps_a_queue_of_a_few_packets() {
+    let (_, queue, used, _) = at_one_switch(64, icc(&[]));
+    assert!((8_000.0..15_000.0).contains(&queue) && used >= 0.99, "queue {queue}, used {used}");
+}
+
 #[test]
 fn the_queue_costs_what_it_takes_to_empty_it() {
     for n in [2, 8, 64] {
-        // All hosts at one switch, T = 33 µs.
-        let edge = (Rate::from_gbps(GBPS as u64), us(8));
-        let (nodes, links) = star(n, edge, edge, lossless(n + 1, us(8)));
-        let mut flows = long(n);
-        flows.iter_mut().for_each(|f| (f.src, f.dst) = (f.src - 1, n + 1));
-        let network = network(nodes, links, icc(&[]), flows);
-        let (rates, result) = between(network, (0, n + 1), 4_000, 8_000);
-        let (queue, used) = (mean_queue(&result, 4_000, 8_000), rates.iter().sum::<f64>() / GBPS);
+        let (rates, queue, used, result) = at_one_switch(n, fair());
         assert!(queue < 10_000.0 && used >= 0.99, "{n} flows: queue {queue}, used {used}");
         // (6): what the sources leave unused is what empties the mean queue in 2 T.
         let law = 1.0 - 8.0 * queue / (GBPS * 1e9 * 2.0 * result.flows[0].base_rtt.as_secs_f64());
@@ -105,7 +120,7 @@ fn what_flows_leave_behind_the_others_take_in_a_few_round_trips() {
     for flow in &mut flows[8..] {
         flow.stop = at(4_000);
     }
-    let (rates, result) = between(pair(64, icc(&[]), flows), (0, 1), 4_080, 4_300);
+    let (rates, result) = between(pair(64, fair(), flows), (0, 1), 4_080, 4_300);
     let used = rates.iter().sum::<f64>() / GBPS;
     assert!(used > 0.95, "{used}");
     assert!(mean_queue(&result, 4_080, 4_300) < 10_000.0);
@@ -130,7 +145,7 @@ fn printed_bounds_leave_the_queue_to_pfc() {
 #[test]
 fn a_flow_follows_the_port_whose_queue_takes_longest() {
     // Flow 0 passes both ports. Three others only the first, s0 -> s1; seven more, from s1's own hosts, only the second, s1 -> r1.
-    let mut network = pair(4, icc(&[]), vec![]);
+    let mut network = pair(4, fair(), vec![]);
     let rate = Rate::from_gbps(GBPS as u64);
     let (first, second) = (6, 7);
     for i in 0..7u32 {

@@ -24,14 +24,13 @@ NAMES = {
     **RIVALS,
     "dcqcn": "DCQCN as in HPCC",
     "icc": "ICC",
+    "icc-fair": "ICC, shares",
     "icc-drain": "ICC, drain",
-    "icc-printed-bounds": "ICC, printed bounds",
-    "icc-printed-increase": "ICC, printed increase",
-    "icc-printed": "ICC, printed",
+    "icc-printed": "ICC, printed bounds",
 }
 
-VARIANTS = ("icc-drain", "icc-printed-bounds", "icc-printed-increase", "icc-printed")
-"""ICC with other bounds, another increase, or both."""
+VARIANTS = ("icc-fair", "icc-drain", "icc-printed")
+"""ICC with another increase, or other bounds."""
 
 COLOURS = {
     "dcqcn-2015": INTRA[0],
@@ -39,9 +38,8 @@ COLOURS = {
     "timely": INTRA[1],
     "pcn": INTRA[2],
     "icc": CROSS[0],
+    "icc-fair": CROSS[4],
     "icc-drain": CROSS[1],
-    "icc-printed-bounds": CROSS[2],
-    "icc-printed-increase": CROSS[4],
     "icc-printed": CROSS[3],
 }
 """A colour per algorithm, the same in all figures."""

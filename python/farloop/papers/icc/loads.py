@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -37,7 +37,13 @@ JUDGED = 50
 LONG = ", long"
 """How the names of the full scale's cases end, where the quick scale has shorter ones."""
 
-SENDERS = {"H1": ("h1-",), "H2 to Hn": ("rack-",), "Hb": ("hb-",), "all": ("",)}
+HOSTS = {"H1": ("h1-",), "H2 to Hn": ("rack-",), "Hb": ("hb-",)}
+"""The kinds of host that send, and how their flows' names begin."""
+
+SENDERS = {**HOSTS, "all": ("",)}
+
+Statistic: TypeAlias = "Callable[[Sequence[Run], str], float]"
+"""Of the completion times of the flows of some senders, in seconds."""
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
@@ -83,7 +89,9 @@ def _lowest(judging: Judging, needs: Sequence[Need]) -> Finding:
 
             def lower(*runs: Run, count: int = len(own)) -> tuple[bool, str]:
                 a, b = average(runs[:count]), average(runs[count:])
-                return a < b, f"{1e6 * a:.4g} and {1e6 * b:.4g} us"
+                seeds = ", ".join(f"{1e6 * average([r]):.4g}" for r in runs[:count])
+                other = ", ".join(f"{1e6 * average([r]):.4g}" for r in runs[count:])
+                return a < b, f"{1e6 * a:.4g} and {1e6 * b:.4g} us; by seed {seeds} and {other}"
 
             judging.order(f"{load} %: ICC's average is below {name}'s", [*own, *of(needs, load, algorithm)], lower)
     return judging.finding(note=_note(judging, needs))
@@ -119,6 +127,14 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
             return value > 0, f"{100 * value:.0f} % avoided: {told}"
 
         judging.order(f"ICC's average is below {name}'s", both, faster)
+        for what, statistic in (("average", average), ("p99", tail)):
+
+            def whoever(*runs: Run, of: Statistic = statistic, count: int = len(own)) -> tuple[bool, str]:
+                each = {s: (of(runs[:count], s), of(runs[count:], s)) for s in HOSTS}
+                told = ", ".join(f"{s} {1e6 * a:.4g} and {1e6 * b:.4g} us" for s, (a, b) in each.items())
+                return all(a < b for a, b in each.values()), told
+
+            judging.order(f"ICC's {what} is below {name}'s for each kind of host", both, whoever)
         judging.order(f"ICC pauses less than {name}", both, fewer)
         judging.near(f"avg_fct_{name}", f"{paper[f'avg_fct_{name}']:g} times as fast as {name}", both, gain)
         judging.near(f"pauses_{name}", f"{100 * paper[f'pauses_{name}']:.0f} % of {name}'s pauses avoided", both, part)

@@ -53,7 +53,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         needs = scheduled(comparison, algorithm=name)
         judging.order(f"{name}: with each flow across the intra flows have less", needs, falls)
         judging.order(f"{name}: they end with much less than a fair share", needs, squeezed)
-    return [judging.finding(note="all eight flows take one uplink of 100 Gbps: a fair share is 12.5 Gbps")]
+    pinned = "detours pin all eight flows to one uplink of 100 Gbps, which the paper does not say"
+    return [judging.finding(note=f"{pinned}; over two, as ECMP would spread them, they fill neither")]
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:

@@ -8,7 +8,7 @@
 //! - a queue that stands or grows on a busy link is reported at once, everything else every 15 µs;
 //! - a report is a header field of 16 bytes that the port writes into all ACKs that come back through it;
 //! - a queue that grows: as much as fits before it reaches Q_d; one that falls: the link's rate less what empties it in a round trip;
-//! - no queue: the flow's share of what the link has left.
+//! - no queue: towards line rate, the nearer the less the link is used.
 //!
 //! ```text
 //!   data ----> [queue] ----> link        every 5 µs: queue, rate of change, utilisation, flows   ---> report
@@ -16,15 +16,15 @@
 //!   source: V = f(report), one step per report                           <----------------------------+
 //! ```
 //!
-//! The paper's bounds on V are above C/n wherever there is a queue, which then never goes (`bounds = "printed"`); its increase takes all flows
-//! towards line rate together (`increase = "printed"`). The defaults follow from what the paper says that they are for.
+//! The paper's bounds on V are at least C/n wherever there is a queue, which then never goes (`bounds = "printed"`). The default's follow from what the
+//! paper says that they are for. All else is as printed.
 
 mod params;
 mod port;
 mod sender;
 mod verdict;
 
-pub use params::{IccBounds, IccIncrease, IccParams};
+pub use params::{IccBounds, IccIncrease, IccParams, IccReports};
 pub use port::IccPort;
 pub use sender::IccSender;
 pub use verdict::Verdict;
@@ -51,19 +51,14 @@ impl Algorithm for Icc {
             settings: &[("bounds", "drain")],
         },
         Preset {
-            name: "icc-printed",
-            summary: "ICC with bounds and increase as its paper prints them",
-            settings: &[("bounds", "printed"), ("increase", "printed")],
+            name: "icc-fair",
+            summary: "ICC whose rates grow by equal shares of what is free",
+            settings: &[("increase", "fair")],
         },
         Preset {
-            name: "icc-printed-bounds",
+            name: "icc-printed",
             summary: "ICC with the bounds that its paper prints",
             settings: &[("bounds", "printed")],
-        },
-        Preset {
-            name: "icc-printed-increase",
-            summary: "ICC with the increase that its paper prints",
-            settings: &[("increase", "printed")],
         },
     ];
 

@@ -24,13 +24,25 @@ choice! {
     }
 }
 
+choice! {
+    /// Which queues a port reports at once; all others wait for the timer.
+    pub enum IccReports {
+        /// One that stands or grows on a busy link: the first condition of Fig. 7.
+        Standing = "standing",
+        /// Any on a busy link: the second condition read as far as it goes.
+        Busy = "busy",
+    }
+}
+
 params! {
     /// Parameters of [`Icc`](super::Icc).
     pub struct IccParams {
         /// What sets the rate while there is a queue (ours; the paper's is "printed").
         bounds: IccBounds = IccBounds::Balanced;
-        /// How the rate grows where there is none (ours; the paper's is "printed").
-        increase: IccIncrease = IccIncrease::Fair;
+        /// How the rate grows where there is none (ICC: Equation 6, "printed").
+        increase: IccIncrease = IccIncrease::Printed;
+        /// Which queues a port reports at once (ICC: Fig. 7, whose second condition can be read either way).
+        reports: IccReports = IccReports::Standing;
         /// The queue that must not be exceeded, Q_d, safely below the threshold of PFC: half of it (ours; the default is that of a buffer of 5 MB with
         /// xoff_alpha = 0.11).
         q_d: Bytes = Bytes::new(275_000), in Bytes::new(1) => Bytes::new(1_000_000_000_000);
@@ -40,7 +52,7 @@ params! {
         emptying: f64 = 2.0, in 0.1 => 100.0;
         /// How often a port reports whatever it sees (ICC: 15 µs).
         interval: Delta = Delta::from_us(15), in Delta::from_ns(100) => Delta::from_ms(10);
-        /// Utilisation from which a queue that does not shrink is congestion (ICC: 70 %).
+        /// Utilisation from which a queue is congestion (ICC: 70 %).
         busy: f64 = 0.7, in 0.0 => 1.0;
         /// The round-trip time T of the bounds, and for how long a port counts a flow after a packet; "none" for the one inside a datacenter, at sources
         /// the flow's own if that is longer.

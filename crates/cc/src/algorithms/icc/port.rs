@@ -1,6 +1,6 @@
 //! The half at switch ports: the state machine of Fig. 7, and the reports.
 
-use super::params::IccParams;
+use super::params::{IccParams, IccReports};
 use super::verdict::Verdict;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -13,6 +13,7 @@ pub struct IccPort {
     interval: Delta,
     rtt: Delta,
     busy: f64,
+    reports: IccReports,
     /// The windows follow each other.
     awake: bool,
     /// The flows that count.
@@ -48,6 +49,7 @@ impl IccPort {
             interval: p.interval,
             rtt: p.rtt.unwrap_or(port.intra_rtt),
             busy: p.busy,
+            reports: p.reports,
             awake: false,
             flows: BTreeMap::new(),
             left: 0,
@@ -123,7 +125,8 @@ impl PortAgent for IccPort {
         let before = std::mem::replace(&mut self.change, change);
         let utilisation = self.utilisation(now);
         self.forget(now, queue);
-        let congested = queue > 0 && before >= 0 && change >= 0 && utilisation >= self.busy; // (2)
+        let told = self.reports == IccReports::Busy || before >= 0 && change >= 0;
+        let congested = queue > 0 && told && utilisation >= self.busy; // (2)
         self.awake = !self.flows.is_empty();
         // The last report before silence says that there is nothing.
         if congested || !self.awake || now.since(self.reported) >= self.interval {
@@ -160,7 +163,11 @@ mod tests {
 
     impl Line {
         fn new() -> Line {
-            let port = Icc::port(&IccParams::default(), &port(Border::Inside)).expect("icc has a port half");
+            Line::with(IccReports::Standing)
+        }
+        fn with(reports: IccReports) -> Line {
+            let params = IccParams { reports, ..IccParams::default() };
+            let port = Icc::port(&params, &port(Border::Inside)).expect("icc has a port half");
             Line { port, now: Time::ZERO, queue: 0, random: RandomStream::new(1, "test", 0) }
         }
         fn call<R>(&mut self, f: impl FnOnce(&mut IccPort, &mut Ctx<'_>) -> R) -> Vec<Effect> {
@@ -232,6 +239,23 @@ mod tests {
         line.busy(20, 40, 0);
         let next = line.told(Verdict::NONE).expect("told");
         assert_eq!((next.queue, next.change, next.stamp), (6256, 0, 20_000));
+    }
+
+    #[test]
+    fn a_falling_queue_on_a_busy_link_is_told_where_asked_for() {
+        for (reports, told) in [(IccReports::Standing, 5_000), (IccReports::Busy, 10_000)] {
+            let mut line = Line::with(reports);
+            line.busy(5, 40, 10);
+            // Four fewer wait after a window in which the link was busy for 80 %.
+            (0..36).for_each(|i| drop(line.comes(i)));
+            (0..40).for_each(|_| line.goes());
+            line.window(10);
+            assert_eq!(line.told(Verdict::NONE).map(|v| v.stamp), Some(told), "{reports:?}");
+            // On an idle link it waits for the timer, whatever is asked for.
+            line.goes();
+            line.window(15);
+            assert_eq!(line.told(Verdict::NONE).map(|v| v.stamp), Some(told), "{reports:?}");
+        }
     }
 
     #[test]
