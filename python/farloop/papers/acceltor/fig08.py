@@ -64,6 +64,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     runs = [run for run in alone(comparison.runs) if not run.case.startswith(BASELINE)]
     for run in runs:
         judging.measure(numbers, run, bases.get(racks(run)))
+    for count, base in bases.items():
+        both = judging.have([at[name][count] for name in (ACCELTOR, BLOCKING) if count in at[name]])
+        if len(both) == 2:
+            judging.measure(_longer, *both, base)
     sizes = list(at[ACCELTOR])
     for count, need in at[ACCELTOR].items():
         judging.order(
@@ -108,6 +112,11 @@ def _replaced(run: Run) -> tuple[bool, str]:
     begun = sum(name.startswith("elephant") for name in run.flows["name"].to_pylist())
     ended, others = totals["elephants_finished"], totals["elephants_labelled"] - totals["elephants_idle"] - begun
     return ended > 0 and others > 0, f"{ended} ended, {others} others took a place; occupancy {occupancy(run):.3f}"
+
+
+def _longer(own: Run, rival: Run, base: Run) -> dict[str, str]:
+    more, error = longer(own, rival, base)
+    return {f"{racks(own)} racks: mice take longer than under Blocking by": f"{100 * more:.1f} ± {100 * error:.1f} %"}
 
 
 def _baselines(runs: Sequence[Run]) -> dict[int, Run]:
