@@ -15,6 +15,7 @@ from farloop.papers.acceltor.common import (
     BASELINE,
     BLOCKING,
     HELD,
+    NEWRENO,
     SCHEDULES,
     UNBLOCKING,
     WRITTEN,
@@ -59,7 +60,7 @@ BESIDE = (WRITTEN, DETECTED, "AccelToR, k/2 uplinks")
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Occupancy by size and by schedule, and the paper's factors between them at 50 racks; mice beside."""
     judging = CircuitJudging(comparison, claims["acceltor/fig08"])
-    at = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
+    at = _by_schedule(comparison)
     bases = _baselines(comparison.runs)
     runs = [run for run in alone(comparison.runs) if not run.case.startswith(BASELINE)]
     for run in runs:
@@ -122,6 +123,13 @@ def _longer(own: Run, rival: Run, base: Run) -> dict[str, str]:
 def _baselines(runs: Sequence[Run]) -> dict[int, Run]:
     """The runs in which mice come one by one, by the number of racks."""
     return {racks(run): run for run in runs if run.case.startswith(BASELINE)}
+
+
+def _by_schedule(comparison: Comparison) -> dict[str, dict[int, Need]]:
+    """Runs by schedule and number of racks; where a reading has some of the cases only, every schedule at these sizes."""
+    found = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
+    sizes = sorted({n for row in found.values() for n in row})
+    return {name: {n: row.get(n, Need(f"{name}, {n} racks", NEWRENO)) for n in sizes} for name, row in found.items()}
 
 
 def _by_racks(needs: list[Need]) -> dict[int, Need]:
