@@ -225,12 +225,23 @@ pub enum SchedulingSpec {
         days: u32,
         /// Elephants wait from this time before their day on.
         wait: Delta,
+        /// Elephants are accelerated by a number of packets instead; `None` for the time.
+        warm_up: Option<WarmUpSpec>,
         /// What becomes of an elephant's packet whose queue is full.
         overflow: Overflow,
         /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network until its day is near enough;
         /// `None` to drop it all the time.
         rescue: Option<Delta>,
     },
+}
+
+/// Acceleration by a number of packets, counted since the flow was last dropped for coming too early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarmUpSpec {
+    /// So many go into the packet network; those after them wait for the day.
+    pub packets: u32,
+    /// Twice as many where the flow sent fewer than this between its last two drops.
+    pub few: u32,
 }
 
 /// How a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is specified as an elephant takes a free place with its first

@@ -110,7 +110,8 @@ def _in_the_wan(judging: Judging) -> None:
     text = "Gear and HPCC settle before the additive-increase schemes"
     judging.order(text, [needs[n] for n in (*QUICK, *ADDITIVE)], before)
     for name in ADDITIVE:
-        judging.near("settle_additive_s", f"{name} takes nearly 5 s", [needs[name]], lambda run: _settled(run, target))
+        text = f"{name} takes nearly 5 s"
+        judging.near("settle_additive_s", text, [needs[name]], lambda run: _settled(run, target), better="lower")
     settled = {name: judging.measured.get(f"{name}_settled_s", math.nan) for name in (*QUICK, *ADDITIVE)}
     judging.measured["settle_gear_ms"] = 1e3 * settled["gear"]
     judging.measured["settle_additive_s"] = sorted(settled[name] for name in ADDITIVE)[1]
