@@ -65,10 +65,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     runs = [run for run in alone(comparison.runs) if not run.case.startswith(BASELINE)]
     for run in runs:
         judging.measure(numbers, run, bases.get(racks(run)))
-    for count, base in bases.items():
+    for count, one in bases.items():
         both = judging.have([at[name][count] for name in (ACCELTOR, BLOCKING) if count in at[name]])
         if len(both) == 2:
-            judging.measure(_longer, *both, base)
+            judging.measure(_longer, *both, one)
     sizes = list(at[ACCELTOR])
     for count, need in at[ACCELTOR].items():
         judging.order(
