@@ -117,7 +117,7 @@ def _replaced(run: Run) -> tuple[bool, str]:
 
 def _longer(own: Run, rival: Run, base: Run) -> dict[str, str]:
     more, error = longer(own, rival, base)
-    return {f"{racks(own)} racks: mice take longer than under Blocking by": f"{100 * more:.1f} ± {100 * error:.1f} %"}
+    return {f"{racks(own)} racks: mice take longer than under Blocking by": f"{100 * more:.2f} ± {100 * error:.2f} %"}
 
 
 def _baselines(runs: Sequence[Run]) -> dict[int, Run]:
