@@ -14,7 +14,7 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         // tcp_sack = 1, tcp_recovery = 1. 4.9 marks losses by duplicate SACKs and by RACK (`tcp_rack_mark_lost`), without RACK's timer for reordering,
         // which has no part where nothing is reordered.
         recovery: RecoveryChoice::Rack,
-        handshake: true,                       // tcp_connect
+        handshake: true,                        // tcp_connect
         delayed_ack: Some(Delta::from_ms(40)), // TCP_DELACK_MIN (include/net/tcp.h); not its quick ACKs, `tcp_enter_quickack_mode`
         ack_every: 2,                          // __tcp_ack_snd_check
         min_rto: Delta::from_ms(200),          // TCP_RTO_MIN
