@@ -15,6 +15,7 @@ from farloop.papers.acceltor.common import (
     BASELINE,
     BLOCKING,
     HELD,
+    NEWRENO,
     SCHEDULES,
     UNBLOCKING,
     WRITTEN,
@@ -59,15 +60,15 @@ BESIDE = (WRITTEN, DETECTED, "AccelToR, k/2 uplinks")
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Occupancy by size and by schedule, and the paper's factors between them at 50 racks; mice beside."""
     judging = CircuitJudging(comparison, claims["acceltor/fig08"])
-    at = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
+    at = _by_schedule(comparison)
     bases = _baselines(comparison.runs)
     runs = [run for run in alone(comparison.runs) if not run.case.startswith(BASELINE)]
     for run in runs:
         judging.measure(numbers, run, bases.get(racks(run)))
-    for count, base in bases.items():
+    for count, one in bases.items():
         both = judging.have([at[name][count] for name in (ACCELTOR, BLOCKING) if count in at[name]])
         if len(both) == 2:
-            judging.measure(_longer, *both, base)
+            judging.measure(_longer, *both, one)
     sizes = list(at[ACCELTOR])
     for count, need in at[ACCELTOR].items():
         judging.order(
@@ -116,12 +117,19 @@ def _replaced(run: Run) -> tuple[bool, str]:
 
 def _longer(own: Run, rival: Run, base: Run) -> dict[str, str]:
     more, error = longer(own, rival, base)
-    return {f"{racks(own)} racks: mice take longer than under Blocking by": f"{100 * more:.1f} ± {100 * error:.1f} %"}
+    return {f"{racks(own)} racks: mice take longer than under Blocking by": f"{100 * more:.2f} ± {100 * error:.2f} %"}
 
 
 def _baselines(runs: Sequence[Run]) -> dict[int, Run]:
     """The runs in which mice come one by one, by the number of racks."""
     return {racks(run): run for run in runs if run.case.startswith(BASELINE)}
+
+
+def _by_schedule(comparison: Comparison) -> dict[str, dict[int, Need]]:
+    """Runs by schedule and number of racks; where a reading has some of the cases only, every schedule at these sizes."""
+    found = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
+    sizes = sorted({n for row in found.values() for n in row})
+    return {name: {n: row.get(n, Need(f"{name}, {n} racks", NEWRENO)) for n in sizes} for name, row in found.items()}
 
 
 def _by_racks(needs: list[Need]) -> dict[int, Need]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding
+from farloop.judging.schedule import Need
 from farloop.papers.acceltor.common import (
     ACCELTOR,
     BLOCKING,
@@ -60,7 +61,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
                 return means[0] > means[1], f"{means[0]:.3g} and {means[1]:.3g} Mbps"
 
             judging.order(
-                f"{NAMES[algorithm]}: AccelToR's elephants get more than {rival}'s", [need, at[rival][algorithm]], more
+                f"{NAMES[algorithm]}: AccelToR's elephants get more than {rival}'s",
+                [need, at[rival].get(algorithm, Need(rival, algorithm))],
+                more,
             )
 
     def most(*runs: Run) -> tuple[bool, str]:
@@ -77,9 +80,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             return value < middle, f"{value:.3f}, the median of the others {middle:.3f}"
 
         others = [n for a, n in own.items() if a not in LOWER]
-        judging.order(f"{NAMES[algorithm]} uses less than most others", [own[algorithm], *others], lower)
+        # A reading may run some of the algorithms only.
+        need = own.get(algorithm, Need(ACCELTOR, algorithm))
+        judging.order(f"{NAMES[algorithm]} uses less than most others", [need, *others], lower)
         paper = judging.claim.paper[key]
-        judging.near(key, f"{NAMES[algorithm]} uses {100 * paper:.1f} %", [own[algorithm]], occupancy)
+        judging.near(key, f"{NAMES[algorithm]} uses {100 * paper:.1f} %", [need], occupancy)
     runs = alone(comparison.runs)
     for run in runs:
         judging.measure(numbers, run)
