@@ -266,7 +266,9 @@ def is_figure(name: str) -> bool:
 
 
 def _all_figures() -> list[str]:
-    return sorted(str(p.relative_to(PAPERS).with_suffix("")) for p in PAPERS.glob("*/*.toml"))
+    """All but the papers' files of causes, which are no scenarios."""
+    files = (p for p in PAPERS.glob("*/*.toml") if p.stem != "causes")
+    return sorted(str(p.relative_to(PAPERS).with_suffix("")) for p in files)
 
 
 def arena_names() -> list[str]:
