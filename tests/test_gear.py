@@ -35,16 +35,17 @@ def test_fig02():
 # ---------------------------------------------------------------- Fig. 6 and the fabric
 
 
-def traffic(figure, ratios, *, pauses=None, slow=None, delivered=None, unfinished=0.0):
+def traffic(figure, ratios, *, pauses=None, slow=None, grown=None, delivered=None, unfinished=0.0):
     """Runs of a fabric: intra flows deliver so much of their payload that the ratio is the given one, by algorithm or (case, algorithm).
 
-    Cross flows deliver `delivered` of theirs (0.5 by default); intra flows have a slowdown of `slow`, the last hundredth ten times as much.
+    Cross flows deliver `delivered` of theirs (0.5 by default); intra flows have a slowdown of `slow`, the last hundredth ten times as much,
+    and the larger half of them `grown` times that.
     """
 
     def make(case, a):
         ratio = ratios.get((case.partition(", ")[0], a), ratios.get(a, 1.0))
         part = (delivered or {}).get(a, 0.5)
-        slowdown = (slow or {}).get(a, 10.0)
+        slowdown, larger = (slow or {}).get(a, 10.0), (grown or {}).get(a, 1.0)
         rows = []
         for i in range(200):
             size = 1000.0 * (i + 1)
@@ -54,7 +55,9 @@ def traffic(figure, ratios, *, pauses=None, slow=None, delivered=None, unfinishe
                     "size_bytes": size,
                     "delivered_bytes": part * ratio * size,
                     "ideal_fct_ps": 1e9,
-                    "received_ps": None if i < unfinished * 200 else 1e9 * slowdown * (10 if i % 100 > 97 else 1),
+                    "received_ps": None
+                    if i < unfinished * 200
+                    else 1e9 * slowdown * (larger if i >= 100 else 1) * (10 if i % 100 > 97 else 1),
                 }
             )
             rows.append(
@@ -111,11 +114,12 @@ TABLE1 = {"gear": 1.0, "hpcc": 1.9, "dctcp": 3.2, "gemini": 5.8, "annulus": 0.0,
 SLOW = {"gear": 7.2, "hpcc": 12, "dctcp": 11, "gemini": 13, "annulus": 5, "gear-without-intra": 9.5}
 HADOOP = {("Hadoop", a): r**0.5 for a, r in SIDES.items()}
 CARRIED = {"gear": 0.6, "hpcc": 0.58, "dctcp": 0.6, "gemini": 0.6, "annulus": 0.55}
+GROWN = {"dctcp": 2, "gemini": 3, "hpcc": 2.5}
 
 
-def fabric(ratios=None, pauses=None, slow=None, carried=None, without=(), scale="full", **more):
+def fabric(ratios=None, pauses=None, slow=None, grown=None, carried=None, without=(), scale="full", **more):
     make = traffic("gear/fabric", SIDES | HADOOP | (ratios or {}), pauses=TABLE1 | (pauses or {}), slow=SLOW | (slow or {}),
-                   delivered=CARRIED | (carried or {}), **more)  # fmt: skip
+                   grown=GROWN | (grown or {}), delivered=CARRIED | (carried or {}), **more)  # fmt: skip
     return judge("gear/fabric", planned("gear/fabric", make, scale=scale, without=without), scale)
 
 
@@ -127,22 +131,56 @@ MOST = "PFC duration reduced up to 5 times: the most over the compared algorithm
     ("claim", "changed", "failing"),
     [
         ("gear/fig07", {}, []),
-        ("gear/fig07", {"ratios": {("Hadoop", "gear"): 0.97}}, ["unfairness is smaller for all under Hadoop"]),
+        ("gear/fig07", {"ratios": {("Hadoop", "hpcc"): 0.5}}, ["unfairness is alleviated under Hadoop"]),
         ("gear/fig07", {"ratios": {"hpcc": 1.2}}, ["hpcc is below 1 under both workloads"]),
         ("gear/table1", {}, []),
-        ("gear/table1", {"pauses": {"annulus": 0.5}}, ["Annulus pauses 0 times as long as Gear"]),
+        ("gear/table1", {"pauses": {"annulus": 0.05}}, []),
+        ("gear/table1", {"pauses": {"annulus": 0.15}}, ["Annulus pauses 0 times as long as Gear"]),
         (
             "gear/table1",
             {"pauses": {"hpcc": 0.9}},
             ["HPCC pauses 1.87 times as long as Gear", "the order is Annulus, Gear, HPCC, DCTCP, GEMINI"],
         ),
         ("gear/fig08", {}, [LARGE]),
-        ("gear/fig08", {"slow": {"annulus": 8}}, [LARGE, "Annulus is lowest"]),
-        ("gear/fig08", {"slow": {"dctcp": 7}}, [LARGE, "dctcp is well above Gear for large flows"]),
+        (
+            "gear/fig08",
+            {"slow": {"annulus": 8}},
+            [LARGE, "Annulus has the lowest average slowdown of small and of large flows"],
+        ),
+        ("gear/fig08", {"grown": {"gear": 3.1}}, [LARGE, "dctcp slows large flows down more than Gear on average"]),
+        (
+            "gear/fig08",
+            {"grown": {"hpcc": 0.5}},
+            [
+                LARGE,
+                "hpcc slows large flows down more than Gear on average",
+                "DCTCP, GEMINI and HPCC slow large flows down more than small ones",
+            ],
+        ),
+        (
+            "gear/fig08",
+            {"grown": {"dctcp": 5}},
+            [LARGE, "of these, GEMINI's slowdown grows most from small to large flows"],
+        ),
         ("gear/fig14a", {}, ["99th percentile, large flows, full"]),
         ("gear/headline", {}, []),
-        ("gear/headline", {"pauses": {"gemini": 0.9}}, [MOST, "Gear pauses less than HPCC, DCTCP and GEMINI"]),
-        ("gear/headline", {"carried": {"dctcp": 0.7}}, ["Gear carries more than HPCC, DCTCP and GEMINI"]),
+        # "Up to": one rival does for the direction, and the best one for the number.
+        ("gear/headline", {"pauses": {"gemini": 5, "dctcp": 0.9, "hpcc": 0.9}}, []),
+        ("gear/headline", {"pauses": {"gemini": 0.9}}, [MOST]),
+        (
+            "gear/headline",
+            {"pauses": {"gemini": 0.9, "dctcp": 0.9, "hpcc": 0.9}},
+            [MOST, "Gear pauses less than one of the compared algorithms"],
+        ),
+        ("gear/headline", {"carried": {"dctcp": 0.7}}, []),
+        (
+            "gear/headline",
+            {"carried": {"gear": 0.4}},
+            [
+                "throughput up by up to 20 %: the most over the compared algorithms",
+                "Gear carries more than one of the compared algorithms",
+            ],
+        ),
     ],
 )
 def test_fabric(claim, changed, failing):
@@ -153,8 +191,8 @@ def test_fabric_incomplete():
     claims = fabric(without=[("WebSearch", "annulus")])
     told = {c: row["told"] for c, row in claims.items()}
     assert told["gear/table1"] == "partial: 3 of 5 statements"
-    assert told["gear/headline"] == "partial: 2 of 4 statements"
-    assert told["gear/fig08"] == "partial: 5 of 6 statements"
+    assert told["gear/headline"] == "partial: 0 of 4 statements"
+    assert told["gear/fig08"] == "partial: 7 of 8 statements"
     assert "partial" not in told["gear/fig14a"]
 
 
@@ -197,6 +235,13 @@ def test_fig09_reproduced():
     ("other", "text", "verdict"),
     [
         ({"gear": (60, 40)}, "Gear's ratio is about 1", "direction"),
+        ({"gear": (45, 50)}, "Gear's ratio is about 1", "direction"),
+        (
+            {"gemini": (step(43, 2, 47), step(55, 2, 47))},
+            "GEMINI's cross flow gets about 1.3 times as much",
+            "direction",
+        ),
+        ({"gemini": (step(30, 2.8, 47), step(60, 2.8, 47))}, "GEMINI converges around 2 s", "direction"),
         ({"annulus": (60, 40)}, "Annulus is fair", "differs"),
         ({"hpcc": (80, 10)}, "HPCC's intra flow loses", "differs"),
         ({"hpcc": (step(10, 1.5, 45), step(80, 1.5, 45))}, "HPCC has not converged by 2 s", "differs"),
@@ -222,8 +267,7 @@ def test_fig09_incomplete():
     quick = planned("gear/fig09", make, scale="quick")
     assert "Gear's ratio is about 1" in undecided(judge("gear/fig09", quick)["gear/fig09"])
     at_quick = judge("gear/fig09", quick, scale="quick")["gear/fig09"]
-    assert at_quick["told"] == "partial: 6 of 9 statements"
-    assert all("GEMINI" in text for text in undecided(at_quick))
+    assert at_quick["verdict"] == "reproduced"
 
 
 def test_a_shorter_run_is_not_judged():
@@ -295,7 +339,7 @@ def fig11(swing=None, unfair=""):
     ("other", "failing"),
     [
         ({}, []),
-        ({"unfair": "hpcc"}, ["all algorithms are fair"]),
+        ({"unfair": "hpcc"}, ["all algorithms show good fairness"]),
         ({"swing": {"gear": 0.1}}, ["Gear oscillates slightly more than HPCC and GEMINI"]),
         ({"swing": {"gear": 0.01}}, ["Gear oscillates slightly more than HPCC and GEMINI"]),
         ({"swing": {"annulus": 0.025}}, ["DCTCP and Annulus oscillate most"]),
@@ -319,9 +363,11 @@ def test_fig11_incomplete():
 # ---------------------------------------------------------------- Fig. 12
 
 
-def fig12(gear_at=0.3, hpcc_cross=0.5, hpcc_at=3.0):
+def fig12(gear_at=0.3, slow_at=0.3, hpcc_cross=0.5, hpcc_at=3.0):
     def make(case, a):
-        since = gear_at if a == "gear" else hpcc_at
+        if " and " in case:  # judged by nothing
+            return made("gear/fig12", case, a, series=rates(intra=20, cross=75), interval=0.01)
+        since = (gear_at if case == "66 Gbps" else slow_at) if a == "gear" else hpcc_at
         low = hpcc_cross if (case, a) == ("10 Mbps", "hpcc") else 10
         series = rates(intra=step(80, since, 47), cross=step(low, since, 47))
         return made("gear/fig12", case, a, series=series, interval=0.01)
@@ -333,7 +379,9 @@ def fig12(gear_at=0.3, hpcc_cross=0.5, hpcc_at=3.0):
     ("other", "failing"),
     [
         ({}, []),
-        ({"gear_at": 0.6}, ["Gear is balanced by 0.5 s from every initial rate"]),
+        ({"gear_at": 0.6}, ["from 66 Gbps each, Gear is balanced by 0.5 s"]),
+        ({"slow_at": 1.5}, []),
+        ({"slow_at": 3.0}, ["from equal rates of 10 Mbps and 50 Gbps, Gear converges to fair shares"]),
         ({"hpcc_cross": 30}, ["HPCC's cross flow gets almost nothing from 10 Mbps"]),
         ({"hpcc_at": 1.0}, ["HPCC's cross flow gets almost nothing from 10 Mbps", "HPCC has not converged at 2 s from 66 Gbps"]),
     ],
@@ -346,8 +394,10 @@ def test_fig12(other, failing):
 
 def test_fig12_incomplete():
     claim = judge("gear/fig12", planned("gear/fig12", fig12(), without=[("66 Gbps", "hpcc")]))["gear/fig12"]
-    assert claim["told"] == "partial: 3 of 4 statements"
+    assert claim["told"] == "partial: 4 of 5 statements"
     assert undecided(claim) == ["HPCC has not converged at 2 s from 66 Gbps"]
+    quick = judge("gear/fig12", planned("gear/fig12", fig12(), scale="quick"), scale="quick")["gear/fig12"]
+    assert quick["verdict"] == "reproduced"
 
 
 # ---------------------------------------------------------------- Fig. 13
@@ -439,6 +489,7 @@ def fig16(shared=None, settle=None, part=0.7):
         ({"shared": {"hpcc": 0.05}}, 1, "differs"),
         ({"settle": {"gear": 0.3}}, 1, "direction"),
         ({"settle": {"gemini": 1.0}}, 1, "direction"),
+        ({"settle": {"dctcp": 3.5}}, 1, "direction"),
         ({"settle": {"gemini": 0.02}}, 2, "differs"),
         ({"part": 0.5}, 11, "differs"),
     ],
@@ -447,6 +498,13 @@ def test_fig16(other, failing, verdict):
     claim = judge("gear/fig16", planned("gear/fig16", fig16(**other)))["gear/fig16"]
     assert len(failed(claim)) == failing, failed(claim)
     assert claim["verdict"] == verdict
+
+
+def test_fig16_keeps_its_numbers():
+    measured = judge("gear/fig16", planned("gear/fig16", fig16()))["gear/fig16"]["measured"]
+    assert measured["intra_part"] == pytest.approx(0.7)
+    assert measured["settle_gear_ms"] == pytest.approx(60, abs=15)
+    assert measured["settle_additive_s"] == pytest.approx(4.5, abs=0.05)
 
 
 def test_fig16_incomplete():
@@ -458,14 +516,17 @@ def test_fig16_incomplete():
 
 RACK_A = ("intra_a1", "intra_a2", "cross_a1", "cross_a2")
 RACK_B = ("intra_b1", "intra_b2", "cross_b1", "cross_b2")
+SETTLES = "Gear stabilizes, no flow starved, when the bottleneck has none"
 
 
-def fig17(early=25, late=12, poseidon=(45, 1), paused=1.0):
+def fig17(early=25, late=12, last=None, poseidon=(45, 1), paused=1.0):
     def make(case, a):
+        def one(t):
+            rate = np.where(t <= 2, early, late)
+            return rate if last is None else np.where(t > t[-1] - 0.5, last, rate)
+
         flows = {
-            f: step(early if f == "cross_a1" else 25, 2, late if f == "cross_a1" else 12)
-            if a == "gear"
-            else poseidon["cross" in f]
+            f: one if a == "gear" and f == "cross_a1" else step(25, 2, 12) if a == "gear" else poseidon["cross" in f]
             for f in RACK_A
         }
         series = rates(**flows, **dict.fromkeys(RACK_B, 12))
@@ -479,11 +540,14 @@ def fig17(early=25, late=12, poseidon=(45, 1), paused=1.0):
     [
         ({}, []),
         ({"early": 80}, ["Gear converges quickly while the bottleneck has telemetry"]),
-        ({"late": 80}, ["Gear converges eventually when the bottleneck has none"]),
+        # A reasonable state need not be a fair one; but nothing may starve, and nothing go on moving.
+        ({"late": 80}, []),
+        ({"late": 2}, [SETTLES]),
+        ({"last": 14}, [SETTLES]),
         ({"paused": 0.0}, ["PFC presses the congestion back"]),
-        ({"poseidon": (45, 10)}, ["Poseidon starves the cross flows, and not the intra flows"]),
-        # All four starve: no unfairness to the flows across.
-        ({"poseidon": (1, 1)}, ["Poseidon starves the cross flows, and not the intra flows"]),
+        ({"poseidon": (45, 10)}, ["Poseidon starves the cross flows"]),
+        # The paper says nothing of the intra flows.
+        ({"poseidon": (1, 1)}, []),
     ],
 )
 def test_fig17(other, failing):

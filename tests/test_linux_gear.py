@@ -221,9 +221,24 @@ def test_losses_bring_the_wans_window_in_across_only(native):
     for rtt, limited in ((32_000, False), (50_000_000, True)):
         flow = Flow(native, window=150_000, rtt=rtt)
         flow.ack(1460, 10**6, (0, 0, 0, 1, RATE))
-        flow.loss(1460, 10**6)
+        flow.loss(1460, 1460 + round(150_000 * 1460 / 1538))
         assert bool(flow.view.flags & LOST) == limited
         near(flow.view.pacing * rtt / 1e9, (0.7 if limited else 1) * 150_000 * 1460 / 1538, 1e-4)
+
+
+def test_the_wans_window_begins_with_what_was_out_and_not_with_a_window_that_is_closed(native):
+    flow = Flow(native, window=62.5e6, rtt=50_000_000)
+    flow.ack(1460, 10**6, (0, 0, 0, 1, RATE))
+    # u = 2.1: Eq. 9 leaves one packet, the reference is 62.5 MB * 0.95/2.1.
+    flow.ack(2920, 10**6, (64_000, 800_000, 440_000, 1, RATE))
+    assert flow.window == 1538
+    near(flow.reference, 62.5e6 * 0.95 / 2.1, 1e-3)
+    out = 50_000_000
+    flow.loss(2920, 2920 + out)
+    near(flow.view.wan / 1024, 0.7 * out * 1538 / 1460)
+    # A round trip later less is out, whatever the window is: 0.7 of that.
+    flow.loss(2920 + out, 2920 + out + 20_000_000)
+    near(flow.view.wan / 1024, 0.7 * 20_000_000 * 1538 / 1460)
 
 
 def test_windows_do_not_grow_while_a_loss_is_repaired(native):

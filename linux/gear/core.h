@@ -459,18 +459,23 @@ GEAR_INLINE enum gear_outcome gear_on_ack(const struct gear_constants *c, struct
 
 /*
  * A loss, at the latest one that a timeout tells of. Flows inside react to load alone; across, and without telemetry, losses are all that the
- * WAN says. A blind flow begins anew after a timeout.
+ * WAN says. What was too much is what was out, or the reference where less was (spec/gear.md): the window of this moment moves by twice the
+ * share and may be closed. A blind flow begins anew after a timeout.
  */
 GEAR_INLINE void gear_on_loss(const struct gear_constants *c, struct gear_state *s, u32 timeout, u32 snd_una, u32 snd_nxt)
 {
+	u64 flight = gear_clamp(c, s, gear_min((u64)(snd_nxt - snd_una) * c->packet / gear_max(c->payload, 1), 1ULL << 32) << 10);
+
 	/* The ring says what was known when packets left for the first time. */
 	gear_forget(s);
 	if (!(s->flags & (GEAR_CROSS | GEAR_BLIND)) || (!timeout && gear_after(s->loss_end, snd_una)))
 		return;
 	s->loss_end = snd_nxt;
-	if (!(s->flags & (GEAR_LOST | GEAR_BLIND)))
-		s->wan = s->window;
-	s->wan = gear_max(gear_scale(gear_min(s->wan, s->window), GEAR_AFTER_LOSS), c->packet << 10);
+	if (s->flags & GEAR_BLIND)
+		flight = s->window;
+	else if (!(s->flags & GEAR_LOST))
+		s->wan = gear_max(s->reference, flight);
+	s->wan = gear_max(gear_scale(gear_min(s->wan, flight), GEAR_AFTER_LOSS), c->packet << 10);
 	s->flags &= ~GEAR_SLOW_START;
 	if (s->flags & GEAR_BLIND) {
 		if (timeout) {

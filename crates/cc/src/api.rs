@@ -47,6 +47,9 @@ pub struct FlowInfo {
     pub packet: Bytes,
     /// Its ends stand in different datacenters: what their addresses tell.
     pub crosses: bool,
+    /// Its transport repairs a loss by sending everything again from the gap: a repair lasts for as long as the window that was out takes
+    /// at the rate of the repair, not for one round trip.
+    pub go_back_n: bool,
 }
 
 impl FlowInfo {
@@ -72,7 +75,7 @@ pub struct Ack<'a> {
     pub rtt: Option<Delta>,
     /// The data packet was marked Congestion Experienced.
     pub ecn_echo: bool,
-    /// The sender is repairing a loss: windows must not grow.
+    /// The sender is repairing a loss: windows must not grow (RFC 5681, §3.2), but for laws that telemetry drives over go-back-N.
     pub in_recovery: bool,
     /// The sender has less to send than its window and rate allow.
     pub app_limited: bool,

@@ -22,6 +22,7 @@ pub fn flow(cross: bool) -> FlowInfo {
         mss: Bytes::new(1460),
         packet: Bytes::new(1538),
         crosses: cross,
+        go_back_n: false,
     }
 }
 

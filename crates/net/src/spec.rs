@@ -9,7 +9,7 @@ mod start;
 
 pub use clock_offset::ClockOffset;
 use farloop_cc::{AnyParams, Needs};
-pub use farloop_tcp::{Recovery, RtoFloor};
+pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
 pub use stalls::{StallLaw, StallSpec};
@@ -225,12 +225,23 @@ pub enum SchedulingSpec {
         days: u32,
         /// Elephants wait from this time before their day on.
         wait: Delta,
+        /// Elephants are accelerated by a number of packets instead; `None` for the time.
+        warm_up: Option<WarmUpSpec>,
         /// What becomes of an elephant's packet whose queue is full.
         overflow: Overflow,
         /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network until its day is near enough;
         /// `None` to drop it all the time.
         rescue: Option<Delta>,
     },
+}
+
+/// Acceleration by a number of packets, counted since the flow was last dropped for coming too early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarmUpSpec {
+    /// So many go into the packet network; those after them wait for the day.
+    pub packets: u32,
+    /// Twice as many where the flow sent fewer than this between its last two drops.
+    pub few: u32,
 }
 
 /// How a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is specified as an elephant takes a free place with its first
@@ -450,6 +461,8 @@ pub struct TcpSpec {
     pub min_rto: Delta,
     /// What `min_rto` bounds: the timeout, or its variance term.
     pub rto_floor: RtoFloor,
+    /// What ends the back-off of the timeout.
+    pub backoff_ends: BackoffEnd,
     /// Upper bound of the retransmission timeout, back-off included; at least `min_rto` and `initial_rto`.
     pub max_rto: Delta,
     /// Retransmission timeout before the first round-trip time sample.
@@ -489,7 +502,7 @@ pub struct TcpSpec {
     pub delay_noise_intra: Delta,
     /// The same across datacenters.
     pub delay_noise_cross: Delta,
-    /// A connection starts with the slow start threshold that the last one between the same hosts left.
+    /// A connection starts with the slow start threshold that the last one between the same hosts left, at its end or when it fell idle.
     pub remember_ssthresh: bool,
     /// Packets leave in chunks, as hosts with segmentation offload send them, where no algorithm or pacing spreads them.
     pub segmentation_offload: bool,
@@ -510,6 +523,7 @@ impl Default for TcpSpec {
             ack_every: 2,
             min_rto: Delta::from_ms(200),
             rto_floor: RtoFloor::Total,
+            backoff_ends: BackoffEnd::Sample,
             max_rto: Delta::from_secs(120),
             initial_rto: Delta::from_secs(1),
             max_retries: 15,

@@ -72,6 +72,32 @@ fn a_flow_that_finds_all_connections_busy_opens_another() {
     assert_eq!(rounds(&run(&line(persistent(), reno(), &flows))), [2, 0, 0, 2, 0]);
 }
 
+/// 433 packets behind a link ten times slower: a slow start without a threshold overshoots. What the first flow learns there is for connections
+/// that are opened later, and for those that had no loss and no threshold yet.
+#[test]
+fn connections_know_the_threshold_of_one_that_fell_idle() {
+    let big = 20_000;
+    let drops = |remember_ssthresh, flows: &[(u64, u64)]| {
+        let mut spec = line(TcpSpec { remember_ssthresh, ..persistent() }, reno(), flows);
+        (spec.links[0].rate, spec.links[1].rate) = (Rate::from_gbps(100), Rate::from_gbps(10));
+        (spec.links[0].delay, spec.links[1].delay) = (Delta::from_us(1), Delta::from_us(500));
+        let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
+        switch.queue_limit = QueueLimit { packets: Some(433), bytes: None };
+        let result = run(&spec);
+        assert!(result.flows[0].finish.expect("finished") < ms(1000));
+        let last = result.flows.last().expect("flows");
+        assert!(last.finish.is_some());
+        [result.flows[0].dropped, last.dropped]
+    };
+    // The last flow finds the first connection busy with the one before it, and opens its own, or takes one that had a single packet to send.
+    for flows in [&[(0, big), (1000, 500), (1000, big)][..], &[(0, big), (0, 1), (1000, 500), (1000, big)]] {
+        let [first, forgetful] = drops(false, flows);
+        assert!(first > 100 && forgetful > 100, "{first} {forgetful}");
+        let [first, knowing] = drops(true, flows);
+        assert!(first > 100 && knowing < 10, "{first} {knowing}");
+    }
+}
+
 /// A handshake is made once for each connection, and belongs to the flow that opens it.
 #[test]
 fn only_the_flow_that_opens_a_connection_shakes_hands() {

@@ -62,6 +62,12 @@ fn check(section: &Section<'_>, keys: &CircuitKeys) -> Result<(), Diagnostic> {
             "scheduling = \"acceltor\", or rescue = \"none\"",
         ),
         (
+            "warm_up_few",
+            keys.warm_up_few > 0 && keys.warm_up.is_none(),
+            "elephants are accelerated by time with warm_up = \"none\"".to_string(),
+            "warm_up, or warm_up_few = 0",
+        ),
+        (
             "elephants",
             !labelled && keys.scheduling == SchedulingChoice::None,
             "no switch schedules circuits".to_string(),
@@ -105,7 +111,17 @@ const OF_SCHEDULING: [(SchedulingChoice, &[&str]); 3] = [
     (SchedulingChoice::Unblocking, &["shared_queue"]),
     (
         SchedulingChoice::AccelToR,
-        &["high_queue", "low_queue", "day_queue", "packet_rtt", "circuit_rtt", "safe_margin", "days", "overflow"],
+        &[
+            "high_queue",
+            "low_queue",
+            "day_queue",
+            "packet_rtt",
+            "circuit_rtt",
+            "safe_margin",
+            "days",
+            "warm_up",
+            "overflow",
+        ],
     ),
 ];
 

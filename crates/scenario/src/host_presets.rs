@@ -2,7 +2,9 @@
 //!
 //! Where a key is the same in both versions and equal to the default it is named all the same: defaults may move, presets must not.
 
-use crate::sections::{ConnectionsChoice, HostsChoice, PacingChoice, RecoveryChoice, RtoFloorChoice, TcpKeys};
+use crate::sections::{
+    BackoffEndChoice, ConnectionsChoice, HostsChoice, PacingChoice, RecoveryChoice, RtoFloorChoice, TcpKeys,
+};
 use farloop_units::{Bytes, Delta};
 
 /// The keys of a preset; the defaults for none. Functions and files are those of Linux's `net/ipv4`.
@@ -12,30 +14,33 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         // tcp_sack = 1, tcp_recovery = 1. 4.9 marks losses by duplicate SACKs and by RACK (`tcp_rack_mark_lost`), without RACK's timer for reordering,
         // which has no part where nothing is reordered.
         recovery: RecoveryChoice::Rack,
-        handshake: true,                           // tcp_connect
+        handshake: true,                       // tcp_connect
         delayed_ack: Some(Delta::from_ms(40)), // TCP_DELACK_MIN (include/net/tcp.h); not its quick ACKs, `tcp_enter_quickack_mode`
         ack_every: 2,                          // __tcp_ack_snd_check
         min_rto: Delta::from_ms(200),          // TCP_RTO_MIN
         rto_floor: RtoFloorChoice::Variance,   // tcp_rtt_estimator: mdev_max and rttvar are at least tcp_rto_min
+        backoff_ends: BackoffEndChoice::Sample, // tcp_ack_update_rtt: icsk_backoff
         max_rto: Delta::from_secs(120),        // TCP_RTO_MAX
         initial_rto: Delta::from_secs(1),      // TCP_TIMEOUT_INIT
         max_retries: 15,                       // TCP_RETR2, tcp_retries2
         syn_retries: None,                     // TCP_SYN_RETRIES: 6
         initial_cwnd: Some(10),                // TCP_INIT_CWND
-        receive_window: Bytes::new(1_000_000_000), // not its own: no figure is limited by it
-        limited_transmit: true,                // tcp_packets_in_flight: what is sacked makes room
-        dup_ack_threshold: 3,                  // tcp_reordering
-        timestamps: true,                      // tcp_timestamps
-        dsack: None,                           // tcp_dsack: on
-        forget_sack: false,                    // tcp_enter_loss: only where the receiver has reneged
-        prr: true,                             // tcp_cwnd_reduction
-        frto: true,                            // tcp_frto, tcp_process_loss
-        tail_loss_probe: None,                 // tcp_early_retrans, tcp_schedule_loss_probe: on
-        max_ack_delay: None,                   // TCP_DELACK_MAX in tcp_schedule_loss_probe: 200 ms
-        pacing: PacingChoice::None,            // SK_PACING_NONE unless fq is set up or the algorithm paces
-        pacing_gain_slow_start: 2.0,           // tcp_pacing_ss_ratio
-        pacing_gain: 1.2,                      // tcp_pacing_ca_ratio
-        rtt_noise: Delta::ZERO,                // the machine's, not the kernel's
+        // tcp_rmem: 6 MiB at most, of which tcp_adv_win_scale = 1 leaves half for payload (tcp_win_from_space). It opens ahead of the sender's
+        // window (tcp_rcv_space_adjust), so that only its end limits. tcp_wmem, 4 MiB, has room for more.
+        receive_window: Bytes::new(3 << 20),
+        limited_transmit: true,      // tcp_packets_in_flight: what is sacked makes room
+        dup_ack_threshold: 3,        // tcp_reordering
+        timestamps: true,            // tcp_timestamps
+        dsack: None,                 // tcp_dsack: on
+        forget_sack: false,          // tcp_enter_loss: only where the receiver has reneged
+        prr: true,                   // tcp_cwnd_reduction
+        frto: true,                  // tcp_frto, tcp_process_loss
+        tail_loss_probe: None,       // tcp_early_retrans, tcp_schedule_loss_probe: on
+        max_ack_delay: None,         // TCP_DELACK_MAX in tcp_schedule_loss_probe: 200 ms
+        pacing: PacingChoice::None,  // SK_PACING_NONE unless fq is set up or the algorithm paces
+        pacing_gain_slow_start: 2.0, // tcp_pacing_ss_ratio
+        pacing_gain: 1.2,            // tcp_pacing_ca_ratio
+        rtt_noise: Delta::ZERO,      // the machine's, not the kernel's
         delay_noise_intra: Delta::ZERO,
         delay_noise_cross: Delta::ZERO,
         remember_ssthresh: true, // tcp_no_metrics_save = 0: tcp_update_metrics, tcp_init_metrics
@@ -83,6 +88,7 @@ mod tests {
                 ("delayed_ack", text("40ms")),
                 ("rto_floor", text("variance")),
                 ("initial_cwnd", Some(Value::Int(10))),
+                ("receive_window", text("3145728B")),
                 ("prr", Some(Value::Bool(true))),
             ];
             if remember {
@@ -106,6 +112,7 @@ mod tests {
             assert_eq!((k.ack_every, k.limited_transmit, k.timestamps, k.frto), (2, true, true, true));
             assert_eq!((k.pacing, k.pacing_gain_slow_start, k.pacing_gain), (PacingChoice::None, 2.0, 1.2));
             assert_eq!((k.forget_sack, k.rtt_noise, k.dsack), (false, Delta::ZERO, None));
+            assert_eq!(k.receive_window.get(), 6 * 1024 * 1024 / 2);
         }
     }
 }

@@ -45,11 +45,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, EndpointKeys), Diag
     Ok(match kind {
         TransportChoice::Rdma => (common, EndpointKeys::Rdma(section.read(&[], &others)?)),
         TransportChoice::Tcp => {
-            let TcpKeys { preset, connections, .. } = section.read(&[], &others)?;
-            let mut hosts = host_presets::keys(preset);
-            // Thresholds are left by connections that end.
-            hosts.remember_ssthresh &= connections == ConnectionsChoice::PerFlow;
-            let keys = section.read_onto(hosts, &[], &others)?;
+            let TcpKeys { preset, .. } = section.read(&[], &others)?;
+            let keys = section.read_onto(host_presets::keys(preset), &[], &others)?;
             check_tcp(&section, &keys)?;
             check_start(&section, &common, &keys)?;
             (common, EndpointKeys::Tcp(keys))
@@ -119,12 +116,6 @@ fn check_tcp(section: &Section<'_>, keys: &TcpKeys) -> Result<(), Diagnostic> {
             "connections = \"persistent\", or no slow_start_after_idle",
         ),
         (
-            "remember_ssthresh",
-            keys.remember_ssthresh && persistent,
-            "no connection ends and leaves a threshold with connections = \"persistent\"".to_string(),
-            "connections = \"per-flow\", or remember_ssthresh = false",
-        ),
-        (
             "max_rto",
             keys.max_rto < keys.min_rto,
             format!("max_rto = \"{}\" is below min_rto = \"{}\"", keys.max_rto, keys.min_rto),
@@ -186,6 +177,10 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
         rto_floor: match keys.rto_floor {
             RtoFloorChoice::Total => spec::RtoFloor::Total,
             RtoFloorChoice::Variance => spec::RtoFloor::Variance,
+        },
+        backoff_ends: match keys.backoff_ends {
+            BackoffEndChoice::Sample => spec::BackoffEnd::Sample,
+            BackoffEndChoice::AnyAck => spec::BackoffEnd::AnyAck,
         },
         max_rto: keys.max_rto,
         initial_rto: keys.initial_rto,

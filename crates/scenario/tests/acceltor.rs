@@ -230,3 +230,27 @@ fn the_safe_margin_and_the_rescue_repair_losses() {
     let rescued = filled(", safe_margin = false, rescue = \"520us\"");
     assert!((0.65..0.8).contains(&margin) && none < margin - 0.2 && rescued > none + 0.2, "{margin} {none} {rescued}");
 }
+
+/// The authors' simulation accelerates by a number of packets: four, in four days before a flow's own. What is beyond them waits, so that the packet network carries
+/// four of each flow and week, however early its timeout; by time the same timeout sends windows of ten.
+#[test]
+fn acceleration_by_packets_bounds_what_the_packet_network_carries() {
+    let low = |keys: &str| {
+        let circuits = format!("scheduling = \"acceltor\", days = 4{keys}");
+        let outcome = run(&scenario(&circuits, 5, "1.04ms", "9.2ms"), Cores::ONE);
+        (mean_of_slots(&outcome, 3 * 7..5 * 7, None), outcome)
+    };
+    let (by_packets, four) = low(", warm_up = 4");
+    let (_, by_time) = low("");
+    let (_, eight) = low(", warm_up = 4, warm_up_few = 1000000");
+    let carried = |outcome: &Outcome| {
+        let ports = &outcome.tables.ports;
+        let Some((_, Column::Dictionary(at, names))) = ports.iter().find(|(n, _)| *n == "peer") else {
+            panic!("no ends")
+        };
+        let bytes = ints(ports, "tx_bytes");
+        bytes.iter().zip(at).filter(|(_, at)| names[**at as usize].starts_with("eps")).map(|(b, _)| *b).sum::<i64>()
+    };
+    assert!(by_packets > 0.85, "{by_packets}");
+    assert!(carried(&four) < carried(&eight) && carried(&four) < carried(&by_time));
+}

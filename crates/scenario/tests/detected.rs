@@ -197,6 +197,14 @@ fn what_is_refused_says_where() {
             "circuits.rescue: nothing is dropped for coming too early with scheduling = \"blocking\"; expected scheduling = \"acceltor\", or rescue = \"none\"",
         ),
         (
+            "scheduling = \"acceltor\", warm_up_few = 25",
+            "circuits.warm_up_few: elephants are accelerated by time with warm_up = \"none\"; expected warm_up, or warm_up_few = 0",
+        ),
+        (
+            "scheduling = \"unblocking\", warm_up = 4",
+            "circuits.warm_up: nothing reads it with scheduling = \"unblocking\"; expected scheduling = \"acceltor\", or the default of this key",
+        ),
+        (
             "elephants = \"detected\"",
             "circuits.elephants: no switch schedules circuits; expected circuits.scheduling, or elephants = \"labelled\"",
         ),

@@ -34,6 +34,15 @@ pub enum RtoFloor {
     Variance,
 }
 
+/// What ends the back-off of the retransmission timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackoffEnd {
+    /// A round-trip sample (RFC 6298 §5, Karn): without timestamps, an ACK of what was sent once.
+    Sample,
+    /// Any ACK that restarts the timer, of repeated segments, too; ns-3: `TcpSocketBase::NewAck` computes the timeout anew.
+    AnyAck,
+}
+
 /// Settings of an endpoint. [`Config::new`] gives those of a current Linux host, with SACK.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -53,6 +62,8 @@ pub struct Config {
     pub min_rto: Delta,
     /// What `min_rto` bounds.
     pub rto_floor: RtoFloor,
+    /// What ends the back-off of the timeout.
+    pub backoff_ends: BackoffEnd,
     /// Largest timeout, back-off included (RFC 6298 §2.5: at least 60 s; Linux: 120 s).
     pub max_rto: Delta,
     /// Duplicate ACKs that mean a loss (RFC 5681 §3.2: 3).
@@ -97,6 +108,7 @@ impl Config {
             initial_rto: Delta::from_secs(1),
             min_rto: Delta::from_ms(200),
             rto_floor: RtoFloor::Total,
+            backoff_ends: BackoffEnd::Sample,
             max_rto: Delta::from_secs(120),
             dup_ack_threshold: 3,
             receive_window: Bytes::new(1 << 30),

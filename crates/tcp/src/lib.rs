@@ -33,7 +33,7 @@ pub mod state;
 mod tally;
 mod transmit;
 
-pub use config::{Config, ConfigError, Ecn, Recovery, RtoFloor};
+pub use config::{BackoffEnd, Config, ConfigError, Ecn, Recovery, RtoFloor};
 pub use receiver::{Acks, Receiver};
 pub use segment::{Range, SackBlocks, Segment, Timestamps};
 pub use state::{Counters, GiveUp, Meaning, Sender, State};

@@ -9,7 +9,7 @@
 //!                       └─── too many repetitions ──► Failed ◄──┘
 //! ```
 
-use crate::config::{Config, Ecn};
+use crate::config::{BackoffEnd, Config, Ecn};
 use crate::delivery::DeliveryRate;
 use crate::ecn::Reaction;
 use crate::rack::Rack;
@@ -369,9 +369,13 @@ impl Sender {
         }
         out.delivery = self.rate.on_ack(now, &facts.tally, self.board.total_lost(), self.rtt.min_rtt());
         out.in_recovery = self.state == State::Recovery;
+        let restarts = advanced && self.restarts_timer();
+        if restarts && self.config.backoff_ends == BackoffEnd::AnyAck {
+            self.rtt.end_back_off();
+        }
         if self.board.outstanding() == 0 {
             self.timer_at = Time::NEVER;
-        } else if advanced && self.restarts_timer() {
+        } else if restarts {
             self.restart_timer(now);
         }
         self.schedule_probe(now, advanced);

@@ -36,7 +36,7 @@ class Claim:
         id: Such as "gear/fig09".
         what: The claim in words.
         paper: Published numbers by name.
-        tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one.
+        tolerance: Relative tolerance of each number: 0.1 accepts 0.9 to 1.1 times the published one. Of a published 0 it is absolute.
         calibrated: Which parameter was chosen by what this figure shows, so that agreement is no confirmation; empty if none was.
     """
 
@@ -49,7 +49,7 @@ class Claim:
     def range(self, name: str) -> tuple[float, float]:
         """The accepted values of a published number."""
         value, part = self.paper[name], self.tolerance[name]
-        return value * (1 - part), value * (1 + part)
+        return (value * (1 - part), value * (1 + part)) if value else (-part, part)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,10 @@ LARGE = 10e6
 """Flows above this size in bytes are large (caption of Fig. 4)."""
 
 
+ENOUGH = 100.0
+"""Lost packets that make a loss rate: fewer are one burst or two, and the next run may have none or twice as many."""
+
+
 @dataclass(frozen=True)
 class Losses:
     """Packets dropped per packet sent, by place, of the flows that start once hosts know each other.
@@ -58,10 +62,12 @@ class Losses:
     Attributes:
         dcn: At the switches of the datacenters.
         wan: At the border routers.
+        sent: Packets sent, repetitions included.
     """
 
     dcn: float
     wan: float
+    sent: float = 0.0
 
     @classmethod
     def of(cls, run: Run) -> Losses:
@@ -76,12 +82,24 @@ class Losses:
         sent, lost = (float(run.flows[c].to_numpy()[starts >= since].sum()) for c in ("packets", "dropped"))
         everywhere = sum(dropped.values())
         parts = {place: found / everywhere if everywhere > 0 else 0.0 for place, found in dropped.items()}
-        return cls(**{place: metrics.ratio(lost, sent) * part for place, part in parts.items()})
+        return cls(**{place: metrics.ratio(lost, sent) * part for place, part in parts.items()}, sent=sent)
 
     @property
     def total(self) -> float:
         """At any place."""
         return self.dcn + self.wan
+
+    @property
+    def enough(self) -> bool:
+        """Whether inside datacenters so many are lost that this is a rate."""
+        return self.dcn * self.sent >= ENOUGH
+
+    def counted(self) -> str:
+        """What is lost inside datacenters in words: the rate, or what it is below where too few are lost for one."""
+        lost = round(self.dcn * self.sent)
+        if self.enough:
+            return f"{self.dcn:.2g} ({lost} packets)"
+        return f"{lost} packets, below {metrics.ratio(ENOUGH, self.sent):.1g}"
 
     @property
     def share(self) -> float:

@@ -25,6 +25,11 @@ _REFUSED = {
         "pacing": "sch_fq paces connections of the kernel",
         "pacing_gain": "sch_fq paces connections of the kernel",
         "window_cap": "this program has DCTCP of RFC 8257",
+        "window_cap_bytes": "this program has DCTCP of RFC 8257",
+        "window_cap_scaling": "this program has DCTCP of RFC 8257",
+        "control": "this program has DCTCP of RFC 8257",
+        "increase_rate": "this program has DCTCP of RFC 8257",
+        "min_rate": "this program has DCTCP of RFC 8257",
     },
     "vegas": {"initial_window": _START, "linux": "this program has Vegas of the papers"},
 }

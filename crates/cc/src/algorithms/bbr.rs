@@ -21,8 +21,10 @@
 //! ```
 
 mod aggregation;
+mod policer;
 
 use self::aggregation::Aggregation;
+use self::policer::{Policer, Report};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -63,6 +65,8 @@ farloop_units::params! {
         send_quantum: Option<u32> = None, in Some(1) => Some(1000);
         /// Add to the window what ACKs have brought beyond the model at once, seen over the last 5 to 10 round trips (Linux 5.1 and later, bbr_update_ack_aggregation).
         ack_aggregation: bool = true;
+        /// Where two intervals of 4 to 16 round trips in a row lose a fifth of what they deliver and deliver alike, take their rate for a policer's: pace at it for 48 round trips, without probing (Linux, bbr_lt_bw_sampling).
+        lt_bw: bool = false;
         /// Fraction by which pacing stays below the model, so that queues drain in the long run (Linux: 1 %).
         pacing_margin: f64 = 0.01, in 0.0 => 0.5;
     }
@@ -77,8 +81,14 @@ impl Algorithm for Bbr {
         "BBR v1: paced at the largest delivery rate seen, two bandwidth-delay products in flight at most";
     const SOURCE: &'static str = "draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., ACM Queue 2016";
     const NEEDS: Needs = Needs { delivery_rate: true, ..Needs::NONE };
-    const HOSTS: &'static [Preset] =
-        &[Preset { name: "linux-4.9", summary: "BBR before Linux 5.1", settings: &[("ack_aggregation", "false")] }];
+    const HOSTS: &'static [Preset] = &[
+        Preset {
+            name: "linux-4.9",
+            summary: "BBR before Linux 5.1",
+            settings: &[("ack_aggregation", "false"), ("lt_bw", "true")],
+        },
+        Preset { name: "linux-6", summary: "BBR as Linux 6 has it", settings: &[("lt_bw", "true")] },
+    ];
     type Params = BbrParams;
     type Sender = BbrSender;
     type Receiver = EchoReceiver;
@@ -133,6 +143,8 @@ pub struct BbrSender {
     min_rtt: Delta,
     min_rtt_at: Time,
     aggregation: Aggregation,
+    /// [`BbrParams::lt_bw`]; seldom used, hence boxed.
+    policer: Option<Box<Policer>>,
     /// Rounds are counted in deliveries: one is over when a packet that left after its beginning is acknowledged.
     round: u32,
     round_end: Bytes,
@@ -177,6 +189,7 @@ impl BbrSender {
             min_rtt: Delta::MAX,
             min_rtt_at: Time::ZERO,
             aggregation: Aggregation::default(),
+            policer: params.lt_bw.then(Box::default),
             round: 0,
             round_end: Bytes::ZERO,
             round_start: false,
@@ -209,8 +222,20 @@ impl BbrSender {
         self.pacing = self.paced(rate, self.params.high_gain);
     }
 
+    /// The rate of a policer, while losses look like one's.
+    fn policed(&self) -> Option<Rate> {
+        self.policer.as_ref().and_then(|policer| policer.rate())
+    }
+
+    /// The rate to send at: the model's, or a policer's (Linux, `bbr_bw`). Phases and DRAIN go by the model's.
+    fn rate(&self) -> Rate {
+        self.policed().unwrap_or(self.bandwidth.best)
+    }
+
     fn pacing_gain(&self) -> f64 {
         match self.mode {
+            // To send more than a policer lets pass loses it.
+            Mode::Startup | Mode::ProbeBw(..) if self.policed().is_some() => 1.0,
             Mode::Startup => self.params.high_gain,
             Mode::Drain => 1.0 / self.params.high_gain,
             Mode::ProbeBw(phase, _) => CYCLE[usize::from(phase)],
@@ -234,15 +259,15 @@ impl BbrSender {
 
     /// `gain` bandwidth-delay products and some to spare (draft §4.2.3), in bytes; the initial window before a sample.
     fn target(&self, gain: f64) -> u64 {
-        self.budget(self.product(gain))
+        self.budget(self.product(self.bandwidth.best, gain))
     }
 
     /// `gain` bandwidth-delay products, rounded up to packets.
-    fn product(&self, gain: f64) -> u64 {
-        if self.bandwidth.best.as_bps() == 0 || self.min_rtt == Delta::MAX {
+    fn product(&self, bandwidth: Rate, gain: f64) -> u64 {
+        if bandwidth.as_bps() == 0 || self.min_rtt == Delta::MAX {
             return self.initial_cwnd / self.mss;
         }
-        let bytes = gain * self.bandwidth.best.as_f64() / 8.0 * self.min_rtt.as_secs_f64();
+        let bytes = gain * bandwidth.as_f64() / 8.0 * self.min_rtt.as_secs_f64();
         (bytes / self.mss as f64).ceil() as u64
     }
 
@@ -293,6 +318,16 @@ impl BbrSender {
         }
     }
 
+    /// Whether losses are a policer's: `lost` were just found.
+    fn update_policer(&mut self, ctx: &mut Ctx<'_>, lost: Bytes, limited: bool) {
+        let Some(policer) = &mut self.policer else { return };
+        let (delivered, round) = (self.delivered, self.round_start);
+        let probing = matches!(self.mode, Mode::ProbeBw(..));
+        if policer.on_report(&Report { now: ctx.now(), delivered, lost, limited, round, probing }) {
+            self.enter_probe_bw(ctx);
+        }
+    }
+
     fn limited(&self, sample: &Delivery) -> bool {
         sample.app_limited || sample.prior_delivered < self.held_back_until
     }
@@ -300,7 +335,7 @@ impl BbrSender {
     /// PROBE_BW's phases (draft §4.3.3).
     fn update_phase(&mut self, now: Time, before: u64, lost: bool) {
         let Mode::ProbeBw(phase, since) = self.mode else { return };
-        let (gain, over) = (CYCLE[usize::from(phase)], now.since(since) > self.min_rtt);
+        let (gain, over) = (self.pacing_gain(), now.since(since) > self.min_rtt);
         let next = if gain > 1.0 {
             // Where the round trip is short, it takes longer until the probe fills the pipe; no longer if that loses packets.
             over && (lost || before >= self.target(gain))
@@ -386,9 +421,9 @@ impl BbrSender {
             if self.conserving {
                 self.cwnd = self.cwnd.max(in_flight + newly);
             } else {
-                let mut packets = self.product(self.cwnd_gain());
+                let mut packets = self.product(self.rate(), self.cwnd_gain());
                 if self.pipe_full && self.params.ack_aggregation {
-                    packets += self.aggregation.extra(self.bandwidth.best) / self.mss;
+                    packets += self.aggregation.extra(self.rate()) / self.mss;
                 }
                 let target = self.budget(packets);
                 if self.pipe_full {
@@ -406,7 +441,7 @@ impl BbrSender {
 
     fn update_pacing(&mut self) {
         // Until the pipe is full, early samples of a small window must not slow it down.
-        let rate = self.paced(self.bandwidth.best, self.pacing_gain());
+        let rate = self.paced(self.rate(), self.pacing_gain());
         if self.pipe_full || rate > self.pacing {
             self.pacing = rate;
         }
@@ -434,7 +469,7 @@ impl Sender for BbrSender {
             self.idle_restart = true;
             self.aggregation.begin(ctx.now());
             match self.mode {
-                Mode::ProbeBw(..) => self.pacing = self.paced(self.bandwidth.best, 1.0),
+                Mode::ProbeBw(..) => self.pacing = self.paced(self.rate(), 1.0),
                 Mode::ProbeRtt => self.check_probe_rtt_done(ctx),
                 Mode::Startup | Mode::Drain => {}
             }
@@ -452,8 +487,11 @@ impl Sender for BbrSender {
             limited = self.limited(sample);
             self.delivered = sample.delivered;
             self.update_bandwidth(sample);
+            if sample.interval > Delta::ZERO {
+                self.update_policer(ctx, sample.lost, limited);
+            }
             if sample.interval > Delta::ZERO && newly > 0 {
-                let (round_start, best) = (self.round_start, self.bandwidth.best);
+                let (round_start, best) = (self.round_start, self.rate());
                 self.aggregation.on_ack(ctx.now(), newly, round_start, best, self.cwnd, self.mss);
             }
         } else {
@@ -468,7 +506,7 @@ impl Sender for BbrSender {
         self.update_window(ack, newly, lost);
     }
 
-    fn on_loss(&mut self, _: &mut Ctx<'_>, loss: &Loss) {
+    fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
         match loss.kind {
             LossKind::FastRetransmit => {
                 self.save_window();
@@ -481,8 +519,14 @@ impl Sender for BbrSender {
                 self.cwnd = self.mss;
                 // What was measured before may be of another path: judge anew whether the pipe is full.
                 self.full_bw = Rate::from_bps(0);
+                // As at the end of a round that lost something (Linux, `bbr_set_state`); what is lost comes with the next ACK.
+                self.round_start = true;
+                self.update_policer(ctx, Bytes::new(1), false);
             }
             LossKind::Spurious => {
+                if let Some(policer) = &mut self.policer {
+                    policer.reset();
+                }
                 // The slowdown was not the path's: judge anew, and return to the window of before.
                 (self.full_bw, self.full_rounds) = (Rate::from_bps(0), 0);
                 if self.recovery.take().is_some() && self.mode != Mode::ProbeRtt {

@@ -23,6 +23,7 @@
 //! The increase half, [`RateRecovery`], is also that of QCN and serves Annulus's near-source loop. Losses change nothing: DCQCN
 //! runs on lossless fabrics.
 
+use super::flight::{CapScaling, FlightLimit};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -62,8 +63,12 @@ farloop_units::params! {
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
         /// Every CNP sets the target rate (DCQCN); otherwise only one after an increase event does (QCN, HPCC's simulator).
         clamp_target: bool = false;
-        /// Limit the bytes in flight to line rate times base RTT (the "+win" variants of the HPCC paper).
+        /// Limit the payload in flight (the "+win" variants of the HPCC paper; HAS_WIN of its simulator).
         window_cap: bool = false;
+        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the flow's line rate times its base RTT.
+        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        /// With window_cap: "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
+        window_cap_scaling: CapScaling = CapScaling::Fixed;
         /// Multiply R_AI and R_HAI of cross-datacenter flows by base RTT over intra-datacenter RTT (Gear §IV-A does so for DCTCP).
         ai_scaling: bool = false;
         /// Largest factor of `ai_scaling` (Gear §IV-A: 500).
@@ -113,7 +118,7 @@ impl Algorithm for Dcqcn {
 /// The reaction point: the sender half of [`Dcqcn`]. Uses the timers [`DcqcnSender::INCREASE`] and [`DcqcnSender::CUT`].
 pub struct DcqcnSender {
     recovery: RateRecovery,
-    cwnd: Bytes,
+    limit: FlightLimit,
     notification: Notification,
     alpha: f64,
     /// When α last moved. Before the first notification there is no reaction point, and α is 1.
@@ -152,7 +157,11 @@ impl DcqcnSender {
         };
         DcqcnSender {
             recovery: RateRecovery::new(steps, flow, Self::INCREASE),
-            cwnd: if p.window_cap { flow.bdp().max(flow.mss) } else { Bytes::MAX },
+            limit: if p.window_cap {
+                FlightLimit::new(p.window_cap_bytes, p.window_cap_scaling, flow)
+            } else {
+                FlightLimit::NONE
+            },
             notification: p.notification,
             alpha: 1.0,
             alpha_at: None,
@@ -187,7 +196,8 @@ impl DcqcnSender {
 
 impl Sender for DcqcnSender {
     fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing: self.recovery.rate() }
+        let pacing = self.recovery.rate();
+        Control { cwnd: self.limit.at(pacing), pacing }
     }
     fn on_start(&mut self, ctx: &mut Ctx<'_>) {
         self.recovery.start(ctx);
@@ -473,6 +483,25 @@ mod tests {
         assert!((alpha - (255.0f64 / 256.0).powi(3)).abs() < 1e-12, "{alpha}");
         assert!((cnp(&mut b) - 50_000.0 * (1.0 - alpha / 2.0)).abs() < 0.001);
         assert!((b.sender.alpha - (alpha * 255.0 + 1.0) / 256.0).abs() < 1e-12); // (2)
+    }
+
+    #[test]
+    fn the_cap_falls_with_the_rate_where_asked() {
+        // 100 Gbps × 32 µs = 400,000 B.
+        let cwnd = |params: &DcqcnParams| {
+            let mut b = Bench::new(Dcqcn::sender(params, &flow(false)));
+            let full = b.sender.control().cwnd.get();
+            cnp(&mut b); // (1) with α = 1: 50 Gbps
+            (full, b.sender.control().cwnd.get())
+        };
+        let fixed = DcqcnParams { window_cap: true, ..original() };
+        assert_eq!(cwnd(&fixed), (400_000, 400_000));
+        let scaled = DcqcnParams { window_cap_scaling: CapScaling::Rate, ..fixed };
+        assert_eq!(cwnd(&scaled), (400_000, 200_000));
+        let one = DcqcnParams { window_cap_bytes: Some(Bytes::new(22_879)), ..scaled };
+        assert_eq!(cwnd(&one), (22_879, 11_439));
+        let none = DcqcnParams { window_cap: false, ..one };
+        assert_eq!(cwnd(&none), (Bytes::MAX.get(), Bytes::MAX.get()));
     }
 
     #[test]

@@ -10,12 +10,18 @@
 //! 4. Otherwise the window grows like Reno's, `increase` segments per round trip; marked ACKs do not grow it.
 //! 5. Losses halve the window, timeouts start again from one segment, as in TCP.
 //!
+//! With `control = "rate"` the state is a rate instead: [`by_rate`].
+//!
 //! ```text
 //!                 +-- marked ACK: cwnd·(1 - α/2) --> reduced --+
 //!   increasing ---+                                            +--> increasing
 //!                 +-- loss: halve or start again -> reduced ---+   (ack_seq > snd_nxt at the cut)
 //! ```
 
+mod by_rate;
+
+use self::by_rate::{RateRules, RateSender};
+use super::flight::{CapScaling, FlightLimit};
 use super::window::Window;
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
@@ -27,6 +33,16 @@ farloop_units::choice! {
         Half = "half",
         /// α/2, as a mark.
         Alpha = "alpha",
+    }
+}
+
+farloop_units::choice! {
+    /// What marks and round trips change.
+    pub enum DctcpControl {
+        /// A window (the paper, RFC 8257).
+        Window = "window",
+        /// A rate, which paces packets (HPCC's simulator).
+        Rate = "rate",
     }
 }
 
@@ -53,8 +69,18 @@ farloop_units::params! {
         pacing: bool = false;
         /// Windows per base RTT at which `pacing` sends.
         pacing_gain: f64 = 1.0, in 0.1 => 10.0;
-        /// Never let the window exceed line rate times base RTT, as HPCC's simulator does for its DCTCP; TCP's has no such bound (RFC 8257).
+        /// What marks and round trips change: a window, as in the paper, or a rate, as in HPCC's simulator. With a rate, slow_start, increase, loss_cut, pacing and pacing_gain mean nothing.
+        control: DctcpControl = DctcpControl::Window;
+        /// With control = "rate": additive increase per round trip (DCTCP_RATE_AI of HPCC's simulator, whose scripts set 615 Mbps: 1 kB per 13 µs).
+        increase_rate: Rate = Rate::from_mbps(615), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        /// With control = "rate": the rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
+        min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
+        /// Limit the payload in flight, as HPCC's simulator does for its DCTCP (HAS_WIN); TCP's has no such bound (RFC 8257).
         window_cap: bool = false;
+        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the flow's line rate times its base RTT.
+        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        /// With window_cap and control = "rate": "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
+        window_cap_scaling: CapScaling = CapScaling::Fixed;
     }
 }
 
@@ -66,11 +92,18 @@ impl Algorithm for Dctcp {
     const SUMMARY: &'static str = "DCTCP: windows cut in proportion to the fraction of ECN-marked bytes";
     const SOURCE: &'static str = "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010; RFC 8257";
     const NEEDS: Needs = Needs { ecn: true, accurate_ecn: true, ..Needs::NONE };
-    const PRESETS: &'static [Preset] = &[Preset {
-        name: "dctcp-scaled",
-        summary: "DCTCP with the additive increase of cross-datacenter flows scaled by their RTT, as Gear compares with",
-        settings: &[("ai_scaling", "true")],
-    }];
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "dctcp-scaled",
+            summary: "DCTCP with the additive increase of cross-datacenter flows scaled by their RTT, as Gear compares with",
+            settings: &[("ai_scaling", "true")],
+        },
+        Preset {
+            name: "dctcp-rate",
+            summary: "DCTCP as the HPCC paper's simulator has it: a rate, paced, and a window of one BDP that falls with it",
+            settings: &[("control", "rate"), ("window_cap", "true"), ("window_cap_scaling", "rate")],
+        },
+    ];
     const HOSTS: &'static [Preset] = &[
         Preset {
             name: "linux-4.9",
@@ -85,20 +118,34 @@ impl Algorithm for Dctcp {
     type Port = NoPortAgent;
 
     fn sender(params: &DctcpParams, flow: &FlowInfo) -> DctcpSender {
-        DctcpSender {
-            window: if params.slow_start { Window::slow_start(flow) } else { Window::at_initial_rate(flow) },
-            marks: MarkedFraction::new(params.g, params.initial_alpha),
-            loss_cut: params.loss_cut,
-            increase: params.increase * increase_factor(params, flow),
-            reduced_until: Bytes::ZERO,
-            pacing_gain: params.pacing.then_some(params.pacing_gain),
-            base_rtt: flow.base_rtt,
-            cap: if params.window_cap { flow.bdp().max(flow.mss) } else { Bytes::MAX },
+        match params.control {
+            DctcpControl::Window => DctcpSender::Window(WindowSender::new(params, flow)),
+            DctcpControl::Rate => {
+                let step = params.increase_rate.as_f64() * increase_factor(params, flow);
+                let rules = RateRules {
+                    g: params.g,
+                    alpha: params.initial_alpha,
+                    step: Rate::from_f64(step),
+                    min_rate: params.min_rate,
+                    limit: params.limit(flow),
+                };
+                DctcpSender::Rate(RateSender::new(&rules, flow))
+            }
         }
-        .capped()
     }
     fn receiver(_: &DctcpParams, _: &FlowInfo) -> EchoReceiver {
         EchoReceiver
+    }
+}
+
+impl DctcpParams {
+    /// Of the payload in flight.
+    fn limit(&self, flow: &FlowInfo) -> FlightLimit {
+        if self.window_cap {
+            FlightLimit::new(self.window_cap_bytes, self.window_cap_scaling, flow)
+        } else {
+            FlightLimit::NONE
+        }
     }
 }
 
@@ -148,7 +195,47 @@ impl MarkedFraction {
 }
 
 /// The sender half of [`Dctcp`].
-pub struct DctcpSender {
+pub enum DctcpSender {
+    /// Of the paper and RFC 8257.
+    Window(WindowSender),
+    /// Of HPCC's simulator.
+    Rate(RateSender),
+}
+
+impl Sender for DctcpSender {
+    fn control(&self) -> Control {
+        match self {
+            DctcpSender::Window(sender) => sender.control(),
+            DctcpSender::Rate(sender) => sender.control(),
+        }
+    }
+    fn ssthresh(&self) -> Option<Bytes> {
+        match self {
+            DctcpSender::Window(sender) => sender.ssthresh(),
+            DctcpSender::Rate(sender) => sender.ssthresh(),
+        }
+    }
+    fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        match self {
+            DctcpSender::Window(sender) => sender.on_ack(ctx, ack),
+            DctcpSender::Rate(sender) => sender.on_ack(ctx, ack),
+        }
+    }
+    fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
+        match self {
+            DctcpSender::Window(sender) => sender.on_loss(ctx, loss),
+            DctcpSender::Rate(sender) => sender.on_loss(ctx, loss),
+        }
+    }
+    fn on_idle_restart(&mut self, ctx: &mut Ctx<'_>, idle: Delta, rto: Delta) {
+        if let DctcpSender::Window(sender) = self {
+            sender.on_idle_restart(ctx, idle, rto);
+        }
+    }
+}
+
+/// The sender half of [`Dctcp`] with `control = "window"`.
+pub struct WindowSender {
     window: Window,
     marks: MarkedFraction,
     loss_cut: LossCut,
@@ -161,10 +248,22 @@ pub struct DctcpSender {
     cap: Bytes,
 }
 
-impl DctcpSender {
-    fn capped(mut self) -> DctcpSender {
-        self.hold_to_cap();
-        self
+impl WindowSender {
+    /// A flow that starts with a window.
+    pub fn new(params: &DctcpParams, flow: &FlowInfo) -> WindowSender {
+        let mut sender = WindowSender {
+            window: if params.slow_start { Window::slow_start(flow) } else { Window::at_initial_rate(flow) },
+            marks: MarkedFraction::new(params.g, params.initial_alpha),
+            loss_cut: params.loss_cut,
+            increase: params.increase * increase_factor(params, flow),
+            reduced_until: Bytes::ZERO,
+            pacing_gain: params.pacing.then_some(params.pacing_gain),
+            base_rtt: flow.base_rtt,
+            // The window is the state here: what scales with a rate has none to follow.
+            cap: params.limit(flow).at_line_rate(),
+        };
+        sender.hold_to_cap();
+        sender
     }
 
     /// What lies beyond the cap is not kept: a cut takes from a window that was in force.
@@ -175,7 +274,7 @@ impl DctcpSender {
     }
 }
 
-impl Sender for DctcpSender {
+impl Sender for WindowSender {
     fn control(&self) -> Control {
         let pacing = self.pacing_gain.map_or(Rate::MAX, |gain| self.window.pacing(self.base_rtt, gain));
         Control { cwnd: self.window.bytes(), pacing }
@@ -217,9 +316,9 @@ mod tests {
     use super::*;
     use crate::testing::{Bench, ack, flow};
 
-    fn sender(params: &DctcpParams, segments: u64) -> Bench<DctcpSender> {
+    fn sender(params: &DctcpParams, segments: u64) -> Bench<WindowSender> {
         let flow = FlowInfo { initial_cwnd: Some(Bytes::new(1460 * segments)), ..flow(false) };
-        Bench::new(Dctcp::sender(params, &flow))
+        Bench::new(WindowSender::new(params, &flow))
     }
     fn marked(ack: Ack<'_>) -> Ack<'_> {
         Ack { ecn_echo: true, ..ack }
@@ -343,8 +442,29 @@ mod tests {
         assert_eq!(b.ack(&ack(270, 270, 200)).cwnd, Bytes::new(400_000));
         // Cuts take from the capped window: α = (15/16)² + 1/16 = 0.9414, half of that.
         assert_eq!(b.ack(&marked(ack(500, 200, 200))).cwnd, Bytes::new(211_718));
+        let one = DctcpParams { window_cap_bytes: Some(Bytes::new(22_879)), ..params.clone() };
+        assert_eq!(sender(&one, 1000).sender.control().cwnd, Bytes::new(22_879));
         let free = DctcpParams { window_cap: false, ..params };
         assert_eq!(sender(&free, 270).ack(&ack(270, 270, 200)).cwnd, Bytes::new(540_200));
+    }
+
+    #[test]
+    fn with_a_rate_for_its_state_it_starts_at_the_initial_rate_with_a_window_that_scales() {
+        let params = DctcpParams {
+            control: DctcpControl::Rate,
+            window_cap: true,
+            window_cap_scaling: CapScaling::Rate,
+            ai_scaling: true,
+            ..DctcpParams::default()
+        };
+        let half = FlowInfo { initial_rate: Rate::from_gbps(50), ..flow(false) };
+        let mut b = Bench::new(Dctcp::sender(&params, &half));
+        assert_eq!(b.sender.control(), Control { cwnd: Bytes::new(200_000), pacing: Rate::from_gbps(50) });
+        assert_eq!(b.ack(&ack(1, 1, 10)).pacing, Rate::from_mbps(50_615));
+        // Across datacenters the step is 500 times that.
+        let mut cross =
+            Bench::new(Dctcp::sender(&params, &FlowInfo { initial_rate: Rate::from_gbps(1), ..flow(true) }));
+        assert_eq!(cross.ack(&ack(1, 1, 10)).pacing, Rate::from_gbps(100));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
+pub mod flight;
 pub mod gear;
 pub mod gemini;
 pub mod highspeed;

@@ -20,6 +20,7 @@
 //!
 //! Losses change nothing: TIMELY was made for lossless fabrics and leaves repair to the transport.
 
+use super::flight::{CapScaling, FlightLimit};
 use crate::api::*;
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -31,7 +32,7 @@ farloop_units::choice! {
         /// At every completion event, by a step scaled with the time since the last one over the minimum RTT, at most 1
         /// (what the authors' published code does).
         Elapsed = "elapsed",
-        /// Once per round-trip time (what the simulator of the HPCC paper does).
+        /// Once per round-trip time, at the first ACK of data sent after the last update (what the simulator of the HPCC paper does).
         Rtt = "rtt",
     }
 }
@@ -90,8 +91,12 @@ farloop_units::params! {
         max_decrease: f64 = 0.5, in 0.0 => 1.0;
         /// The rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
-        /// Limit the bytes in flight to line rate times base RTT (the "+win" variants of the HPCC paper).
+        /// Limit the payload in flight (the "+win" variants of the HPCC paper; HAS_WIN of its simulator).
         window_cap: bool = false;
+        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the flow's line rate times its base RTT.
+        window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
+        /// With window_cap: "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
+        window_cap_scaling: CapScaling = CapScaling::Fixed;
     }
 }
 
@@ -129,7 +134,7 @@ pub struct TimelySender {
     min_rate: f64,
     /// Bits per second.
     delta: f64,
-    cwnd: Bytes,
+    limit: FlightLimit,
     /// Seconds, all of them: RTT thresholds and samples.
     t_low: f64,
     t_high: f64,
@@ -142,6 +147,7 @@ pub struct TimelySender {
     segment: Bytes,
     /// Payload acknowledged since the last completion event.
     acked: Bytes,
+    /// What had been sent when the rate was last updated.
     round_end: Bytes,
     last_update: farloop_units::Time,
     calm_events: u32,
@@ -162,7 +168,11 @@ impl TimelySender {
             max_rate,
             min_rate: p.min_rate.as_f64().clamp(1.0, max_rate),
             delta: p.delta.map_or(max_rate / 1000.0, Rate::as_f64),
-            cwnd: if p.window_cap { flow.bdp().max(flow.mss) } else { Bytes::MAX },
+            limit: if p.window_cap {
+                FlightLimit::new(p.window_cap_bytes, p.window_cap_scaling, flow)
+            } else {
+                FlightLimit::NONE
+            },
             t_low: p.t_low.as_secs_f64(),
             t_high: p.t_high.as_secs_f64(),
             min_rtt: p.min_rtt.unwrap_or(flow.base_rtt).max(Delta::from_ns(1)).as_secs_f64(),
@@ -188,10 +198,11 @@ impl TimelySender {
     /// Whether this ACK completes what the rate is updated by: a segment, or a round trip.
     fn completes(&mut self, ack: &Ack<'_>) -> bool {
         if self.update == TimelyUpdate::Rtt {
-            if ack.ack_seq < self.round_end {
+            // The ACK of the last packet that the round began with does not end it: that takes one of data sent after the last update.
+            if ack.ack_seq <= self.round_end {
                 return false;
             }
-            self.round_end = ack.snd_nxt.max(ack.ack_seq + Bytes::new(1));
+            self.round_end = ack.snd_nxt;
             return true;
         }
         self.acked += ack.acked;
@@ -240,7 +251,8 @@ impl TimelySender {
 
 impl Sender for TimelySender {
     fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing: Rate::from_f64(self.rate) }
+        let pacing = Rate::from_f64(self.rate);
+        Control { cwnd: self.limit.at(pacing), pacing }
     }
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
         if !self.completes(ack) {
@@ -416,15 +428,49 @@ mod tests {
         assert_eq!(event(&mut b, 40), 10_125.0);
     }
 
+    /// A flow that keeps four packets of 16,000 B in flight, and its rate in Mbps after the ACK of packet `n`, for RTTs in microseconds.
+    fn packet_by_packet(bench: &mut Bench<TimelySender>, rtts: &[u64]) -> Vec<f64> {
+        let packet = |n: usize| Bytes::new(16_000 * n as u64);
+        let acks = rtts.iter().enumerate().map(|(n, rtt)| Ack {
+            acked: packet(1),
+            ack_seq: packet(n + 1),
+            snd_nxt: packet(n + 4),
+            rtt: Some(Delta::from_us(*rtt)),
+            ..crate::testing::ack(1, 1, 4)
+        });
+        acks.map(|ack| bench.ack(&ack).pacing.as_f64() / 1e6).collect()
+    }
+
     #[test]
     fn one_update_per_round_where_asked() {
         let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
         let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
-        assert_eq!(event(&mut b, 40), 10_000.0);
-        assert_eq!(event(&mut b, 40), 10_000.0); // 16,000 is before the round's end at 32,000
-        b.loss(LossKind::Timeout, Bytes::new(16_000), Bytes::new(16_000));
-        // The ACK of all that had been sent when the round began ends it.
-        assert_eq!(event(&mut b, 40), 10_100.0);
+        // Packet 1 begins a round with packets 2 to 4 in flight. The ACK of packet 4 is of data sent before, that of packet 5 ends the round, and
+        // with 6 to 8 in flight that of packet 9 the next.
+        let trace = packet_by_packet(&mut b, &[40; 10]);
+        let before = [10_000.0; 4];
+        assert_eq!(trace[..4], before, "the first sample is only remembered");
+        assert_eq!(trace[4..8], before.map(|rate| rate + 100.0), "(3) once");
+        assert_eq!(trace[8..], [10_200.0; 2]);
+    }
+
+    #[test]
+    fn a_round_takes_the_rtt_of_the_packet_that_ends_it() {
+        let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        // The RTTs of packets 2 to 4 count for nothing: 120 - 100 = 20 µs, (1) 17.5 µs, (2) 0.175, (6) 1 - 0.8·0.175 = 0.86.
+        let trace = packet_by_packet(&mut b, &[100, 900, 900, 900, 120]);
+        assert_eq!(trace[..4], [10_000.0; 4]);
+        assert!((trace[4] - 8600.0).abs() < 1.0, "{trace:?}");
+    }
+
+    #[test]
+    fn going_back_ends_the_round_at_what_is_sent_again() {
+        let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
+        let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        assert_eq!(packet_by_packet(&mut b, &[40, 40]), [10_000.0; 2]); // The round ends beyond 64,000.
+        b.loss(LossKind::Timeout, Bytes::new(16_000), Bytes::new(32_000));
+        assert_eq!(packet_by_packet(&mut b, &[40, 40, 40])[1..], [10_000.0, 10_100.0]);
     }
 
     #[test]
@@ -433,5 +479,20 @@ mod tests {
         let bdp = bench(&capped, Rate::from_gbps(10), Delta::from_us(100)).sender.control().cwnd;
         assert_eq!(bdp, Bytes::new(1_250_000));
         assert_eq!(start().sender.control().cwnd, Bytes::MAX);
+    }
+
+    #[test]
+    fn the_cap_falls_with_the_rate_where_asked() {
+        let scaling = CapScaling::Rate;
+        let params = TimelyParams { window_cap: true, window_cap_scaling: scaling, ..TimelyParams::default() };
+        let mut own = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        // 10 of 100 Gbps: a tenth of 1,250,000 B; after (4), 1 - 0.8·(1 - 500/800) = 0.7 of that.
+        assert_eq!(own.sender.control().cwnd, Bytes::new(125_000));
+        event(&mut own, 1000);
+        event(&mut own, 800);
+        assert_eq!(own.sender.control().cwnd, Bytes::new(87_500));
+        let params = TimelyParams { window_cap_bytes: Some(Bytes::new(22_879)), ..params };
+        let one = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        assert_eq!(one.sender.control().cwnd, Bytes::new(2287));
     }
 }

@@ -27,8 +27,11 @@ fn what_hosts_set_is_known_and_says_something() {
             }
         }
     }
-    assert!(catalog.host_settings("bbr", "linux-6").is_empty());
-    assert_eq!(catalog.host_settings("bbr", "linux-4.9"), [("ack_aggregation".to_string(), Value::Bool(false))]);
+    assert!(catalog.host_settings("timely", "linux-6").is_empty());
+    let policer = || ("lt_bw".to_string(), Value::Bool(true));
+    assert_eq!(catalog.host_settings("bbr", "linux-6"), [policer()]);
+    let before = ("ack_aggregation".to_string(), Value::Bool(false));
+    assert_eq!(catalog.host_settings("bbr", "linux-4.9"), [before, policer()]);
     assert_eq!(catalog.host_settings("sample-aimd", "linux-6"), [("least".to_string(), Value::Text("3kB".into()))]);
 }
 

@@ -10,6 +10,7 @@ use crate::spec::{NetworkSpec, NodeKind, NodeSpec, SchedulingSpec, SwitchSpec};
 use crate::switch::elephants::Elephants;
 use crate::switch::rescue::Rescue;
 use crate::switch::scheduling::Scheduling;
+use crate::switch::warm_up::WarmUp;
 use farloop_engine::RandomStream;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,15 +81,18 @@ pub(super) fn scheduling_of(
         let mut random = RandomStream::new(seed, "sketch", u64::from(switch.0));
         Elephants::new(elephants, racks, &mut random).map(Box::new)
     };
-    let rescue = match spec {
-        SchedulingSpec::AccelToR { rescue, .. } => rescue.map(|after| Rescue::new(after, racks)),
-        SchedulingSpec::Blocking { .. } | SchedulingSpec::Unblocking { .. } => None,
+    let (rescue, warm_up) = match spec {
+        SchedulingSpec::AccelToR { rescue, warm_up, .. } => (
+            rescue.map(|after| Rescue::new(after, racks)),
+            warm_up.map(|warm_up| WarmUp::new(warm_up.packets, warm_up.few, racks)),
+        ),
+        SchedulingSpec::Blocking { .. } | SchedulingSpec::Unblocking { .. } => (None, None),
     };
     let own = network.ends.iter().filter(|(_, end)| end.owner == NodeRef::Switch(switch));
     let to_switches = own.filter(|(_, end)| !matches!(end.peer, NodeRef::Host(_)));
     let uplinks = to_switches.map(|(p, _)| ids[p.index()]).collect();
     let elephants = node.elephants.as_deref().copied().map(finding).transpose()?;
-    Ok(Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks, elephants, rescue })))
+    Ok(Some(Box::new(Scheduling { spec, circuits: ids[circuits.index()], uplinks, elephants, rescue, warm_up })))
 }
 
 fn switch_spec(node: &NodeSpec) -> Option<&SwitchSpec> {

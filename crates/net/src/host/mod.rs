@@ -30,6 +30,7 @@ pub(crate) mod sender_state;
 pub(crate) mod slab;
 pub(crate) mod stalls;
 pub(crate) mod tcp;
+pub(crate) mod thresholds;
 pub(crate) mod timers;
 
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};

@@ -9,7 +9,8 @@
 //!     └───────────── go back to snd_una ◄───────── (either)
 //! ```
 //!
-//! A NACK moves `snd_nxt` back to the gap (go-back-N), as RoCE NICs do. A timeout goes back to `snd_una` and doubles until new
+//! A NACK moves `snd_nxt` back to the gap (go-back-N), as RoCE NICs do, and is a loss each time that it does: at most one per round trip.
+//! A timeout goes back to `snd_una` and doubles until new
 //! data is acknowledged (RFC 6298 §5.5). The receiver takes packets in order only, answers the first one after a gap with a
 //! NACK and the others behind it not at all.
 
@@ -111,7 +112,9 @@ impl GoBackN {
         let mut loss = None;
         if answer.nack {
             if answer.seq < self.snd_nxt {
-                loss = self.recover.is_none().then(|| self.loss(LossKind::FastRetransmit));
+                // A receiver asks again only for what was sent again and lost again: one round trip later, so that is a loss of its own.
+                // Were it none, a sender that is still too fast after its first cut would go back for ever and never slow down.
+                loss = Some(self.loss(LossKind::FastRetransmit));
                 self.recover = Some(self.snd_max);
             }
             self.snd_nxt = self.snd_una;
@@ -226,6 +229,23 @@ mod tests {
         }
         let last = sender.on_answer(us(30), 500, answer(receiver.expected(), false));
         assert!(last.finished && !last.in_recovery && sender.timer() == Time::NEVER);
+    }
+
+    /// What was sent again is lost again: the receiver says so once the packet behind it has come again, and that cuts the window again.
+    #[test]
+    fn a_loss_among_what_is_sent_again_is_another_one() {
+        let (mut sender, mut receiver) = (GoBackN::new(Delta::from_ms(1)), InOrder::default());
+        let send = |sender: &mut GoBackN| sender.next(us(0), 500, 100).seq;
+        while sender.sendable(500, Bytes::MAX) {
+            send(&mut sender);
+        }
+        assert_eq!(receiver.on_data(100, 100), Verdict::Nack);
+        assert!(sender.on_answer(us(10), 500, answer(0, true)).loss.is_some());
+        assert_eq!((send(&mut sender), send(&mut sender)), (0, 100));
+        assert_eq!(receiver.on_data(100, 100), Verdict::Nack);
+        let again = sender.on_answer(us(20), 500, answer(0, true));
+        assert_eq!(again.loss.map(|l| (l.kind, l.in_flight)), Some((LossKind::FastRetransmit, Bytes::new(200))));
+        assert!(again.in_recovery);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::rdma::GoBackN;
 use super::sender_state::SenderState;
 use super::slab::{Lives, Slab};
 use super::tcp::{TcpSender, wire};
+use super::thresholds::{Left, Thresholds};
 use super::timers::{Due, Side, Which};
 use crate::ids::{FlowId, HostNumber, SenderId, Slot};
 use crate::ledger::{Request, SenderCounts};
@@ -22,7 +23,6 @@ use crate::trace::Traced;
 use farloop_cc::{Ack, AnySender, Ctx, Effect, FlowInfo, LossKind, Sender, Sent, Signal};
 use farloop_tcp::{Meaning, State};
 use farloop_units::{Bytes, Delta, Rate, Time};
-use std::collections::BTreeMap;
 
 /// What the host must do for a flow after something happened to it.
 pub(crate) enum After {
@@ -60,8 +60,8 @@ pub(crate) struct Senders {
     lives: Lives<SenderId>,
     positions: Positions,
     pub connections: Connections,
-    /// Slow start thresholds that connections left behind, by source and destination node.
-    remembered: BTreeMap<(u32, u32), Bytes>,
+    /// What connections left behind.
+    thresholds: Thresholds,
 }
 
 impl Senders {
@@ -72,7 +72,7 @@ impl Senders {
             lives: Lives::new(flows),
             positions: Positions::default(),
             connections: Connections::new(persistent, flows),
-            remembered: BTreeMap::new(),
+            thresholds: Thresholds::default(),
         }
     }
 
@@ -84,7 +84,7 @@ impl Senders {
         if let Some(id) = self.connections.take(flow, &spec) {
             return self.next_request(m, desk, id, flow);
         }
-        let info = network.flow_info(flow, self.remembered.get(&(spec.src, spec.dst)).copied());
+        let info = network.flow_info(flow, self.thresholds.known((spec.src, spec.dst)));
         let algorithm = &network.algorithms[usize::from(spec.algorithm)];
         let transport = &network.transport;
         let endpoint = match transport.kind {
@@ -424,9 +424,12 @@ impl Senders {
 
     /// The flow is over, because its last byte is acknowledged or (not `delivered`) it gave up: keeps what it counted, frees its state.
     fn retire(&mut self, m: &mut Medium, desk: &Desk, id: SenderId, delivered: bool) -> After {
+        // One that gives up leaves nothing.
+        if delivered {
+            self.remember(&m.network, id);
+        }
         let sender = self.states.remove(id);
         self.lives.end(sender.flow);
-        self.remember(&m.network, &sender);
         let mut counts = sender.counts;
         // A flow that was stopped has no completion time.
         if delivered && sender.limit == m.network.flows.size(counts.flow).get() {
@@ -442,25 +445,19 @@ impl Senders {
         After::Over(id, sender.place, sender.data_class())
     }
 
-    /// A connection ends: what the next one between its hosts is to know (Linux 4.9, `tcp_update_metrics`).
-    fn remember(&mut self, network: &Network, sender: &SenderState) {
-        let Some(tcp) = sender.endpoint.tcp().filter(|_| network.transport.tcp.remember_ssthresh) else { return };
-        let Some(ssthresh) = sender.cc.ssthresh() else { return };
-        let key = (network.flows.source(sender.flow), network.flows.destination(sender.flow));
-        let cwnd = sender.control.cwnd;
-        let known = self.remembered.get(&key).copied();
-        let half = Bytes::new(cwnd.get() / 2);
-        let left = if ssthresh == Bytes::MAX {
-            // Slow start never ended: it says only that the path can take this much.
-            known.map(|known| known.max(half))
-        } else if cwnd >= ssthresh && tcp.inner.state() != State::Recovery {
-            Some(ssthresh.max(half))
-        } else {
-            known.map(|known| known.max(ssthresh))
-        };
-        if let Some(left) = left {
-            self.remembered.insert(key, left);
+    /// A connection is closed, or falls idle: what the next one between its hosts is to know.
+    ///
+    /// The kernel keeps it at closing. Persistent connections are closed when a run is over, and those of the next run begin with what they left. A
+    /// run here has none before it: what a connection would leave if it were closed now stands for that.
+    fn remember(&mut self, network: &Network, id: SenderId) {
+        if !network.transport.tcp.remember_ssthresh {
+            return;
         }
+        let sender = &self.states[id];
+        let (Some(tcp), Some(ssthresh)) = (sender.endpoint.tcp(), sender.cc.ssthresh()) else { return };
+        let ends = (network.flows.source(sender.flow), network.flows.destination(sender.flow));
+        let open = matches!(tcp.inner.state(), State::Open | State::Finished);
+        self.thresholds.keep(ends, Left { cwnd: sender.control.cwnd, ssthresh, open });
     }
 
     /// The flow begins on the idle connection of `id`.
@@ -475,7 +472,9 @@ impl Senders {
         sender.counts = SenderCounts::new(flow);
         m.ledger.serve(sender.flow, Request { flow, begin });
         let idle = now.since(sender.last_send);
-        self.call(m, desk, id, |cc, ctx| cc.on_idle_restart(ctx, idle, rto));
+        if !self.begin_anew(m, desk, id) {
+            self.call(m, desk, id, |cc, ctx| cc.on_idle_restart(ctx, idle, rto));
+        }
         let sender = &mut self.states[id];
         if let Some(tcp) = sender.endpoint.tcp_mut() {
             tcp.inner.write(now, size);
@@ -486,6 +485,25 @@ impl Senders {
         sender.offload(now);
         self.arm_endpoint(m, desk, id);
         After::Changed(id)
+    }
+
+    /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have done after
+    /// an earlier run. What the endpoint knows stays; the algorithm begins anew.
+    fn begin_anew(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> bool {
+        let sender = &mut self.states[id];
+        let ends = (m.network.flows.source(sender.flow), m.network.flows.destination(sender.flow));
+        let Some(known) = self.thresholds.known(ends).filter(|_| sender.cc.ssthresh() == Some(Bytes::MAX)) else {
+            return false;
+        };
+        let network = m.network.clone();
+        let algorithm = &network.algorithms[usize::from(network.flows.algorithm(sender.flow))];
+        sender.cc = algorithm.sender(&network.flow_info(sender.flow, Some(known)));
+        let rtt = sender.latest_rtt;
+        if network.transport.tcp.handshake {
+            self.call(m, desk, id, |cc, _| cc.on_established(rtt));
+        }
+        self.call(m, desk, id, |cc, ctx| cc.on_start(ctx));
+        true
     }
 
     /// If the flow on the connection of `id` is over, what it counted is kept and the connection is free for the next one.
@@ -509,6 +527,7 @@ impl Senders {
         }
         m.ledger.senders.push(counts);
         self.connections.free(&spec, sender.opened, id);
+        self.remember(&m.network, id);
     }
 
     /// The application of the flow on the connection of `id` has no more to send than what was sent.

@@ -268,6 +268,7 @@ impl Network {
             mss: Bytes::new(u64::from(format.mss)),
             packet: Bytes::new(u64::from(format.packet)),
             crosses: self.crosses(flow),
+            go_back_n: self.transport.kind == TransportKind::Rdma,
         }
     }
 

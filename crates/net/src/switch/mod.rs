@@ -8,6 +8,7 @@
 //! | [`scheduling`] | switches between a packet network and circuits |
 //! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
 //! | [`rescue`] | which flows may pass although their circuit is far off |
+//! | [`warm_up`] | which packets accelerate a flow, where that is a number of packets |
 //! | [`agent`] | the switch halves of algorithms |
 //! | [`failure`] | ports whose links go down and come up again |
 //!
@@ -24,6 +25,7 @@ pub(crate) mod forward;
 pub(crate) mod rescue;
 pub(crate) mod scheduling;
 mod sketch;
+pub(crate) mod warm_up;
 
 use crate::ids::Slot;
 use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};

@@ -19,6 +19,7 @@ use crate::port::priority_queues::{HIGH, LOW};
 use crate::spec::SchedulingSpec;
 use crate::switch::elephants::{Elephants, Passing};
 use crate::switch::rescue::Rescue;
+use crate::switch::warm_up::WarmUp;
 use crate::trace::Traced;
 use farloop_trace::Cause;
 
@@ -33,6 +34,8 @@ pub(crate) struct Scheduling {
     pub elephants: Option<Box<Elephants>>,
     /// Where flows that come too early are let pass after a while.
     pub rescue: Option<Rescue>,
+    /// Where flows are accelerated by a number of packets.
+    pub warm_up: Option<WarmUp>,
 }
 
 /// What becomes of a packet.
@@ -86,9 +89,18 @@ impl Scheduling {
                         return Verdict::Packets(LOW);
                     }
                 }
+                let early = ahead >= u64::from(days);
+                let accelerates = match &mut self.warm_up {
+                    None => now + wait <= begin,
+                    Some(warm_up) if early => {
+                        warm_up.too_early(rack as usize, packet.flow);
+                        false
+                    }
+                    Some(warm_up) => warm_up.accelerates(rack as usize, packet.flow),
+                };
                 match ahead {
-                    ahead if ahead >= u64::from(days) => Verdict::Drop,
-                    ahead if ahead > 0 && now + wait <= begin => Verdict::Packets(LOW),
+                    _ if early => Verdict::Drop,
+                    ahead if ahead > 0 && accelerates => Verdict::Packets(LOW),
                     _ => Verdict::Circuit(queues.of_slot(own)),
                 }
             }

@@ -1,7 +1,7 @@
 //! The keys of `[circuits]` and `[[circuit_slot]]`.
 
 use farloop_net::acceltor;
-use farloop_net::spec::{ElephantSpec, Overflow, SchedulingSpec};
+use farloop_net::spec::{ElephantSpec, Overflow, SchedulingSpec, WarmUpSpec};
 use farloop_units::{Bytes, Delta, choice, params};
 
 /// As in the other sections.
@@ -79,6 +79,11 @@ params! {
         safe_margin: bool = true;
         /// "acceltor": how many days have a queue; "none" for what Eq. 1 gives, with safe_margin or without.
         days: Option<u32> = None, in Some(1) => Some(1_000);
+        /// "acceltor": an elephant's first packets, this many since it was last dropped, go into the packet network before its day, and those after them wait for the
+        /// circuit (4 in the authors' simulation). "none": by time, until packet_rtt before the day, as in Algorithm 1.
+        warm_up: Option<u32> = None, in Some(1) => Some(1_000_000);
+        /// With warm_up: twice as many packets of an elephant that sent fewer than this between its last two drops (25 in the authors' simulation).
+        warm_up_few: u32 = 0, in 0 => 1_000_000;
         /// "acceltor": what happens to an elephant's packet when the queue of its day is full: "drop" drops it, "low" sends it into the
         /// packet network (AccelToR, §IV-G).
         overflow: OverflowChoice = OverflowChoice::Drop;
@@ -121,6 +126,7 @@ impl CircuitKeys {
                 queue: self.day_queue,
                 days: self.days.unwrap_or(numbers.days),
                 wait: numbers.packet_rtt,
+                warm_up: self.warm_up.map(|packets| WarmUpSpec { packets, few: self.warm_up_few }),
                 overflow: match self.overflow {
                     OverflowChoice::Drop => Overflow::Drop,
                     OverflowChoice::Low => Overflow::Low,

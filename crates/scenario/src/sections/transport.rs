@@ -93,6 +93,16 @@ choice! {
 }
 
 choice! {
+    /// What ends the back-off of TCP's timeout.
+    pub enum BackoffEndChoice {
+        /// A round-trip time sample.
+        Sample = "sample",
+        /// Any ACK that restarts the timer.
+        AnyAck = "any-ack",
+    }
+}
+
+choice! {
     /// Whose hosts.
     pub enum HostsChoice {
         /// Nobody's: the defaults below.
@@ -141,6 +151,8 @@ params! {
         min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
         /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR, min_rto), as in Linux.
         rto_floor: RtoFloorChoice = RtoFloorChoice::Total;
+        /// What ends the back-off of the timeout. "sample": a round-trip time sample (RFC 6298, §5), which repeated packets without timestamps do not give (Karn). "any-ack": any ACK that restarts the timer, as in ns-3.
+        backoff_ends: BackoffEndChoice = BackoffEndChoice::Sample;
         /// Upper bound of the retransmission timeout, back-off included; at least min_rto and initial_rto (RFC 6298, §2.5: at least 60s; Linux: 120s).
         max_rto: Delta = Delta::from_secs(120), in Delta::from_us(1) => Delta::from_secs(3600);
         /// Retransmission timeout before the first round-trip time sample (RFC 6298, §2.1).
@@ -183,7 +195,7 @@ params! {
         delay_noise_intra: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// As delay_noise_intra, for round-trip times across datacenters (GEMINI, ToN 2022, §IV-B: 58us).
         delay_noise_cross: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
-        /// A flow starts with the slow start threshold that the previous flow between the same hosts ended with, as Linux does with
+        /// A connection starts with the slow start threshold that the last one between the same hosts left when it ended, or fell idle with connections = "persistent", as Linux does with
         /// tcp_no_metrics_save = 0.
         remember_ssthresh: bool = false;
         /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer); flows that are paced send chunk by chunk, but gemini packet by packet, as its paper says.

@@ -26,7 +26,7 @@
 //! Nothing may be sent and nothing may happen but what a script expects, at the time that it says. Timers fire by themselves: before what
 //! arrives at a later time, and up to the time of what is expected.
 
-use farloop_tcp::{Config, Ecn, Range, Recovery, RtoFloor, SackBlocks, Segment, Timestamps};
+use farloop_tcp::{BackoffEnd, Config, Ecn, Range, Recovery, RtoFloor, SackBlocks, Segment, Timestamps};
 use farloop_units::{Bytes, Delta, Time};
 
 /// Payload of a segment unless set.
@@ -249,6 +249,13 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
             config.rto_floor = match value {
                 "total" => RtoFloor::Total,
                 "variance" => RtoFloor::Variance,
+                _ => return Err(unknown()),
+            }
+        }
+        "backoff_ends" => {
+            config.backoff_ends = match value {
+                "sample" => BackoffEnd::Sample,
+                "any-ack" => BackoffEnd::AnyAck,
                 _ => return Err(unknown()),
             }
         }

@@ -1,13 +1,14 @@
 """What AccelToR's figures share: names, colours, occupancy of circuits, throughput of elephants, completion times of mice.
 
-Rates in bit/s, times in seconds. Circuits are measured from the fourth week on, when windows and thresholds have settled. The recorded
-elephants are those from the first rack to the second, whose day is the first of each week.
+Rates in bit/s, times in seconds. Circuits are measured when they have settled (`settling`). The recorded elephants are those from the first
+rack to the second, whose day is the first of each week.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from farloop.figures.panels import LABEL_SIZE, TICK_SIZE
-from farloop.judging.claims import UndecidedError
+from farloop.judging.claims import Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
+from farloop.papers.acceltor.slow_start import time_alone
 from farloop.tables import Floats
 from farloop.units import seconds, size
 
@@ -41,8 +43,26 @@ NEWRENO = "newreno"
 LONG = ", 5 s"
 """How the names of the full scale's cases end, where the quick scale has shorter ones."""
 
+SETTLED_CASE = ", until settled"
+"""The same where they are as long as it takes to settle."""
+
+BASELINE = "mice one by one"
+"""How the names of the cases begin in which each mouse is the only flow in the packet network: what Eq. 8 divides by."""
+
 SETTLED = 3
-"""Weeks that are not measured."""
+"""Weeks that are never measured."""
+
+ENOUGH = 20
+"""A run of so many weeks has settled: thresholds halve their way down in the first ones, and Blocking jumps as late as in the fifteenth."""
+
+UNMEASURED = 15
+"""Weeks that are not measured of such a run."""
+
+WINDOW = 5
+"""Weeks over which drift is looked at. Of a run that is too short to have settled the last so many are measured."""
+
+DRIFT = 0.01
+"""Relative change of occupancy over these weeks below which a shorter run has settled, too."""
 
 LATE = 10e-3
 """Seconds before the end from which on mice are not measured: they have no time to finish."""
@@ -83,16 +103,87 @@ def packet(run: Run) -> float:
     return size(transport["mtu"]) - size(transport["header"])
 
 
+def short(case: str) -> str:
+    """The name of the quick scale's case that a long one stands for."""
+    return case.removesuffix(LONG).removesuffix(SETTLED_CASE)
+
+
 def planned(comparison: Comparison, prefix: str) -> list[Need]:
     """What the figure schedules of the cases that begin so: the long case, where the scale has it."""
-    chosen = {(n.case.removesuffix(LONG), n.algorithm): n for n in scheduled(comparison, prefix=prefix)}
+    chosen = {(short(n.case), n.algorithm): n for n in scheduled(comparison, prefix=prefix)}
     return list(chosen.values())
 
 
 def alone(runs: Sequence[Run]) -> list[Run]:
     """The runs without those that have a long one of the same case."""
-    long = {run.case.removesuffix(LONG) for run in runs if run.case.endswith(LONG)}
+    long = {short(run.case) for run in runs if short(run.case) != run.case}
     return [run for run in runs if run.case not in long]
+
+
+# ---------------------------------------------------------------- what has settled
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Whether a run has settled, and what of it is measured.
+
+    Attributes:
+        weeks: The weeks that are measured, counted from 0.
+        drift: Relative change of occupancy over the last five of them, by a straight line through them; NaN where there are fewer.
+        settled: It has.
+    """
+
+    weeks: range
+    drift: float
+    settled: bool
+
+    def __str__(self) -> str:
+        """In words, such as "weeks 16 to 20, drift -0.3 %"."""
+        of = (
+            f"week {self.weeks[0] + 1}"
+            if len(self.weeks) == 1
+            else f"weeks {self.weeks[0] + 1} to {self.weeks[-1] + 1}"
+        )
+        return of if math.isnan(self.drift) else f"{of}, drift {100 * self.drift:+.1f} %"
+
+
+def settling(run: Run) -> Settling:
+    """Whether the circuits have settled: twenty weeks, or occupancy that drifts by less than 1 % over the last five.
+
+    Of twenty weeks and more all from the sixteenth on are measured, of fewer the last five, but not the first three.
+
+    Raises:
+        UndecidedError: there is no week to measure.
+    """
+    count = int((run.duration - way(run) + 1e-9) / week(run))
+    first = UNMEASURED if count >= ENOUGH else max(SETTLED, count - WINDOW)
+    if first >= count:
+        raise UndecidedError(f"ran {run.duration:.3g} s, weeks are measured from the {SETTLED + 1}th on")
+    drift = math.nan
+    if count - first >= WINDOW:
+        last = occupancy_by_week(run)[count - WINDOW : count]
+        slope = np.polyfit(np.arange(WINDOW), last, 1)[0]
+        drift = float(slope * (WINDOW - 1) / last.mean()) if last.any() else 0.0
+    return Settling(range(first, count), drift, count >= ENOUGH or abs(drift) < DRIFT)
+
+
+def doubt(runs: Sequence[Run]) -> str:
+    """Which of the runs have not settled, in words; empty if all have."""
+    circuits = [run for run in runs if not run.case.startswith(BASELINE)]
+    found = {f"{racks(run)} racks, {settling(run)}": None for run in circuits if not settling(run).settled}
+    return f"not settled: {'; '.join(found)}" if found else ""
+
+
+class CircuitJudging(Judging):
+    """Judging whose evidence names the runs that have not settled."""
+
+    def _decided(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
+        found = super()._decided(needs, decide)
+        said = "" if isinstance(found, str) else doubt(self.have(needs))
+        if not said:
+            return found
+        value, evidence = found if isinstance(found, tuple) else (found, "")
+        return value, f"{evidence}; {said}" if evidence else said
 
 
 # ---------------------------------------------------------------- circuits
@@ -124,10 +215,8 @@ def occupancy(run: Run) -> float:
     Raises:
         UndecidedError: there is none.
     """
-    weeks = occupancy_by_week(run)
-    if weeks.size <= SETTLED:
-        raise UndecidedError(f"{weeks.size} weeks, measured from the {SETTLED + 1}th on")
-    return float(weeks[SETTLED:].mean())
+    measured = weeks(run)
+    return float(occupancy_by_week(run)[measured.start : measured.stop].mean())
 
 
 # ---------------------------------------------------------------- elephants
@@ -148,15 +237,12 @@ def by_sample(run: Run, metric: str) -> tuple[float, Floats]:
 
 
 def weeks(run: Run) -> range:
-    """The weeks that are measured: settled, and whole but for what is on its way.
+    """The weeks that are measured.
 
     Raises:
         UndecidedError: there is none.
     """
-    found = range(SETTLED, int((run.duration - way(run) + 1e-9) / week(run)))
-    if not found:
-        raise UndecidedError(f"ran {run.duration:.3g} s, weeks are measured from the {SETTLED + 1}th on")
-    return found
+    return settling(run).weeks
 
 
 def way(run: Run) -> float:
@@ -211,42 +297,79 @@ def spread(values: Floats) -> tuple[float, float, float]:
 # ---------------------------------------------------------------- mice
 
 
-def mice(run: Run) -> Floats:
-    """Completion time of each mouse that arrives while the circuits are measured, over that of the same flow alone at the rate of its path.
+def mice(run: Run, baseline: Run | None = None) -> Floats:
+    """Completion time of each mouse that arrives from the fourth week on, over that of the same flow alone in the packet network (Eq. 8).
 
-    One that has not finished counts with the time that it had.
+    `baseline` is a run in which the same mice come one by one; without it the time alone is that of slow start on a path that keeps the
+    order of packets (`time_alone`). A mouse that has not finished counts with the time that it had.
 
     Raises:
-        UndecidedError: there is none.
+        UndecidedError: there is none, or the baseline lacks some of them.
     """
-    start, received, ideal = (
-        run.flows[c].to_numpy(zero_copy_only=False).astype(np.float64)
-        for c in ("start_ps", "received_ps", "ideal_fct_ps")
-    )
-    named = pc.starts_with(run.flows["name"].cast(pa.string()), "mice").to_numpy()
+    start, received = _times(run)
+    named = _mice(run)
     chosen = named & (start >= 1e12 * SETTLED * week(run)) & (start < 1e12 * (run.duration - LATE))
     if not chosen.any():
         raise UndecidedError("no mouse to measure")
-    time = np.where(received >= 0, received, 1e12 * run.duration) - start
-    return np.asarray(time[chosen] / ideal[chosen])
+    time = (np.where(received >= 0, received, 1e12 * run.duration) - start)[chosen]
+    if baseline is None:
+        return np.asarray(time / time_alone(run)[chosen])
+    begun, ended = _times(baseline)
+    there = _mice(baseline)
+    known = dict(zip(_names(baseline, there), (ended - begun)[there], strict=True))
+    single = np.array([known.get(name, np.nan) for name in _names(run, chosen)])
+    if np.isnan(single).any():
+        raise UndecidedError(f"{int(np.isnan(single).sum())} mice have no time alone")
+    return np.asarray(time / single)
 
 
-def mean_fct(run: Run) -> float:
+def _times(run: Run) -> tuple[Floats, Floats]:
+    """When each flow starts and when its last byte arrives, in ps; NaN where it does not."""
+    start, received = (
+        run.flows[c].to_numpy(zero_copy_only=False).astype(np.float64) for c in ("start_ps", "received_ps")
+    )
+    return start, received
+
+
+def _mice(run: Run) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which flows are mice."""
+    found: np.ndarray[Any, np.dtype[np.bool_]] = pc.starts_with(run.flows["name"].cast(pa.string()), "mice").to_numpy()
+    return found
+
+
+def _names(run: Run, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> list[str]:
+    return list(run.flows["name"].filter(pa.array(chosen)).to_pylist())
+
+
+def mean_fct(run: Run, baseline: Run | None = None) -> float:
     """Mean normalised completion time of the mice."""
-    return float(mice(run).mean())
+    return float(mice(run, baseline).mean())
+
+
+def longer(own: Run, other: Run, baseline: Run | None = None) -> tuple[float, float]:
+    """How much longer mice take than in the other run, relative, and the standard error of that.
+
+    The runs have the same mice. So the error is that of a ratio of means over pairs, much smaller than that of either mean.
+    """
+    a, b = mice(own, baseline), mice(other, baseline)
+    if a.size != b.size:
+        raise UndecidedError(f"{a.size} and {b.size} mice: the runs do not have the same")
+    ratio = float(a.mean() / b.mean())
+    error = (a - ratio * b).std(ddof=min(1, a.size - 1)) / math.sqrt(a.size) / b.mean()
+    return ratio - 1, float(error)
 
 
 # ---------------------------------------------------------------- what judges keep, and pictures
 
 
-def numbers(run: Run) -> dict[str, str | float]:
-    """What is kept of every run."""
+def numbers(run: Run, baseline: Run | None = None) -> dict[str, str | float]:
+    """What is kept of every run; `baseline`: see `mice`."""
     found: dict[str, str | float] = {"occupancy": occupancy(run)}
     for name, values in (("daily", daily(run)), ("weekly", weekly(run))):
         mean, low, high = (f"{value / 1e6:.3g}" for value in spread(values))
         found[f"{name} throughput (Mbps)"] = f"{mean}, p10 {low}, p90 {high}"
     found["silent days"] = silent(run)
-    found["mice, normalised FCT"] = mean_fct(run)
+    found["mice, normalised FCT"] = mean_fct(run, baseline)
     return {f"{told(run)}: {name}": value for name, value in found.items()}
 
 
@@ -256,14 +379,16 @@ def told(run: Run) -> str:
 
 
 def measured_part(runs: Sequence[Run]) -> str:
-    """What of the runs is measured, in words."""
-    parts = {
-        racks(run): f"{racks(run)} racks: {len(weeks(run))} weeks"
-        for run in runs
-        if run.duration > (SETTLED + 1) * week(run)
-    }
-    count = ", ".join(parts[n] for n in sorted(parts))
-    return f"measured from the {SETTLED + 1}th week on ({count or 'nothing'}); a mouse alone at the rate of its path takes 1"
+    """What of the runs is measured, in words: weeks and largest drift by number of racks."""
+    parts: dict[int, Settling] = {}
+    for run in runs:
+        if run.duration > (SETTLED + 1) * week(run) + way(run):
+            found = settling(run)
+            if not abs(found.drift) <= abs(parts.get(racks(run), found).drift):
+                parts[racks(run)] = found
+            parts.setdefault(racks(run), found)
+    said = "; ".join(f"{n} racks: {parts[n]}{'' if parts[n].settled else ', not settled'}" for n in sorted(parts))
+    return f"measured: {said or 'nothing'}; a mouse alone in the packet network takes 1 (Eq. 8)"
 
 
 Point = tuple[float, float, float]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from farloop import metrics
@@ -12,23 +12,27 @@ from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need
 from farloop.papers.acceltor.common import (
     ACCELTOR,
+    BASELINE,
     BLOCKING,
     HELD,
     SCHEDULES,
     UNBLOCKING,
     WRITTEN,
+    CircuitJudging,
     Point,
     alone,
     daily,
     drawn,
     grouped,
     logarithmic,
+    longer,
     mean_fct,
     measured_part,
     numbers,
     occupancy,
     planned,
     racks,
+    short,
     single,
     spread,
     weekly,
@@ -45,26 +49,37 @@ COMPARED = 50
 WITHIN = 0.02
 """Mice may take so much longer than under Blocking, in the mean: twice what the paper has."""
 
+DETECTED = "AccelToR, detected"
+"""Elephants that end, and that the switches find and replace."""
+
+BESIDE = (WRITTEN, DETECTED, "AccelToR, k/2 uplinks")
+"""Cases that stand beside the paper's three, by the beginning of their names."""
+
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Occupancy by size and by schedule, and the paper's factors between them at 50 racks; mice beside."""
-    judging = Judging(comparison, claims["acceltor/fig08"])
+    judging = CircuitJudging(comparison, claims["acceltor/fig08"])
     at = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
-    for run in alone(comparison.runs):
-        judging.measure(numbers, run)
+    bases = _baselines(comparison.runs)
+    runs = [run for run in alone(comparison.runs) if not run.case.startswith(BASELINE)]
+    for run in runs:
+        judging.measure(numbers, run, bases.get(racks(run)))
+    for count, base in bases.items():
+        both = judging.have([at[name][count] for name in (ACCELTOR, BLOCKING) if count in at[name]])
+        if len(both) == 2:
+            judging.measure(_longer, *both, base)
     sizes = list(at[ACCELTOR])
     for count, need in at[ACCELTOR].items():
-
-        def filled(run: Run) -> tuple[bool, str]:
-            return occupancy(run) >= HELD, f"{occupancy(run):.3f}"
-
         judging.order(
-            f"{count} racks: AccelToR uses {100 * HELD:.0f} % of the optical bandwidth", [need], filled, number=True
+            f"{count} racks: AccelToR uses {100 * HELD:.0f} % of the optical bandwidth", [need], _filled, number=True
         )
     if judging.have(list(at[ACCELTOR].values())):
         judging.measure(
             lambda *runs: {"occupancy_min": min(map(occupancy, runs))}, *judging.have(list(at[ACCELTOR].values()))
         )
+    for need in planned(comparison, DETECTED):
+        size = short(need.case).removeprefix(f"{DETECTED}, ")
+        judging.order(f"{size}: the heaviest mice take the places of elephants that end", [need], _replaced)
     for fewer, more in itertools.pairwise(sizes):
 
         def falls(small: Run, large: Run) -> tuple[bool, str]:
@@ -80,18 +95,44 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
         needs = [at[name][count] for name in (ACCELTOR, BLOCKING, UNBLOCKING)]
         judging.order(f"{count} racks: AccelToR above Blocking above Unblocking", needs, ordered)
-    _factors(judging, {name: row[COMPARED if COMPARED in row else max(row)] for name, row in at.items() if row})
-    return [judging.finding(note=measured_part(alone(comparison.runs)))]
+    chosen = {name: row[COMPARED if COMPARED in row else max(row)] for name, row in at.items() if row}
+    base = {int(n.case.split(", ")[1].split()[0]): n for n in planned(comparison, f"{BASELINE}, ")}
+    _factors(judging, chosen, base)
+    return [judging.finding(note=measured_part(runs))]
+
+
+def _filled(run: Run) -> tuple[bool, str]:
+    found = occupancy(run)
+    return found >= HELD, f"{found:.3f}"
+
+
+def _replaced(run: Run) -> tuple[bool, str]:
+    """Whether switches labelled more flows than were elephants from the beginning, or came back after they had been idle."""
+    totals = run.info["totals"]
+    begun = sum(name.startswith("elephant") for name in run.flows["name"].to_pylist())
+    ended, others = totals["elephants_finished"], totals["elephants_labelled"] - totals["elephants_idle"] - begun
+    return ended > 0 and others > 0, f"{ended} ended, {others} others took a place; occupancy {occupancy(run):.3f}"
+
+
+def _longer(own: Run, rival: Run, base: Run) -> dict[str, str]:
+    more, error = longer(own, rival, base)
+    return {f"{racks(own)} racks: mice take longer than under Blocking by": f"{100 * more:.1f} ± {100 * error:.1f} %"}
+
+
+def _baselines(runs: Sequence[Run]) -> dict[int, Run]:
+    """The runs in which mice come one by one, by the number of racks."""
+    return {racks(run): run for run in runs if run.case.startswith(BASELINE)}
 
 
 def _by_racks(needs: list[Need]) -> dict[int, Need]:
     """Runs by the number of racks in the names of their cases."""
-    found = {int(n.case.split(", ")[1].split()[0]): n for n in needs if n.case.split(", ")[1].endswith("racks")}
+    paper = [n for n in needs if not n.case.startswith(BESIDE)]
+    found = {int(n.case.split(", ")[1].split()[0]): n for n in paper}
     return dict(sorted(found.items()))
 
 
-def _factors(judging: Judging, at: Mapping[str, Need]) -> None:
-    """What the paper gives as numbers, of the three runs in one network."""
+def _factors(judging: Judging, at: Mapping[str, Need], bases: Mapping[int, Need]) -> None:
+    """What the paper gives as numbers, of the three runs in one network and of its mice one by one."""
     paper = judging.claim.paper
     if not at:
         return
@@ -102,23 +143,30 @@ def _factors(judging: Judging, at: Mapping[str, Need]) -> None:
             return metrics.ratio(occupancy(own), occupancy(rival))
 
         judging.near(key, f"{count}: {paper[key]:g} times {name}'s occupancy", [at[ACCELTOR], at[name]], factor)
+    base = [bases[n] for n in bases if count == f"{n} racks"]
 
-    def over(own: Run, rival: Run) -> tuple[bool, str]:
-        more = judging.measured["mice_fct_over_blocking"] = metrics.ratio(mean_fct(own), mean_fct(rival)) - 1
-        return more <= WITHIN, f"{100 * more:.2f} %"
+    def over(own: Run, rival: Run, *single: Run) -> tuple[bool, str]:
+        more, error = longer(own, rival, *single)
+        judging.measured["mice_fct_over_blocking"] = more
+        return more <= WITHIN, f"{100 * more:.2f} ± {100 * error:.2f} %"
 
-    def below(own: Run, rival: Run) -> float:
-        return 1 - metrics.ratio(mean_fct(own), mean_fct(rival))
+    def below(own: Run, rival: Run, *single: Run) -> float:
+        return 1 - metrics.ratio(mean_fct(own, *single), mean_fct(rival, *single))
 
-    both = [at[ACCELTOR], at[BLOCKING]]
+    both = [at[ACCELTOR], at[BLOCKING], *base]
     judging.order(f"{count}: mice take at most {100 * WITHIN:g} % longer than under Blocking", both, over, number=True)
     text = f"{count}: mice take {100 * paper['mice_fct_below_unblocking']:.1f} % less than under Unblocking"
-    judging.near("mice_fct_below_unblocking", text, [at[ACCELTOR], at[UNBLOCKING]], below)
+    judging.near("mice_fct_below_unblocking", text, [at[ACCELTOR], at[UNBLOCKING], *base], below)
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's four panels; AccelToR with one uplink beside it."""
-    runs = alone(comparison.runs)
+    bases = _baselines(comparison.runs)
+    runs = [
+        run
+        for run in alone(comparison.runs)
+        if not run.case.startswith(BASELINE) and (run.case.startswith(WRITTEN) or not run.case.startswith(BESIDE))
+    ]
     sizes = sorted({racks(run) for run in runs})
     groups = [str(n) for n in sizes]
     figure, axes = grid(4, "Circuits in networks of several sizes", columns=2, shared=False)
@@ -133,7 +181,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     grouped(axes[0], groups, table(lambda run: spread(daily(run) / 1e6)), "daily throughput (Mbps)")
     grouped(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")
     grouped(axes[2], groups, table(lambda run: single(100 * occupancy(run))), "occupancy (%)")
-    grouped(axes[3], groups, table(lambda run: single(mean_fct(run))), "mice, normalised FCT")
+    grouped(axes[3], groups, table(lambda run: single(mean_fct(run, bases.get(racks(run))))), "mice, normalised FCT")
     axes[2].set_ylim(0, 100)
     axes[2].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
     logarithmic(axes[3])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from farloop.papers.acceltor.common import (
     ACCELTOR,
     BLOCKING,
     COLOURS,
+    LONG,
     SCHEDULES,
     UNBLOCKING,
     alone,
@@ -44,6 +45,9 @@ DRAWN = 200
 FAR = 0.5
 """AccelToR's elephants take at most this part of a rival's time: far shorter."""
 
+AS_RUN = ", as the authors ran it"
+"""How the names of cases end that have the settings of the published simulation; no claim judges them."""
+
 OVERLAP = 0.1
 """The largest distance of two distribution functions that basically overlap (Kolmogorov and Smirnov's)."""
 
@@ -51,7 +55,7 @@ OVERLAP = 0.1
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The distribution of weekly throughput; completion times of elephants, windows, and mice."""
     found = {name: planned(comparison, name) for name in SCHEDULES}
-    needs = {name: n[0] for name, n in found.items() if n}
+    needs = {name: n for name, every in found.items() for n in every if not n.case.endswith(AS_RUN)}
     return [
         _throughput(Judging(comparison, claims["acceltor/fig09"]), needs),
         _times(Judging(comparison, claims["acceltor/fig10-12"]), needs),
@@ -91,6 +95,9 @@ def _throughput(judging: Judging, needs: Mapping[str, Need]) -> Finding:
         judging.order(f"AccelToR's elephants get more than {name}'s", [own, needs[name]], above)
     for run in judging.have(list(needs.values())):
         judging.measure(numbers, run)
+    for run in (r for r in judging.comparison.runs if r.case.endswith(AS_RUN)):
+        judging.measure(numbers, run)
+        judging.measure(lambda r: {f"{r.case}: window at the beginning of the day (packets)": first_window(r)}, run)
     return judging.finding(note=measured_part(judging.have(list(needs.values()))))
 
 
@@ -173,14 +180,20 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     }
 
 
+def _look(run: Run) -> dict[str, Any]:
+    """Colour and name of a run's line, dashed as the authors ran it."""
+    style = "--" if run.case.endswith(AS_RUN) else "-"
+    label = run.case.removesuffix(LONG)
+    return {"linewidth": 1.1, "color": COLOURS.get(label.partition(",")[0]), "linestyle": style, "label": label}
+
+
 def _curves(axis: Axes, runs: Sequence[Run], measure: Callable[[Run], Floats], unit: float) -> None:
     for run in runs:
-        name = run.case.partition(",")[0]
         try:
             values, share = cumulative(measure(run) / unit)
         except UndecidedError:  # too short for that
             continue
-        axis.step(values, share, where="post", linewidth=1.1, color=COLOURS.get(name), label=name)
+        axis.step(values, share, where="post", **_look(run))
     axis.set_ylim(0, 1.02)
     axis.set_ylabel("cumulative share", fontsize=8)
 
@@ -202,12 +215,11 @@ def _distributions(
 def _windows(runs: Sequence[Run]) -> Figure:
     figure, axes = grid(1, "Windows over the day, mean over elephants")
     for run in runs:
-        name = run.case.partition(",")[0]
         try:
             times, packets = windows(run)
         except UndecidedError:
             continue
-        axes[0].plot(1e6 * times, packets, marker=".", linewidth=1.1, color=COLOURS.get(name), label=name)
+        axes[0].plot(1e6 * times, packets, marker=".", **_look(run))
     axes[0].set_xlabel("time from the beginning of the day (us)", fontsize=8)
     axes[0].set_ylabel("window (packets)", fontsize=8)
     axes[0].set_ylim(bottom=0)

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from farloop.figures.panels import grid, legend_below
-from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.claims import Claim, Finding
 from farloop.papers.acceltor.common import (
     ACCELTOR,
     BLOCKING,
     HELD,
     SCHEDULES,
     UNBLOCKING,
+    CircuitJudging,
     Point,
     alone,
     drawn,
@@ -47,7 +48,7 @@ LOWER = {"cubic": "CUBIC", "bbr": "BBR"}
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Weekly throughput against both rivals under each algorithm; how many of them fill the circuits; the two that do not."""
-    judging = Judging(comparison, claims["acceltor/fig17"])
+    judging = CircuitJudging(comparison, claims["acceltor/fig17"])
     # Of CUBIC the cases that come last: ns-3's.
     at = {name: {n.algorithm: n for n in planned(comparison, name)} for name in SCHEDULES}
     own = at[ACCELTOR]
@@ -64,6 +65,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def most(*runs: Run) -> tuple[bool, str]:
         held = [NAMES[run.algorithm] for run in runs if occupancy(run) >= HELD]
+        # What more than half of them reach.
+        judging.measured["most_above"] = sorted(map(occupancy, runs), reverse=True)[len(runs) // 2]
         return 2 * len(held) > len(runs), f"{len(held)} of {len(runs)}: {', '.join(held) or 'none'}"
 
     judging.order(f"most use {100 * HELD:.0f} % of the optical bandwidth", list(own.values()), most, number=True)

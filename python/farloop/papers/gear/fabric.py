@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 NEAR = (0.8, 1.25)
 """Normalised ratios that count as near 1, as in Fig. 9."""
 
-WELL_ABOVE = 1.1
-"""A slowdown that is at least this many times Gear's is well above it."""
-
 RIVALS = {"hpcc": "HPCC", "dctcp": "DCTCP", "gemini": "GEMINI", "annulus": "Annulus"}
-IMPROVED_ON = ("hpcc", "dctcp", "gemini")
-"""Rivals that pause longer than Gear in Table I, and take from intra flows: Annulus does neither."""
+SLOWED = ("dctcp", "gemini", "hpcc")
+"""Rivals under which intra flows "show a significant FCT slowdown, especially for large flows" (§IV-B4)."""
 
 ABLATED = "gear-without-intra"
 
@@ -76,10 +73,11 @@ def _fig07(judging: Judging, needs: Sequence[Need], note: str) -> Finding:
     def smaller(*runs: Run) -> tuple[bool, str]:
         web, hadoop = ({r.algorithm: _ratio(r) for r in runs if point(r.case) == p} for p in ("WebSearch", "Hadoop"))
         said = ", ".join(f"{a} {web[a]:.3g} to {hadoop[a]:.3g}" for a in web)
-        return all(distance(hadoop[a]) < distance(web[a]) for a in web), f"WebSearch to Hadoop: {said}"
+        before, after = (sum(map(distance, table.values())) for table in (web, hadoop))
+        return after < before, f"WebSearch to Hadoop: {said}; distances from 1 add up to {before:.3g} and {after:.3g}"
 
     judging.order("Gear is near 1 under both workloads", [n for n in needs if n.algorithm == "gear"], near_one)
-    judging.order("unfairness is smaller for all under Hadoop", needs, smaller)
+    judging.order("unfairness is alleviated under Hadoop", needs, smaller)
     return judging.finding(note=note)
 
 
@@ -111,22 +109,40 @@ def _fig08(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
     judging.measure(lambda: _flat({r.algorithm: _cells_of(r) for r in judging.have(compared)}))
     for kind in ("small", "large"):
         text = f"99th percentile of Gear's {kind} flows"
-        judging.near(f"Gear_{kind}_p99", text, [web["gear"]], lambda run, kind=kind: _cells_of(run)[kind]["p99"])
+        judging.near(
+            f"Gear_{kind}_p99",
+            text,
+            [web["gear"]],
+            lambda run, kind=kind: _cells_of(run)[kind]["p99"],
+            better="lower",
+        )
 
     def lowest(*runs: Run) -> tuple[bool, str]:
         table = {r.algorithm: _cells_of(r) for r in runs}
-        found = {f"{k} {s}": min(table, key=lambda a: table[a][k][s]) for k, s in _cells()}
-        return set(found.values()) == {"annulus"}, "lowest " + ", ".join(f"{c}: {a}" for c, a in found.items())
+        found = {k: min(table, key=lambda a: table[a][k]["avg"]) for k in ("small", "large")}
+        told = "; ".join(f"{k} " + ", ".join(f"{a} {table[a][k]['avg']:.3g}" for a in table) for k in found)
+        return set(found.values()) == {"annulus"}, told
 
-    def well_above(rival: Run, gear: Run) -> tuple[bool, str]:
+    def more(rival: Run, gear: Run) -> tuple[bool, str]:
         large, own = _cells_of(rival)["large"], _cells_of(gear)["large"]
         over = {s: metrics.ratio(large[s], own[s]) for s in ("avg", "p95", "p99")}
-        said = ", ".join(f"{s} {r:.3g}" for s, r in over.items())
-        return all(r >= WELL_ABOVE for r in over.values()), f"over Gear's: {said}; from {WELL_ABOVE}"
+        return over["avg"] > 1, "over Gear's: " + ", ".join(f"{s} {r:.3g}" for s, r in over.items())
 
-    judging.order("Annulus is lowest", compared, lowest)
-    for name in ("dctcp", "gemini", "hpcc"):
-        judging.order(f"{name} is well above Gear for large flows", [web[name], web["gear"]], well_above)
+    def especially_large(*runs: Run) -> tuple[bool, str]:
+        grown = {r.algorithm: _growth(r) for r in runs}
+        return all(g > 1 for g in grown.values()), _grown(grown)
+
+    def gemini_most(*runs: Run) -> tuple[bool, str]:
+        grown = {r.algorithm: _growth(r) for r in runs}
+        return max(grown, key=lambda a: grown[a]) == "gemini", _grown(grown)
+
+    judging.order("Annulus has the lowest average slowdown of small and of large flows", compared, lowest)
+    for name in SLOWED:
+        text = f"{name} slows large flows down more than Gear on average"
+        judging.order(text, [web[name], web["gear"]], more)
+    slowed = [web[a] for a in SLOWED]
+    judging.order("DCTCP, GEMINI and HPCC slow large flows down more than small ones", slowed, especially_large)
+    judging.order("of these, GEMINI's slowdown grows most from small to large flows", slowed, gemini_most)
     return judging.finding(note=note + _unfinished(judging.have(compared)))
 
 
@@ -154,32 +170,33 @@ def _headline(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
         most = max((v for v in values.values() if math.isfinite(v)), default=math.nan)
         return most, "against each: " + ", ".join(f"{n} {v:.3g}" for n, v in values.items())
 
-    def above(gear: Run, *rivals: Run, gain: Callable[[Run, Run], float], least: float) -> tuple[bool, str]:
-        values = {RIVALS[r.algorithm]: gain(gear, r) for r in rivals}
-        return all(v > least for v in values.values()), ", ".join(f"{n} {v:.3g}" for n, v in values.items())
+    def improved(gear: Run, *rivals: Run, gain: Callable[[Run, Run], float], least: float) -> tuple[bool, str]:
+        most, told = best(gear, rivals, gain)
+        return most > least, told
 
     judging.near(
         "PFC_reduction",
         "PFC duration reduced up to 5 times: the most over the compared algorithms",
         compared,
         lambda gear, *rivals: best(gear, rivals, _pause_reduction),
+        better="higher",
     )
     judging.near(
         "throughput_gain",
         "throughput up by up to 20 %: the most over the compared algorithms",
         compared,
         lambda gear, *rivals: best(gear, rivals, _throughput_gain),
-    )
-    slower = [web["gear"], *(web[a] for a in IMPROVED_ON)]
-    judging.order(
-        "Gear pauses less than HPCC, DCTCP and GEMINI",
-        slower,
-        lambda gear, *rivals: above(gear, *rivals, gain=_pause_reduction, least=1),
+        better="higher",
     )
     judging.order(
-        "Gear carries more than HPCC, DCTCP and GEMINI",
-        slower,
-        lambda gear, *rivals: above(gear, *rivals, gain=_throughput_gain, least=0),
+        "Gear pauses less than one of the compared algorithms",
+        compared,
+        lambda gear, *rivals: improved(gear, *rivals, gain=_pause_reduction, least=1),
+    )
+    judging.order(
+        "Gear carries more than one of the compared algorithms",
+        compared,
+        lambda gear, *rivals: improved(gear, *rivals, gain=_throughput_gain, least=0),
     )
     return judging.finding(note=note)
 
@@ -190,6 +207,16 @@ def _pause_reduction(gear: Run, rival: Run) -> float:
 
 def _throughput_gain(gear: Run, rival: Run) -> float:
     return metrics.ratio(Flows.of(gear).throughput(), Flows.of(rival).throughput()) - 1
+
+
+def _growth(run: Run) -> float:
+    """Average slowdown of large flows over that of small ones."""
+    cells = _cells_of(run)
+    return metrics.ratio(cells["large"]["avg"], cells["small"]["avg"])
+
+
+def _grown(grown: Mapping[str, float]) -> str:
+    return "average of large over small flows: " + ", ".join(f"{a} {g:.3g}" for a, g in grown.items())
 
 
 def _unfinished(runs: Sequence[Run]) -> str:

@@ -81,8 +81,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         lambda run: (cross_over_intra(run) > 1, f"cross/intra {cross_over_intra(run):.3g}"),
     )
     text = "GEMINI's cross flow gets about 1.3 times as much"
-    judging.near("GEMINI_cross_over_intra", text, gemini, cross_over_intra)
-    judging.near("GEMINI_converged_s", "GEMINI converges around 2 s", gemini, converged)
+    judging.near("GEMINI_cross_over_intra", text, gemini, cross_over_intra, better="lower")
+    judging.near("GEMINI_converged_s", "GEMINI converges around 2 s", gemini, converged, better="lower")
     for algorithm, name, victim in (("timely", "TIMELY", "intra"), ("dctcp", "DCTCP", "cross")):
         text = f"{name} nearly starves the {victim} flow"
         judging.order(text, [Need(BASE, algorithm)], lambda run, victim=victim: starved(run, victim))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MAIN = "main"
 """The case with the paper's times."""
 
-FAIR = 0.95
-"""Jain's index from which shares count as fair."""
+GOOD = 0.9
+"""Jain's index from which fairness counts as good: shares that scatter by a third. The bound is ours; the paper gives none."""
 
 OSCILLATING_MOST = ("dctcp", "annulus")
 CALM = ("hpcc", "gemini")
@@ -39,8 +39,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def fair(*runs: Run) -> tuple[bool, str]:
         fairness = {run.algorithm: _least_jain(run) for run in runs}
-        told = "least Jain's index: " + ", ".join(f"{n} {v:.3f}" for n, v in fairness.items())
-        return all(value >= FAIR for value in fairness.values()), told
+        told = "least Jain's index: " + ", ".join(f"{n} {v:.3f}" for n, v in fairness.items()) + f"; good from {GOOD}"
+        return all(value >= GOOD for value in fairness.values()), told
 
     def swings(runs: Iterable[Run]) -> tuple[dict[str, float], str]:
         swing = {run.algorithm: _oscillation(run) for run in runs}
@@ -56,7 +56,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         others = max(v for n, v in swing.items() if n not in OSCILLATING_MOST)
         return min(swing[n] for n in OSCILLATING_MOST) > others, told
 
-    judging.order("all algorithms are fair", needs, fair)
+    judging.order("all algorithms show good fairness", needs, fair)
     compared = [n for n in needs if n.algorithm in ("gear", *CALM)]
     judging.order("Gear oscillates slightly more than HPCC and GEMINI", compared, slightly_more)
     judging.order("DCTCP and Annulus oscillate most", needs, most)

@@ -34,15 +34,22 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging = Judging(comparison, claims["gear/fig12"])
     paper = judging.claim.paper
     for run in comparison.runs:
+        if _unequal(run.case):
+            judging.measure(lambda r: {f"{r.label}: ratio at the end": ratio(r, r.duration - AVERAGED)}, run)
+            continue
         judging.measure(lambda r: {f"{r.label}: balanced from (s)": _since(r)}, run)
         judging.measure(lambda r: {f"{r.label}: ratio from then": ratio(r, paper["Gear_converged_s"])}, run)
-    gear = scheduled(comparison, algorithm="gear")
+    gear = [n for n in scheduled(comparison, algorithm="gear") if not _unequal(n.case)]
+    high = [n for n in gear if n.case == "66 Gbps"]
     slow, start, late = Need("10 Mbps", "hpcc"), Need("10 Mbps", "gear"), Need("66 Gbps", "hpcc")
 
-    def balanced(*runs: Run) -> tuple[bool, str]:
-        worst = max(_since(lasting(run, WATCHED)) for run in runs)
-        judging.measured["Gear_converged_s"] = worst
-        return worst <= paper["Gear_converged_s"], ", ".join(f"{run.case}: {_since(run):.3g} s" for run in runs)
+    def balanced(run: Run) -> tuple[bool, str]:
+        since = judging.measured["Gear_converged_s"] = _since(lasting(run, WATCHED))
+        return since <= paper["Gear_converged_s"], f"{since:.3g} s"
+
+    def converges(*runs: Run) -> tuple[bool, str]:
+        told = ", ".join(f"{run.case}: {_since(lasting(run, WATCHED)):.3g} s" for run in runs)
+        return all(_since(run) <= WATCHED for run in runs), f"balanced from {told}"
 
     def almost_nothing(run: Run) -> tuple[bool, str]:
         share = _cross_share(run)
@@ -56,7 +63,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.measured["HPCC_not_converged_by_s"] = min(since, run.duration)
         return since >= paper["HPCC_not_converged_by_s"], f"balanced after {since:.3g} s"
 
-    judging.order("Gear is balanced by 0.5 s from every initial rate", gear, balanced, number=True)
+    judging.order("from 66 Gbps each, Gear is balanced by 0.5 s", high, balanced, number=True)
+    others = [n for n in gear if n not in high]
+    judging.order("from equal rates of 10 Mbps and 50 Gbps, Gear converges to fair shares", others, converges)
     judging.order("HPCC's cross flow gets almost nothing from 10 Mbps", [slow], almost_nothing)
     judging.order("Gear's cross flow gets more than HPCC's from 10 Mbps", [slow, start], more)
     judging.order("HPCC has not converged at 2 s from 66 Gbps", [late], not_converged)
@@ -66,7 +75,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """Cases in rows, algorithms in columns, as in the paper."""
     algorithms = list(by_algorithm(comparison))
-    cases = list(dict.fromkeys(run.case for run in comparison.runs))
+    cases = list(dict.fromkeys(run.case for run in comparison.runs if not _unequal(run.case)))
     ordered = [
         run
         for case in cases
@@ -74,14 +83,23 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         for run in comparison.runs
         if (run.case, run.algorithm) == (case, name)
     ]
-    return {
-        "fig12": throughput_panels(
+    pictures = {}
+    if ordered:
+        pictures["fig12"] = throughput_panels(
             ordered,
             "Throughput from several initial rates",
             caption=lambda run: f"{run.label} ({_told(run)})",
             columns=len(algorithms),
         )
-    }
+    if unequal := [run for run in comparison.runs if _unequal(run.case)]:
+        title = "Gear from unequal initial rates, intra and cross (not in the paper)"
+        pictures["fig12-unequal"] = throughput_panels(unequal, title, caption=_shares_told, columns=2)
+    return pictures
+
+
+def _unequal(case: str) -> bool:
+    """Whether it is one of the cases beside the paper's, in which the flows start at two rates."""
+    return " and " in case
 
 
 def _since(run: Run) -> float:
@@ -95,3 +113,7 @@ def _cross_share(run: Run) -> float:
 def _told(run: Run) -> str:
     since = _since(run)
     return "not balanced at the end" if math.isinf(since) else f"balanced from {since:.2g} s"
+
+
+def _shares_told(run: Run) -> str:
+    return f"{run.case} (at the end intra/cross {ratio(run, run.duration - AVERAGED):.2f})"

@@ -9,7 +9,7 @@ from farloop import metrics
 from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.schedule import Need, scheduled
-from farloop.judging.testbed import COLOURS, SCHEMES, Completion, Losses, bars, longest, named, said
+from farloop.judging.testbed import COLOURS, ENOUGH, SCHEMES, Completion, Losses, bars, longest, named, said
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,27 +82,31 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.order("BBR loses more than 0.1 %", of("BBR"), bbr)
 
     def inside(*_: Run) -> tuple[bool, str]:
-        shares = {n: x.share for n, x in losses.items() if x.total > 0}
-        return bool(shares) and all(s > INSIDE for s in shares.values()), said(shares)
+        shares = {n: x.share for n, x in losses.items() if x.total * x.sent >= ENOUGH}
+        few = [n for n in losses if n not in shares]
+        rest = f"; too few lost to say: {', '.join(few)}" if few else ""
+        return bool(shares) and all(s > INSIDE for s in shares.values()), f"{said(shares)}{rest}"
 
     judging.order("more than 80 % of the losses are inside the datacenters", all_far, inside)
     judging.near(
         "cubic_paced_loss",
         "Cubic with pacing loses as much inside datacenters",
         of("Cubic paced"),
-        lambda *_: losses["Cubic paced"].dcn,
+        lambda *_: (losses["Cubic paced"].dcn, losses["Cubic paced"].counted()),
+        better="lower",
     )
 
     def similar(*_: Run) -> tuple[bool, str]:
-        paced, raw = losses["Cubic paced"].dcn, losses["Cubic"].dcn
-        return raw / SIMILAR <= paced <= raw * SIMILAR and paced > 0, f"{paced:.2g} against {raw:.2g}"
+        paced, raw = losses["Cubic paced"], losses["Cubic"]
+        near = raw.dcn / SIMILAR <= paced.dcn <= raw.dcn * SIMILAR
+        return near and paced.enough and raw.enough, f"{paced.counted()} against {raw.counted()}"
 
-    text = "with pacing Cubic's loss rate inside datacenters is similar to that without"
+    text = "with pacing Cubic loses similarly much inside datacenters as without"
     judging.order(text, of("Cubic paced", "Cubic"), similar)
 
     def marked(*_: Run) -> tuple[bool, str]:
-        lost = {n: local[n].dcn for n in MARKED}
-        return all(x < FEW for x in lost.values()), said(lost)
+        evidence = ", ".join(f"{n} {local[n].counted()}" for n in MARKED)
+        return all(local[n].dcn < FEW for n in MARKED), evidence
 
     text = "without the WAN's delay schemes with ECN lose less than 1e-4 inside datacenters"
     judging.order(text, [n for name in MARKED for n in needs["0 ms"].get(name, [])], marked)

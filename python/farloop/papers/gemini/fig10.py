@@ -9,8 +9,8 @@ import numpy as np
 
 from farloop import metrics
 from farloop.figures.panels import grid, legend_below
-from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import scheduled
+from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
+from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, said, spans
 from farloop.palette import CROSS, INTRA
 from farloop.papers.gemini.common import TestbedScale
@@ -73,15 +73,20 @@ def judge(
 
     def above(*runs: Run) -> tuple[bool, str]:
         index = {SCHEMES.get(run.algorithm, run.algorithm): average_of(run) for run in runs}
+        if missing := [name for name in judging.claim.paper if name not in index]:
+            raise UndecidedError(f"not run: {', '.join(missing)}")
         return all(index["GEMINI"] > v for n, v in index.items() if n != "GEMINI"), said(index, ".4f")
 
     def fair(run: Run) -> tuple[bool, str]:
         return average_of(run) >= at_least, f"{average_of(run):.4f}"
 
-    judging.order(f"GEMINI's index is at least {at_least:g}", [needs["GEMINI"]], fair)
+    def of(name: str) -> list[Need]:
+        return [needs[name]] if name in needs else []
+
+    judging.order(f"GEMINI's index is at least {at_least:g}", of("GEMINI"), fair)
     judging.order("GEMINI's index is above its rivals'", list(needs.values()), above)
     for name in judging.claim.paper:
-        judging.near(name, f"index of {name}", [needs[name]], average_of)
+        judging.near(name, f"index of {name}", of(name), average_of)
     over = "seconds" if span == 1 else f"spans of {span:g} s"
     told = f"thirty flows, throughputs over {over}, average from {window[0]:g} to {window[1]:g} s"
     return [judging.finding(note=told)]

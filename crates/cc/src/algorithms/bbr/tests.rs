@@ -345,7 +345,7 @@ fn the_min_rtt_is_what_the_flow_has_seen_with_its_queues() {
     let info = FlowInfo { base_rtt: Delta::from_ms(20), line_rate: Rate::from_gbps(10), ..flow(true) };
     let mut sender = BbrSender::new(&BbrParams::default(), &info);
     // Before any sample: ten packets in 20 ms, and no BDP to speak of.
-    assert_eq!((sender.min_rtt, sender.product(2.0)), (Delta::MAX, 10));
+    assert_eq!((sender.min_rtt, sender.product(sender.bandwidth.best, 2.0)), (Delta::MAX, 10));
     sender.on_established(Delta::from_ms(50));
     assert_eq!(sender.min_rtt, Delta::from_ms(50));
     let first = 10.0 * 1538.0 * 8.0 / 0.05 * 2.885 * 0.99;
@@ -375,7 +375,7 @@ fn the_window_is_rounded_up_to_pairs_and_two_more_while_probing() {
     let mut sender = BbrSender::new(&BbrParams { send_quantum: Some(1), ..BbrParams::default() }, &flow(true));
     // 14.6 Mbps and 10 ms: 18,250 B are 12.5 packets.
     (sender.bandwidth.best, sender.min_rtt) = (Rate::from_bps(14_600_000), Delta::from_ms(10));
-    assert_eq!(sender.product(1.0), 13);
+    assert_eq!(sender.product(sender.bandwidth.best, 1.0), 13);
     assert_eq!(sender.target(1.0), 16 * MSS); // 13 + 3
     assert_eq!(sender.target(2.0), 28 * MSS); // 25 + 3
     sender.mode = Mode::ProbeBw(0, Time::ZERO);
@@ -406,4 +406,40 @@ fn the_window_never_falls_below_a_packet() {
     let short =
         Ack { acked: Bytes::new(700), in_flight: Bytes::ZERO, in_recovery: true, ..crate::testing::ack(9, 1, 0) };
     assert_eq!(bench.ack(&short).cwnd.get(), MSS);
+}
+
+/// 100 packets delivered and 30 lost in each round trip of 20 ms: eight of them are two intervals that agree.
+#[test]
+fn a_policers_rate_takes_the_models_place_only_where_asked() {
+    for lt_bw in [false, true] {
+        let mut path = steady();
+        path.bench.sender.policer = BbrSender::new(&BbrParams { lt_bw, ..BbrParams::default() }, &flow(true)).policer;
+        let mut delivered = path.bench.sender.delivered.get();
+        let mut round = |path: &mut Path, rounds: u32| {
+            for _ in 0..rounds {
+                path.bench.now += Delta::from_ms(20);
+                let before = delivered;
+                delivered += 100 * MSS;
+                let sender = &mut path.bench.sender;
+                (sender.delivered, sender.round_start) = (Bytes::new(delivered), before > 0);
+                path.bench.call(|s, ctx| s.update_policer(ctx, Bytes::new(30 * MSS), false));
+            }
+        };
+        round(&mut path, 8);
+        // 146,000 B in 20 ms are 58.4 Mbps; the path has 100.
+        let rate = if lt_bw { 58_400_000 } else { 100_000_000 };
+        assert!(path.sender().rate().as_bps().abs_diff(rate) < 100_000, "{:?}", path.sender().rate());
+        path.bench.sender.mode = Mode::ProbeBw(0, path.bench.now);
+        path.bench.sender.update_pacing();
+        let gain = if lt_bw { 1.0 } else { 1.25 };
+        let expected = gain * rate as f64 * 0.99 * 1538.0 / 1460.0;
+        assert!((path.sender().control().pacing.as_f64() / expected - 1.0).abs() < 0.002, "{lt_bw}");
+        // What was no loss is no policer either.
+        path.bench.loss(LossKind::Spurious, Bytes::ZERO, Bytes::ZERO);
+        assert!(path.sender().rate().as_bps().abs_diff(100_000_000) < 100_000);
+        // A timeout is the end of a round that lost something: the first of eight.
+        path.bench.loss(LossKind::Timeout, Bytes::ZERO, Bytes::ZERO);
+        round(&mut path, 7);
+        assert_eq!(path.sender().policed().is_some(), lt_bw);
+    }
 }

@@ -168,6 +168,9 @@ struct GearLoop {
     additive: f64,
     payload_per_wire: f64,
     line_rate: Rate,
+    /// Repairs by go-back-N may last for seconds, so windows follow their laws meanwhile: one that a step of Eq. 9 has closed for a round
+    /// trip would stay closed.
+    go_back_n: bool,
     /// w_wan of a cross-DC flow that lost something.
     wan: Option<Box<CubicSender>>,
     control: Control,
@@ -216,6 +219,7 @@ impl GearLoop {
             ),
             payload_per_wire,
             line_rate: flow.line_rate,
+            go_back_n: flow.go_back_n,
             wan: None,
             control: Control { cwnd: Bytes::MAX, pacing: Rate::MAX },
         };
@@ -248,7 +252,8 @@ impl GearLoop {
         if let Some(wan) = &mut self.wan {
             // Losses alone drive it, and a window that does not limit must not grow (RFC 9438, 5.8).
             let idle = Bytes::from_f64(self.law.window() * self.payload_per_wire) < wan.control().cwnd;
-            wan.on_ack(ctx, &Ack { ecn_echo: false, app_limited: ack.app_limited || idle, ..*ack });
+            let (app_limited, in_recovery) = (ack.app_limited || idle, ack.in_recovery && !self.go_back_n);
+            wan.on_ack(ctx, &Ack { ecn_echo: false, app_limited, in_recovery, ..*ack });
         }
         let sample = self.signal.on_ack(ack);
         match (self.last_update, sample) {
@@ -274,7 +279,7 @@ impl GearLoop {
             Window::Intra(w) => w.on_sample(p, &self.limits, ctx.now(), s.u, self.additive, update),
             Window::Cross(w) => w.on_sample(p, &self.limits, s.u, s.rate, self.additive, update),
         }
-        if ack.in_recovery {
+        if ack.in_recovery && !self.go_back_n {
             let (window, reference) = self.law.windows();
             *window = window.min(before.0);
             *reference = reference.min(before.1);
@@ -285,8 +290,10 @@ impl GearLoop {
         if loss.kind != LossKind::Spurious {
             self.signal.on_loss();
             if let (None, Window::Cross(w)) = (&self.wan, &self.law) {
-                // Until something is lost the WAN sets no limit; then CUBIC starts from the window that was too much.
-                let payload = Bytes::from_f64(w.window * self.payload_per_wire).max(flow.mss);
+                // Until something is lost the WAN sets no limit; then CUBIC starts from what was too much: what was out, or the reference
+                // where less was. Not from the window of this moment, which Eq. 9 moves by twice the share and may have closed.
+                let reference = Bytes::from_f64(w.reference * self.payload_per_wire);
+                let payload = reference.max(loss.in_flight).max(flow.mss);
                 let flow = FlowInfo { initial_cwnd: Some(payload), ..*flow };
                 self.wan = Some(Box::new(CubicSender::new(&CubicParams::default(), &flow)));
             }
@@ -529,6 +536,49 @@ mod tests {
         let c = b.ack(&Ack { in_recovery: true, ..ack(2920, MS(50), &int) });
         paced(c, 10.0);
         assert!(b.ack(&ack(4380, MS(50), &int)).pacing > c.pacing);
+    }
+
+    /// u = 2.1 at the first sample: Eq. 9 leaves A alone for a round trip, 3.125 MB of the 312.5 MB at which the flow began. A loss that is
+    /// heard of then was of those.
+    #[test]
+    fn cubic_begins_with_what_was_out_and_not_with_a_window_that_is_closed() {
+        let mut b = bench(&half_percent(), &at_rate(true, 50));
+        b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
+        let closed = b.ack(&ack(2920, MS(50), &[hop(US(64), 800_000, 440_000)]));
+        paced(closed, 0.5);
+        let (flight, next) = (payload(250e6), Bytes::new(1_000_000_000));
+        b.loss(LossKind::FastRetransmit, flight, next);
+        let wan = |b: &Bench<GearSender>| match &b.sender.0.control {
+            ControlLoop::Gear(g) => g.wan.as_ref().map(|w| w.control().cwnd.as_f64() / payload(1e6).as_f64()),
+            ControlLoop::Hpcc(_) => None,
+        };
+        assert!((wan(&b).expect("across") - 0.7 * 250.0).abs() < 1e-3, "{:?}", wan(&b));
+        // With less out than the reference, 312.5 MB · 0.95/2.1 and A, the reference is what was too much, and what was out is cut.
+        let mut b = bench(&half_percent(), &at_rate(true, 50));
+        b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
+        b.ack(&ack(2920, MS(50), &[hop(US(64), 800_000, 440_000)]));
+        b.loss(LossKind::FastRetransmit, payload(10e6), next);
+        assert!((wan(&b).expect("across") - 7.0).abs() < 1e-3, "{:?}", wan(&b));
+    }
+
+    /// Go-back-N repairs for as long as the window that was out takes at the rate of the repair: telemetry goes on meanwhile.
+    #[test]
+    fn windows_follow_telemetry_while_go_back_n_repairs() {
+        let info = FlowInfo { go_back_n: true, ..at_rate(true, 10) };
+        let mut b = bench(&half_percent(), &info);
+        b.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
+        b.loss(LossKind::FastRetransmit, payload(62.5e6), Bytes::new(100_000_000));
+        b.ack(&Ack { in_recovery: true, ..ack(2920, MS(50), &[hop(US(0), 0, 0)]) });
+        let int = [hop(US(64), 400_000, 0)];
+        let repairing = Ack { in_recovery: true, acked: Bytes::new(60_000_000), ..ack(4380, MS(50), &int) };
+        let c = b.ack(&repairing);
+        // Gear's own window is 178 MB, so w_wan limits, and grows: 0.7 of 62.5 MB, by CUBIC's Reno-friendly estimate at least.
+        assert!(c.cwnd > payload(0.7 * 62.5e6), "{}", c.cwnd);
+        let mut held = bench(&half_percent(), &FlowInfo { go_back_n: false, ..info });
+        held.ack(&ack(1460, MS(50), &[hop(US(0), 0, 0)]));
+        held.loss(LossKind::FastRetransmit, payload(62.5e6), Bytes::new(100_000_000));
+        held.ack(&Ack { in_recovery: true, ..ack(2920, MS(50), &[hop(US(0), 0, 0)]) });
+        assert_eq!(held.ack(&repairing).cwnd, payload(0.7 * 62.5e6));
     }
 
     #[test]
