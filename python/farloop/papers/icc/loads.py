@@ -118,6 +118,8 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
         both = [*own, *of(needs, JUDGED, algorithm)]
 
         def pairs(runs: Sequence[Run], count: int = len(own)) -> list[tuple[Run, Run]]:
+            if len(runs) != 2 * count:
+                raise UndecidedError("not both of them have run")
             return list(zip(runs[:count], runs[count:], strict=True))
 
         def gain(*runs: Run) -> tuple[float, str]:
