@@ -304,6 +304,17 @@ def test_fig09():
     incomplete(figure, distributions(), ("Unblocking", "newreno"))
 
 
+def test_fig09_as_the_authors_ran_it_stands_beside():
+    def make(case, algorithm):
+        published = distributions(own=OWN / 9, window=5.0)
+        return (published if case.endswith(fig09.AS_RUN) else distributions())(case, algorithm)
+
+    beside = quick("acceltor/fig09", make)["acceltor/fig09"]
+    assert beside["statements"] == quick("acceltor/fig09", distributions())["acceltor/fig09"]["statements"]
+    window = beside["measured"][f"AccelToR{fig09.AS_RUN}: window at the beginning of the day (packets)"]
+    assert window == pytest.approx(5, rel=1e-3)
+
+
 def test_estimated_times_are_sizes_over_throughput():
     run = distributions(own=[8.0, 8.0])("AccelToR", "newreno")
     times = fig09.estimated(run)
