@@ -161,8 +161,10 @@ def _intra_share(run: Run) -> float:
 
 
 def _settled(run: Run, target: float) -> float:
-    """Seconds after both flows have started from which the intra flow's share stays near the target: where the first of the averages begins
-    that all are near it, as that is what they are averages of."""
+    """Seconds after both flows have started from which the intra flow's share stays near the target.
+
+    That is where the first of the averages begins from which on all are near it: an average speaks of its whole time.
+    """
     low, high = target - NEAR, target + NEAR
     times, intra = run.samples.get("flow/intra", "throughput")
     _, cross = run.samples.get("flow/cross", "throughput")
