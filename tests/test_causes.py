@@ -170,3 +170,8 @@ def test_commands_show_what_they_are_said_to(command, gives, tmp_path):
     found = subprocess.run([*program, *words[1:], *into], cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr[-2000:]
     assert gives in found.stdout, found.stdout[-3000:]
+
+
+def test_causes_are_no_figure():
+    beside = list(PAPERS.glob(f"*/{causes.FILE}"))
+    assert beside and not [name for name in figure_names() if name.endswith("/causes")]

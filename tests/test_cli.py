@@ -107,7 +107,8 @@ def test_schema_accepts_the_papers_scenarios_and_refuses_a_misspelt_key(command)
     done = command("schema")
     assert done.returncode == 0, done.stderr
     validator = jsonschema.Draft202012Validator(json.loads(done.stdout))
-    scenarios = sorted((Path(__file__).parents[1] / "papers").glob("*/*.toml"))
+    papers = (Path(__file__).parents[1] / "papers").glob("*/*.toml")
+    scenarios = sorted(path for path in papers if path.name != "causes.toml")
     assert scenarios
     for path in scenarios:
         document = tomllib.loads(path.read_text(encoding="utf-8"))

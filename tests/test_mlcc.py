@@ -318,6 +318,13 @@ def test_loads_that_are_incomplete():
     assert claim["verdict"] == "differs"
 
 
+def test_reductions_need_a_run_of_both():
+    assert common.reductions([1.0, 3.0], [2.0, 4.0])[0] == pytest.approx(0.375)
+    for own, rivals in (([], []), ([1.0], [])):
+        with pytest.raises(UndecidedError, match="not both of them have run"):
+            common.reductions(own, rivals)
+
+
 def test_the_full_scale_is_judged_by_the_long_cases():
     claims = judge("mlcc/loads", planned("mlcc/loads", loaded(), without=[("light, WebSearch, seed 1", "mlcc")]))
     assert all(claim["verdict"] == "reproduced" for claim in claims.values())

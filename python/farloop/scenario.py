@@ -266,7 +266,9 @@ def is_figure(name: str) -> bool:
 
 
 def _all_figures() -> list[str]:
-    return sorted(str(p.relative_to(PAPERS).with_suffix("")) for p in PAPERS.glob("*/*.toml"))
+    # Beside its figures a paper's directory has causes.toml (farloop.judging.causes).
+    scenarios = (path for path in PAPERS.glob("*/*.toml") if path.name != "causes.toml")
+    return sorted(str(path.relative_to(PAPERS).with_suffix("")) for path in scenarios)
 
 
 def arena_names() -> list[str]:

@@ -72,6 +72,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
         seed: 1,
         clock_offsets: Vec::new(),
         stalls: None,
+        nic_order: NicOrder::Ready,
         tie_order: None,
     }
 }

@@ -187,6 +187,7 @@ impl Plan {
             flows,
             succession,
             stalls: spec.stalls,
+            nic_order: spec.nic_order,
             clock_offsets: spec.clock_offsets,
             end: spec.end,
         };
@@ -285,7 +286,7 @@ impl Plan {
         let events = Events::new(ports.len(), own_hosts.len(), agents.len(), self.ties.arrivals_first());
         let mut hosts = Hosts::new(network);
         for (_, number) in &own_hosts {
-            hosts.add(*number, ids[network.host_ports[*number].index()], seed, network.stalls);
+            hosts.add(*number, ids[network.host_ports[*number].index()], seed, network.nic_order, network.stalls);
         }
         let switch = |(_, number): &(u32, SwitchNumber)| {
             Ok(Switch {

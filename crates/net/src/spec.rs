@@ -4,6 +4,7 @@
 
 mod clock_offset;
 mod link_events;
+mod nic_order;
 mod stalls;
 mod start;
 
@@ -12,6 +13,7 @@ use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
+pub use nic_order::NicOrder;
 pub use stalls::{StallLaw, StallSpec};
 pub use start::{First, Start};
 
@@ -54,6 +56,8 @@ pub struct NetworkSpec {
     pub clock_offsets: Vec<ClockOffset>,
     /// When hosts handle nothing that arrives; `None` for never.
     pub stalls: Option<StallSpec>,
+    /// Which flow of a host sends next.
+    pub nic_order: NicOrder,
     /// In which order things happen that happen at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that the seed draws.
     pub tie_order: Option<u64>,
 }

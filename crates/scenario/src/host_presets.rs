@@ -88,7 +88,7 @@ mod tests {
                 ("delayed_ack", text("40ms")),
                 ("rto_floor", text("variance")),
                 ("initial_cwnd", Some(Value::Int(10))),
-                ("receive_window", text("3145728B")),
+                ("receive_window", text("3145.728kB")),
                 ("prr", Some(Value::Bool(true))),
             ];
             if remember {

@@ -3,7 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | here | receives, sends, starts flows, fires timers |
-//! | [`nic`] | which flow sends next, with [`paced`] |
+//! | [`nic`] | which flow sends next, with [`paced`] and [`turns`] |
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and what algorithms are told |
 //! | [`endpoint`], [`rdma`], [`tcp`] | how losses are repaired: one contract, two transports |
 //! | [`desk`], [`timers`] | what the endpoints of a host share |
@@ -32,12 +32,13 @@ pub(crate) mod stalls;
 pub(crate) mod tcp;
 pub(crate) mod thresholds;
 pub(crate) mod timers;
+pub(crate) mod turns;
 
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::Network;
 use crate::packet::PacketKind;
-use crate::spec::StallSpec;
+use crate::spec::{NicOrder, StallSpec};
 use crate::standstill::{Culprit, MOST, Standstill};
 use desk::Desk;
 use farloop_engine::RandomStream;
@@ -116,13 +117,20 @@ impl Hosts {
     }
 
     /// Adds a host, with the randomness of the run with `seed`.
-    pub fn add(&mut self, number: HostNumber, port: PortId, seed: u64, stalls: Option<StallSpec>) -> HostId {
+    pub fn add(
+        &mut self,
+        number: HostNumber,
+        port: PortId,
+        seed: u64,
+        order: NicOrder,
+        stalls: Option<StallSpec>,
+    ) -> HostId {
         let id = HostId(self.hosts.len() as u32);
         let random = |name| RandomStream::new(seed, name, u64::from(number.0));
         self.hosts.push(Host {
             number,
             port,
-            nic: Nic::default(),
+            nic: Nic::new(order),
             desk: Desk::new(id, random("host")),
             agenda: Vec::new(),
             late: BinaryHeap::new(),

@@ -1,15 +1,15 @@
 //! A host's NIC: which of its flows sends next.
 //!
-//! Flows whose window and pacing allow it take turns packet by packet (round robin per class, lower classes first). A flow is in exactly one
+//! Flows whose window and pacing allow it take turns packet by packet (round robin per class, [`NicOrder`] says who is next; lower classes first). A flow is in exactly one
 //! place ([`Place`]): blocked, in the ready queue, or in the pacing heap until its time comes. No timer per packet: the transmitter's next
 //! event is the earliest of these.
 
 use crate::host::paced::{Entry, PacedHeap, Positions};
+use crate::host::turns::Turns;
 use crate::ids::{FlowId, SenderId};
 use crate::packet::DATA;
-use crate::spec::DATA_CLASSES;
+use crate::spec::{DATA_CLASSES, NicOrder};
 use farloop_units::Time;
-use std::collections::VecDeque;
 
 /// Where a flow waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,15 +37,18 @@ pub(crate) trait Flows {
 }
 
 /// The flows of a NIC by the place where they wait.
-#[derive(Default)]
 pub(crate) struct Nic {
     /// Flows that may send now, by data class.
-    ready: [VecDeque<SenderId>; DATA_CLASSES],
+    ready: [Turns; DATA_CLASSES],
     /// Flows that wait for their pacing time.
     paced: PacedHeap,
 }
 
 impl Nic {
+    pub fn new(order: NicOrder) -> Nic {
+        Nic { ready: std::array::from_fn(|_| Turns::new(order)), paced: PacedHeap::default() }
+    }
+
     /// The flow of `sender` changed: window, rate, data or losses. Puts it where it belongs.
     #[inline]
     pub fn place(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
@@ -83,10 +86,11 @@ impl Nic {
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
         while let Some(sender) = self.paced.pop_due(flows.positions(), now) {
             *flows.place(sender) = Place::Ready;
-            self.ready[flows.flow(sender).1].push_back(sender);
+            let (flow, class) = flows.flow(sender);
+            self.ready[class].push(flow, sender);
         }
         for class in (0..DATA_CLASSES).filter(|c| !is_paused(paused, *c)) {
-            while let Some(sender) = self.ready[class].pop_front() {
+            while let Some(sender) = self.ready[class].pop() {
                 if !flows.sendable(sender) {
                     flows.blocked(sender);
                     *flows.place(sender) = Place::Blocked;
@@ -116,7 +120,7 @@ impl Nic {
         match place {
             Place::Blocked => {}
             Place::Paced => self.paced.remove(positions, sender),
-            Place::Ready => self.ready[data_class].retain(|s| *s != sender),
+            Place::Ready => self.ready[data_class].remove(sender),
         }
     }
 
@@ -128,7 +132,7 @@ impl Nic {
         now: Time,
     ) -> impl Iterator<Item = SenderId> {
         let due = self.paced.due(now).filter(move |s| flows.flow(*s).1 == data_class);
-        let all = self.ready[data_class].iter().copied().chain(due);
+        let all = self.ready[data_class].iter().chain(due);
         all.filter(move |s| flows.sendable(*s) && flows.next_send(*s) <= now)
     }
 
@@ -139,7 +143,7 @@ impl Nic {
         let (flow, class) = flows.flow(sender);
         if at <= now {
             *flows.place(sender) = Place::Ready;
-            self.ready[class].push_back(sender);
+            self.ready[class].push(flow, sender);
         } else {
             *flows.place(sender) = Place::Paced;
             self.paced.insert(flows.positions(), Entry { at, flow, sender });
@@ -203,7 +207,11 @@ mod tests {
 
     /// Sends at 0, 10, 20, ... as long as there is something, with a gap of `gap` for each flow: who sent, and when.
     fn schedule(flows: &[(usize, u32, u64)], gap: u64, paused: u8) -> Vec<(u64, u32)> {
-        let (mut nic, mut few) = (Nic::default(), Few::of(flows));
+        schedule_by(NicOrder::Ready, flows, gap, paused)
+    }
+
+    fn schedule_by(order: NicOrder, flows: &[(usize, u32, u64)], gap: u64, paused: u8) -> Vec<(u64, u32)> {
+        let (mut nic, mut few) = (Nic::new(order), Few::of(flows));
         for s in 0..flows.len() {
             nic.place(&mut few, SenderId(s as u32), Time::ZERO);
         }
@@ -234,13 +242,41 @@ mod tests {
     }
 
     #[test]
+    fn who_becomes_ready_goes_behind_all_others_or_to_its_place_in_the_cycle() {
+        let who = |order, flows: &[(usize, u32, u64)]| {
+            schedule_by(order, flows, 0, 0).iter().map(|(_, flow)| *flow).collect::<Vec<u32>>()
+        };
+        // Flows 0 and 2 can always send; flow 1 has two packets from 5 on, while the first packet of flow 0 is sent.
+        let flows = [(0, 2, 0), (0, 2, 5), (0, 2, 0)];
+        assert_eq!(who(NicOrder::Ready, &flows), [0, 2, 0, 1, 2, 1], "at 10 it comes behind flow 2 and flow 0");
+        assert_eq!(who(NicOrder::Cycle, &flows), [0, 1, 2, 0, 1, 2], "at 10 it is its turn");
+        // From 15 on, while the first packet of flow 2 is sent: its turn has gone by.
+        let flows = [(0, 3, 0), (0, 1, 15), (0, 3, 0)];
+        assert_eq!(who(NicOrder::Ready, &flows), [0, 2, 0, 2, 1, 0, 2]);
+        assert_eq!(who(NicOrder::Cycle, &flows), [0, 2, 0, 1, 2, 0, 2]);
+    }
+
+    #[test]
+    fn a_flow_that_is_over_leaves_both_orders() {
+        for order in [NicOrder::Ready, NicOrder::Cycle] {
+            let (mut nic, mut few) = (Nic::new(order), Few::of(&[(0, 1, 0), (0, 1, 0), (0, 1, 0)]));
+            (0..3).for_each(|s| nic.place(&mut few, SenderId(s), Time::ZERO));
+            nic.forget(&mut few.positions, SenderId(1), Place::Ready, 0);
+            assert_eq!(nic.waiting(&few, 0, Time::ZERO).collect::<Vec<_>>(), [SenderId(0), SenderId(2)]);
+            let turn = |nic: &mut Nic, few: &mut Few| nic.take(few, 0, Time::ZERO);
+            assert_eq!([turn(&mut nic, &mut few), turn(&mut nic, &mut few)], [Some(SenderId(0)), Some(SenderId(2))]);
+            assert_eq!((turn(&mut nic, &mut few), nic.next(Time::ZERO, 0)), (None, Time::NEVER));
+        }
+    }
+
+    #[test]
     fn a_paused_class_waits() {
         assert_eq!(schedule(&[(0, 1, 0), (1, 1, 0)], 0, 1 << DATA), [(0, 1)]);
     }
 
     #[test]
     fn a_flow_that_changes_moves() {
-        let (mut nic, mut few) = (Nic::default(), Few::of(&[(0, 1, 50), (0, 0, 0)]));
+        let (mut nic, mut few) = (Nic::new(NicOrder::Ready), Few::of(&[(0, 1, 50), (0, 0, 0)]));
         let (paced, idle) = (SenderId(0), SenderId(1));
         nic.place(&mut few, paced, Time::ZERO);
         nic.place(&mut few, idle, Time::ZERO);

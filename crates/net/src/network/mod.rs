@@ -22,7 +22,7 @@ pub(crate) mod succession;
 pub(crate) mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
-use crate::spec::{ClockOffset, NodeId, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
+use crate::spec::{ClockOffset, NicOrder, NodeId, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -84,6 +84,8 @@ pub(crate) struct Network {
     pub succession: Succession,
     /// When hosts handle nothing that arrives.
     pub stalls: Option<StallSpec>,
+    /// Which flow of a host sends next.
+    pub nic_order: NicOrder,
     /// How far clocks are off, by node; beyond its end not at all.
     pub clock_offsets: Vec<ClockOffset>,
     /// When the simulation ends at the latest.

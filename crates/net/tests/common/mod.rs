@@ -108,6 +108,7 @@ pub fn network(nodes: Vec<NodeSpec>, links: Vec<LinkSpec>, algorithm: AnyParams,
         seed: 1,
         clock_offsets: Vec::new(),
         stalls: None,
+        nic_order: NicOrder::Ready,
         tie_order: None,
     }
 }

@@ -117,6 +117,7 @@ fn build(scenario: &Scenario, generate: bool, go_on: &mut dyn FnMut() -> bool) -
         seed: scenario.run.seed,
         clock_offsets,
         stalls: phases::stalls(scenario)?,
+        nic_order: phases::nic_order(scenario),
         tie_order: phases::tie_order(scenario),
         nodes: std::mem::take(&mut layout.nodes),
     };

@@ -4,9 +4,9 @@ use super::hosts::Hosts;
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
 use crate::scenario::Scenario;
-use crate::sections::{ClockOffsets, StallLawChoice};
+use crate::sections::{ClockOffsets, NicOrderChoice, StallLawChoice};
 use farloop_engine::RandomStream;
-use farloop_net::spec::{ClockOffset, FlowSpec, NodeKind, StallLaw, StallSpec};
+use farloop_net::spec::{ClockOffset, FlowSpec, NicOrder, NodeKind, StallLaw, StallSpec};
 use farloop_units::{Bytes, Delta};
 
 /// How far the clocks of nodes are off, by node; empty where all are exact.
@@ -62,6 +62,14 @@ pub(crate) fn stalls(scenario: &Scenario) -> Result<Option<StallSpec>, Diagnosti
         }
     }
     Ok(None)
+}
+
+/// Which flow of a host sends next.
+pub(crate) fn nic_order(scenario: &Scenario) -> NicOrder {
+    match scenario.hosts.order {
+        NicOrderChoice::Ready => NicOrder::Ready,
+        NicOrderChoice::Cycle => NicOrder::Cycle,
+    }
 }
 
 /// The order of ties that `run.jitter` asks for.

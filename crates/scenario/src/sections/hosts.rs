@@ -15,6 +15,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Which flow of a host sends next.
+    pub enum NicOrderChoice {
+        /// The one that has waited longest.
+        Ready = "ready",
+        /// The next one in a fixed cycle.
+        Cycle = "cycle",
+    }
+}
+
 params! {
     /// `[hosts]`: the hardware of hosts.
     pub struct HostKeys {
@@ -26,6 +36,8 @@ params! {
         stall_gap: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_secs(10));
         /// With stall: the law of its duration. "pareto": index 1.5, cut at a thousand times the mean, a long tail; "none" for exponential.
         stall_law: Option<StallLawChoice> = None;
+        /// Which of a host's flows sends the next packet, of those that its window and rate allow to. "ready": the one that has waited longest; a flow that becomes ready goes behind all others. "cycle": the next one in a fixed cycle of the host's flows, by their numbers, as in HPCC's simulator.
+        order: NicOrderChoice = NicOrderChoice::Ready;
     }
 }
 

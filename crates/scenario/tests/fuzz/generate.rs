@@ -317,7 +317,8 @@ impl Draw {
     fn phases(&mut self, text: &mut String) {
         if self.chance(0.3) {
             let ppm = self.one_of(&["100ppm", "20ppm", "0.5ppm"]);
-            let _ = writeln!(text, "[hosts]\nclock_offset = \"{ppm}\"");
+            let order = self.one_of(&["ready", "cycle"]);
+            let _ = writeln!(text, "[hosts]\nclock_offset = \"{ppm}\"\norder = \"{order}\"");
             if self.chance(0.5) {
                 let law = self.one_of(&["fixed", "exponential", "pareto"]);
                 let _ = writeln!(

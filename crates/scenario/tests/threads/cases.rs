@@ -36,8 +36,10 @@ fn jittered(text: &str, number: u32) -> String {
     } else {
         format!("run.jitter = {number}\n{text}")
     };
+    // Every other one with the NICs' other order.
+    let order = ["ready", "cycle"][number as usize % 2];
     format!(
-        "hosts = {{ clock_offset = \"60ppm\", stall = \"3us\", stall_gap = \"10us\", stall_law = \"pareto\" }}\n{text}"
+        "hosts = {{ clock_offset = \"60ppm\", stall = \"3us\", stall_gap = \"10us\", stall_law = \"pareto\", order = \"{order}\" }}\n{text}"
     )
 }
 

@@ -35,7 +35,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     paper = judging.claim.paper
     for run in comparison.runs:
         if _unequal(run.case):
-            judging.measure(lambda r: {f"{r.label}: ratio at the end": ratio(r, r.duration - AVERAGED)}, run)
+            judging.measure(lambda r: {f"{r.case}: ratio at the end": ratio(r, r.duration - AVERAGED)}, run)
             continue
         judging.measure(lambda r: {f"{r.label}: balanced from (s)": _since(r)}, run)
         judging.measure(lambda r: {f"{r.label}: ratio from then": ratio(r, paper["Gear_converged_s"])}, run)

@@ -161,12 +161,14 @@ def _intra_share(run: Run) -> float:
 
 
 def _settled(run: Run, target: float) -> float:
-    """Seconds after both flows have started from which the intra flow's share stays near the target."""
+    """Seconds after both flows have started from which the intra flow's share stays near the target: where the first of the averages begins
+    that all are near it, as that is what they are averages of."""
     low, high = target - NEAR, target + NEAR
     times, intra = run.samples.get("flow/intra", "throughput")
     _, cross = run.samples.get("flow/cross", "throughput")
     limits = {"low": low / (1 - low), "high": high / (1 - high)}
-    return metrics.convergence_time(times, intra, cross, **limits, over=AVERAGED, start=both_started(run))
+    since = metrics.convergence_time(times, intra, cross, **limits, over=AVERAGED, start=both_started(run))
+    return max(0.0, round(since - AVERAGED, 9))
 
 
 def _caption(run: Run) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from farloop import metrics
 from farloop.figures.panels import grid
 from farloop.judging.claims import Claim, Finding, Judging
-from farloop.judging.schedule import Need, scheduled
+from farloop.judging.schedule import READING, Need, scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, Completion, Losses, longest, named, said
 
 if TYPE_CHECKING:
@@ -52,6 +52,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def both(rival: str, figures: Iterable[str] = FIGURES) -> list[Need]:
         return [needs[f][n] for f in figures for n in ("GEMINI", rival) if n in needs[f]]
 
+    def anywhere(rival: str) -> list[Need]:
+        """The runs against a rival whose best counts: of a reading those that it has."""
+        wanted = both(rival)
+        return [n for n in wanted if comparison.scale != READING or judging.find(n)] or wanted
+
     def best(rival: str, kind: str) -> tuple[float, str]:
         reductions = reduction(table, rival, f"{kind}, average")
         return max(reductions.values()), f"by figure {said(reductions)}"
@@ -60,7 +65,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         for kind in ("small", "large"):
             name = f"{kind}_vs_{key}"
             text = f"{kind} flows: up to {100 * claim.paper[name]:.0f} % below {rival}"
-            judging.near(name, text, both(rival), lambda *_, r=rival, k=kind: best(r, k), better="higher")
+            judging.near(name, text, anywhere(rival), lambda *_, r=rival, k=kind: best(r, k), better="higher")
 
     def faster(rival: str, kind: str, figures: tuple[str, ...]) -> tuple[bool, str]:
         reductions = {f: r for f, r in reduction(table, rival, f"{kind}, average").items() if f in figures}

@@ -103,7 +103,7 @@ def _pauses(judging: Judging) -> Finding:
         judging.order(f"ICC stops pausing before {name}", both, longer)
 
     text = f"ICC stops pausing after {paper['icc_last_pause_ms']:g} ms"
-    judging.near("icc_last_pause_ms", text, [icc], lambda run: 1e3 * last_pause(run))
+    judging.near("icc_last_pause_ms", text, [icc], lambda run: 1e3 * last_pause(run), better="lower")
     return judging.finding(
         note="pauses: Xoff frames, over all ports and eight bursts; times: from the start of a burst"
     )
@@ -173,6 +173,7 @@ def _throughput(judging: Judging) -> Finding:
             f"F1 gets {100 * gain:.0f} % more than under {name}",
             both,
             lambda own, rival: metrics.ratio(during(own), during(rival)) - 1,
+            better="higher",
         )
     note = f"the first burst, until the next begins; F1 is back when it has {100 * RECOVERED:g} % of its throughput before, for good"
     return judging.finding(note=note)
@@ -233,7 +234,8 @@ def _completion(judging: Judging) -> Finding:
 
             judging.order(f"{what}: shorter than under {name}", both, shorter)
             paper = judging.claim.paper[f"{key}_{name}"]
-            judging.near(f"{key}_{name}", f"{what}: {paper:g} times as short as under {name}", both, speedup)
+            text = f"{what}: {paper:g} times as short as under {name}"
+            judging.near(f"{key}_{name}", text, both, speedup, better="higher")
     runs = [r for a in NAMES for r in judging.have([need(a)])]
     return judging.finding(note=unfinished(runs))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from farloop import metrics
 from farloop.figures.panels import grid, legend_below
-from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.papers.icc.common import (
     COLOURS,
@@ -68,13 +68,24 @@ def of(needs: Sequence[Need], load: int, algorithm: str) -> list[Need]:
 
 
 def average(runs: Sequence[Run], senders: str = "all") -> float:
-    """The mean completion time of all flows of some senders: the mean over the runs."""
+    """The mean completion time of all flows of some senders: the mean over the runs.
+
+    Raises:
+        UndecidedError: there is no run, or no such flow.
+    """
+    _some(runs)
     return float(np.mean([completion(run, SENDERS[senders]).mean() for run in runs]))
 
 
 def tail(runs: Sequence[Run], senders: str = "all") -> float:
     """The same for the 99th percentile."""
+    _some(runs)
     return float(np.mean([np.percentile(completion(run, SENDERS[senders]), 99) for run in runs]))
+
+
+def _some(runs: Sequence[Run]) -> None:
+    if not runs:
+        raise UndecidedError("no run to measure")
 
 
 def _lowest(judging: Judging, needs: Sequence[Need]) -> Finding:
@@ -107,6 +118,8 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
         both = [*own, *of(needs, JUDGED, algorithm)]
 
         def pairs(runs: Sequence[Run], count: int = len(own)) -> list[tuple[Run, Run]]:
+            if len(runs) != 2 * count:
+                raise UndecidedError("not both of them have run")
             return list(zip(runs[:count], runs[count:], strict=True))
 
         def gain(*runs: Run) -> tuple[float, str]:
@@ -136,8 +149,10 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
 
             judging.order(f"ICC's {what} is below {name}'s for each kind of host", both, whoever)
         judging.order(f"ICC pauses less than {name}", both, fewer)
-        judging.near(f"avg_fct_{name}", f"{paper[f'avg_fct_{name}']:g} times as fast as {name}", both, gain)
-        judging.near(f"pauses_{name}", f"{100 * paper[f'pauses_{name}']:.0f} % of {name}'s pauses avoided", both, part)
+        text = f"{paper[f'avg_fct_{name}']:g} times as fast as {name}"
+        judging.near(f"avg_fct_{name}", text, both, gain, better="higher")
+        text = f"{100 * paper[f'pauses_{name}']:.0f} % of {name}'s pauses avoided"
+        judging.near(f"pauses_{name}", text, both, part, better="higher")
     return judging.finding(note=_note(judging, needs))
 
 

@@ -56,10 +56,14 @@ def _together(judging: Judging, needs: Mapping[str, Need]) -> Finding:
         if run.case.startswith("theta"):
             judging.measure(_numbers, run)
     good = [needs[CASES["18 ms"]]]
-    judging.near("peak_mb", "θ = 18 ms: peak (MB)", good, lambda run: _peak(run) / 1e6)
-    judging.near("settled_mb", "θ = 18 ms: settled (MB)", good, lambda run: _settled(run) / 1e6)
-    judging.near("per_flow_peak_mb", "θ = 18 ms: peak per flow (MB)", good, lambda run: _peak(run) / 4e6)
-    judging.near("per_flow_settled_mb", "θ = 18 ms: settled per flow (MB)", good, lambda run: _settled(run) / 4e6)
+    judging.near("peak_mb", "θ = 18 ms: peak (MB)", good, lambda run: _peak(run) / 1e6, better="lower")
+    judging.near("settled_mb", "θ = 18 ms: settled (MB)", good, lambda run: _settled(run) / 1e6, better="lower")
+    judging.near(
+        "per_flow_peak_mb", "θ = 18 ms: peak per flow (MB)", good, lambda run: _peak(run) / 4e6, better="lower"
+    )
+    judging.near(
+        "per_flow_settled_mb", "θ = 18 ms: settled per flow (MB)", good, lambda run: _settled(run) / 4e6, better="lower"
+    )
 
     def settles(run: Run) -> tuple[bool, str]:
         ratio = metrics.ratio(_settled(run), _target(run))
@@ -95,8 +99,10 @@ def _in_turn(judging: Judging, needs: Sequence[Need]) -> Finding:
         _, values = queue(run, DCI)
         return float(values[-1]) < EMPTY * _peak(run), f"{values[-1] / 1e6:.3g} MB at the end"
 
-    judging.near("peak_mb", "peak (MB)", needs, lambda run: _peak(run) / 1e6)
-    judging.near("settled_mb", "kept until the first flow ends (MB)", needs, lambda run: quiet(run) / 1e6)
+    judging.near("peak_mb", "peak (MB)", needs, lambda run: _peak(run) / 1e6, better="lower")
+    judging.near(
+        "settled_mb", "kept until the first flow ends (MB)", needs, lambda run: quiet(run) / 1e6, better="lower"
+    )
     judging.order("as flows end the queue empties", needs, empties)
     return judging.finding(unit="MB", note="a flow across starts every 10 ms and sends 150 MB")
 

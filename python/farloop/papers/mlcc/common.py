@@ -145,7 +145,13 @@ class FlowTimes:
 
 
 def reductions(own: Sequence[float], rivals: Sequence[float]) -> tuple[float, str]:
-    """By how much the first are below the second, pair by pair: the mean over the pairs, and all of them in words."""
+    """By how much the first are below the second, pair by pair: the mean over the pairs, and all of them in words.
+
+    Raises:
+        UndecidedError: there are not as many of both.
+    """
+    if not own or len(own) != len(rivals):
+        raise UndecidedError("not both of them have run")
     each = [1 - metrics.ratio(a, b) for a, b in zip(own, rivals, strict=True)]
     told = ", ".join(f"{100 * r:.1f} %" for r in each)
     return float(np.mean(each)), f"by seed {told}"

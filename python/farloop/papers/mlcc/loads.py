@@ -113,7 +113,7 @@ def _against(
     for name in names:
         if name in claim.paper:
             text = f"{where}: {100 * claim.paper[name]:.0f} % below {NAMES[rival]}"
-            judging.near(name, text, [*own, *other], reduction)
+            judging.near(name, text, [*own, *other], reduction, better="higher")
             if name == names[1]:
                 judging.measured[f"{name}, {sizes}"] = judging.measured.pop(name, None)
     if always or any(name in claim.paper for name in names):

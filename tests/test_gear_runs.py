@@ -1,7 +1,9 @@
-"""Gear where the bottleneck is on the long haul and its buffer is shallow: a loss costs a cross flow round trips, not its share."""
+"""Gear, simulated: a loss on the long haul costs a cross flow round trips, not its share; unequal shares stay unequal (spec/gear.md)."""
+
+import pytest
 
 import farloop
-from farloop.judging.measure import throughput
+from farloop.judging.measure import ratio, throughput
 
 WAN = {
     "run.duration": "2.75s",
@@ -22,3 +24,12 @@ def test_a_cross_flow_comes_back_after_a_loss_on_the_long_haul():
     assert throughput(run, "cross", 2.5) > 1e9
     # The intra flow takes what that leaves of 10 Gbps.
     assert throughput(run, "intra", 2.5) > 5e9
+
+
+@pytest.mark.parametrize(("intra", "cross"), [(20, 75), (75, 20)])
+def test_unequal_shares_stay_unequal(intra, cross):
+    rates = {"flow.intra.initial_rate": f"{intra}Gbps", "flow.cross.initial_rate": f"{cross}Gbps"}
+    run = farloop.run("gear/fig12", set={"run.duration": "0.2s", "record.interval": "10ms", **rates}, threads=1)
+    # Four round trips of the cross flow; the link is full, and the ratio what it was but for a few per cent.
+    assert ratio(run, 0.15) == pytest.approx(intra / cross, rel=0.1)
+    assert throughput(run, "intra", 0.15) + throughput(run, "cross", 0.15) > 85e9

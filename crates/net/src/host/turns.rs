@@ -1,0 +1,84 @@
+//! The flows of one class of a host that may send, in the order of their turns.
+
+use crate::ids::{FlowId, SenderId};
+use crate::spec::NicOrder;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
+
+/// Flows that may send, by [`NicOrder`].
+pub(crate) enum Turns {
+    /// Whoever has waited longest is next.
+    Ready(VecDeque<SenderId>),
+    /// Whoever follows the last one in the cycle of all flows is next.
+    Cycle(Box<Cycle>),
+}
+
+/// Flows that may send, by number: the next turn costs the logarithm of how many there are.
+#[derive(Default)]
+pub(crate) struct Cycle {
+    waiting: BTreeMap<FlowId, SenderId>,
+    /// Whose turn was the last one.
+    last: Option<FlowId>,
+}
+
+impl Turns {
+    pub fn new(order: NicOrder) -> Turns {
+        match order {
+            NicOrder::Ready => Turns::Ready(VecDeque::new()),
+            NicOrder::Cycle => Turns::Cycle(Box::default()),
+        }
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Turns::Ready(queue) => queue.is_empty(),
+            Turns::Cycle(cycle) => cycle.waiting.is_empty(),
+        }
+    }
+
+    #[inline]
+    pub fn push(&mut self, flow: FlowId, sender: SenderId) {
+        match self {
+            Turns::Ready(queue) => queue.push_back(sender),
+            Turns::Cycle(cycle) => {
+                cycle.waiting.insert(flow, sender);
+            }
+        }
+    }
+
+    /// Whose turn it is. A flow that cannot use it has had it all the same.
+    #[inline]
+    pub fn pop(&mut self) -> Option<SenderId> {
+        match self {
+            Turns::Ready(queue) => queue.pop_front(),
+            Turns::Cycle(cycle) => cycle.pop(),
+        }
+    }
+
+    /// Removes a flow that is over.
+    pub fn remove(&mut self, sender: SenderId) {
+        match self {
+            Turns::Ready(queue) => queue.retain(|s| *s != sender),
+            Turns::Cycle(cycle) => cycle.waiting.retain(|_, s| *s != sender),
+        }
+    }
+
+    /// All, in no useful order.
+    pub fn iter(&self) -> impl Iterator<Item = SenderId> + '_ {
+        let (queue, cycle) = match self {
+            Turns::Ready(queue) => (Some(queue), None),
+            Turns::Cycle(cycle) => (None, Some(&cycle.waiting)),
+        };
+        queue.into_iter().flatten().chain(cycle.into_iter().flat_map(BTreeMap::values)).copied()
+    }
+}
+
+impl Cycle {
+    fn pop(&mut self) -> Option<SenderId> {
+        let after = self.last.map_or(Unbounded, Excluded);
+        let flow = *self.waiting.range((after, Unbounded)).chain(&self.waiting).next()?.0;
+        self.last = Some(flow);
+        self.waiting.remove(&flow)
+    }
+}

@@ -1,0 +1,11 @@
+//! The order in which a host's flows send.
+
+/// Which of the flows of a host that may send is next; one packet each.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum NicOrder {
+    /// The one that has waited longest: a flow that becomes ready goes behind all others. NICs keep such a queue of what is ready.
+    #[default]
+    Ready,
+    /// The next one in the fixed cycle of all flows of the host, by their numbers (ns-3's `RdmaEgressQueue` of the HPCC paper).
+    Cycle,
+}
