@@ -92,8 +92,11 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
         FarloopError: that is no start, or the figure has no such case or algorithm.
     """
     from farloop.batch import Variant
+    from farloop.judging.schedule import CASES
 
     base = Scenario.load(figure)
+    # One case's settings need not suit the others, all of which were checked when the file was read.
+    alone = Scenario(CASES.sub("", base.text), base.file)
     reading = reading or Reading()
     known = base.resolved["case"]
     for name in reading.cases:
@@ -108,7 +111,7 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
             raise FarloopError(f"{figure}: algorithm {shown(name)}: {nearest(name, offered)}")
     variants = []
     for case in chosen:
-        settings = base.override(case["set"]).override(setting(same_start)).override(reading.set)
+        settings = alone.override(case["set"]).override(setting(same_start)).override(reading.set)
         names = [str(name) for name in case["algorithms"] if not reading.algorithms or name in reading.algorithms]
         for name in names:
             label = f"{name}, {case['name']}" if len(chosen) > 1 else name

@@ -95,6 +95,7 @@ impl NodeSpec {
 
 /// What a node is.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant)] // there are few nodes, and a specification is read once
 pub enum NodeKind {
     /// A host; it has exactly one link.
     Host,
