@@ -199,7 +199,13 @@ def shown(
         name: {k: v for k, v in claim["paper"].items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
         for name, claim in known.items()
     }
-    return [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
+    found = [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
+    return [
+        entry | {"told": f"{entry['told']}, by an earlier judge"}
+        if entry["id"] in best and not is_current(entry, stated)
+        else entry
+        for entry in found
+    ]
 
 
 def is_current(entry: Mapping[str, Any], stated: Mapping[tuple[str, str], Sequence[str]]) -> bool:
