@@ -437,9 +437,10 @@ def grouped(
             "edgecolor": "white",
         }
         axis.bar(at, values[0], width, label=name, **look)
-        if ends.any():
+        if np.nan_to_num(ends).any():
             axis.errorbar(at, values[0], ends, fmt="none", ecolor="0.25", elinewidth=0.8, capsize=2)
     axis.set_xticks(np.arange(len(groups)), groups)
+    axis.set_xlim(-0.6, len(groups) - 0.4)
     axis.set_ylabel(label, fontsize=LABEL_SIZE)
     axis.tick_params(labelsize=TICK_SIZE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -167,6 +168,12 @@ def _factors(judging: Judging, at: Mapping[str, Need], bases: Mapping[int, Need]
     judging.near("mice_fct_below_unblocking", text, [at[ACCELTOR], at[UNBLOCKING], *base], below)
 
 
+def _over_alone(run: Run, bases: Mapping[int, Run]) -> float:
+    """Mean FCT of a run's mice over that of the same mice alone; NaN where they came one by one in no run of that size."""
+    base = bases.get(racks(run))
+    return mean_fct(run, base) if base else math.nan
+
+
 def draw(comparison: Comparison) -> dict[str, Figure]:
     """The paper's four panels; AccelToR with one uplink beside it."""
     bases = _baselines(comparison.runs)
@@ -189,7 +196,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     grouped(axes[0], groups, table(lambda run: spread(daily(run) / 1e6)), "daily throughput (Mbps)")
     grouped(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")
     grouped(axes[2], groups, table(lambda run: single(100 * occupancy(run))), "occupancy (%)")
-    grouped(axes[3], groups, table(lambda run: single(mean_fct(run, bases.get(racks(run))))), "mice, normalised FCT")
+    # Only where the same mice came one by one: another denominator would stand beside this one in the same panel.
+    grouped(axes[3], groups, table(lambda run: single(_over_alone(run, bases))), "mice, FCT over that alone")
     axes[2].set_ylim(0, 100)
     axes[2].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)
     logarithmic(axes[3])
