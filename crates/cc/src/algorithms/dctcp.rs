@@ -10,7 +10,7 @@
 //! 4. Otherwise the window grows like Reno's, `increase` segments per round trip; marked ACKs do not grow it.
 //! 5. Losses halve the window, timeouts start again from one segment, as in TCP.
 //!
-//! With `control = "rate"` the state is a rate instead: [`by_rate`].
+//! With `control = "rate"` the state is a rate instead (`dctcp/by_rate.rs`).
 //!
 //! ```text
 //!                 +-- marked ACK: cwnd·(1 - α/2) --> reduced --+
