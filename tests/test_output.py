@@ -301,7 +301,7 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
     assert "report.html" not in manifest.files(tmp_path / "c")
     real = reproduce.plan
 
-    def plan(figure, *, full, same_start=None):
+    def plan(figure, *, full, same_start=None, reading=None):
         planned = real(figure, full=full)
         short = dataclasses.replace(
             planned.variants[0], scenario=planned.variants[0].scenario.override({"run.duration": "1ms"})

@@ -63,7 +63,7 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch):
     real_plan, real_run = reproduce.plan, _native.run
     made = []
 
-    def plan(figure, *, full, same_start=None):
+    def plan(figure, *, full, same_start=None, reading=None):
         planned = real_plan(figure, full=full, same_start=same_start)
         variants = [
             dataclasses.replace(p, scenario=p.scenario.override({"run.duration": "1ms"})) for p in planned.variants[:2]
