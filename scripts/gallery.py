@@ -7,7 +7,7 @@
 
 `make site` shows them. A picture is kept with the scale, the commit and the verdicts of the reproduction that drew it. It is stale as
 soon as docs/findings/verdicts.json has another verdict or other numbers for a claim of that figure at that scale. Pictures are kept with
-64 colours, which suits curves; neither the map of the network nor the schedule of circuits is kept.
+64 colours, which suits curves; those that farloop draws of any run, such as the map of the network, are not kept.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ INDEX = KEPT / "index.json"
 COLOURS = 64
 """Of a picture; its file takes a third of what matplotlib writes."""
 
-NOT_KEPT = ("network", "schedule")
-"""Pictures that farloop draws of any run; they are no figures of papers."""
+NOT_KEPT = ("network", "schedule", "throughput-seeds", "queue-seeds", "slowdown-seeds")
+"""Pictures that farloop draws of any run, or of any that has several seeds; they are no figures of papers."""
 
 
 @dataclass(frozen=True)
