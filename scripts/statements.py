@@ -116,7 +116,7 @@ def _entry(together: Sequence[Mapping[str, Any]]) -> str:
     lines = []
     for one in together:
         side = f"; *{one['side']} than published*" if one["side"] else ""
-        lines.append(f"- **{_plain(one['statement'])}** ({_plain(one['evidence'])}{side})")
+        lines.append(f"- **{_plain(one['statement'])}** ({_plain(one['evidence'])}{side}).")
     first = together[0]
     page = f" ([{first['page']}]({first['page']}))" if first["page"] else ""
     lines.append(f"    - *{first['kind']}*{': ' + first['why'] if first['why'] else ''}{page}")
@@ -124,7 +124,7 @@ def _entry(together: Sequence[Mapping[str, Any]]) -> str:
         calibrated = ", calibrated" if reading["calibrated"] else ""
         lines.append(
             f'    - {reading["what"]}: `{reading["command"]}` gives "{_plain(reading["gives"])}" '
-            f"({reading['seconds']:g} s{calibrated})"
+            f"({reading['seconds']:g} s{calibrated})."
         )
     return "\n".join(lines)
 

@@ -18,14 +18,18 @@ from farloop.kernel.commands import app as kernel
 from farloop.messages import say, say_notes
 from farloop.options import (
     AlgorithmFileOption,
+    AlgorithmsOption,
     ArenaJitterOption,
     ArenaStartOption,
+    CaseOption,
+    FiguresArgument,
     ForceMemoryOption,
     ForceOption,
     FreshOption,
     JitterOption,
     JsonOption,
     NoReportOption,
+    OnlyAlgorithmsOption,
     OutOption,
     QuietOption,
     SameStartOption,
@@ -38,7 +42,6 @@ from farloop.options import (
     algorithm_names,
     arena_scenarios,
     explained,
-    figures,
     lists,
     threads_of,
 )
@@ -166,10 +169,7 @@ def run_(
 @guarded
 def compare(
     scenario: ScenarioArgument,
-    algorithms: Annotated[
-        str,
-        typer.Option(metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=algorithm_names),
-    ],
+    algorithms: AlgorithmsOption,
     algorithm_file: AlgorithmFileOption = None,
     set_: SetOption = None,
     same_start: SameStartOption = None,
@@ -218,22 +218,11 @@ def compare(
 @app.command()
 @guarded
 def reproduce(
-    figures: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything).", autocompletion=figures
-        ),
-    ] = None,
+    figures: FiguresArgument = None,
     full: Annotated[bool, typer.Option("--full", help="Run all cases at full scale (hours to days).")] = False,
     set_: SetOption = None,
-    case: Annotated[
-        list[str] | None,
-        typer.Option("--case", metavar="NAME", help="Run this case only, whatever the scale. May be repeated."),
-    ] = None,
-    algorithms: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Run these of the algorithms only.", autocompletion=algorithm_names),
-    ] = None,
+    case: CaseOption = None,
+    algorithms: OnlyAlgorithmsOption = None,
     same_start: SameStartOption = None,
     seeds: SeedsOption = None,
     threads: ThreadsOption = None,

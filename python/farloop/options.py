@@ -68,6 +68,28 @@ SetOption = Annotated[
         help="Change a setting of the scenario, such as run.duration=100ms. May be repeated.",
     ),
 ]
+FiguresArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything).", autocompletion=figures
+    ),
+]
+AlgorithmsOption = Annotated[
+    str,
+    typer.Option(
+        "--algorithms", metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=algorithm_names
+    ),
+]
+CaseOption = Annotated[
+    list[str] | None,
+    typer.Option("--case", metavar="NAME", help="Run this case only, whatever the scale. May be repeated."),
+]
+OnlyAlgorithmsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithms", metavar="A,B,...", help="Run these of the algorithms only.", autocompletion=algorithm_names
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of all random streams.")]
 SeedsOption = Annotated[
     str | None,

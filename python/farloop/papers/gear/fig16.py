@@ -161,16 +161,12 @@ def _intra_share(run: Run) -> float:
 
 
 def _settled(run: Run, target: float) -> float:
-    """Seconds after both flows have started from which the intra flow's share stays near the target.
-
-    That is where the first of the averages begins from which on all are near it: an average speaks of its whole time.
-    """
+    """Seconds after both flows have started from which the intra flow's share stays near the target."""
     low, high = target - NEAR, target + NEAR
     times, intra = run.samples.get("flow/intra", "throughput")
     _, cross = run.samples.get("flow/cross", "throughput")
     limits = {"low": low / (1 - low), "high": high / (1 - high)}
-    since = metrics.convergence_time(times, intra, cross, **limits, over=AVERAGED, start=both_started(run))
-    return max(0.0, round(since - AVERAGED, 9))
+    return metrics.convergence_time(times, intra, cross, **limits, over=AVERAGED, start=both_started(run))
 
 
 def _caption(run: Run) -> str:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from farloop.results import Comparison, Run
 
-UNSTEADY = "; arrivals of 40 ms are not steady: flows of 30 MB take longer under load; judge by the full scale, 200 ms"
-"""Of the quick scale."""
-
 SINCE = 0.01
 """Flows that start from here on are measured: a round trip across, and the time that the first flows take."""
 
@@ -81,7 +78,7 @@ def _averages(
         for kind in kinds:
             for rival in rivals:
                 _against(judging, needs, f"{load}, {sizes}", kind, rival, always=load in CONSISTENT)
-    note = f"{_simulated(judging, needs, load)}; {_unfinished(judging, needs, load)}{_short(judging)}"
+    note = f"{_simulated(judging, needs, load)}; {_unfinished(judging, needs, load)}"
     if load in ("heavy", "light"):
         _full_size(judging, f"{WIDE}, {load}")
     if load == "heavy":
@@ -128,7 +125,7 @@ def _tails(judging: Judging, needs: Sequence[Need]) -> Finding:
             for kind in KINDS:
                 _tail_statements(judging, point, kind, used)
     return judging.finding(
-        note=f"{_simulated(judging, needs, 'heavy')}; a size that fewer than 1000 flows have shows its slowest one{_short(judging)}"
+        note=f"{_simulated(judging, needs, 'heavy')}; a size that fewer than 1000 flows have shows its slowest one"
     )
 
 
@@ -234,11 +231,6 @@ def _simulated(judging: Judging, needs: Sequence[Need], load: str) -> str:
     }
     told = ", ".join(f"{s} {sum(c[::2])} intra and {sum(c[1::2])} cross flows" for s, c in counts.items() if c)
     return f"{len(runs)} runs of {1e3 * runs[0].duration:g} ms per algorithm: {told}"
-
-
-def _short(judging: Judging) -> str:
-    """What to know of the quick scale."""
-    return UNSTEADY if judging.comparison.scale == "quick" else ""
 
 
 def _unfinished(judging: Judging, needs: Sequence[Need], load: str) -> str:
