@@ -1,10 +1,13 @@
 """A small scenario, and the command as users start it."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import live
 import pytest
@@ -104,3 +107,14 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> farloop.Comparison:
     path = tmp_path_factory.mktemp("scenario") / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return farloop.compare(path, ["hpcc", "dctcp"])
+
+
+@pytest.fixture(scope="session")
+def scripts() -> Iterator[Callable[[str], ModuleType]]:
+    """Imports a module of scripts/ by its name."""
+    directory = str(Path(__file__).parent.parent / "scripts")
+    sys.path.insert(0, directory)
+    try:
+        yield importlib.import_module
+    finally:
+        sys.path.remove(directory)

@@ -1,6 +1,5 @@
 """Statements that do not hold have a cause, and a cause has commands that show it."""
 
-import importlib
 import json
 import re
 import shlex
@@ -33,15 +32,6 @@ command = "farloop reproduce gear/fig09 --algorithms annulus"
 gives = "holds: Annulus is fair"
 seconds = 3
 """
-
-
-@pytest.fixture(scope="module")
-def scripts():
-    sys.path.insert(0, str(REPOSITORY / "scripts"))
-    try:
-        yield importlib.import_module("statements"), importlib.import_module("tally")
-    finally:
-        sys.path.remove(str(REPOSITORY / "scripts"))
 
 
 def written(tmp_path, text):
@@ -108,7 +98,7 @@ def entries():
 
 
 def test_every_statement_that_does_not_hold_has_a_cause(scripts):
-    _, tally = scripts
+    tally = scripts("tally")
     known = tally.known_claims()
     stated = tally.stated_today(known)
     claims = [c for c in tally.shown(tally.read_record(), known, stated) if tally.is_current(c, stated)]
@@ -120,7 +110,7 @@ def test_every_statement_that_does_not_hold_has_a_cause(scripts):
 
 
 def test_the_page_of_statements_is_what_the_record_and_the_causes_say(scripts):
-    statements, tally = scripts
+    statements, tally = scripts("statements"), scripts("tally")
     known = tally.known_claims()
     claims = tally.shown(tally.read_record(), known, tally.stated_today(known))
     assert (FINDINGS / "statements.md").read_text("utf-8") == statements.page(claims), "run scripts/tally.py"
@@ -138,7 +128,7 @@ def made_up(**changes):
 
 
 def test_statements_are_counted_by_cause(scripts):
-    statements, _ = scripts
+    statements = scripts("statements")
     assert statements.tally([made_up()]).splitlines() == [
         "| paper | scale | hold | judged | fail | of these better than published | setting not published | cannot follow from the text "
         "| open | no cause named |",
@@ -147,7 +137,7 @@ def test_statements_are_counted_by_cause(scripts):
     ]
     page = statements.page([made_up()])
     assert "1 of 2 statements hold (full scale)" in page
-    assert "- **b \\| fails** (2 &lt; 3; *better than published*)\n    - *no cause named*" in page
+    assert "- **b \\| fails** (2 &lt; 3; *better than published*).\n    - *no cause named*" in page
     assert "a holds" not in page
 
 

@@ -1,9 +1,7 @@
 """The pictures that the site shows without a reproduction: kept small, and with the verdict that they belong to."""
 
-import importlib
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,22 +14,13 @@ MOST_BYTES = 3_000_000
 """Of all pictures together."""
 
 
-@pytest.fixture(scope="module")
-def scripts():
-    sys.path.insert(0, str(REPOSITORY / "scripts"))
-    try:
-        yield importlib.import_module("gallery"), importlib.import_module("tally")
-    finally:
-        sys.path.remove(str(REPOSITORY / "scripts"))
-
-
 @pytest.fixture
 def gallery(scripts, tmp_path, monkeypatch):
     """The script, with a place of its own for pictures."""
-    monkeypatch.setattr(scripts[0], "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(scripts[0], "INDEX", tmp_path / "kept" / "index.json")
+    monkeypatch.setattr(scripts("gallery"), "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(scripts("gallery"), "INDEX", tmp_path / "kept" / "index.json")
     (tmp_path / "kept").mkdir()
-    return scripts[0]
+    return scripts("gallery")
 
 
 def reproduction(directory, figure="gear/fig12", **changes):
@@ -60,14 +49,14 @@ def entry(**changes):
 
 
 def test_no_picture_is_stale(scripts):
-    gallery, tally = scripts
+    gallery, tally = scripts("gallery"), scripts("tally")
     kept = gallery.read_index()
     stale = gallery.stale(kept.values(), tally.read_record())
     assert not stale, "\n".join(f"{figure}: {why}\n  {kept[figure].command}" for figure, why in stale.items())
 
 
 def test_the_index_and_the_files_belong_together(scripts):
-    gallery, _ = scripts
+    gallery = scripts("gallery")
     kept = gallery.read_index()
     assert len(kept) >= 10
     assert set(kept) <= set(figure_names())
@@ -78,7 +67,7 @@ def test_the_index_and_the_files_belong_together(scripts):
 
 
 def test_the_commits_of_pictures_are_commits_before_this_one(scripts):
-    commits = {one.commit for one in scripts[0].read_index().values()}
+    commits = {one.commit for one in scripts("gallery").read_index().values()}
     asked = ["git", "-C", str(REPOSITORY), "rev-parse", "--is-shallow-repository"]
     known = subprocess.run(asked, capture_output=True, text=True, check=False)
     if known.stdout.strip() != "false":
@@ -115,21 +104,23 @@ def test_a_picture_is_stale_where_the_record_has_moved_on(changes, said, gallery
 
 
 def test_what_is_no_reproduction_is_refused(gallery, scripts, tmp_path):
-    with pytest.raises(scripts[1].RefusedError, match=r"expected claims\.json"):
+    with pytest.raises(scripts("tally").RefusedError, match=r"expected claims\.json"):
         gallery.take(tmp_path, "1234567")
     hostile = reproduction(tmp_path / "out")
     manifest = {"farloop": "0.1.0", "figures": ["../../elsewhere"], "scale": "quick"}
     (hostile / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(scripts[1].RefusedError, match="no figure of a paper"):
+    with pytest.raises(scripts("tally").RefusedError, match="no figure of a paper"):
         gallery.take(hostile, "1234567")
     assert not list(gallery.KEPT.iterdir())
 
 
 def test_the_site_marks_what_is_stale_and_says_where_no_picture_is_kept(scripts, tmp_path, monkeypatch):
-    site = importlib.import_module("build_site")
-    kept = scripts[0].read_index()
+    site = scripts("build_site")
+    kept = scripts("gallery").read_index()
     old = next(iter(kept))
-    monkeypatch.setattr(scripts[0], "stale", lambda *_: {old: "drawn at commit 1234567; in the record another verdict"})
+    monkeypatch.setattr(
+        scripts("gallery"), "stale", lambda *_: {old: "drawn at commit 1234567; in the record another verdict"}
+    )
     site.Gallery(site.Stage(tmp_path), []).write()
     page = (tmp_path / "gallery" / f"{old.partition('/')[0]}.md").read_text("utf-8")
     warning = page.partition('!!! warning "Stale"\n')[2].partition("\n")[0]

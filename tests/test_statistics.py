@@ -81,6 +81,11 @@ def test_an_interval_does_not_leave_what_a_number_can_be():
     assert Interval(7.42, None, None, 1).told("{:.3g}".format) == "7.42"
 
 
+def test_a_mean_of_what_never_came_is_infinite_without_an_interval():
+    with np.errstate(all="raise"):
+        assert statistics.mean([0.1, math.inf, 0.2]) == Interval(math.inf, None, None, 3)
+
+
 def test_bands_are_the_intervals_of_each_column():
     rows = np.random.default_rng(1).lognormal(size=(7, 4))
     middle, low, high = statistics.mean_bands(rows)

@@ -145,7 +145,7 @@ def mean(
     """The mean of numbers of independent runs, as seeds make them.
 
     Args:
-        values: One number for each run.
+        values: One number for each run. Where one is infinite, such as a time that never came, the mean is, and has no interval.
         floor: What the number cannot be below.
         ceiling: What it cannot be above.
         confidence: How sure the interval is to be.
@@ -153,6 +153,8 @@ def mean(
     x = np.asarray(values, dtype=float)
     if not x.size:
         return Interval(None, None, None, 0)
+    if not np.isfinite(x).all():
+        return Interval(float(x.mean()), None, None, int(x.size))
     middle, low, high = (float(found[0]) for found in mean_bands(x[:, None], confidence=confidence))
     if x.size < 2:
         return Interval(middle, None, None, 1)

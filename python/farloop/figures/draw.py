@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from farloop import papers
 from farloop.figures.circuit_schedule import has_schedule, schedules
@@ -27,6 +28,11 @@ RESOLUTION = 150
 
 EMBEDDED_RESOLUTION = 110
 """The same in pages."""
+
+NOTE_INCHES = 0.14
+"""Height of the line that tells which of several seeds a picture shows."""
+
+POINTS_PER_INCH = 72
 
 COMPRESSION = 3
 """Of PNG, from 1 to 9: 6, the usual one, takes a quarter to two thirds longer, for a tenth of the bytes at best."""
@@ -78,9 +84,22 @@ def _papers(module: ModuleType, comparison: Comparison) -> dict[str, Figure]:
     pictures: dict[str, Figure] = module.draw(comparison.of_seed(first))
     for figure in pictures.values():
         told = f"seed {first}, the first of {len(comparison.seeds)}; means over all are in pictures of their own"
-        # Below everything, where the layout leaves room for it.
-        figure.supxlabel(told, x=0.995, fontsize=5, ha="right", color="0.4")
+        _note(figure, told)
     return pictures | {f"{name}-seeds": figure for name, figure in generic(comparison).items()}
+
+
+def _note(figure: Figure, text: str) -> None:
+    """A line below everything, legends included, in a strip that the figure grows by. A label of the figure would lie on a legend."""
+    height = figure.get_figheight() + NOTE_INCHES
+    figure.set_figheight(height)
+    low = NOTE_INCHES / height
+    for legend in figure.legends:
+        # In units of its font size. An anchor of its own would take the legend out of the layout.
+        legend.borderaxespad += NOTE_INCHES * POINTS_PER_INCH / legend.prop.get_size_in_points()
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=(0.0, low, 1.0, 1.0 - low))
+    figure.text(0.995, 0.3 * low, text, fontsize=5, ha="right", va="bottom", color="0.4")
 
 
 def generic(comparison: Comparison) -> dict[str, Figure]:
