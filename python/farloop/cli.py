@@ -20,6 +20,7 @@ from farloop.options import (
     AlgorithmFileOption,
     AlgorithmsOption,
     ArenaJitterOption,
+    ArenaScenariosOption,
     ArenaStartOption,
     CaseOption,
     FiguresArgument,
@@ -40,13 +41,13 @@ from farloop.options import (
     ThreadsOption,
     TraceOption,
     algorithm_names,
-    arena_scenarios,
     explained,
     lists,
     threads_of,
 )
 from farloop.scenario import Scenario
 from farloop.testbed.command_line import app as testbed
+from farloop.validation.validate import validate
 
 app = typer.Typer(
     name="farloop",
@@ -279,14 +280,7 @@ def reproduce(
 @app.command()
 @guarded
 def arena(
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SCENARIO",
-            help="One of the arena's scenarios (`farloop list arena`), or a scenario file (default: all of the arena's). May be repeated.",
-            autocompletion=arena_scenarios,
-        ),
-    ] = None,
+    scenario: ArenaScenariosOption = None,
     algorithms: Annotated[
         str | None,
         typer.Option(
@@ -444,6 +438,7 @@ def schema() -> None:
     print_json(api.schema())
 
 
+app.command()(validate)
 for _name, _command in IMPORTS.items():
     app.command(_name)(_command)
 

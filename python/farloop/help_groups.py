@@ -18,6 +18,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Papers": {
         "reproduce": "Reproduce papers' figures and judge what they claim.",
         "arena": "Rank all algorithms in scenarios taken from the papers.",
+        "validate": "Compare with other simulators, Linux and theory.",
     },
     "Linux kernel": {
         "testbed": "Run a scenario with real TCP, beside the simulation.",

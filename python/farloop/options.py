@@ -90,6 +90,15 @@ OnlyAlgorithmsOption = Annotated[
         "--algorithms", metavar="A,B,...", help="Run these of the algorithms only.", autocompletion=algorithm_names
     ),
 ]
+ArenaScenariosOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scenario",
+        metavar="SCENARIO",
+        help="One of the arena's scenarios (`farloop list arena`), or a scenario file (default: all of the arena's). May be repeated.",
+        autocompletion=arena_scenarios,
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of all random streams.")]
 SeedsOption = Annotated[
     str | None,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from farloop.sweep.measures import Measure
     from farloop.sweep.study import Study
     from farloop.trace import Trace
+    from farloop.validation.checks import FidelityCheck
 
 PIPE_WIDTH = 200
 """Columns when nobody's terminal sets a limit."""
@@ -153,6 +154,20 @@ def study(found: Study, collect: Sequence[Measure]) -> None:
     parts += [f"{statuses.count(status)} {status}" for status in ("failed", "refused") if status in statuses]
     _console().print("; ".join(parts), markup=False, highlight=False)
     deadlocks(found.cautions)
+
+
+def validation(checks: Sequence[FidelityCheck]) -> None:
+    """How near the simulator is to its references: by algorithm, then every number that differs without a known cause."""
+    from farloop.validation import check_tables
+    from farloop.validation.checks import DIFFERS
+
+    _print_table(check_tables.OVERVIEW, check_tables.overview(checks))
+    differing = [check for check in checks if check.verdict == DIFFERS]
+    if differing:
+        _print_table(
+            check_tables.NUMBERS, check_tables.numbers(differing), "Outside of its limit, without a known cause"
+        )
+    _console().print(Text(f"{check_tables.summary(checks)}."))
 
 
 def deadlocks(found: Sequence[str], name: str = "") -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import tomllib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from farloop.errors import FarloopError, nearest, shown
+from farloop.errors import FarloopError, shown
 from farloop.scenario import PAPERS
+from farloop.toml_table import Table
 
 FILE = "causes.toml"
 """Its name in a paper's directory."""
@@ -102,74 +101,35 @@ def read(path: Path) -> tuple[Cause, ...]:
     Raises:
         CauseError: it is not valid.
     """
-    try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise CauseError(f"{path}: {error}; expected a TOML file with [[cause]] entries") from None
-    _known(document, ("cause",), str(path))
+    document = Table.of_file(path, "a TOML file with [[cause]] entries", CauseError)
+    document.only("cause")
     causes = []
     seen: set[tuple[str, str]] = set()
-    for number, entry in enumerate(_tables(document, "cause", str(path)), 1):
-        where = f"{path}: [[cause]] {number}"
-        cause = _cause(entry, where)
+    for entry in document.tables("cause"):
+        cause = _cause(entry)
         for text in cause.statements:
             if (cause.claim, text) in seen:
-                raise CauseError(
-                    f"{where}: statements: {shown(text)} of {cause.claim} has a cause already; expected one"
-                )
+                raise entry.refused("statements", f"{shown(text)} of {cause.claim} has a cause already; expected one")
             seen.add((cause.claim, text))
         causes.append(cause)
     return tuple(causes)
 
 
-def _cause(entry: Mapping[str, Any], where: str) -> Cause:
-    _known(entry, ("claim", "statements", "kind", "why", "page", "reading"), where)
-    kind = _text(entry, "kind", where)
-    if kind not in LEAST:
-        raise CauseError(f"{where}: kind: {shown(kind)}: {nearest(kind, KINDS)}")
-    statements = entry.get("statements")
-    if not isinstance(statements, list) or not statements or not all(isinstance(s, str) and s for s in statements):
-        raise CauseError(f"{where}: statements: expected the texts of one or more statements")
-    readings = tuple(
-        _shown(one, f"{where}, [[cause.reading]] {number}")
-        for number, one in enumerate(_tables(entry, "reading", where), 1)
-    )
+def _cause(entry: Table) -> Cause:
+    entry.only("claim", "statements", "kind", "why", "page", "reading")
+    kind = entry.one_of("kind", KINDS)
+    statements = entry.texts("statements", "the texts of one or more statements")
+    readings = tuple(_shown(one) for one in entry.tables("reading"))
     if len(readings) < LEAST[kind]:
-        raise CauseError(f"{where}: reading: has {len(readings)}; expected {LEAST[kind]} or more for {shown(kind)}")
-    page = entry.get("page", "")
-    if not isinstance(page, str):
-        raise CauseError(f"{where}: page: expected the name of a page under docs/findings")
-    return Cause(_text(entry, "claim", where), tuple(statements), kind, _text(entry, "why", where), page, readings)
+        raise entry.refused("reading", f"has {len(readings)}; expected {LEAST[kind]} or more for {shown(kind)}")
+    page = entry.optional_text("page", "the name of a page under docs/findings")
+    return Cause(entry.text("claim"), statements, kind, entry.text("why"), page, readings)
 
 
-def _shown(entry: Mapping[str, Any], where: str) -> Shown:
-    _known(entry, ("what", "command", "gives", "seconds", "calibrated"), where)
-    command = _text(entry, "command", where)
+def _shown(entry: Table) -> Shown:
+    entry.only("what", "command", "gives", "seconds", "calibrated")
+    command = entry.text("command")
     if not command.startswith(PROGRAMS):
-        raise CauseError(f"{where}: command: {shown(command)}: expected it to begin with {' or '.join(PROGRAMS)}")
-    seconds, calibrated = entry.get("seconds"), entry.get("calibrated", False)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise CauseError(f"{where}: seconds: expected the processor time that the command takes, above 0")
-    if not isinstance(calibrated, bool):
-        raise CauseError(f"{where}: calibrated: expected true or false")
-    return Shown(_text(entry, "what", where), command, _text(entry, "gives", where), float(seconds), calibrated)
-
-
-def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
-    for key in table:
-        if key not in keys:
-            raise CauseError(f"{where}: {shown(key)}: no such key; {nearest(key, keys)}")
-
-
-def _tables(table: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
-    found = table.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
-        raise CauseError(f"{where}: {key}: expected entries under [[{key}]]")
-    return found
-
-
-def _text(table: Mapping[str, Any], key: str, where: str) -> str:
-    value = table.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise CauseError(f"{where}: {key}: expected a text that is not empty")
-    return value
+        raise entry.refused("command", f"{shown(command)}: expected it to begin with {' or '.join(PROGRAMS)}")
+    seconds = entry.number("seconds", "the processor time that the command takes, above 0", above=0)
+    return Shown(entry.text("what"), command, entry.text("gives"), seconds, entry.flag("calibrated", False))

@@ -1,0 +1,112 @@
+"""Reading TOML files of the package with errors that name file, entry and key."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from farloop.errors import FarloopError, nearest, shown
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a file, whose keys are taken one by one.
+
+    Attributes:
+        values: What it holds.
+        where: File and entry, for errors.
+        error: What is raised where something is not as expected.
+        path: Its key in the file, dotted; empty for the file.
+    """
+
+    values: Mapping[str, Any]
+    where: str
+    error: type[FarloopError]
+    path: str = ""
+
+    @classmethod
+    def of_file(cls, path: Path, expected: str, error: type[FarloopError]) -> Table:
+        """The whole file.
+
+        Raises:
+            FarloopError: it cannot be read, or is no TOML.
+        """
+        try:
+            return cls(tomllib.loads(path.read_text("utf-8")), str(path), error)
+        except (OSError, ValueError) as problem:
+            raise error(f"{path}: {problem}; expected {expected}") from None
+
+    def refused(self, key: str, expected: str) -> FarloopError:
+        """The error for a key."""
+        return self.error(f"{self.where}: {key}: {expected}")
+
+    def only(self, *keys: str) -> None:
+        """Refuses all other keys."""
+        for key in self.values:
+            if key not in keys:
+                raise self.error(f"{self.where}: {shown(key)}: no such key; {nearest(key, keys)}")
+
+    def text(self, key: str) -> str:
+        """A text that is not empty."""
+        value = self.values.get(key)
+        if not isinstance(value, str) or not value.strip():
+            raise self.refused(key, "expected a text that is not empty")
+        return value
+
+    def optional_text(self, key: str, expected: str) -> str:
+        """A text, empty if it is not there."""
+        value = self.values.get(key, "")
+        if not isinstance(value, str):
+            raise self.refused(key, f"expected {expected}")
+        return value
+
+    def texts(self, key: str, expected: str) -> tuple[str, ...]:
+        """One text or more."""
+        values = self.values.get(key)
+        if not isinstance(values, list) or not values or not all(isinstance(one, str) and one for one in values):
+            raise self.refused(key, f"expected {expected}")
+        return tuple(values)
+
+    def one_of(self, key: str, choices: Sequence[str]) -> str:
+        """One of some texts."""
+        value = self.text(key)
+        if value not in choices:
+            raise self.refused(key, f"{shown(value)}: {nearest(value, choices)}")
+        return value
+
+    def flag(self, key: str, default: bool | None = None) -> bool:
+        """True or false."""
+        value = self.values.get(key, default)
+        if not isinstance(value, bool):
+            raise self.refused(key, "expected true or false")
+        return value
+
+    def number(self, key: str, expected: str, *, above: float = -math.inf) -> float:
+        """A finite number above a bound."""
+        value = self.values.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not above < value < math.inf:
+            raise self.refused(key, f"expected {expected}")
+        return float(value)
+
+    def table(self, key: str, expected: str) -> Table:
+        """A table in it, empty if it is not there."""
+        found = self.values.get(key, {})
+        if not isinstance(found, Mapping):
+            raise self.refused(key, f"expected {expected}")
+        return Table(found, f"{self.where}: {key}", self.error)
+
+    def tables(self, key: str) -> list[Table]:
+        """The entries of an array of tables, none if it is not there."""
+        path = f"{self.path}.{key}" if self.path else key
+        found = self.values.get(key, [])
+        if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+            raise self.refused(key, f"expected entries under [[{path}]]")
+        separator = ", " if self.path else ": "
+        return [
+            Table(one, f"{self.where}{separator}[[{path}]] {number}", self.error, path)
+            for number, one in enumerate(found, 1)
+        ]

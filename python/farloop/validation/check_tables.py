@@ -1,0 +1,83 @@
+"""Checks as tables: a row per algorithm and case for an overview, a row per number in full."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from farloop.report.tables import Cell
+from farloop.validation.checks import AGREES, DIFFERS, EXPLAINED, FidelityCheck
+
+QUANTILES = {"mean": "fct_mean", "p50": "fct_p50", "p90": "fct_p90", "p99": "fct_p99"}
+"""Columns of the overview that are differences of completion times, and their metrics."""
+
+OVERVIEW = ["algorithm", "reference", *(f"FCT {name}" for name in QUANTILES), "others, largest", "verdict"]
+
+NUMBERS = ["algorithm", "case", "metric", "farloop", "reference", "difference", "reference's own spread", "limit", "verdict"]  # fmt: skip
+
+_WORST = (DIFFERS, EXPLAINED, AGREES)
+
+
+def overview(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
+    """By algorithm, reference and case: the differences of completion times, the largest other one, and the worst verdict."""
+    grouped: dict[tuple[str, str, str], list[FidelityCheck]] = {}
+    for check in checks:
+        grouped.setdefault((check.algorithm, check.reference, check.case), []).append(check)
+    rows: list[list[Cell]] = []
+    for (algorithm, reference, case), own in sorted(grouped.items()):
+        named = {check.metric: check for check in own}
+        others = [check for check in own if check.metric not in QUANTILES.values()]
+        most = max(others, key=lambda c: _far(c.difference - c.expected) / c.limit, default=None)
+        rows.append(
+            [
+                algorithm,
+                f"{reference}/{case}",
+                *(percent(named[metric].difference) if metric in named else None for metric in QUANTILES.values()),
+                f"{percent(most.difference)} {most.metric}" if most else None,
+                worst(own),
+            ]
+        )
+    return rows
+
+
+def numbers(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
+    """Every number with its reference."""
+    return [
+        [
+            check.algorithm,
+            check.case,
+            check.metric,
+            f"{check.mean:.4g}",
+            f"{check.reference_mean:.4g}",
+            percent(check.difference),
+            f"± {100 * check.spread:.2g} %" if len(check.theirs) > 1 else None,
+            f"± {100 * check.limit:.3g} %" + (f" around {percent(check.expected)}" if check.expected else ""),
+            check.verdict,
+        ]
+        for check in checks
+    ]
+
+
+def worst(checks: Sequence[FidelityCheck]) -> str:
+    """The worst verdict of some checks."""
+    found = {check.verdict for check in checks}
+    return next(verdict for verdict in _WORST if verdict in found)
+
+
+def summary(checks: Sequence[FidelityCheck]) -> str:
+    """How many agree, in a sentence."""
+    counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _WORST}
+    parts = [f"{counts[AGREES]} of {len(checks)} numbers are within their limits"]
+    if counts[EXPLAINED]:
+        parts.append(f"{counts[EXPLAINED]} are outside for a cause that an experiment shows")
+    parts.append(f"{counts[DIFFERS]} differ")
+    return ", ".join(parts)
+
+
+def percent(part: float) -> str:
+    """A difference, such as "+1.2 %"."""
+    return "none" if math.isnan(part) else f"{100 * part:+.2g} %" if abs(part) < 0.1 else f"{100 * part:+.3g} %"
+
+
+def _far(part: float) -> float:
+    return math.inf if math.isnan(part) else abs(part)

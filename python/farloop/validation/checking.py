@@ -1,0 +1,111 @@
+"""Holds runs to references: each metric of each algorithm with its difference, the reference's own spread, and the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from farloop.errors import FarloopError, nearest, shown
+from farloop.scenario import Scenario
+from farloop.validation import references
+from farloop.validation.checks import FidelityCheck
+from farloop.validation.compared_numbers import measure
+from farloop.validation.references import THEORY, Entry, Reference, ReferenceCase
+
+if TYPE_CHECKING:
+    from farloop.batch import Variant
+    from farloop.output.store import Store
+    from farloop.progress import Reporter
+    from farloop.results import Run
+
+MOST_REPETITIONS = 3
+"""Of farloop's runs of a case, which differ in ties and in starts by less than a packet's time. References may have more."""
+
+
+def select(wanted: Sequence[str], *, full: bool) -> list[tuple[Reference, ReferenceCase, Entry]]:
+    """What names such as "ns3", "ns3/dumbbell" and "hpcc" mean: references, cases and algorithms; everything for none.
+
+    Args:
+        wanted: The names. Of references and cases there are all algorithms; of algorithms all references.
+        full: With cases that are not quick, too. A case that is named is always there.
+
+    Raises:
+        FarloopError: a name means nothing.
+    """
+    found = [
+        (reference, case, entry)
+        for reference in map(references.load, references.names())
+        for case in reference.cases
+        for entry in case.entries
+    ]
+    known: dict[str, None] = {}
+    for reference, case, entry in found:
+        known |= dict.fromkeys((reference.name, f"{reference.name}/{case.name}", entry.algorithm))
+    for name in wanted:
+        if name not in known:
+            raise FarloopError(f"{shown(name)}: no reference, case or algorithm; {nearest(name, sorted(known))}")
+    return [
+        (reference, case, entry)
+        for reference, case, entry in found
+        if (full or case.quick or f"{reference.name}/{case.name}" in wanted)
+        and (not wanted or not {reference.name, f"{reference.name}/{case.name}", entry.algorithm}.isdisjoint(wanted))
+    ]
+
+
+def run(
+    chosen: Iterable[tuple[Reference, ReferenceCase, Entry]],
+    *,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+    store: Store | None = None,
+) -> list[FidelityCheck]:
+    """Simulates what was chosen, and compares.
+
+    Raises:
+        ScenarioError: a scenario of a reference is not valid.
+        InvariantError: a simulation broke one of its own consistency checks.
+    """
+    from farloop.batch import run_all
+
+    chosen = list(chosen)
+    planned = [variants(*one) for one in chosen]
+    runs = iter(run_all([v for each in planned for v in each], threads=threads, reporter=reporter, store=store))
+    checks: list[FidelityCheck] = []
+    for one, each in zip(chosen, planned, strict=True):
+        checks += compared(*one, [next(runs) for _ in each])
+    return checks
+
+
+def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Variant]:
+    """The simulator's runs of an algorithm in a case: as many as the reference has, three at most, which differ in ties and starts."""
+    from farloop.batch import Variant
+
+    label = f"{reference.name}/{case.name} {entry.algorithm}"
+    scenario = Scenario.load(case.scenario).override(dict(entry.set), algorithm=entry.algorithm)
+    if reference.kind == THEORY:
+        return [Variant(label, case.name, entry.algorithm, scenario)]
+    return [
+        Variant(f"{label}, {number + 1}", case.name, entry.algorithm, scenario.override({"run.jitter": number}))
+        for number in range(min(entry.repetitions, MOST_REPETITIONS))
+    ]
+
+
+def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequence[Run]) -> list[FidelityCheck]:
+    """The checks of an algorithm in a case."""
+    checks = []
+    for metric, theirs in entry.numbers.items():
+        explained = entry.explained.get(metric)
+        checks.append(
+            FidelityCheck(
+                reference.name,
+                case.name,
+                entry.algorithm,
+                metric,
+                tuple(measure(one, metric, fct=case.fct, since=case.since) for one in runs),
+                theirs,
+                entry.limits[metric],
+                explained.difference if explained else 0.0,
+                explained.why if explained else "",
+            )
+        )
+    return checks

@@ -1,0 +1,88 @@
+"""A number of farloop's beside a reference's, and what to say of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+AGREES, EXPLAINED, DIFFERS = "agrees", "explained", "differs"
+
+
+@dataclass(frozen=True)
+class FidelityCheck:
+    """A number of farloop's beside a reference's.
+
+    Attributes:
+        reference: The reference's name.
+        case: Its case.
+        algorithm: farloop's algorithm.
+        metric: Which number; see `farloop.validation.compared_numbers`.
+        own: farloop's values, one per repetition.
+        theirs: The reference's.
+        limit: The largest difference, relative to the reference; absolute where that is 0.
+        expected: The difference that an experiment explains; 0 where nothing has to be explained.
+        why: That explanation; empty without one.
+    """
+
+    reference: str
+    case: str
+    algorithm: str
+    metric: str
+    own: tuple[float, ...]
+    theirs: tuple[float, ...]
+    limit: float
+    expected: float = 0.0
+    why: str = ""
+
+    @property
+    def mean(self) -> float:
+        """The simulator's number."""
+        return float(np.mean(self.own))
+
+    @property
+    def reference_mean(self) -> float:
+        """The reference's number."""
+        return float(np.mean(self.theirs))
+
+    @property
+    def difference(self) -> float:
+        """By how much farloop's is larger, relative to the reference's; the plain difference where that is 0."""
+        apart = self.mean - self.reference_mean
+        return apart / self.reference_mean if self.reference_mean else apart
+
+    @property
+    def spread(self) -> float:
+        """Half of what the reference's repetitions are apart, relative to their mean."""
+        half = (max(self.theirs) - min(self.theirs)) / 2
+        return half / abs(self.reference_mean) if self.reference_mean else half
+
+    @property
+    def verdict(self) -> str:
+        """`AGREES`, `EXPLAINED` or `DIFFERS`."""
+        if math.isnan(self.difference) or abs(self.difference - self.expected) > self.limit:
+            return DIFFERS
+        return EXPLAINED if self.expected else AGREES
+
+    def row(self) -> dict[str, Any]:
+        """As validation.json has it."""
+        return {
+            "reference": self.reference,
+            "case": self.case,
+            "algorithm": self.algorithm,
+            "metric": self.metric,
+            "farloop": _finite(self.mean),
+            "reference_value": self.reference_mean,
+            "difference": _finite(self.difference),
+            "spread": self.spread,
+            "limit": self.limit,
+            "expected": self.expected,
+            "why": self.why,
+            "verdict": self.verdict,
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

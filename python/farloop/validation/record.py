@@ -1,0 +1,121 @@
+"""What `farloop validate` writes: a page, a picture, and all numbers as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from farloop import _native
+from farloop.output import manifest
+from farloop.validation import check_tables, references
+from farloop.validation.checks import EXPLAINED, FidelityCheck
+from farloop.validation.references import THEORY, Reference
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NUMBERS, PICTURE = "validation.json", "differences.png"
+
+WIDEST = 0.3
+"""Differences beyond this are drawn at the edge of the picture."""
+
+
+def write(checks: Sequence[FidelityCheck], into: Path, *, scale: str, report: bool = True) -> None:
+    """Writes page, picture, numbers and manifest into an existing directory."""
+    manifest.write_json(into / NUMBERS, [check.row() for check in checks])
+    if report:
+        from farloop.figures.draw import write_png
+
+        (into / manifest.FIGURES).mkdir()
+        write_png(picture(checks), into / manifest.FIGURES / PICTURE)
+        (into / manifest.REPORT).write_text(page(checks), encoding="utf-8")
+    content = {"farloop": _native.version(), "kind": "validation", "scale": scale}
+    manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
+
+
+def page(checks: Sequence[FidelityCheck]) -> str:
+    """A complete HTML document that loads nothing from anywhere."""
+    from farloop.figures.draw import embedded
+    from farloop.report.page import document, table
+
+    used = [references.load(name) for name in dict.fromkeys(check.reference for check in checks)]
+    title = "farloop beside its references"
+    parts = [
+        f"<header><h1>{title}</h1><p>{escape(check_tables.summary(checks))}.</p></header>",
+        _drawn(embedded(picture(checks))),
+        '<h2 id="overview">By algorithm</h2>',
+        table(check_tables.OVERVIEW, check_tables.overview(checks)),
+    ]
+    for reference in used:
+        own = [check for check in checks if check.reference == reference.name]
+        parts += [
+            f'<h2 id="{escape(reference.name)}">{escape(reference.told)}</h2>',
+            _provenance(reference),
+            table(check_tables.NUMBERS, check_tables.numbers(own)),
+            _explanations(own),
+        ]
+    return document(title, "\n".join(part for part in parts if part))
+
+
+def picture(checks: Sequence[FidelityCheck]) -> Figure:
+    """A row per algorithm: the difference of each number from its reference, in the reference's colour."""
+    from matplotlib.figure import Figure
+
+    from farloop.palette import CROSS, INTRA
+
+    algorithms = sorted({check.algorithm for check in checks}, reverse=True)
+    found = list(dict.fromkeys(check.reference for check in checks))
+    colours = dict(zip(found, [*CROSS[:2], *INTRA[:3], *CROSS[2:], *INTRA[3:]], strict=False))
+    figure = Figure(figsize=(8.0, 1.4 + 0.24 * len(algorithms)), layout="constrained")
+    axis = figure.add_subplot()
+    for name in found:
+        own = [check for check in checks if check.reference == name and check.difference == check.difference]
+        offset = (found.index(name) - (len(found) - 1) / 2) * 0.6 / max(1, len(found))
+        axis.plot(
+            [100 * max(-WIDEST, min(WIDEST, check.difference)) for check in own],
+            [algorithms.index(check.algorithm) + offset for check in own],
+            linestyle="none", marker="o", markersize=3.5, alpha=0.75, color=colours.get(name, "0.5"),
+            label=references.load(name).program,
+        )  # fmt: skip
+    axis.axvspan(-10, 10, color="0.5", alpha=0.08)
+    axis.axvline(0, color="0.4", linewidth=0.8)
+    axis.set_yticks(range(len(algorithms)), algorithms, fontsize=8)
+    axis.set_ylim(-0.6, len(algorithms) - 0.4)
+    axis.set_xlim(-105 * WIDEST, 105 * WIDEST)
+    axis.grid(visible=True, axis="y", alpha=0.25)
+    axis.set_xlabel(f"difference from the reference (%); beyond ± {100 * WIDEST:g} % at the edge", fontsize=8)
+    axis.tick_params(axis="x", labelsize=8)
+    figure.suptitle("Every number beside its reference", fontsize=11)
+    figure.legend(loc="outside lower center", ncols=max(1, min(6, len(found))), fontsize=8)
+    return figure
+
+
+def _drawn(address: str) -> str:
+    words = "Difference of each number from its reference, by algorithm"
+    return f'<div class="card"><img alt="{words}" src="{address}" style="max-width:100%"></div>'
+
+
+def _provenance(reference: Reference) -> str:
+    kind = reference.kind if reference.independent or reference.kind == THEORY else f"{reference.kind}, not independent"
+    rows = {
+        "What it is": kind,
+        "From": f"{reference.source} ({reference.licence})",
+        "Made": f"{reference.date.isoformat()} by {reference.made_by}",
+        "Notes": reference.notes,
+    }
+    entries = "".join(f"<p><b>{escape(key)}</b>: {escape(' '.join(text.split()))}</p>" for key, text in rows.items())
+    commands = escape("\n".join(reference.commands))
+    cases = "".join(f"<li><b>{escape(case.name)}</b>: {escape(case.what)}</li>" for case in reference.cases)
+    return f'<div class="card">{entries}<pre>{commands}</pre><ul>{cases}</ul></div>'
+
+
+def _explanations(checks: Sequence[FidelityCheck]) -> str:
+    told: dict[str, list[str]] = {}
+    for check in checks:
+        if check.why:
+            where = f"{check.algorithm}, {check.case}, {check.metric}"
+            told.setdefault(check.why, []).append(where if check.verdict == EXPLAINED else f"{where} (differs)")
+    items = "".join(f"<li>{escape('; '.join(where))}: {escape(why)}</li>" for why, where in told.items())
+    return f'<div class="card"><ul>{items}</ul></div>' if items else ""

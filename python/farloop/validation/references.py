@@ -1,0 +1,302 @@
+"""References to hold the simulator to: what another program, a kernel or a formula gives for a scenario, with where it is from.
+
+A reference is a directory under `references/`: `reference.toml` says what made it, which scenarios it is of and how near farloop has to be,
+`results.json` has its numbers. docs/validation.md has the format.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from farloop.errors import FarloopError, nearest, shown
+from farloop.toml_table import Table
+
+DIRECTORY = Path(__file__).parent / "references"
+FILE, RESULTS = "reference.toml", "results.json"
+
+SIMULATOR, AUTHORS, KERNEL, THEORY = "simulator", "the authors' simulator", "kernel", "theory"
+KINDS = (SIMULATOR, AUTHORS, KERNEL, THEORY)
+
+RECEIVED, ACKNOWLEDGED = "received", "acknowledged"
+"""Until when a flow's completion time counts: its last byte is at the receiver, or its acknowledgement at the sender."""
+
+OF_THE_PROGRAM = ("wall_s", "packet_hops", "memory_bytes")
+"""What results have beside metrics: how long the program took, how far it got in it, how much memory it needed."""
+
+
+PART = "a part of the reference above 0, such as 0.05"
+"""What a limit is."""
+
+
+class InvalidReferenceError(FarloopError):
+    """A reference is not valid; the text names file, entry and key, and what would be accepted."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A difference above the limit whose cause an experiment shows.
+
+    Attributes:
+        metric: The number that differs.
+        difference: By how much, relative to the reference: farloop has to differ by this, within the limit.
+        why: The cause.
+        command: What shows it; empty where it takes the other program.
+        gives: What the command prints, or what the experiment with the other program gave.
+    """
+
+    metric: str
+    difference: float
+    why: str
+    command: str
+    gives: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm in a case.
+
+    Attributes:
+        algorithm: farloop's name of it.
+        reference: The other program's.
+        set: Settings that the scenario gets for it.
+        limits: By metric: the largest difference, relative to the reference; absolute where the reference is 0.
+        numbers: By metric: the reference's values, one per repetition, in SI units.
+        explained: Differences above the limit, by metric.
+        program: What the reference says of its own run; see `OF_THE_PROGRAM`.
+    """
+
+    algorithm: str
+    reference: str
+    set: Mapping[str, Any]
+    limits: Mapping[str, float]
+    numbers: Mapping[str, tuple[float, ...]]
+    explained: Mapping[str, Explained]
+    program: Mapping[str, tuple[float, ...]]
+
+    @property
+    def repetitions(self) -> int:
+        """How many the reference has."""
+        return max(len(values) for values in self.numbers.values())
+
+
+@dataclass(frozen=True)
+class ReferenceCase:
+    """A scenario of a reference.
+
+    Attributes:
+        name: What it is called.
+        what: What it is, in words.
+        scenario: The scenario's file.
+        quick: Whether the quick part has it.
+        fct: When a flow counts as complete: `RECEIVED` or `ACKNOWLEDGED`.
+        since: From when on long flows are measured, in seconds.
+        entries: The algorithms.
+    """
+
+    name: str
+    what: str
+    scenario: Path
+    quick: bool
+    fct: str
+    since: float
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What another program gives.
+
+    Attributes:
+        name: The directory's name.
+        program: What made it.
+        version: Which one of it.
+        source: Where it is to be had.
+        licence: The program's.
+        date: When it ran.
+        kind: One of `KINDS`.
+        independent: Whether it shares nothing with farloop: neither code nor authors.
+        made_by: The script that makes it again.
+        commands: How.
+        notes: What both have in common, and what was set for that.
+        cases: Its scenarios.
+    """
+
+    name: str
+    program: str
+    version: str
+    source: str
+    licence: str
+    date: datetime.date
+    kind: str
+    independent: bool
+    made_by: str
+    commands: tuple[str, ...]
+    notes: str
+    cases: tuple[ReferenceCase, ...]
+
+    @property
+    def told(self) -> str:
+        """Program and version."""
+        return f"{self.program} {self.version}".strip()
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """The references that there are."""
+    return tuple(sorted(path.parent.name for path in DIRECTORY.glob(f"*/{FILE}")))
+
+
+@functools.cache
+def load(name: str) -> Reference:
+    """One of them.
+
+    Raises:
+        FarloopError: there is no such reference, or it is not valid.
+    """
+    if name not in names():
+        raise FarloopError(f"{shown(name)}: no such reference; {nearest(name, names())}")
+    return read(DIRECTORY / name)
+
+
+@functools.cache
+def checked_against() -> dict[str, tuple[str, ...]]:
+    """By algorithm, the programs of independent references that have it, such as "ns-3"; algorithms without any are not in it."""
+    found: dict[str, dict[str, None]] = {}
+    for name in names():
+        reference = load(name)
+        if not reference.independent or reference.kind == THEORY:
+            continue
+        for case in reference.cases:
+            for entry in case.entries:
+                found.setdefault(entry.algorithm, {})[reference.program] = None
+    return {algorithm: tuple(programs) for algorithm, programs in found.items()}
+
+
+def read(directory: Path) -> Reference:
+    """The reference in a directory.
+
+    Raises:
+        InvalidReferenceError: it is not valid.
+    """
+    results = _results(directory / RESULTS)
+    document = Table.of_file(directory / FILE, "a TOML file with [[case]] entries", InvalidReferenceError)
+    texts = ("program", "version", "source", "licence", "made_by", "notes")
+    document.only(*texts, "date", "kind", "independent", "commands", "case")
+    date = document.values.get("date")
+    if not isinstance(date, datetime.date):
+        raise document.refused("date", "expected a date, such as 2026-11-23")
+    cases = tuple(_case(one, directory, results) for one in document.tables("case"))
+    called = [case.name for case in cases]
+    for name in called:
+        if called.count(name) > 1:
+            raise document.refused("[[case]]", f"{shown(name)} stands twice; expected names of their own")
+    for name in results:
+        if name not in called:
+            raise InvalidReferenceError(f"{directory / RESULTS}: {shown(name)}: no such case in {FILE}")
+    return Reference(
+        name=directory.name,
+        **{key: document.text(key) for key in texts},
+        date=date,
+        kind=document.one_of("kind", KINDS),
+        independent=document.flag("independent"),
+        commands=document.texts("commands", "one command or more"),
+        cases=cases,
+    )
+
+
+def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> ReferenceCase:
+    table.only("name", "what", "scenario", "quick", "limit", "limits", "fct", "since", "run")
+    name = table.text("name")
+    scenario = directory / table.text("scenario")
+    if not scenario.is_file():
+        raise table.refused("scenario", f"{shown(scenario.name)}: no such file beside {FILE}")
+    own = results.get(name, {})
+    limits = _limits(table, {"": table.number("limit", PART, above=0)})
+    entries = tuple(_entry(one, own, limits) for one in table.tables("run"))
+    for algorithm in own:
+        if algorithm not in {entry.algorithm for entry in entries}:
+            raise table.refused("run", f"{RESULTS} has {shown(algorithm)}; expected a [[case.run]] of it")
+    return ReferenceCase(
+        name,
+        table.text("what"),
+        scenario,
+        table.flag("quick"),
+        table.one_of("fct", (RECEIVED, ACKNOWLEDGED)) if "fct" in table.values else RECEIVED,
+        _seconds(table),
+        entries,
+    )
+
+
+def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float]) -> Entry:
+    table.only("algorithm", "reference", "set", "limit", "limits", "explained")
+    algorithm = table.text("algorithm")
+    numbers = own.get(algorithm)
+    if not isinstance(numbers, Mapping) or not set(numbers) - set(OF_THE_PROGRAM):
+        raise table.refused("algorithm", f"{shown(algorithm)}: expected numbers of it in {RESULTS}")
+    if "limit" in table.values:
+        above = {**above, "": table.number("limit", PART, above=0)}
+    limits = _limits(table, above)
+    found = {metric: _numbers(values, f"{table.where}: {RESULTS}: {metric}") for metric, values in numbers.items()}
+    for metric in table.table("limits", "metrics with their limits").values:
+        if metric not in found:
+            raise table.refused("limits", f"{shown(metric)}: {nearest(metric, sorted(found))}")
+    explained = [_explained(one, sorted(found)) for one in table.tables("explained")]
+    return Entry(
+        algorithm,
+        table.text("reference"),
+        dict(table.table("set", "keys with their values").values),
+        {metric: limits.get(metric, limits[""]) for metric in found},
+        {metric: values for metric, values in found.items() if metric not in OF_THE_PROGRAM},
+        {one.metric: one for one in explained},
+        {metric: values for metric, values in found.items() if metric in OF_THE_PROGRAM},
+    )
+
+
+def _explained(table: Table, metrics: Sequence[str]) -> Explained:
+    table.only("metric", "difference", "why", "command", "gives")
+    return Explained(
+        table.one_of("metric", metrics),
+        table.number("difference", "a part of the reference, such as -0.12"),
+        table.text("why"),
+        table.optional_text("command", "a command line"),
+        table.text("gives"),
+    )
+
+
+def _results(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidReferenceError(f"{path}: {error}; expected the numbers of each case and algorithm") from None
+    if not isinstance(content, Mapping) or not all(isinstance(one, Mapping) for one in content.values()):
+        raise InvalidReferenceError(f"{path}: expected an object by case, algorithm and metric")
+    return content
+
+
+def _limits(table: Table, above: Mapping[str, float]) -> dict[str, float]:
+    own = table.table("limits", "metrics with their limits")
+    return {**above, **{metric: own.number(metric, PART, above=0) for metric in own.values}}
+
+
+def _numbers(values: Any, where: str) -> tuple[float, ...]:
+    if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+        raise InvalidReferenceError(f"{where}: expected one number for each repetition")
+    if any(isinstance(v, bool) or not isinstance(v, int | float) or not math.isfinite(v) for v in values):
+        raise InvalidReferenceError(f"{where}: expected numbers")
+    return tuple(float(value) for value in values)
+
+
+def _seconds(table: Table) -> float:
+    """From when on flows are measured."""
+    value = table.values.get("since", "0s")
+    try:
+        return float(value.removesuffix("s"))
+    except (AttributeError, ValueError):
+        raise table.refused("since", f"{shown(value)}: expected seconds, such as 5s") from None

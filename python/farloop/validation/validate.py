@@ -1,0 +1,60 @@
+"""`farloop validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop.command import EXIT_INVARIANT, guarded
+from farloop.options import ForceOption, FreshOption, NoReportOption, OutOption, QuietOption, ThreadsOption
+
+
+def known(incomplete: str) -> list[str]:
+    """References and their cases, for shells."""
+    from farloop.validation import references
+
+    found = [
+        name
+        for reference in map(references.load, references.names())
+        for name in (reference.name, *(f"{reference.name}/{case.name}" for case in reference.cases))
+    ]
+    return [name for name in found if name.startswith(incomplete)]
+
+
+@guarded
+def validate(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[REFERENCE[/CASE]|ALGORITHM ...]",
+            help="What to compare (default: everything that is quick).",
+            autocompletion=known,
+        ),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Run the longer cases, too.")] = False,
+    threads: ThreadsOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    fresh: FreshOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compare the simulator with other simulators, Linux and theory. Ends with code 1 if a number differs without a known cause."""
+    from farloop.output.directories import directory
+    from farloop.progress import reporter
+    from farloop.validation import check_tables, checking, checks, record
+
+    chosen = checking.select(names or [], full=full)
+    target = out or Path("out") / "validation"
+    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+        found = checking.run(chosen, threads=threads, reporter=progress, store=aside.store)
+        record.write(found, aside.path, scale="full" if full else "quick", report=not no_report)
+    if not quiet:
+        from farloop import show
+
+        show.validation(found)
+        show.written(target, report=not no_report)
+    if found and check_tables.worst(found) == checks.DIFFERS:
+        raise typer.Exit(EXIT_INVARIANT)
