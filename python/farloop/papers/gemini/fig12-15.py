@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from farloop import metrics
 from farloop.figures.panels import grid
-from farloop.judging.claims import Claim, Finding, Judging
+from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import READING, Need, scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, Completion, Losses, longest, named, said
 
@@ -68,10 +68,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             judging.near(name, text, anywhere(rival), lambda *_, r=rival, k=kind: best(r, k), better="higher")
 
     def faster(rival: str, kind: str, figures: tuple[str, ...]) -> tuple[bool, str]:
-        reductions = {f: r for f, r in reduction(table, rival, f"{kind}, average").items() if f in figures}
-        return len(reductions) == len(figures) and all(
-            r > 0 for r in reductions.values()
-        ), f"reduction {said(reductions)}"
+        reductions = _in_all(reduction(table, rival, f"{kind}, average"), figures, rival)
+        return all(r > 0 for r in reductions.values()), f"reduction {said(reductions)}"
 
     for rival, kind, figures in (
         ("Cubic", "small", ("fig12", "fig13")),
@@ -86,8 +84,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         )
 
     def tail(rival: str) -> tuple[bool, str]:
-        reductions = {f: r for f, r in reduction(table, rival, "small, p99").items() if f in PATTERN_1}
-        return len(reductions) == len(PATTERN_1) and all(r > 0 for r in reductions.values()), said(reductions)
+        reductions = _in_all(reduction(table, rival, "small, p99"), PATTERN_1, rival)
+        return all(r > 0 for r in reductions.values()), said(reductions)
 
     for rival in ("Cubic", "DCTCP", "BBR"):
         text = f"the 99th percentile of small flows is below {rival}'s ({', '.join(PATTERN_1)})"
@@ -95,6 +93,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def best_of_all(*_: Run) -> tuple[bool, str]:
         rows = {f: {n: cell["all, average"] for n, cell in table[f].items()} for f in PATTERN_1}
+        missing = [n for n in ("GEMINI", *RIVALS.values(), "Vegas-10") if any(n not in row for row in rows.values())]
+        if missing:
+            raise UndecidedError(f"needs {', '.join(missing)}")
         fastest = {f: min(row, key=lambda n: row[n]) for f, row in rows.items()}
         own_place = {f: sorted(row, key=lambda n: row[n]).index("GEMINI") + 1 for f, row in rows.items()}
         evidence = ", ".join(f"{f}: {fastest[f]}, GEMINI is number {own_place[f]}" for f in rows)
@@ -180,6 +181,18 @@ def reduction(table: Cells, rival: str, cell: str) -> dict[str, float]:
         for f, row in table.items()
         if "GEMINI" in row and rival in row and math.isfinite(row["GEMINI"][cell]) and math.isfinite(row[rival][cell])
     }
+
+
+def _in_all(reductions: Mapping[str, float], figures: Sequence[str], rival: str) -> dict[str, float]:
+    """Those of some figures.
+
+    Raises:
+        UndecidedError: one is missing.
+    """
+    missing = [figure for figure in figures if figure not in reductions]
+    if missing:
+        raise UndecidedError(f"needs GEMINI and {rival} in {', '.join(missing)}")
+    return {figure: reductions[figure] for figure in figures}
 
 
 def behind_second(table: Cells) -> dict[str, float]:
