@@ -1,14 +1,16 @@
 """`farloop validate`: references are read strictly, every kind of number is measured, and what differs is said."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from conftest import SMALL
 
 import farloop
 from farloop.errors import FarloopError
-from farloop.validation import check_tables, checking, compared_numbers, record, references
+from farloop.validation import check_tables, checking, compared_numbers, metamorphic, record, references, relations
 from farloop.validation.checks import FidelityCheck
+from farloop.validation.random_worlds import ALGORITHMS, world
 from farloop.validation.references import InvalidReferenceError
 
 REFERENCE = """
@@ -226,12 +228,35 @@ def test_a_validation_is_written_and_says_what_differs(pencil, tmp_path, capsys,
     into = tmp_path / "out"
     into.mkdir()
     record.write(found, into, scale="quick")
-    rows = json.loads((into / "validation.json").read_text("utf-8"))
+    rows = json.loads((into / "validation.json").read_text("utf-8"))["checks"]
     assert [row["algorithm"] for row in rows] == ["dctcp", "hpcc"]
     text = (into / "report.html").read_text("utf-8")
     assert "The pencil is blunt." in text and "pencil --sharpen" in text
     assert (into / "figures" / "differences.png").stat().st_size > 5000
     assert "validation.json" in json.loads((into / "manifest.json").read_text("utf-8"))["files"]
+
+
+def test_worlds_are_always_the_same_and_every_algorithm_has_its_turn():
+    assert world(3) == world(3) != world(12)
+    assert {world(k).algorithm for k in range(metamorphic.WORLDS)} == set(ALGORITHMS)
+
+
+def test_changes_that_must_not_matter_do_not():
+    outcomes = metamorphic.run(len(ALGORITHMS))
+    assert [one.relation.name for one in outcomes] == [one.name for one in relations.RELATIONS]
+    assert all(one.holds for one in outcomes), check_tables.relations(outcomes)
+    assert all(one.worlds >= 2 for one in outcomes)
+
+
+def test_a_change_that_matters_is_seen(monkeypatch):
+    def slower(of):
+        return replace(of, links=(replace(of.links[0], delay=of.links[0].delay + 1), *of.links[1:]))
+
+    relation = relations.Relation("a nanosecond", "A link is a nanosecond longer.", slower)
+    monkeypatch.setattr(metamorphic, "RELATIONS", (relation,))
+    (outcome,) = metamorphic.run(2)
+    assert not outcome.holds
+    assert check_tables.summary([], [outcome]) == "0 of 1 changes that must not matter do not"
 
 
 def test_the_command_refuses_a_name_that_means_nothing(command):

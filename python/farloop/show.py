@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from farloop.sweep.study import Study
     from farloop.trace import Trace
     from farloop.validation.checks import FidelityCheck
+    from farloop.validation.relations import RelationOutcome
 
 PIPE_WIDTH = 200
 """Columns when nobody's terminal sets a limit."""
@@ -156,18 +157,21 @@ def study(found: Study, collect: Sequence[Measure]) -> None:
     deadlocks(found.cautions)
 
 
-def validation(checks: Sequence[FidelityCheck]) -> None:
+def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> None:
     """How near the simulator is to its references: by algorithm, then every number that differs without a known cause."""
     from farloop.validation import check_tables
     from farloop.validation.checks import DIFFERS
 
-    _print_table(check_tables.OVERVIEW, check_tables.overview(checks))
+    if checks:
+        _print_table(check_tables.OVERVIEW, check_tables.overview(checks))
     differing = [check for check in checks if check.verdict == DIFFERS]
     if differing:
         _print_table(
             check_tables.NUMBERS, check_tables.numbers(differing), "Outside of its limit, without a known cause"
         )
-    _console().print(Text(f"{check_tables.summary(checks)}."))
+    if outcomes:
+        _print_table(check_tables.RELATIONS, check_tables.relations(outcomes))
+    _console().print(Text(f"{check_tables.summary(checks, outcomes)}."))
 
 
 def deadlocks(found: Sequence[str], name: str = "") -> None:

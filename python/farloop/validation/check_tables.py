@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from farloop.report.tables import Cell
 from farloop.validation.checks import AGREES, DIFFERS, EXPLAINED, FidelityCheck
+from farloop.validation.relations import RelationOutcome
 
 QUANTILES = {"mean": "fct_mean", "p50": "fct_p50", "p90": "fct_p90", "p99": "fct_p99"}
 """Columns of the overview that are differences of completion times, and their metrics."""
@@ -14,6 +15,16 @@ QUANTILES = {"mean": "fct_mean", "p50": "fct_p50", "p90": "fct_p90", "p99": "fct
 OVERVIEW = ["algorithm", "reference", *(f"FCT {name}" for name in QUANTILES), "others, largest", "verdict"]
 
 NUMBERS = ["algorithm", "case", "metric", "farloop", "reference", "difference", "reference's own spread", "limit", "verdict"]  # fmt: skip
+
+RELATIONS = [
+    "change",
+    "what has to be",
+    "networks",
+    "exact to the picosecond",
+    "largest difference",
+    "limit",
+    "verdict",
+]
 
 _WORST = (DIFFERS, EXPLAINED, AGREES)
 
@@ -58,20 +69,40 @@ def numbers(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
     ]
 
 
+def relations(outcomes: Sequence[RelationOutcome]) -> list[list[Cell]]:
+    """Every change of a network that must not matter, with what it did."""
+    return [
+        [
+            one.relation.name,
+            one.relation.what,
+            str(one.worlds),
+            str(one.exact),
+            f"{percent(one.largest)} ({one.where})" if one.largest else "none",
+            f"± {100 * one.relation.limit:.3g} %" if one.relation.limit else "exact",
+            "holds" if one.holds else "does not hold",
+        ]
+        for one in outcomes
+    ]
+
+
 def worst(checks: Sequence[FidelityCheck]) -> str:
-    """The worst verdict of some checks."""
+    """The worst verdict of some checks, at least one."""
     found = {check.verdict for check in checks}
     return next(verdict for verdict in _WORST if verdict in found)
 
 
-def summary(checks: Sequence[FidelityCheck]) -> str:
+def summary(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
     """How many agree, in a sentence."""
+    held = sum(one.holds for one in outcomes)
+    related = f"{held} of {len(outcomes)} changes that must not matter do not" if outcomes else ""
+    if not checks:
+        return related
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _WORST}
     parts = [f"{counts[AGREES]} of {len(checks)} numbers are within their limits"]
     if counts[EXPLAINED]:
         parts.append(f"{counts[EXPLAINED]} are outside for a cause that an experiment shows")
     parts.append(f"{counts[DIFFERS]} differ")
-    return ", ".join(parts)
+    return ", ".join(parts) + (f"; {related}" if related else "")
 
 
 def percent(part: float) -> str:

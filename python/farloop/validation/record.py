@@ -12,6 +12,7 @@ from farloop.output import manifest
 from farloop.validation import check_tables, references
 from farloop.validation.checks import EXPLAINED, FidelityCheck
 from farloop.validation.references import THEORY, Reference
+from farloop.validation.relations import RelationOutcome
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,20 +23,29 @@ WIDEST = 0.3
 """Differences beyond this are drawn at the edge of the picture."""
 
 
-def write(checks: Sequence[FidelityCheck], into: Path, *, scale: str, report: bool = True) -> None:
+def write(
+    checks: Sequence[FidelityCheck],
+    into: Path,
+    *,
+    scale: str,
+    outcomes: Sequence[RelationOutcome] = (),
+    report: bool = True,
+) -> None:
     """Writes page, picture, numbers and manifest into an existing directory."""
-    manifest.write_json(into / NUMBERS, [check.row() for check in checks])
+    content = {"checks": [check.row() for check in checks], "relations": [one.row() for one in outcomes]}
+    manifest.write_json(into / NUMBERS, content)
     if report:
         from farloop.figures.draw import write_png
 
-        (into / manifest.FIGURES).mkdir()
-        write_png(picture(checks), into / manifest.FIGURES / PICTURE)
-        (into / manifest.REPORT).write_text(page(checks), encoding="utf-8")
-    content = {"farloop": _native.version(), "kind": "validation", "scale": scale}
-    manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
+        if checks:
+            (into / manifest.FIGURES).mkdir()
+            write_png(picture(checks), into / manifest.FIGURES / PICTURE)
+        (into / manifest.REPORT).write_text(page(checks, outcomes), encoding="utf-8")
+    about = {"farloop": _native.version(), "kind": "validation", "scale": scale}
+    manifest.write_json(into / manifest.MANIFEST, about | {"files": manifest.files(into)})
 
 
-def page(checks: Sequence[FidelityCheck]) -> str:
+def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
     """A complete HTML document that loads nothing from anywhere."""
     from farloop.figures.draw import embedded
     from farloop.report.page import document, table
@@ -43,11 +53,19 @@ def page(checks: Sequence[FidelityCheck]) -> str:
     used = [references.load(name) for name in dict.fromkeys(check.reference for check in checks)]
     title = "farloop beside its references"
     parts = [
-        f"<header><h1>{title}</h1><p>{escape(check_tables.summary(checks))}.</p></header>",
-        _drawn(embedded(picture(checks))),
-        '<h2 id="overview">By algorithm</h2>',
-        table(check_tables.OVERVIEW, check_tables.overview(checks)),
+        f"<header><h1>{title}</h1><p>{escape(check_tables.summary(checks, outcomes))}.</p></header>",
     ]
+    if checks:
+        parts += [
+            _drawn(embedded(picture(checks))),
+            '<h2 id="overview">By algorithm</h2>',
+            table(check_tables.OVERVIEW, check_tables.overview(checks)),
+        ]
+    if outcomes:
+        parts += [
+            '<h2 id="metamorphic">Changes that must not matter</h2>',
+            table(check_tables.RELATIONS, check_tables.relations(outcomes)),
+        ]
     for reference in used:
         own = [check for check in checks if check.reference == reference.name]
         parts += [

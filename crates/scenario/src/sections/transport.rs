@@ -55,7 +55,7 @@ params! {
         int_bytes: Option<Bytes> = None, in Some(Bytes::ZERO) => Some(Bytes::new(1000));
         /// ACKs and signals travel in a class of strict priority that is never paused; otherwise with the data.
         control_priority: bool = true;
-        /// The round-trip time inside a datacenter as algorithms see it; "none" for the largest one among the flows' paths.
+        /// The round-trip time inside a datacenter as algorithms see it; "none" for the largest one between the first host of a datacenter and its others, whether flows are there or not.
         intra_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST_DELAY);
     }
 }
