@@ -13,6 +13,7 @@ from farloop.algorithm import described, load
 from farloop.api import algorithms, workloads
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
+from farloop.validation.references import programs
 
 KINDS = ("algorithms", "scenarios", "arena", "workloads", "claims")
 
@@ -24,7 +25,10 @@ def entries(what: str) -> list[dict[str, Any]]:
         FarloopError: there is no such list.
     """
     if what == "algorithms":
-        return [{k: a[k] for k in ("name", "summary", "source")} | {"preset_of": a["preset_of"]} for a in algorithms()]
+        return [
+            {k: a[k] for k in ("name", "summary", "source", "preset_of")} | {"checked_against": programs(a["name"])}
+            for a in algorithms()
+        ]
     if what == "scenarios":
         return [{"name": name, "title": _title(Scenario.load(name))} for name in figure_names()]
     if what == "arena":

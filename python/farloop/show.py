@@ -21,6 +21,7 @@ from farloop.event_facts import event_rows
 from farloop.scenario import KERNEL
 from farloop.trace import PCAPNG, PERFETTO
 from farloop.units import bytes_text, count_text, number, time_text
+from farloop.validation.references import programs
 
 if TYPE_CHECKING:
     from farloop.arena.table import Result
@@ -272,6 +273,13 @@ def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
     preset = f" (a preset of {entry['preset_of']})" if entry["preset_of"] else ""
     console.print(f"{entry['name']}{preset}: {entry['summary']}", markup=False, highlight=False)
     console.print(f"source: {entry['source']}", markup=False, highlight=False)
+    found = programs(entry["name"])
+    told = (
+        f"checked against: {found} (`farloop validate {entry['name']}`)"
+        if found
+        else "checked against: no other program"
+    )
+    console.print(told, markup=False, highlight=False)
     if page:
         console.print(f"page: {page}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"needs: {', '.join(needs) or 'nothing special'}", markup=False, highlight=False)

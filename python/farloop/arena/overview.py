@@ -17,6 +17,7 @@ from farloop.arena.table import Result
 from farloop.report.page import document
 from farloop.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
+from farloop.validation.references import programs
 
 _MORE = (
     "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
@@ -93,7 +94,7 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
     axes = [_axis(r) for r in results]
     rows = []
     for algorithm in algorithms:
-        tds = [f"<td>{escape(algorithm)}</td>"]
+        tds = [f"<td>{escape(algorithm)}{_checked(algorithm)}</td>"]
         for result, found, axis in zip(results, places, axes, strict=True):
             one = found.get(algorithm)
             if one is None:
@@ -108,9 +109,16 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
         "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
-        "worst and the best of all; better is to the right. Click a heading to sort."
+        "worst and the best of all; better is to the right. Click a heading to sort. Below a name: the programs that the algorithm "
+        "has been compared with (farloop validate)."
     )
     return f'<h2 id="overview">Overview</h2><p class="soft">{note}</p>{_table(heads, rows)}'
+
+
+def _checked(algorithm: str) -> str:
+    """The programs that an algorithm has been compared with, small, below its name."""
+    found = programs(algorithm)
+    return f'<span class="soft spread">{escape(found)}</span>' if found else ""
 
 
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:

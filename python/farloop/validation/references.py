@@ -179,6 +179,11 @@ def checked_against() -> dict[str, tuple[str, ...]]:
     return {algorithm: tuple(programs) for algorithm, programs in found.items()}
 
 
+def programs(algorithm: str) -> str:
+    """The programs and kernels that an algorithm has been compared with, such as "ns-3, Linux"; empty for none."""
+    return ", ".join(checked_against().get(algorithm, ()))
+
+
 def read(directory: Path) -> Reference:
     """The reference in a directory.
 
