@@ -100,7 +100,7 @@ def test_a_reference_is_read(pencil):
         ('algorithm = "hpcc"', 'algorithm = "swift"', "algorithm: swift: expected numbers of it in results.json"),
         ('metric = "jain"', 'metric = "jane"', "[[case.run.explained]] 1: metric: jane: did you mean jain?"),
         ('name = "two-flows"', 'name = "three-flows"', "algorithm: dctcp: expected numbers of it"),
-        ("quick = true", 'quick = true\nsince = "soon"', "since: soon: expected seconds"),
+        ("quick = true", 'quick = true\nsince = "soon"', "since: soon: expected a time"),
         ("quick = true", 'quick = true\nfct = "sent"', "fct: sent: there is received, acknowledged"),
         ("program =", "program", "expected a TOML file"),
     ],

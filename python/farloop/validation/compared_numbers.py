@@ -7,6 +7,7 @@
 | `unfinished` | flows with a size that did not finish |
 | `throughput:FLOW`, `share:FLOW`, `jain` | payload that arrived (bit/s), its part of all flows', Jain's index of all flows' |
 | `rtt_mean:FLOW`, `cwnd_mean:FLOW` | means of what was recorded (s, B) |
+| `period:FLOW` | mean time between the falls of the recorded window by more than a tenth (s); falls within 0.2 s of one another are one |
 | `queue_mean:PORT`, `queue_max:PORT`, `drops:PORT` | of a port's queue (B, B, packets) |
 | `flow:FLOW:COLUMN`, `port:PORT:COLUMN` | a cell of the tables, in the column's unit |
 | `flows:COLUMN:HOW`, `ports:COLUMN:HOW` | the sum, mean, max or min of a column |
@@ -47,6 +48,9 @@ HOW: Mapping[str, Callable[[Floats], float]] = {
     "min": lambda v: float(np.min(v)),
 }
 
+FALL, ONE_FALL = 0.1, 0.2
+"""Part by which a window falls, and seconds within which falls are one."""
+
 SERIES = {"rtt_mean": "rtt", "cwnd_mean": "cwnd"}
 """Names that mean a recorded metric of a flow."""
 
@@ -80,6 +84,8 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
         return own if kind == "throughput" else metrics.ratio(own, sum(found_all.values()))
     if kind in SERIES:
         return _series(run, f"flow/{rest}", SERIES[kind], "mean", since)
+    if kind == "period":
+        return _period(*_after(run, f"flow/{rest}", "cwnd", since))
     if kind in ("queue_mean", "queue_max") and since > 0:
         of = ("queue", "mean") if kind == "queue_mean" else ("max_queue", "max")
         return _series(run, f"port/{rest}", *of, since)
@@ -144,5 +150,25 @@ def _throughputs(run: Run, since: float) -> dict[str, float]:
 
 
 def _series(run: Run, of: str, metric: str, how: str, since: float) -> float:
+    return HOW[how](_after(run, of, metric, since)[1])
+
+
+def _after(run: Run, of: str, metric: str, since: float) -> tuple[Floats, Floats]:
+    """Times and values of what was recorded, from a time on; what is not known is left out."""
     times, values = run.samples.get(of, metric)
-    return HOW[how](metrics.window(times, values, since))
+    counts = (times >= since) & ~np.isnan(values)
+    return times[counts], values[counts]
+
+
+def _period(times: Floats, windows: Floats) -> float:
+    """The mean time between the beginnings of falls. A kernel reduces a window packet by packet: it falls until it grows again."""
+    falls: list[float] = []
+    top = low = windows[0] if windows.size else 0.0
+    at = times[0] if times.size else 0.0
+    for time, window in zip(times, windows, strict=True):
+        if window > low:
+            top, at = window, time
+        elif window < (1 - FALL) * top and (not falls or at - falls[-1] > ONE_FALL):
+            falls.append(at)
+        low = window
+    return float(np.mean(np.diff(falls))) if len(falls) > 1 else float("nan")

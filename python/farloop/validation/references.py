@@ -10,6 +10,7 @@ import datetime
 import functools
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ RECEIVED, ACKNOWLEDGED = "received", "acknowledged"
 OF_THE_PROGRAM = ("wall_s", "packet_hops", "memory_bytes")
 """What results have beside metrics: how long the program took, how far it got in it, how much memory it needed."""
 
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(s|ms|us)")
 
 PART = "a part of the reference above 0, such as 0.05"
 """What a limit is."""
@@ -301,7 +304,7 @@ def _numbers(values: Any, where: str) -> tuple[float, ...]:
 def _seconds(table: Table) -> float:
     """From when on flows are measured."""
     value = table.values.get("since", "0s")
-    try:
-        return float(value.removesuffix("s"))
-    except (AttributeError, ValueError):
-        raise table.refused("since", f"{shown(value)}: expected seconds, such as 5s") from None
+    found = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise table.refused("since", f"{shown(value)}: expected a time, such as 5s or 100ms")
+    return float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[found[2]]
