@@ -273,3 +273,21 @@ def test_every_reference_is_valid_and_its_scenarios_too():
             for entry in case.entries:
                 for variant in checking.variants(reference, case, entry):
                     assert variant.scenario.resolved
+
+
+def test_every_fault_can_be_put_into_the_sources(scripts):
+    faults = scripts("faults")
+    assert len(faults.FAULTS) == 10
+    for fault in faults.FAULTS:
+        for path, old, new in fault.edits:
+            text = (faults.ROOT / path).read_text("utf-8")
+            assert faults.edited(text, old, new) != text
+
+
+def test_the_table_of_faults_says_what_caught_them(scripts):
+    faults = scripts("faults")
+    page = f"before\n{faults.BEGIN}\nold\n{faults.END}\nafter\n"
+    written = faults.with_table(page, [(faults.FAULTS[0], "3 numbers"), (faults.FAULTS[1], "")])
+    assert "| ECN marks from a packet later on | 3 numbers |" in written
+    assert "| round-trip times count twice | **not caught** |" in written
+    assert written.startswith("before") and written.endswith("after\n") and "old" not in written
