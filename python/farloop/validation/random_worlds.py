@@ -125,6 +125,7 @@ class World:
             "switch": switch,
             "transport": transport,
             "algorithm": {"name": self.algorithm},
+            "record": {"interval": "none"},
             "flow": [
                 {
                     "name": one.name,

@@ -127,7 +127,7 @@ def _mirrored(of: World) -> World:
 
 
 def _recorded(of: World) -> World:
-    return replace(of, more={**of.more, "record.interval": "10us", "record.ports": "all"})
+    return replace(of, more={**of.more, "record.interval": "100us", "record.ports": "all"})
 
 
 def _other_tables(of: World) -> World:
