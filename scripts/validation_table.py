@@ -29,14 +29,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("output", type=Path, help="What `farloop validate` wrote.")
     found = json.loads((parser.parse_args().output / "validation.json").read_text("utf-8"))
-    for page, text in ((PAGE, whole(found["checks"], found["relations"])), (README, short(found["checks"]))):
+    written = {PAGE: f"\n{whole(found['checks'], found['relations'])}\n", README: sentence(found["checks"])}
+    for page, text in written.items():
         before, _, rest = page.read_text("utf-8").partition(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     return 0
 
 
+def sentence(checks: Sequence[Row]) -> str:
+    """For the README: how many numbers of how many algorithms are within their limits, by reference, on one line."""
+    parts = []
+    for name in dict.fromkeys(row["reference"] for row in checks):
+        reference = references.load(name)
+        own = [row for row in checks if row["reference"] == name]
+        if reference.independent:
+            within = sum(row["verdict"] == "agrees" for row in own)
+            algorithms = {row["algorithm"] for row in own}
+            parts.append(f"{within} of {len(own)} numbers of {len(algorithms)} algorithms beside {reference.told}")
+    return f"Within 5 or 10 %: {'; '.join(parts)}."
+
+
 def short(checks: Sequence[Row]) -> str:
-    """For the README: a row per reference that is independent."""
+    """A row per reference."""
     lines = [
         "| beside | algorithms | numbers | within their limits | explained | differ |",
         "| --- | --- | ---: | ---: | ---: | ---: |",
