@@ -8,6 +8,7 @@ from conftest import SMALL
 
 import farloop
 from farloop.errors import FarloopError
+from farloop.reproduce import rewrite
 from farloop.validation import check_tables, checking, compared_numbers, metamorphic, record, references, relations
 from farloop.validation.checks import FidelityCheck
 from farloop.validation.random_worlds import ALGORITHMS, world
@@ -234,6 +235,11 @@ def test_a_validation_is_written_and_says_what_differs(pencil, tmp_path, capsys,
     assert "The pencil is blunt." in text and "pencil --sharpen" in text
     assert (into / "figures" / "differences.png").stat().st_size > 5000
     assert "validation.json" in json.loads((into / "manifest.json").read_text("utf-8"))["files"]
+    (into / "report.html").write_text("", encoding="utf-8")
+    rewrite(into)
+    assert (into / "report.html").read_text("utf-8") == text
+    with pytest.raises(FarloopError, match="has no runs; its numbers are in validation"):
+        farloop.load(into)
 
 
 def test_worlds_are_always_the_same_and_every_algorithm_has_its_turn():

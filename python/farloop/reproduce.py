@@ -260,6 +260,11 @@ def rewrite(source: Path) -> None:
 
                 study.rewrite(source, kept, aside)
                 return
+            if kept["kind"] == "validation":
+                from farloop.validation import record
+
+                record.rewrite(source, aside)
+                return
             if kept["kind"] == "testbed-figure":
                 from farloop.testbed import side_by_side
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,8 @@ class FidelityCheck:
             "case": self.case,
             "algorithm": self.algorithm,
             "metric": self.metric,
+            "own": [_finite(value) for value in self.own],
+            "theirs": list(self.theirs),
             "farloop": _finite(self.mean),
             "reference_value": self.reference_mean,
             "difference": _finite(self.difference),
@@ -82,6 +85,21 @@ class FidelityCheck:
             "why": self.why,
             "verdict": self.verdict,
         }
+
+
+def read(row: Mapping[str, Any]) -> FidelityCheck:
+    """A check from a row of validation.json."""
+    return FidelityCheck(
+        str(row["reference"]),
+        str(row["case"]),
+        str(row["algorithm"]),
+        str(row["metric"]),
+        tuple(math.nan if value is None else float(value) for value in row["own"]),
+        tuple(float(value) for value in row["theirs"]),
+        float(row["limit"]),
+        float(row["expected"]),
+        str(row["why"]),
+    )
 
 
 def _finite(value: float) -> float | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from farloop import _native
-from farloop.output import manifest
-from farloop.validation import check_tables, references
+from farloop.output import manifest, names
+from farloop.validation import check_tables, references, relations
 from farloop.validation.checks import EXPLAINED, FidelityCheck
+from farloop.validation.checks import read as read_check
 from farloop.validation.references import THEORY, Reference
 from farloop.validation.relations import RelationOutcome
 
@@ -43,6 +45,20 @@ def write(
         (into / manifest.REPORT).write_text(page(checks, outcomes), encoding="utf-8")
     about = {"farloop": _native.version(), "kind": "validation", "scale": scale}
     manifest.write_json(into / manifest.MANIFEST, about | {"files": manifest.files(into)})
+
+
+def rewrite(source: Path, aside: Path) -> None:
+    """Draws page and picture of a validation on disk anew, into a directory of `rewriting`."""
+    from farloop.figures.draw import write_png
+
+    with names.open_regular(source / NUMBERS) as file:
+        kept = json.loads(file.read().decode("utf-8"))
+    found = [read_check(row) for row in kept["checks"]]
+    if found:
+        (aside / manifest.FIGURES).mkdir(exist_ok=True)
+        write_png(picture(found), aside / manifest.FIGURES / PICTURE)
+    text = page(found, [relations.read(row) for row in kept["relations"]])
+    (aside / manifest.REPORT).write_text(text, encoding="utf-8")
 
 
 def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -222,3 +222,10 @@ RELATIONS = (
         added=_full_packet,
     ),
 )
+
+
+def read(row: Mapping[str, Any]) -> RelationOutcome:
+    """An outcome from a row of validation.json."""
+    relation = next(one for one in RELATIONS if one.name == row["relation"])
+    largest = math.inf if row["largest"] is None else float(row["largest"])
+    return RelationOutcome(relation, int(row["worlds"]), int(row["exact"]), largest, str(row["where"]))
