@@ -10,7 +10,7 @@ from farloop.scenario import Scenario
 from farloop.validation import references
 from farloop.validation.checks import FidelityCheck
 from farloop.validation.compared_numbers import measure
-from farloop.validation.references import THEORY, Entry, Reference, ReferenceCase
+from farloop.validation.references import SEED, THEORY, Entry, Reference, ReferenceCase
 
 if TYPE_CHECKING:
     from farloop.batch import Variant
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from farloop.progress import Reporter
     from farloop.results import Run
 
-MOST_REPETITIONS = 3
+MOST_REPETITIONS = 5
 """Of farloop's runs of a case, which differ in ties and in starts by less than a packet's time. References may have more."""
 
 
@@ -77,17 +77,19 @@ def run(
 
 
 def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Variant]:
-    """The simulator's runs of an algorithm in a case: as many as the reference has, three at most, which differ in ties and starts."""
+    """The simulator's runs of an algorithm in a case: as many as the reference has, five at most, which differ in ties and starts."""
     from farloop.batch import Variant
 
     label = f"{reference.name}/{case.name} {entry.algorithm}"
     scenario = Scenario.load(case.scenario).override(dict(entry.set), algorithm=entry.algorithm)
     if reference.kind == THEORY:
         return [Variant(label, case.name, entry.algorithm, scenario)]
-    return [
-        Variant(f"{label}, {number + 1}", case.name, entry.algorithm, scenario.override({"run.jitter": number}))
-        for number in range(min(entry.repetitions, MOST_REPETITIONS))
-    ]
+    found = []
+    for number in range(min(entry.repetitions, MOST_REPETITIONS)):
+        seed = int(scenario.resolved["run"]["seed"]) + number if case.vary == SEED else None
+        again = scenario.override({"run.jitter": number}, seed=seed)
+        found.append(Variant(f"{label}, {number + 1}", case.name, entry.algorithm, again))
+    return found
 
 
 def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequence[Run]) -> list[FidelityCheck]:

@@ -28,6 +28,9 @@ KINDS = (SIMULATOR, AUTHORS, KERNEL, THEORY)
 RECEIVED, ACKNOWLEDGED = "received", "acknowledged"
 """Until when a flow's completion time counts: its last byte is at the receiver, or its acknowledgement at the sender."""
 
+TIES, SEED = "ties", "seed"
+"""What repetitions differ in: the order of simultaneous events and starts by less than a packet's time; or all that is drawn, too."""
+
 OF_THE_PROGRAM = ("wall_s", "packet_hops", "memory_bytes")
 """What results have beside metrics: how long the program took, how far it got in it, how much memory it needed."""
 
@@ -100,6 +103,7 @@ class ReferenceCase:
         quick: Whether the quick part has it.
         fct: When a flow counts as complete: `RECEIVED` or `ACKNOWLEDGED`.
         since: From when on long flows are measured, in seconds.
+        vary: What farloop's repetitions differ in: `TIES`, or `SEED` where the program's have other hashes or losses, too.
         entries: The algorithms.
     """
 
@@ -109,6 +113,7 @@ class ReferenceCase:
     quick: bool
     fct: str
     since: float
+    vary: str
     entries: tuple[Entry, ...]
 
 
@@ -220,7 +225,7 @@ def read(directory: Path) -> Reference:
 
 
 def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> ReferenceCase:
-    table.only("name", "what", "scenario", "quick", "limit", "limits", "fct", "since", "run")
+    table.only("name", "what", "scenario", "quick", "limit", "limits", "fct", "since", "vary", "run")
     name = table.text("name")
     scenario = directory / table.text("scenario")
     if not scenario.is_file():
@@ -238,6 +243,7 @@ def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> Referenc
         table.flag("quick"),
         table.one_of("fct", (RECEIVED, ACKNOWLEDGED)) if "fct" in table.values else RECEIVED,
         _seconds(table),
+        table.one_of("vary", (TIES, SEED)) if "vary" in table.values else TIES,
         entries,
     )
 
