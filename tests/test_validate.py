@@ -178,7 +178,7 @@ def test_the_overview_has_the_worst_verdict():
     assert [row[-1] for row in rows] == ["differs"]
     assert (
         check_tables.summary([check((1.0,), (1.0,)), check((2.0,), (1.0,))])
-        == "1 of 2 numbers are within their limits, 1 differ"
+        == "1 of 2 numbers are within their limits, 1 outside without a known cause"
     )
 
 

@@ -100,8 +100,8 @@ def summary(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in _WORST}
     parts = [f"{counts[AGREES]} of {len(checks)} numbers are within their limits"]
     if counts[EXPLAINED]:
-        parts.append(f"{counts[EXPLAINED]} are outside for a cause that an experiment shows")
-    parts.append(f"{counts[DIFFERS]} differ")
+        parts.append(f"{counts[EXPLAINED]} outside for a cause that an experiment shows")
+    parts.append(f"{counts[DIFFERS]} outside without a known cause")
     return ", ".join(parts) + (f"; {related}" if related else "")
 
 
