@@ -183,13 +183,19 @@ def main() -> int:
     parser.add_argument("faults", nargs="*", choices=[one.name for one in FAULTS], metavar="FAULT")
     chosen = parser.parse_args().faults
     rows = []
-    for fault in FAULTS:
-        if chosen and fault.name not in chosen:
-            continue
-        caught = tried(fault)
-        rows.append((fault, caught))
-        sys.stdout.write(f"{fault.name}: {caught or 'NOT CAUGHT'}\n")
-        sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as name:
+        copy = copied(Path(name))
+        build(copy)
+        if found := validated(copy):
+            sys.stderr.write(f"faults: without any fault: {found}; expected nothing\n")
+            return 2
+        for fault in FAULTS:
+            if chosen and fault.name not in chosen:
+                continue
+            caught = tried(fault, copy)
+            rows.append((fault, caught))
+            sys.stdout.write(f"{fault.name}: {caught or 'NOT CAUGHT'}\n")
+            sys.stdout.flush()
     if not chosen:
         PAGE.write_text(with_table(PAGE.read_text("utf-8"), rows), encoding="utf-8")
     missed = sum(not caught for _, caught in rows)
@@ -204,21 +210,28 @@ def with_table(text: str, rows: Sequence[tuple[Fault, str]]) -> str:
     return f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.partition(END)[2]}"
 
 
-def tried(fault: Fault) -> str:
-    """What catches a fault, in words; empty if nothing does."""
-    with tempfile.TemporaryDirectory() as name:
-        copy = Path(name)
-        for file in subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(
-            b"\0"
-        ):
-            path = file.decode()
-            if path and (ROOT / path).is_file():
-                (copy / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / path, copy / path)
+def copied(into: Path) -> Path:
+    """The sources that git knows, in a directory of their own. They are new there: cargo goes by times, not by places."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    for name in listed.decode().split("\0"):
+        if name and (ROOT / name).is_file():
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, into / name)
+    return into
+
+
+def tried(fault: Fault, copy: Path) -> str:
+    """What catches a fault, in words; empty if nothing does. The copy is as before afterwards."""
+    before = {path: (copy / path).read_text("utf-8") for path, _, _ in fault.edits}
+    try:
         for path, old, new in fault.edits:
             (copy / path).write_text(edited((copy / path).read_text("utf-8"), old, new), encoding="utf-8")
         build(copy)
         return validated(copy)
+    finally:
+        for path, text in before.items():
+            (copy / path).write_text(text, encoding="utf-8")
+        shutil.rmtree(copy / "out", ignore_errors=True)
 
 
 def edited(text: str, old: str, new: str) -> str:
