@@ -180,8 +180,11 @@ FAULTS = (
 def main() -> int:
     """Tries the faults; the exit status says whether at least nine of ten were caught."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("faults", nargs="*", choices=[one.name for one in FAULTS], metavar="FAULT")
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help=", ".join(one.name for one in FAULTS))
     chosen = parser.parse_args().faults
+    for name in chosen:
+        if name not in [one.name for one in FAULTS]:
+            parser.error(f"{name}: no such fault; there are {', '.join(one.name for one in FAULTS)}")
     rows = []
     with tempfile.TemporaryDirectory() as name:
         copy = copied(Path(name))

@@ -52,16 +52,18 @@ def sentence(checks: Sequence[Row]) -> str:
 def short(checks: Sequence[Row]) -> str:
     """A row per reference."""
     lines = [
-        "| beside | algorithms | numbers | within their limits | explained | differ |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
+        "| beside | algorithms | numbers | within their limits | explained | open | differ |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name in dict.fromkeys(row["reference"] for row in checks):
         reference = references.load(name)
         own = [row for row in checks if row["reference"] == name]
-        kinds = [sum(row["verdict"] == verdict for row in own) for verdict in ("agrees", "explained", "differs")]
+        kinds = [
+            sum(row["verdict"] == verdict for row in own) for verdict in ("agrees", "explained", "open", "differs")
+        ]
         algorithms = len({row["algorithm"] for row in own})
         told = reference.told if reference.independent else f"{reference.told} (not independent)"
-        lines.append(f"| {told} | {algorithms} | {len(own)} | {kinds[0]} | {kinds[1]} | {kinds[2]} |")
+        lines.append(f"| {told} | {algorithms} | {len(own)} | {kinds[0]} | {kinds[1]} | {kinds[2]} | {kinds[3]} |")
     return "\n".join(lines)
 
 
@@ -88,7 +90,7 @@ def by_algorithm(checks: Sequence[Row]) -> str:
         most = max(others, key=lambda r: abs((r["difference"] or 0) - r["expected"]) / r["limit"], default=None)
         last = f"{told(most)} `{most['metric']}`" if most else "–"
         verdicts = [row["verdict"] for row in own.values()]
-        worst = next(v for v in ("differs", "explained", "agrees") if v in verdicts)
+        worst = next(v for v in ("differs", "open", "explained", "agrees") if v in verdicts)
         lines.append(f"| {algorithm} | {reference}, {case} | {' | '.join(cells)} | {last} | {worst} |")
     return "\n".join(lines)
 

@@ -146,9 +146,9 @@ def test_names_mean_references_cases_and_algorithms(pencil):
     assert chosen(full=True) == chosen("pencil/two-flows") == ["dctcp", "hpcc"]
 
 
-def check(own, theirs, limit=0.1, expected=0.0):
+def check(own, theirs, limit=0.1, expected=0.0, settled=True):
     return FidelityCheck(
-        "pencil", "two-flows", "hpcc", "fct_mean", own, theirs, limit, expected, "why" * bool(expected)
+        "pencil", "two-flows", "hpcc", "fct_mean", own, theirs, limit, expected, "why" * bool(expected), settled
     )
 
 
@@ -158,6 +158,7 @@ def check(own, theirs, limit=0.1, expected=0.0):
         (check((1.05, 1.07), (1.0, 1.0)), 0.06, "agrees"),
         (check((1.2,), (1.0,)), 0.2, "differs"),
         (check((1.2,), (1.0,), expected=0.25), 0.2, "explained"),
+        (check((1.2,), (1.0,), expected=0.25, settled=False), 0.2, "open"),
         (check((1.0,), (1.0,), expected=0.25), 0.0, "differs"),
         (check((0.05,), (0.0,)), 0.05, "agrees"),
         (check((3.0,), (0.0,)), 3.0, "differs"),
@@ -178,7 +179,7 @@ def test_the_overview_has_the_worst_verdict():
     assert [row[-1] for row in rows] == ["differs"]
     assert (
         check_tables.summary([check((1.0,), (1.0,)), check((2.0,), (1.0,))])
-        == "1 of 2 numbers are within their limits, 1 outside without a known cause"
+        == "1 of 2 numbers are within their limits, 1 outside otherwise"
     )
 
 

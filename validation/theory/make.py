@@ -174,10 +174,10 @@ def dctcp_gain() -> Values:
 
 @case("dctcp-cycle", "dctcp")
 def dctcp_cycle() -> Values:
-    """DCTCP, SIGCOMM 2010, §3.3, Eqs.
+    """DCTCP, SIGCOMM 2010, §3.3, Eqs. 6 to 10.
 
-    6 to 10: W* = (C RTT + K)/N, alpha = sqrt(2/W*), the queue's amplitude A = N W* alpha/2, its period W* alpha/2
-    round trips, its largest value K + N.
+    W* = (C RTT + K)/N, alpha = sqrt(2/W*), the queue's amplitude A = N W* alpha/2, its period W* alpha/2 round trips, its
+    largest value K + N.
     """
     n, k = 2, 40
     rtt = base_rtt([(10e9, 63e-6), (1e9, 63e-6), (10e9, 63e-6)])
@@ -392,10 +392,10 @@ def pfc_incast() -> Values:
 
 @case("hpcc-first-round", "hpcc")
 def hpcc_first_round() -> Values:
-    """HPCC, SIGCOMM 2019, Algorithm 1 and Eqs.
+    """HPCC, SIGCOMM 2019, Algorithm 1 and Eqs. 2 to 4, by hand.
 
-    2 to 4, by hand: eight packets leave the slow link back to back, so that its rate is full.
-    The first record only stands to be compared with; U begins at 1.
+    Eight packets leave the slow link back to back, so that its rate is full. The queue grows and falls. The first record
+    only stands to be compared with; U begins at 1.
     """
     rate, hops = 5e9, [(12e9, 5e-6), (5e9, 5e-6)]
     t, tau = base_rtt(hops), time(WIRE, 5e9)

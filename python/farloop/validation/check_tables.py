@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from farloop.report.tables import Cell
-from farloop.validation.checks import AGREES, DIFFERS, EXPLAINED, FidelityCheck
+from farloop.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
 from farloop.validation.relations import RelationOutcome
 
 QUANTILES = {"mean": "fct_mean", "p50": "fct_p50", "p90": "fct_p90", "p99": "fct_p99"}
@@ -26,7 +26,7 @@ RELATIONS = [
     "verdict",
 ]
 
-_WORST = (DIFFERS, EXPLAINED, AGREES)
+_WORST = (DIFFERS, OPEN, EXPLAINED, AGREES)
 
 
 def overview(checks: Sequence[FidelityCheck]) -> list[list[Cell]]:
@@ -101,7 +101,9 @@ def summary(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]
     parts = [f"{counts[AGREES]} of {len(checks)} numbers are within their limits"]
     if counts[EXPLAINED]:
         parts.append(f"{counts[EXPLAINED]} outside for a cause that an experiment shows")
-    parts.append(f"{counts[DIFFERS]} outside without a known cause")
+    if counts[OPEN]:
+        parts.append(f"{counts[OPEN]} outside as before, for no settled cause")
+    parts.append(f"{counts[DIFFERS]} outside otherwise")
     return ", ".join(parts) + (f"; {related}" if related else "")
 
 

@@ -108,6 +108,7 @@ def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequ
                 entry.limits[metric],
                 explained.difference if explained else 0.0,
                 explained.why if explained else "",
+                explained.settled if explained else True,
             )
         )
     return checks

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-AGREES, EXPLAINED, DIFFERS = "agrees", "explained", "differs"
+AGREES, EXPLAINED, OPEN, DIFFERS = "agrees", "explained", "open", "differs"
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class FidelityCheck:
         limit: The largest difference, relative to the reference; absolute where that is 0.
         expected: The difference that an experiment explains; 0 where nothing has to be explained.
         why: That explanation; empty without one.
+        settled: Whether the experiment removes the difference.
     """
 
     reference: str
@@ -37,6 +38,7 @@ class FidelityCheck:
     limit: float
     expected: float = 0.0
     why: str = ""
+    settled: bool = True
 
     @property
     def mean(self) -> float:
@@ -62,10 +64,12 @@ class FidelityCheck:
 
     @property
     def verdict(self) -> str:
-        """`AGREES`, `EXPLAINED` or `DIFFERS`."""
+        """`AGREES`, `EXPLAINED`, `OPEN` (as known, for no settled cause) or `DIFFERS`."""
         if math.isnan(self.difference) or abs(self.difference - self.expected) > self.limit:
             return DIFFERS
-        return EXPLAINED if self.expected else AGREES
+        if not self.expected:
+            return AGREES
+        return EXPLAINED if self.settled else OPEN
 
     def row(self) -> dict[str, Any]:
         """As validation.json has it."""
@@ -83,6 +87,7 @@ class FidelityCheck:
             "limit": self.limit,
             "expected": self.expected,
             "why": self.why,
+            "settled": self.settled,
             "verdict": self.verdict,
         }
 
@@ -99,6 +104,7 @@ def read(row: Mapping[str, Any]) -> FidelityCheck:
         float(row["limit"]),
         float(row["expected"]),
         str(row["why"]),
+        bool(row["settled"]),
     )
 
 

@@ -150,6 +150,6 @@ def _explanations(checks: Sequence[FidelityCheck]) -> str:
     for check in checks:
         if check.why:
             where = f"{check.algorithm}, {check.case}, {check.metric}"
-            told.setdefault(check.why, []).append(where if check.verdict == EXPLAINED else f"{where} (differs)")
+            told.setdefault(check.why, []).append(where if check.verdict == EXPLAINED else f"{where} ({check.verdict})")
     items = "".join(f"<li>{escape('; '.join(where))}: {escape(why)}</li>" for why, where in told.items())
     return f'<div class="card"><ul>{items}</ul></div>' if items else ""

@@ -55,6 +55,7 @@ class Explained:
         why: The cause.
         command: What shows it; empty where it takes the other program.
         gives: What the command prints, or what the experiment with the other program gave.
+        settled: Whether the experiment removes the difference; if not, the cause is open.
     """
 
     metric: str
@@ -62,6 +63,7 @@ class Explained:
     why: str
     command: str
     gives: str
+    settled: bool = True
 
 
 @dataclass(frozen=True)
@@ -274,13 +276,14 @@ def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float]) -> 
 
 
 def _explained(table: Table, metrics: Sequence[str]) -> Explained:
-    table.only("metric", "difference", "why", "command", "gives")
+    table.only("metric", "difference", "why", "command", "gives", "settled")
     return Explained(
         table.one_of("metric", metrics),
         table.number("difference", "a part of the reference, such as -0.12"),
         table.text("why"),
         table.optional_text("command", "a command line"),
         table.text("gives"),
+        table.flag("settled", True),
     )
 
 

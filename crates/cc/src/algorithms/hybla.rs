@@ -76,8 +76,8 @@ impl Avoidance for Reference {
         let factor = libm::exp2(self.rho().min(64.0)) - 1.0; // (2)
         let before = window.segments();
         window.grow_slow_start_by(ack, factor);
-        // Not beyond the threshold, from which one ACK can be many windows away.
-        let most = window.in_segments(window.ssthresh()).min(self.limit).max(before);
+        // Not beyond the threshold, from which one ACK can be many windows away. To it exactly: slow start goes on a fraction of a byte below.
+        let most = window.ssthresh_segments().min(self.limit).max(before);
         window.set_segments(window.segments().min(most));
     }
 
@@ -145,6 +145,17 @@ mod tests {
         let trace = [0; 4].map(|_| round(&mut b, &mut end, ms(50)));
         assert_eq!(trace[..2], [4.0, 16.0]);
         assert!((50.0..50.5).contains(&trace[2]) && trace[3] < 54.5, "{trace:?}");
+    }
+
+    #[test]
+    fn slow_start_ends_at_a_threshold_of_no_whole_number_of_bytes() {
+        let mut b = Bench::new(Hybla::sender(&HyblaParams::default(), &flow(true)));
+        let mut end = 0;
+        let _ = [0; 2].map(|_| round(&mut b, &mut end, ms(50)));
+        b.loss(LossKind::Timeout, Bytes::new(1460 * 40 + 1), Bytes::ZERO);
+        let trace = [0; 8].map(|_| round(&mut b, &mut end, ms(50)));
+        // ρ = 2: up to 20 segments by slow start, then some four more for each round trip.
+        assert!(trace[2] > 20.0 && trace[7] - trace[6] > 3.0, "{trace:?}");
     }
 
     #[test]

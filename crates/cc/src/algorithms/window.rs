@@ -92,6 +92,11 @@ impl Window {
         if self.ssthresh.is_finite() { Bytes::from_f64(self.ssthresh) } else { Bytes::MAX }
     }
 
+    /// The slow start threshold in segments, exactly; infinite as long as nothing has set it.
+    pub fn ssthresh_segments(&self) -> f64 {
+        self.ssthresh / self.mss
+    }
+
     /// The rate on the wire, headers and framing included, that sends `gain` windows per `rtt`; at least 1 bit/s.
     pub fn pacing(&self, rtt: Delta, gain: f64) -> Rate {
         let bits = gain * self.cwnd * self.wire_per_payload * 8.0;
