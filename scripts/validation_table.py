@@ -45,8 +45,8 @@ def sentence(checks: Sequence[Row]) -> str:
         if reference.independent:
             within = sum(row["verdict"] == "agrees" for row in own)
             algorithms = {row["algorithm"] for row in own}
-            parts.append(f"{within} of {len(own)} numbers of {len(algorithms)} algorithms beside {reference.told}")
-    return f"Within 5 or 10 %: {'; '.join(parts)}."
+            parts.append(f"{within} of {len(own)} beside {reference.program} ({len(algorithms)} algorithms)")
+    return f"Numbers within their limits (mostly 5 or 10 %): {', '.join(parts)}."
 
 
 def short(checks: Sequence[Row]) -> str:

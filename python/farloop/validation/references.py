@@ -153,8 +153,8 @@ class Reference:
 
     @property
     def told(self) -> str:
-        """Program and version."""
-        return f"{self.program} {self.version}".strip()
+        """Program and version, hashes of commits cut short."""
+        return re.sub(r"([0-9a-f]{7})[0-9a-f]{33}", r"\1", f"{self.program} {self.version}")
 
 
 @functools.cache
