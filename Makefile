@@ -2,6 +2,7 @@
 #
 #   make demo    build, run eight algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package
+#   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
 #   make lint    formatting, clippy, rustdoc, ruff, mypy
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
 #   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
@@ -29,7 +30,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test lint site wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test validate lint site wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -45,6 +46,9 @@ test: build $(VENV)/.dev
 	$(PLUGIN_CARGO) test $(PLUGIN)
 	$(VENV)/bin/python -m pytest -m "not live" -n $(WORKERS) --dist loadfile
 	$(VENV)/bin/python -m pytest -m live
+
+validate: build
+	$(FARLOOP) validate --no-report --quiet
 
 lint: build $(VENV)/.dev
 	cargo fmt --all --check
