@@ -234,7 +234,6 @@ def tried(fault: Fault, copy: Path) -> str:
     finally:
         for path, text in before.items():
             (copy / path).write_text(text, encoding="utf-8")
-        shutil.rmtree(copy / "out", ignore_errors=True)
 
 
 def edited(text: str, old: str, new: str) -> str:
@@ -259,12 +258,20 @@ def build(copy: Path) -> None:
 def validated(copy: Path) -> str:
     """What the copy's quick part finds, in words; empty for nothing."""
     into = copy / "out"
+    shutil.rmtree(into, ignore_errors=True)
     command = [sys.executable, "-m", "farloop", "validate", "--quiet", "--no-report", "--out", str(into)]
     environment = os.environ | {"PYTHONPATH": str(copy / "python")}
     found = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if not (into / "validation.json").is_file():
-        said = [line for line in found.stderr.splitlines() if line.startswith("farloop: ") and "are kept" not in line]
-        return f"a run's own check: {said[0].removeprefix('farloop: ')[:160]}" if found.returncode and said else ""
+        if not found.returncode:
+            return ""
+        said = [line for line in found.stderr.splitlines() if line.strip() and "are kept" not in line]
+        own = [line.removeprefix("farloop: ") for line in said if line.startswith("farloop: ")]
+        return (
+            f"a run's own check: {own[0][:160]}"
+            if own
+            else f"the program ends with {found.returncode}: {said[-1][:160]}"
+        )
     kept = json.loads((into / "validation.json").read_text("utf-8"))
     differing = [one for one in kept["checks"] if one["verdict"] == "differs"]
     broken = [one["relation"] for one in kept["relations"] if not one["holds"]]
