@@ -36,7 +36,7 @@ pub struct TcpSpec {
     pub limited_transmit: bool,
     /// Duplicate ACKs that mean a loss.
     pub dup_ack_threshold: u32,
-    /// Segments carry timestamps (RFC 7323); their bytes are part of [`TransportSpec::header`] and [`TransportSpec::ack`].
+    /// Segments carry timestamps (RFC 7323); their bytes are part of [`super::TransportSpec::header`] and [`super::TransportSpec::ack`].
     pub timestamps: bool,
     /// The receiver reports duplicates (RFC 2883); nothing without selective acknowledgements.
     pub dsack: bool,
