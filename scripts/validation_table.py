@@ -9,120 +9,83 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from farloop.validation import references
+from farloop.report.tables import Cell
+from farloop.validation import check_tables, checks, references, relations
+from farloop.validation.checks import AGREES, DIFFERS, EXPLAINED, OPEN, FidelityCheck
+from farloop.validation.relations import RelationOutcome
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
 BEGIN, END = "<!-- agreement: written by scripts/validation_table.py -->", "<!-- end of agreement -->"
-
-QUANTILES = {"mean": "fct_mean", "p50": "fct_p50", "p90": "fct_p90", "p99": "fct_p99"}
-
-Row = Mapping[str, Any]
 
 
 def main() -> int:
     """Reads validation.json and writes both pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("output", type=Path, help="What `farloop validate` wrote.")
-    found = json.loads((parser.parse_args().output / "validation.json").read_text("utf-8"))
-    written = {PAGE: f"\n{whole(found['checks'], found['relations'])}\n", README: sentence(found["checks"])}
-    for page, text in written.items():
+    kept = json.loads((parser.parse_args().output / "validation.json").read_text("utf-8"))
+    found = [checks.read(row) for row in kept["checks"]]
+    outcomes = [relations.read(row) for row in kept["relations"]]
+    for page, text in {PAGE: f"\n{whole(found, outcomes)}\n", README: sentence(found)}.items():
         before, _, rest = page.read_text("utf-8").partition(BEGIN)
         page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     return 0
 
 
-def sentence(checks: Sequence[Row]) -> str:
-    """For the README: how many numbers of how many algorithms are within their limits, by reference, on one line."""
+def sentence(found: Sequence[FidelityCheck]) -> str:
+    """For the README: how many numbers of how many algorithms are within their limits, by independent reference, on one line."""
     parts = []
-    for name in dict.fromkeys(row["reference"] for row in checks):
+    for name, own in by_reference(found).items():
         reference = references.load(name)
-        own = [row for row in checks if row["reference"] == name]
         if reference.independent:
-            within = sum(row["verdict"] == "agrees" for row in own)
-            algorithms = {row["algorithm"] for row in own}
+            within = sum(one.verdict == AGREES for one in own)
+            algorithms = {one.algorithm for one in own}
             parts.append(f"{within} of {len(own)} beside {reference.program} ({len(algorithms)} algorithms)")
     return f"Numbers within their limits (mostly 5 or 10 %): {', '.join(parts)}."
 
 
-def short(checks: Sequence[Row]) -> str:
-    """A row per reference."""
-    lines = [
-        "| beside | algorithms | numbers | within their limits | explained | open | differ |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for name in dict.fromkeys(row["reference"] for row in checks):
+def whole(found: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> str:
+    """For the page: by reference, by algorithm and case, what is outside of its limit, and the changes that must not matter."""
+    header = ["beside", "algorithms", "numbers", "within their limits", EXPLAINED, OPEN, DIFFERS]
+    rows: list[list[Cell]] = []
+    for name, own in by_reference(found).items():
         reference = references.load(name)
-        own = [row for row in checks if row["reference"] == name]
-        kinds = [
-            sum(row["verdict"] == verdict for row in own) for verdict in ("agrees", "explained", "open", "differs")
-        ]
-        algorithms = len({row["algorithm"] for row in own})
         told = reference.told if reference.independent else f"{reference.told} (not independent)"
-        lines.append(f"| {told} | {algorithms} | {len(own)} | {kinds[0]} | {kinds[1]} | {kinds[2]} | {kinds[3]} |")
-    return "\n".join(lines)
-
-
-def whole(checks: Sequence[Row], relations: Sequence[Row]) -> str:
-    """For the page: by reference, by algorithm and case, what is explained or differs, then the changes that must not matter."""
-    return "\n\n".join([short(checks), by_algorithm(checks), explanations(checks), changes(relations)])
-
-
-def by_algorithm(checks: Sequence[Row]) -> str:
-    """Differences of completion times, and the largest other one, for each algorithm and case."""
-    lines = [
-        f"| algorithm | reference, case | {' | '.join(f'FCT {name}' for name in QUANTILES)} | other, largest against its limit | verdict |",
-        f"| --- | --- | {'---: | ' * len(QUANTILES)}--- | --- |",
+        counts = [sum(one.verdict == verdict for one in own) for verdict in (AGREES, EXPLAINED, OPEN, DIFFERS)]
+        rows.append([told, str(len({one.algorithm for one in own})), str(len(own)), *map(str, counts)])
+    parts = [
+        table(header, rows),
+        table(check_tables.OVERVIEW, check_tables.overview(found)),
+        explanations(found),
+        table(check_tables.RELATIONS, check_tables.relations(outcomes)),
     ]
-    keys = sorted({(row["algorithm"], row["reference"], row["case"]) for row in checks})
-    for algorithm, reference, case in keys:
-        own = {
-            r["metric"]: r
-            for r in checks
-            if (r["algorithm"], r["reference"], r["case"]) == (algorithm, reference, case)
-        }
-        cells = [told(own[m]) if m in own else "–" for m in QUANTILES.values()]
-        others = [row for metric, row in own.items() if metric not in QUANTILES.values()]
-        most = max(others, key=lambda r: abs((r["difference"] or 0) - r["expected"]) / r["limit"], default=None)
-        last = f"{told(most)} `{most['metric']}`" if most else "–"
-        verdicts = [row["verdict"] for row in own.values()]
-        worst = next(v for v in ("differs", "open", "explained", "agrees") if v in verdicts)
-        lines.append(f"| {algorithm} | {reference}, {case} | {' | '.join(cells)} | {last} | {worst} |")
-    return "\n".join(lines)
+    return "\n\n".join(parts)
 
 
-def explanations(checks: Sequence[Row]) -> str:
+def explanations(found: Sequence[FidelityCheck]) -> str:
     """What is outside of its limit, with the reason."""
-    found: dict[str, list[str]] = {}
-    for row in checks:
-        if row["verdict"] != "agrees":
-            where = f"{row['algorithm']} beside {row['reference']}, {row['case']}, `{row['metric']}` ({told(row)})"
-            found.setdefault(row["why"] or "No cause is known.", []).append(where)
-    if not found:
+    told: dict[str, list[str]] = {}
+    for one in found:
+        if one.verdict != AGREES:
+            where = f"{one.algorithm} beside {one.reference}/{one.case}, `{one.metric}` ({check_tables.percent(one.difference)})"
+            told.setdefault(one.why or "No cause is known.", []).append(where)
+    if not told:
         return "No number is outside of its limit."
-    return "Outside of their limits:\n\n" + "\n".join(f"- {'; '.join(where)}. {why}" for why, where in found.items())
+    return "Outside of their limits:\n\n" + "\n".join(f"- {'; '.join(where)}. {why}" for why, where in told.items())
 
 
-def changes(relations: Sequence[Row]) -> str:
-    """The changes that must not matter."""
-    lines = [
-        "| change, and what has to come of it | networks | exact to the picosecond | largest difference |",
-        "| --- | ---: | ---: | --- |",
-    ]
-    for row in relations:
-        largest = f"{100 * row['largest']:.2g} % ({row['where']})" if row["largest"] else "none"
-        lines.append(f"| {row['what']} | {row['worlds']} | {row['exact']} | {largest} |")
-    return "\n".join(lines)
+def by_reference(found: Sequence[FidelityCheck]) -> dict[str, list[FidelityCheck]]:
+    """The checks of each reference."""
+    return {name: [one for one in found if one.reference == name] for name in dict.fromkeys(c.reference for c in found)}
 
 
-def told(row: Row) -> str:
-    """A difference in per cent."""
-    part = row["difference"]
-    return "none" if part is None else f"{100 * part:+.2g} %" if abs(part) < 0.1 else f"{100 * part:+.3g} %"
+def table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """As Markdown."""
+    lines = [header, ["---"] * len(header), *(["–" if cell is None else cell for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 if __name__ == "__main__":

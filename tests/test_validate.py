@@ -158,6 +158,7 @@ def check(own, theirs, limit=0.1, expected=0.0, settled=True):
         (check((1.05, 1.07), (1.0, 1.0)), 0.06, "agrees"),
         (check((1.2,), (1.0,)), 0.2, "differs"),
         (check((1.2,), (1.0,), expected=0.25), 0.2, "explained"),
+        (check((1.09,), (1.0,), expected=0.15), 0.09, "agrees"),
         (check((1.2,), (1.0,), expected=0.25, settled=False), 0.2, "open"),
         (check((1.0,), (1.0,), expected=0.25), 0.0, "differs"),
         (check((0.05,), (0.0,)), 0.05, "agrees"),

@@ -8,9 +8,7 @@ It needs root and what `farloop testbed doctor` asks for. Each scenario beside r
 and measured as often as `--repetitions` says; what differs between repetitions is the host's own timing. A measurement that
 the host paused for more than 6 ms is made again, and the one with the shorter pause is kept.
 
-Times are in seconds, sizes in bytes, rates in bit/s. `series:OBJECT:METRIC:HOW` is the mean (max, min) of a recorded series
-after `since`, and `period:FLOW` the mean time between the falls of a window by more than a tenth (falls within 0.2 s of one
-another are one: the kernel reduces a window packet by packet).
+What the metrics are is in `farloop.validation.compared_numbers`.
 """
 
 from __future__ import annotations
@@ -24,17 +22,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow.parquet as pq
-
 import farloop
+from farloop.validation.compared_numbers import measure
 
 REFERENCES = Path(__file__).resolve().parents[2] / "python/farloop/validation/references"
 PAUSE = 6e-3
 """A host's pause, in seconds, from which on a measurement is repeated: a good part of the shortest queue."""
 
 ATTEMPTS = 2
-Column = np.ndarray[Any, Any]
 
 _FCT = ["fct_mean", "fct_p50", "fct_p90", "fct_p99", "fct_small_mean", "fct_large_mean", "unfinished"]
 _QUEUE = "series:port/leaf->receiver:queue:mean"
@@ -129,79 +124,14 @@ def measured(command: str, scenario: Path, run: dict[str, Any], case: dict[str, 
 
 
 def metrics(out: Path, case: dict[str, Any], algorithm: str) -> dict[str, float]:
-    """What METRICS asks of a run's tables for a scenario."""
-    flows, ports, series = (columns(out / f"{table}.parquet") for table in ("flows", "ports", "series"))
-    since = float(case.get("since", "0s").removesuffix("s")) * 1e12
-
-    def of(what: str, metric: str) -> tuple[Column, Column]:
-        chosen = (series["object"] == what) & (series["metric"] == metric) & (series["time_ps"] > since)
-        return series["time_ps"][chosen] / 1e12, series["value"][chosen].astype(np.float64)
-
-    received = flows["received_ps"].astype(np.float64)
-    over = ~np.isnan(received)
-    fct, size = (received - flows["start_ps"].astype(np.float64))[over] / 1e12, flows["size_bytes"][over]
-    names = [str(name) for name in flows["name"]]
-    rates = {name: float(of(f"flow/{name}", "throughput")[1].mean()) for name in names} if len(names) <= 64 else {}
-    found: dict[str, float] = {}
-    for metric in METRICS[case["scenario"].removesuffix(".toml")]:
-        if metric.startswith("period") and algorithm not in PERIODIC:
-            continue
-        kind, _, rest = metric.partition(":")
-        match kind:
-            case "fct_mean":
-                found[metric] = float(fct.mean())
-            case "fct_p50" | "fct_p90" | "fct_p99":
-                found[metric] = float(np.quantile(fct, int(kind[5:]) / 100))
-            case "fct_small_mean":
-                found[metric] = float(fct[size < 100_000].mean())
-            case "fct_large_mean":
-                found[metric] = float(fct[size > 1_000_000].mean())
-            case "unfinished":
-                found[metric] = float((~over).sum())
-            case "throughput":
-                found[metric] = rates[rest]
-            case "share":
-                found[metric] = rates[rest] / sum(rates.values())
-            case "jain":
-                found[metric] = sum(rates.values()) ** 2 / len(rates) / sum(r * r for r in rates.values())
-            case "rtt_mean" | "cwnd_mean":
-                found[metric] = float(of(f"flow/{rest}", kind.removesuffix("_mean"))[1].mean())
-            case "queue_mean" | "drops":
-                node, peer = rest.split("->")
-                port = (ports["node"] == node) & (ports["peer"] == peer)
-                values = ("mean_queue_bytes",) if kind == "queue_mean" else ("dropped_limit", "dropped_buffer")
-                found[metric] = float(sum(ports[value][port].sum() for value in values))
-            case "series":
-                what, name, how = rest.split(":")
-                found[metric] = float(getattr(of(what, name)[1], how)())
-            case "period":
-                found[metric] = period(*of(f"flow/{rest}", "cwnd"))
-            case _:
-                raise SystemExit(f"no such metric: {metric}")
-    return found
-
-
-def columns(file: Path) -> dict[str, Column]:
-    """A table as arrays; what is null becomes NaN."""
-    table = pq.read_table(file)
+    """What METRICS asks of a measurement, by the same functions that measure farloop's run."""
+    (run,) = farloop.load(out).runs
+    since = float(case.get("since", "0s").removesuffix("s"))
     return {
-        name: np.array([np.nan if v is None else v for v in table[name].to_pylist()]) for name in table.column_names
+        metric: measure(run, metric, since=since)
+        for metric in METRICS[case["scenario"].removesuffix(".toml")]
+        if algorithm in PERIODIC or not metric.startswith("period")
     }
-
-
-def period(times: Column, windows: Column) -> float:
-    """The mean time between the beginnings of falls of a window by more than a tenth; infinite where there are fewer than two."""
-    falls: list[float] = []
-    top, at = windows[0], times[0]
-    low = windows[0]
-    for time, window in zip(times, windows, strict=True):
-        if window > low:  # it grows again: a fall, if there was one, is over
-            top, at, low = window, time, window
-        else:
-            low = window
-            if low < 0.9 * top and (not falls or (at > falls[-1] and at - falls[-1] > 0.2)):
-                falls.append(at)
-    return float(np.diff(falls).mean()) if len(falls) > 1 else float("inf")
 
 
 def flow_list(file: Path) -> None:

@@ -67,7 +67,7 @@ class FidelityCheck:
         """`AGREES`, `EXPLAINED`, `OPEN` (as known, for no settled cause) or `DIFFERS`."""
         if math.isnan(self.difference) or abs(self.difference - self.expected) > self.limit:
             return DIFFERS
-        if not self.expected:
+        if abs(self.difference) <= self.limit:
             return AGREES
         return EXPLAINED if self.settled else OPEN
 
