@@ -120,9 +120,10 @@ def test_cubic_follows_the_curve_of_its_rfc(cores):
 class RealCubic:
     """spec/cubic.md, equations 1 to 7, in seconds and segments."""
 
-    def __init__(self, cwnd, beta, c, alpha_one):
+    def __init__(self, cwnd, beta, c, alpha_one, growth_before_loss):
         self.cwnd, self.w_max, self.prior, self.epoch = cwnd, 0, float("inf"), None
         self.beta, self.c, self.alpha_one = beta, c, alpha_one
+        self.growth_before_loss = growth_before_loss
 
     def lose(self):
         self.w_max = self.cwnd * (1 + self.beta) / 2 if self.cwnd < self.w_max else self.cwnd
@@ -137,21 +138,23 @@ class RealCubic:
         alpha = 1 if self.alpha_one and self.w_est >= self.prior else 3 * (1 - self.beta) / (1 + self.beta)
         acked = min(acked, self.cwnd)
         self.w_est += alpha * acked / self.cwnd
+        least = self.cwnd + (0 if self.w_max else self.growth_before_loss * acked)
         if curve(now - start) < self.w_est:
-            self.cwnd = max(self.w_est, self.cwnd)
+            self.cwnd = max(self.w_est, least)
         else:
             target = min(max(curve(now - start + rtt), self.cwnd), 1.5 * self.cwnd)
-            self.cwnd += (target - self.cwnd) * acked / self.cwnd
+            self.cwnd = max(self.cwnd + (target - self.cwnd) * acked / self.cwnd, least)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_cubic_stays_beside_real_numbers(cores, seed):
     rng = random.Random(seed)
     rtt, beta, c = rng.choice([1, 20, 200]), rng.choice([0.5, 0.7, 0.9]), rng.choice([0.04, 0.4, 4])
-    alpha_one, start = rng.random() < 0.5, rng.choice([20, 400, 9000])
-    flow = Core(cores, CUBIC, [f"beta={beta}", f"c={c}", f"alpha_one={str(alpha_one).lower()}"])
+    alpha_one, start, growth = rng.random() < 0.5, rng.choice([20, 400, 9000]), rng.choice([0, 0.05, 0.05])
+    settings = {"beta": beta, "c": c, "alpha_one": str(alpha_one).lower(), "growth_before_loss": growth}
+    flow = Core(cores, CUBIC, [f"{key}={value}" for key, value in settings.items()])
     flow.of_state("begin_cubic", start)
-    real, now = RealCubic(start, beta, c, alpha_one), 0
+    real, now = RealCubic(start, beta, c, alpha_one, growth), 0
     for _ in range(8):
         for _ in range(rng.randrange(10, 80)):
             window = int(real.cwnd)

@@ -26,7 +26,7 @@ struct cubic_constants {
 	u32 reno_friendly;
 	u32 fast_convergence;
 	u32 alpha_one;		/* beyond the window of the last loss alpha is 1 (section 4.3) */
-	u32 unused;
+	u32 growth_before_loss;	/* least growth per round trip while w_max is 0, Q24, up to 2^23 */
 };
 
 /* What a loss changes, and one that was none gives back. */
@@ -150,7 +150,7 @@ CUBIC_INLINE void cubic_slow_start(struct cubic_state *s, u32 segments)
 CUBIC_INLINE void cubic_grow(const struct cubic_constants *c, struct cubic_state *s, u32 now, u32 rtt, u32 acked)
 {
 	struct cubic_stage *stage = &s->now;
-	u64 cwnd = s->cwnd, per = cwnd >> 16, alpha, target, product;
+	u64 cwnd = s->cwnd, per = cwnd >> 16, alpha, target, product, least;
 	u32 t;
 
 	acked = (u32)cubic_min(cubic_min(acked, cwnd >> 24), (1 << 14) - 1);
@@ -169,14 +169,17 @@ CUBIC_INLINE void cubic_grow(const struct cubic_constants *c, struct cubic_state
 	/* Eq. 4, and section 4.3. Without a loss so far there is no window to be beyond. */
 	alpha = c->alpha_one && stage->prior && stage->w_est >= stage->prior ? 1 << 24 : c->alpha;
 	stage->w_est = cubic_min(stage->w_est + ((alpha * acked) << 8) / per, cubic_q24(CUBIC_MAX_SEGMENTS));
+	/* Before a loss nothing is known of the path (tcp_cubic.c, bictcp_update). */
+	least = cubic_min(stage->w_max ? cwnd : cwnd + (u64)acked * c->growth_before_loss, cubic_q24(CUBIC_MAX_SEGMENTS));
 	if (c->reno_friendly && cubic_curve(c, stage, t) < stage->w_est) {
-		s->cwnd = cubic_max(stage->w_est, cwnd);
+		s->cwnd = cubic_max(stage->w_est, least);
 		return;
 	}
 	/* Sections 4.2 and 4.4: towards the curve one round trip ahead, at most half as much again per round trip. */
 	target = cubic_min(cubic_max(cubic_curve(c, stage, t + rtt), cwnd), cwnd + (cwnd >> 1));
 	product = (target - cwnd) * acked;
 	s->cwnd = cubic_min(cwnd + (product >> 55 ? (product / per) << 8 : (product << 8) / per), cubic_q24(CUBIC_MAX_SEGMENTS));
+	s->cwnd = cubic_max(s->cwnd, least);
 }
 
 /* A loss or a mark with so many segments in flight (sections 4.6 and 4.7): the threshold in segments. The window is the host's to move. */

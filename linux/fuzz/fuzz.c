@@ -133,6 +133,7 @@ static void fuzz_cubic(void)
 		.reno_friendly = (u32)number(0, 1),
 		.fast_convergence = (u32)number(0, 1),
 		.alpha_one = (u32)number(0, 1),
+		.growth_before_loss = extreme(0, 1 << 23),
 	};
 	u32 threshold;
 

@@ -43,10 +43,9 @@ _STORED = struct.Struct("=4I56x")
 
 def _cubic_packed(found: dict[str, Any]) -> bytes:
     alpha = 3 * (1 - found["beta"]) / (1 + found["beta"])
-    flags = (found["reno_friendly"], found["fast_convergence"], found["alpha_one"], 0)
-    return struct.pack(
-        "=3Q4I", fixed(found["c"], 20), fixed(found["beta"], 16), min(fixed(alpha, 24), 1 << 24), *map(int, flags)
-    )
+    numbers = (fixed(found["c"], 20), fixed(found["beta"], 16), min(fixed(alpha, 24), 1 << 24))
+    flags = (found["reno_friendly"], found["fast_convergence"], found["alpha_one"])
+    return struct.pack("=3Q4I", *numbers, *map(int, flags), fixed(found["growth_before_loss"], 24))
 
 
 def _dctcp_packed(found: dict[str, Any]) -> bytes:

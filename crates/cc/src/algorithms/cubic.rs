@@ -50,6 +50,8 @@ farloop_units::params! {
         ecn: bool = false;
         /// Beyond the window of the last loss Reno's estimate grows by a whole segment per round trip (RFC 9438, §4.3). False: by α = 0.53 there, too, as in Linux (tcp_cubic.c, bictcp_update).
         alpha_one: bool = true;
+        /// While no loss has shown a W_max (before the first, and after a timeout) the window grows by at least this fraction per round trip. Zero: along the curve only, as RFC 9438 has it. Linux: 0.05 (tcp_cubic.c, bictcp_update).
+        growth_before_loss: f64 = 0.0, in 0.0 => 0.5;
         /// Leave slow start when the round-trip time grows, not only at a loss. "rfc9406": HyStart++, the first slow start only. "linux-4.9", "linux-6": HyStart of Linux (tcp_cubic.c, hystart_update), also by the length of trains of ACKs.
         hystart: HyStartChoice = HyStartChoice::None;
     }
@@ -72,12 +74,12 @@ impl Algorithm for Cubic {
         Preset {
             name: "linux-4.9",
             summary: "CUBIC of Linux 4.9",
-            settings: &[("alpha_one", "false"), ("hystart", "linux-4.9")],
+            settings: &[("alpha_one", "false"), ("growth_before_loss", "0.05"), ("hystart", "linux-4.9")],
         },
         Preset {
             name: "linux-6",
             summary: "CUBIC of Linux 6",
-            settings: &[("alpha_one", "false"), ("hystart", "linux-6")],
+            settings: &[("alpha_one", "false"), ("growth_before_loss", "0.05"), ("hystart", "linux-6")],
         },
     ];
     type Params = CubicParams;
@@ -144,6 +146,7 @@ pub struct CubicSender {
     /// α_cubic.
     alpha: f64,
     alpha_one: bool,
+    growth_before_loss: f64,
     mss: f64,
     reno_friendly: bool,
     fast_convergence: bool,
@@ -172,6 +175,7 @@ impl CubicSender {
             beta: params.beta,
             alpha,
             alpha_one: params.alpha_one,
+            growth_before_loss: params.growth_before_loss,
             mss: flow.mss.as_f64().max(1.0),
             reno_friendly: params.reno_friendly,
             fast_convergence: params.fast_convergence,
@@ -214,7 +218,8 @@ impl CubicSender {
             let target = self.w_cubic(&epoch, t + self.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * acked / cwnd
         };
-        self.window.set_segments(grown);
+        let least = if self.stage.w_max == 0.0 { cwnd + self.growth_before_loss * acked } else { cwnd };
+        self.window.set_segments(grown.max(least));
         self.stage.epoch = Some(epoch);
     }
 
@@ -416,6 +421,29 @@ mod tests {
         };
         // α = 3·0.3/1.7 = 0.529, a little less since the window grows while its ACKs come in.
         assert!((0.9..=1.0).contains(&slope(true)) && (0.5..0.53).contains(&slope(false)));
+    }
+
+    #[test]
+    fn until_a_loss_the_window_grows_by_a_twentieth_in_linux() {
+        let rtt = Delta::from_ms(10);
+        let grown = |growth_before_loss, lose: Option<LossKind>| {
+            let flow = FlowInfo { base_rtt: rtt, initial_cwnd: Some(Bytes::new(146_000)), ..flow(true) };
+            let params = CubicParams { growth_before_loss, ..CubicParams::default() };
+            let mut b = Bench::new(CubicSender::new(&params, &flow));
+            b.sender.window.end_slow_start();
+            if let Some(kind) = lose {
+                b.loss(kind, Bytes::new(146_000), Bytes::new(146_000));
+                b.sender.window.set_segments(70.0);
+            }
+            let before = b.sender.window.segments();
+            (0..5).for_each(|_| round(&mut b, rtt));
+            b.sender.window.segments() / before
+        };
+        // Five round trips at (1 + 1/20 per window of ACKs); the windows here are whole segments.
+        assert!((grown(0.05, None) - 0.25f64.exp()).abs() < 0.02, "{}", grown(0.05, None));
+        assert!((grown(0.05, Some(LossKind::Timeout)) - 0.25f64.exp()).abs() < 0.02);
+        assert!(grown(0.0, None) < 1.03);
+        assert!(grown(0.05, Some(LossKind::FastRetransmit)) < 1.05, "the loss has shown W_max");
     }
 
     #[test]
