@@ -2,6 +2,8 @@
 """Writes what `farloop validate` found into docs/validation.md and README.md, between their markers.
 
 farloop validate --full --out out/validation && scripts/validation_table.py out/validation
+
+Without an argument it writes the table of speeds only, which validation/speed.py has measured.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from farloop.report.tables import Cell
 from farloop.validation import check_tables, checks, references, relations
@@ -19,20 +22,56 @@ from farloop.validation.relations import RelationOutcome
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "validation.md", ROOT / "README.md"
+SPEED = ROOT / "python" / "farloop" / "validation" / "references" / "speed.json"
 BEGIN, END = "<!-- agreement: written by scripts/validation_table.py -->", "<!-- end of agreement -->"
+SPEED_BEGIN, SPEED_END = "<!-- speed: written by scripts/validation_table.py -->", "<!-- end of speed -->"
 
 
 def main() -> int:
     """Reads validation.json and writes both pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("output", type=Path, help="What `farloop validate` wrote.")
-    kept = json.loads((parser.parse_args().output / "validation.json").read_text("utf-8"))
+    parser.add_argument("output", type=Path, nargs="?", help="What `farloop validate` wrote.")
+    output = parser.parse_args().output
+    put(PAGE, SPEED_BEGIN, f"\n{speed(json.loads(SPEED.read_text('utf-8')))}\n", SPEED_END)
+    if output is None:
+        return 0
+    kept = json.loads((output / "validation.json").read_text("utf-8"))
     found = [checks.read(row) for row in kept["checks"]]
     outcomes = [relations.read(row) for row in kept["relations"]]
-    for page, text in {PAGE: f"\n{whole(found, outcomes)}\n", README: sentence(found)}.items():
-        before, _, rest = page.read_text("utf-8").partition(BEGIN)
-        page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    put(PAGE, BEGIN, f"\n{whole(found, outcomes)}\n", END)
+    put(README, BEGIN, sentence(found), END)
     return 0
+
+
+def put(page: Path, begin: str, text: str, end: str) -> None:
+    """Replaces what stands between two markers of a page."""
+    before, _, rest = page.read_text("utf-8").partition(begin)
+    page.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+
+
+def speed(measured: Mapping[str, Any]) -> str:
+    """What validation/speed.py measured, a row per case."""
+    rows: list[list[Cell]] = []
+    for name, own in measured.items():
+        for one in own["cases"]:
+            hops = one["packet_hops"] / 1e6
+            rows.append(
+                [
+                    f"{name}/{one['case']}",
+                    one["algorithm"],
+                    f"{hops:.2f}",
+                    f"{one['program_s']:.2f}",
+                    f"{one['farloop_s']:.2f}",
+                    f"**{one['times_faster']:.1f}**",
+                    f"{one['simulation_s']:.2f}",
+                    f"{hops / one['program_s']:.2f}",
+                    f"{hops / one['simulation_s']:.1f}",
+                    f"{one['program_bytes'] / 1e6:.0f}",
+                    f"{one['farloop_bytes'] / 1e6:.0f}",
+                ]
+            )
+    machines = dict.fromkeys(own["machine"] for own in measured.values())
+    return f"{table(_SPEED, rows)}\n\nMeasured on one core of {'; '.join(machines)}."
 
 
 def sentence(found: Sequence[FidelityCheck]) -> str:
@@ -80,6 +119,21 @@ def explanations(found: Sequence[FidelityCheck]) -> str:
 def by_reference(found: Sequence[FidelityCheck]) -> dict[str, list[FidelityCheck]]:
     """The checks of each reference."""
     return {name: [one for one in found if one.reference == name] for name in dict.fromkeys(c.reference for c in found)}
+
+
+_SPEED = [
+    "case",
+    "algorithm",
+    "packet-hops (millions)",
+    "the program (s)",
+    "farloop (s)",
+    "times faster",
+    "of it simulation (s)",
+    "the program, millions of packet-hops/s",
+    "farloop's simulation",
+    "the program's memory (MB)",
+    "farloop's",
+]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
