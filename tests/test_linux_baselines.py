@@ -163,6 +163,8 @@ def test_cubic_stays_beside_real_numbers(cores, seed):
                 real.grow(at / 1000, rtt / 1000, per)
             now += rtt
             assert flow.of_state("cubic_window") / Q24 == pytest.approx(real.cwnd, rel=0.01, abs=0.2)
+            if real.cwnd > 200_000:  # an ACK of more than 2^14 segments counts as so many
+                break
         threshold = flow.lose(int(real.cwnd))
         assert threshold == pytest.approx(real.cwnd * beta, abs=2)
         real.lose()
