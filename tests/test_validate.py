@@ -299,3 +299,13 @@ def test_the_table_of_faults_says_what_caught_them(scripts):
     assert "| ECN marks from a packet later on | 3 numbers |" in written
     assert "| round-trip times count twice | **not caught** |" in written
     assert written.startswith("before") and written.endswith("after\n") and "old" not in written
+
+
+def test_the_table_of_speeds_is_what_was_measured(scripts):
+    writer = scripts("validation_table")
+    measured = json.loads(writer.SPEED.read_text("utf-8"))
+    page = writer.PAGE.read_text("utf-8")
+    assert writer.speed(measured) in page, "run scripts/validation_table.py"
+    for name, own in measured.items():
+        cases = {case.name: {e.algorithm for e in case.entries} for case in references.load(name).cases}
+        assert all(one["algorithm"] in cases[one["case"]] for one in own["cases"])
