@@ -59,6 +59,8 @@ lint: build $(VENV)/.dev
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
+	$(VENV)/bin/typos
+	$(VENV)/bin/shellcheck .ci/run scripts/*.sh
 
 # scripts/build_site.py says what it is made of. A link that leads nowhere fails it.
 FIGURES ?=
@@ -83,7 +85,7 @@ guard-accept:
 
 # Not part of CI: docs/mutation-testing.md. The algorithms, TCP, and where the network decides about packets.
 MUTANTS_VERSION := 27.1.0
-MUTANTS ?= -f 'crates/cc/src/**' -f 'crates/tcp/src/**' -f crates/net/src/switch.rs -f crates/net/src/port.rs
+MUTANTS ?= -f 'crates/cc/src/**' -f 'crates/tcp/src/**' -f 'crates/net/src/switch/**' -f 'crates/net/src/port/**'
 mutants:
 	@cargo mutants --version >/dev/null 2>&1 || { echo "farloop's mutation tests need cargo-mutants; install it with: cargo install cargo-mutants --locked --version $(MUTANTS_VERSION)" >&2; exit 1; }
 	nice cargo mutants $(MUTANTS)
