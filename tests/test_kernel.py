@@ -302,7 +302,12 @@ def test_connections_of_the_baselines_become_rows_of_a_table(able, monkeypatch):
     ("program", "given", "layout", "numbers"),
     [
         (baselines.CUBIC, [], "=3Q4I", (419430, 45875, round(0.9 / 1.7 * 2**24), 1, 1, 1, 0)),
-        (baselines.CUBIC, ["growth_before_loss=0.25"], "=3Q4I", (419430, 45875, round(0.9 / 1.7 * 2**24), 1, 1, 1, 1 << 22)),
+        (
+            baselines.CUBIC,
+            ["growth_before_loss=0.25"],
+            "=3Q4I",
+            (419430, 45875, round(0.9 / 1.7 * 2**24), 1, 1, 1, 1 << 22),
+        ),
         (baselines.CUBIC, ["c=0.001", "beta=0.5", "alpha_one=false"], "=3Q4I", (1049, 1 << 15, 1 << 24, 1, 1, 0, 0)),
         (baselines.DCTCP, [], "=3Q2I", (1 << 26, 1 << 30, 1 << 16, 1, 0)),
         (
