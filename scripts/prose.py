@@ -5,7 +5,9 @@
     python scripts/prose.py docs/tour.md    # some of them
     python scripts/prose.py --all docs/     # every long sentence, also where the page keeps its share
 
-It prints file:line, what to do, and the sentence; exit status 1 if a rule fails. `make lint` also runs proselint, which has the general rules
+It prints file:line, what to do, and the sentence; exit status 1 if a rule fails.
+
+`make lint` also runs proselint, which has the general rules
 of good English. The rules here are those that no library has: a limit on long sentences, and our own habits.
 """
 
@@ -66,7 +68,7 @@ GENERATED = re.compile(r"<!-- ([\w ]+): written by [^>]*-->.*?<!-- end of \1 -->
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 CODE = re.compile(r"(`+)(.+?)\1")
 ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|cf|vs|Fig|Figs|Sec|Eq|Eqs|No|pp?|al|approx|resp|etc|Alg|Tab|Thm|App|ch|min|max|St)|^\d+)\.$"
+    r"(?:\b(?:e\.g|i\.e|cf|vs|Fig|Figs|Sec|Eq|Eqs|No|pp?|al|approx|resp|etc|Alg|Tab|App|ch|min|max|St)|^\d+)\.$"
 )
 SENTENCE_END = re.compile(r"""[.!?]["')\]*_]*(?=\s+["'(\[*_]*[A-Z0-9`\\$])""")
 WORD = re.compile(r"[^\W_](?:[\w'’.,/×%-]*\w)?%?")
