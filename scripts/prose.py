@@ -55,7 +55,7 @@ PHRASES = (
     (r", besides[.;]|\bbesides:", "say 'also'"),
     (r"\bas it is\b", "say 'unchanged', or leave it out"),
     (r"\bof its own\b", "say 'its own' before the noun, or 'separate'"),
-    (r"^(Nor|Neither|Not (?!all |every |only |yet ))", "say it positively, or start with the actor"),
+    (r"^(Nor|Neither)\b", "say it positively, or start with the actor"),
     (
         r"^(From|In|On|Of|By|With|To|Behind|Beside) (it|that|this|them|these|there|which) (comes?|goes|lies?|is|are)\b",
         "actor first",
@@ -70,7 +70,7 @@ CODE = re.compile(r"(`+)(.+?)\1")
 ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|Fig|Figs|Sec|Eq|Eqs|No|pp?|al|approx|resp|etc|Alg|Tab|App|ch|min|max|St)|^\d+)\.$"
 )
-SENTENCE_END = re.compile(r"""[.!?]["')\]*_]*(?=\s+["'(\[*_]*[A-Z0-9`\\$])""")
+SENTENCE_END = re.compile(r"""[.!?]["')\]*_]*(?=\s+(?:["'(\[*_]*[A-Z0-9`\\$]|"[a-z]|farloop\b))""")
 WORD = re.compile(r"[^\W_](?:[\w'’.,/×%-]*\w)?%?")
 
 
