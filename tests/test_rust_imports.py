@@ -326,3 +326,13 @@ def test_macros_name_their_own_crate(tmp_path):
         b="use crate::a;\npub enum Kind { One }\n",
     )
     assert len(crate.circles()) == 1
+
+
+@pytest.mark.parametrize("crate", ["net", "scenario"])
+def test_every_file_of_tests_is_run(crate):
+    """Cargo finds no tests by itself where a crate has one program for many files (`autotests = false`)."""
+    folder = CRATES / crate / "tests"
+    named = set(re.findall(r"^mod (\w+);", (folder / "suite.rs").read_text("utf-8"), re.MULTILINE))
+    own = set(re.findall(r'^path = "tests/([\w/]+)\.rs"', (folder.parent / "Cargo.toml").read_text("utf-8"), re.MULTILINE))
+    files = {path.stem for path in folder.glob("*.rs")} | {path.parent.name for path in folder.glob("*/mod.rs")}
+    assert files - own - named == set()
