@@ -1,7 +1,10 @@
 """Tests with the live kernel: how many ran, how many did not, and why. None is skipped in silence."""
 
 import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +30,35 @@ def needs_host(lacking: list[str]) -> None:
     if lacking:
         end = lacks_program if lacking[0].startswith(("libbpf", "ip ", "tc ", "program ")) else pytest.skip
         end(lacking[0])
+
+
+def kernel_objects(folder: Path) -> Path:
+    """Where the compiled programs are: those of this checkout in `folder` where clang is there, else those that lie in the package."""
+    from farloop.kernel import doctor
+
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("not root on Linux")
+    needs_host(doctor.missing(objects=False))
+    if doctor.checks_to_build():
+        root = Path(__file__).parents[1]
+        subprocess.run(["make", "-s", "kernel", f"KERNEL_OBJECTS={folder}"], cwd=root, check=True)
+        return folder
+    if not doctor.object_file("gemini").exists():
+        lacks_program("clang or libbpf-dev is missing, and no program is compiled")
+    return doctor.OBJECTS
+
+
+_WITH_OBJECTS = """
+import pathlib, runpy, sys
+from farloop.kernel import doctor
+doctor.OBJECTS = pathlib.Path(sys.argv.pop(1))
+runpy.run_module("farloop", run_name="__main__", alter_sys=True)
+"""
+
+
+def farloop(objects: Path, *words: str) -> list[str]:
+    """The command with compiled programs of another directory."""
+    return [sys.executable, "-c", _WITH_OBJECTS, str(objects), *words]
 
 
 class Summary:

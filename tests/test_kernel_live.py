@@ -11,48 +11,36 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import kernel_bed
 import live
 import pytest
 import test_linux_gemini
 import test_vectors
+from live_network import bulk_flows, end, live_network, missing_tools, start
 
 from farloop.errors import FarloopError
 from farloop.kernel import doctor, gemini, libbpf, recording
 from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
+from farloop.testbed.namespaces import Namespace
 
 ROOT = Path(__file__).parents[1]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 pytestmark = pytest.mark.live
 BASELINES = (CUBIC, DCTCP, VEGAS)
-NOTHING: tuple[list[object], list[str], bool] = ([], [], False)
+TWO = ["-P", 2]
+"""Two flows from the sender."""
 
-
-@pytest.fixture(scope="module")
-def objects(tmp_path_factory):
-    """The compiled programs: of this checkout where clang is there, else those that lie in the package."""
-    if sys.platform != "linux" or os.geteuid() != 0:
-        pytest.skip("not root on Linux")
-    live.needs_host(doctor.missing(objects=False))
-    if doctor.checks_to_build():
-        folder = tmp_path_factory.mktemp("objects")
-        subprocess.run(["make", "-s", "kernel", f"KERNEL_OBJECTS={folder}"], cwd=ROOT, check=True)
-        return folder
-    if not doctor.object_file("gemini").exists():
-        live.lacks_program("clang or libbpf-dev is missing, and no program is compiled")
-    return doctor.OBJECTS
+NOTHING: tuple[list[object], bool] = ([], False)
 
 
 @pytest.fixture
-def host(objects, monkeypatch):
+def host(kernel_objects, monkeypatch):
     """A host on which GEMINI is not loaded, and is not afterwards."""
-    monkeypatch.setattr(doctor, "OBJECTS", objects)
+    monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
     for program in (gemini.GEMINI, *BASELINES):
         if program.loaded():
             pytest.skip(f"{program.name} is loaded on this host already")
     mounts = bpf_mounts()
     yield
-    kernel_bed.remove()
     for program in (gemini.GEMINI, *BASELINES):
         if program.loaded():
             program.unload()
@@ -65,12 +53,12 @@ def bpf_mounts():
 
 def left(deadline=10.0):
     """What there is of ours, once the kernel has tidied up."""
-    end = time.monotonic() + deadline
+    latest = time.monotonic() + deadline
     while True:
         maps = [m for m in libbpf.maps() if m.name in ("gemini", "gemini_flows")]
-        found = (maps, kernel_bed.namespaces(), gemini.loaded())
-        if found == NOTHING or time.monotonic() > end:
-            return found
+        rest = (maps, gemini.loaded())
+        if rest == NOTHING or time.monotonic() > latest:
+            return rest
         time.sleep(0.1)
 
 
@@ -96,15 +84,16 @@ def test_twenty_loads_and_unloads_leave_nothing(host):
 
 
 def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
-    live.needs_programs(kernel_bed.missing_tools())
+    live.needs_programs(missing_tools())
     rate_mbps, threshold = 200, 15_380  # 50 packets of 1538 B per Gbps
     gemini.load([f"capacity={rate_mbps}Mbps", f"ecn_threshold={threshold}B"])
     ideal = rate_mbps * 1448 / 1514  # a segment's payload and its Ethernet frame
-    with kernel_bed.bed(tmp_path, rate_mbps=rate_mbps, threshold=threshold, control="gemini"):
+    with live_network(rate_mbps=rate_mbps, threshold=threshold, control="gemini") as made:
         # A host that is busy with other things can only take throughput away and add delay: what it does in one of three runs it can do.
         for _ in range(3):
             seen = []
-            report = kernel_bed.flows(4, during=lambda into=seen: into.extend(gemini.status()["connections"]))
+            look = lambda into=seen: into.extend(gemini.status()["connections"])  # noqa: E731
+            _, (report,) = bulk_flows(made, 4, options=TWO, during=look)
             goodput = report["end"]["sum_received"]["bits_per_second"] / 1e6
             bulk = [c for c in seen if c["acks"] > 1000]
             base = max((c["base_rtt_ms"] for c in bulk), default=0)
@@ -129,10 +118,10 @@ def test_two_flows_fill_the_bottleneck_and_keep_the_queue_short(host, tmp_path):
 
 
 def test_connections_outlive_unloading(host, tmp_path):
-    live.needs_programs(kernel_bed.missing_tools())
+    live.needs_programs(missing_tools())
     gemini.load(["capacity=200Mbps", "ecn_threshold=30kB"])
-    with kernel_bed.bed(tmp_path, rate_mbps=200, threshold=30_000, control="gemini"):
-        report = kernel_bed.flows(2, during=gemini.unload)
+    with live_network(rate_mbps=200, threshold=30_000, control="gemini") as made:
+        _, (report,) = bulk_flows(made, 2, options=TWO, during=gemini.unload)
         assert not gemini.loaded()
         second = report["intervals"][len(report["intervals"]) * 3 // 4 :]
         assert statistics.median(i["sum"]["bits_per_second"] for i in second) > 20e6
@@ -140,18 +129,18 @@ def test_connections_outlive_unloading(host, tmp_path):
 
 
 def test_the_baselines_carry_traffic_and_tell_of_it(host, tmp_path):
-    live.needs_programs(kernel_bed.missing_tools())
-    found = {}
+    live.needs_programs(missing_tools())
+    connections = {}
     for program in BASELINES:
         program.load()
     # The receiving side echoes each mark.
-    with kernel_bed.bed(tmp_path, rate_mbps=200, threshold=60_000, control=DCTCP.control):
+    with live_network(rate_mbps=200, threshold=60_000, control=DCTCP.control) as made:
         for program in BASELINES:
             # A host that is busy with other things takes throughput away; what a program does in one of three runs it can do.
             for _ in range(3):
-                seen = found[program.name] = []
+                seen = connections[program.name] = []
                 look = lambda p=program, into=seen: into.extend(p.status()["connections"])  # noqa: E731
-                report = kernel_bed.flows(2, streams=1, control=program.control, during=look)
+                _, (report,) = bulk_flows(made, 2, options=["-C", program.control], during=look)
                 goodput = report["end"]["sum_received"]["bits_per_second"]
                 if goodput > 50e6:
                     break
@@ -159,16 +148,16 @@ def test_the_baselines_carry_traffic_and_tell_of_it(host, tmp_path):
     for program in BASELINES:
         program.unload()
     # A connection of a run before may not have ended yet.
-    cubic, vegas = (max(found[n], key=lambda c: c["acks"]) for n in ("cubic", "vegas"))
-    dctcp = max((c for c in found["dctcp"] if c["destination"].endswith(":5201")), key=lambda c: c["acks"])
+    cubic, vegas = (max(connections[n], key=lambda c: c["acks"]) for n in ("cubic", "vegas"))
+    dctcp = max((c for c in connections["dctcp"] if c["destination"].endswith(":5201")), key=lambda c: c["acks"])
     assert min(c["acks"] for c in (cubic, vegas, dctcp)) > 200
     # Slow start fills the queue, beyond the mark at the least.
     assert cubic["reductions"] + cubic["fast_retransmits"] + cubic["timeouts"] > 0 and cubic["w_max"] > 2, cubic
     assert dctcp["reductions"] > 0 and 0 < dctcp["alpha"] < 1, dctcp
     assert 0 < vegas["base_rtt_ms"] <= vegas["srtt_ms"], vegas
     maps = {p.control for p in BASELINES} | {p.flows for p in BASELINES}
-    end = time.monotonic() + 10
-    while (rest := [m for m in libbpf.maps() if m.name in maps]) and time.monotonic() < end:
+    latest = time.monotonic() + 10
+    while (rest := [m for m in libbpf.maps() if m.name in maps]) and time.monotonic() < latest:
         time.sleep(0.1)
     assert not rest and not any(p.loaded() for p in BASELINES)
 
@@ -188,24 +177,27 @@ else:
 """
 
 
-def losses_of_four_chunks(folder, dropped):
+def losses_of_four_chunks(dropped):
     """Four bursts of twenty segments, of which one is dropped: what GEMINI is told of losses."""
     with (
-        recording.recorded(["capacity=200Mbps", "ecn_threshold=300kB"]) as (found, poll),
-        kernel_bed.bed(folder, rate_mbps=200, threshold=300_000, control="gemini", drop=dropped),
+        recording.recorded(["capacity=200Mbps", "ecn_threshold=300kB"]) as (recorded, poll),
+        live_network(rate_mbps=200, threshold=300_000, control="gemini") as made,
     ):
-        python = [*kernel_bed.PRIORITY, sys.executable, "-c", CHUNKS]
-        receiver = subprocess.Popen(kernel_bed.inside("b", *python, "receive"), stdout=subprocess.PIPE, text=True)
+        made.lose(dropped)
+        python = [sys.executable, "-c", CHUNKS]
+        receiver = start(made.receiver, *python, "receive")
         try:
             assert receiver.stdout.readline() == "ready\n"
-            kernel_bed.run(*kernel_bed.inside("a", *python, kernel_bed.RECEIVER))
+            sender = start(made.hosts[0], *python, made.receiver_address)
+            try:
+                assert sender.wait(30) == 0
+            finally:
+                end(sender)
         finally:
-            receiver.kill()
-            receiver.wait()
-            receiver.stdout.close()
+            end(receiver)
         while poll(200):
             pass
-    events = [json.loads(line) for line in found.lines()[1:]]
+    events = [json.loads(line) for line in recorded.lines()[1:]]
     return [e for e in events if e["event"] in ("fast_retransmit", "timeout", "undo")]
 
 
@@ -215,10 +207,10 @@ def losses_of_four_chunks(folder, dropped):
     ids=["nothing", "in the middle of a chunk", "at its end, where a tail loss probe repairs it"],
 )
 def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
-    live.needs_programs(kernel_bed.missing_tools())
+    live.needs_programs(missing_tools())
     # A busy host delays packets until TCP takes them for lost, and undoes that later: what it does in one of three runs it can do.
     for _ in range(3):
-        losses = losses_of_four_chunks(tmp_path, dropped)
+        losses = losses_of_four_chunks(dropped)
         if [e["event"] for e in losses] == kinds:
             break
     assert [e["event"] for e in losses] == kinds
@@ -228,38 +220,41 @@ def test_a_lost_packet_is_answered_once(host, tmp_path, dropped, kinds):
 
 def test_the_default_of_a_namespace_is_not_taken_away(host):
     """A namespace of its own for the command, so that nobody's default changes."""
-    kernel_bed.remove()
     gemini.load(["capacity=1Gbps"])
-    kernel_bed.run("ip", "netns", "add", kernel_bed.PREFIX + "a")
-    kernel_bed.run(*kernel_bed.inside("a", "sysctl", "-qw", "net.ipv4.tcp_congestion_control=gemini"))
-    words = kernel_bed.inside("a", sys.executable, "-m", "farloop", "kernel", "unload", "gemini")
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "choose another first" in done.stderr
-    assert gemini.loaded()
-    kernel_bed.run(*kernel_bed.inside("a", "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"))
-    kernel_bed.run(*words)
-    assert not gemini.loaded()
+    namespace = Namespace()
+    try:
+        namespace.settings({"ipv4/tcp_congestion_control": "gemini"})
+        words = [sys.executable, "-m", "farloop", "kernel", "unload", "gemini"]
+        with namespace.inside():
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert "choose another first" in done.stderr
+            assert gemini.loaded()
+            namespace.settings({"ipv4/tcp_congestion_control": "reno"})
+            subprocess.run(words, capture_output=True, check=True)
+        assert not gemini.loaded()
+    finally:
+        namespace.close()
 
 
 def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_path):
     """One arithmetic: every event of real connections, replayed by the cores in C, in Rust and in Python."""
-    live.needs_programs(kernel_bed.missing_tools())
+    live.needs_programs(missing_tools())
     settings = ["capacity=200Mbps", "ecn_threshold=30kB"]
     with (
-        recording.recorded(settings) as (found, poll),
-        kernel_bed.bed(tmp_path, rate_mbps=200, threshold=30_000, control="gemini"),
+        recording.recorded(settings) as (recorded, poll),
+        live_network(rate_mbps=200, threshold=30_000, control="gemini") as made,
     ):
-        kernel_bed.flows(2)
+        bulk_flows(made, 2, options=TWO)
         while poll(200):
             pass
     assert not gemini.loaded()
-    assert not found.lost and found.connections >= 4 and found.events > 3000
+    assert not recorded.lost and recorded.connections >= 4 and recorded.events > 3000
     file = tmp_path / "live.jsonl"
-    file.write_text("".join(f"{line}\n" for line in found.lines()))
-    events = [json.loads(line) for line in found.lines()[1:]]
+    file.write_text("".join(f"{line}\n" for line in recorded.lines()))
+    events = [json.loads(line) for line in recorded.lines()[1:]]
     kinds = Counter(event["event"] for event in events)
-    assert kinds["start"] == found.connections and kinds["ack"] > 2000 and kinds["idle"] > 0, kinds
+    assert kinds["start"] == recorded.connections and kinds["ack"] > 2000 and kinds["idle"] > 0, kinds
     assert sum(event.get("ecn_echo", False) for event in events) > 20
     flow = None
     for number, event in enumerate(events, start=2):
@@ -276,14 +271,6 @@ def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_p
         assert done.returncode == 0
 
 
-COMMAND = """
-import pathlib, runpy, sys
-from farloop.kernel import doctor
-doctor.OBJECTS = pathlib.Path(sys.argv.pop(1))
-runpy.run_module("farloop", run_name="__main__", alter_sys=True)
-"""
-
-
 def killed_halfway(words, rng):
     """A command killed at a random moment."""
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -294,7 +281,7 @@ def killed_halfway(words, rng):
 
 def test_a_command_that_is_killed_leaves_nothing_that_unload_does_not_take_away(host, tmp_path):
     rng = random.Random(time.time_ns())
-    command = [sys.executable, "-c", COMMAND, str(doctor.OBJECTS), "kernel"]
+    command = live.farloop(doctor.OBJECTS, "kernel")
     file = tmp_path / "live.jsonl"
     record = [*command, "record", "gemini", str(file), "--set", "capacity=1Gbps", "--duration", "20s"]
     load = [*command, "load", "gemini", "--set", "capacity=1Gbps"]

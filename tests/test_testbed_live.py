@@ -9,7 +9,6 @@ from pathlib import Path
 
 import live
 import pytest
-from test_kernel_live import COMMAND, objects  # noqa: F401, a fixture
 
 from farloop import api
 from farloop.kernel import doctor, libbpf
@@ -23,8 +22,8 @@ SYSCTLS = ("tcp_congestion_control", "tcp_ecn", "ip_forward", "tcp_rmem", "conf/
 
 
 @pytest.fixture
-def host(objects, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(doctor, "OBJECTS", objects)
+def host(kernel_objects, monkeypatch):
+    monkeypatch.setattr(doctor, "OBJECTS", kernel_objects)
     live.needs_host(repetitions.missing())
     before = state()
     yield
@@ -67,7 +66,7 @@ def test_flows_get_through_and_nothing_is_left(host, tmp_path):
     settings = ["run.duration=2500ms", "flow.far.size=200kB", "algorithm.cubic.ecn=false"]
     words = ["testbed", "run", str(EXAMPLE), "--out", str(tmp_path / "out"), "--no-report"]
     words += [word for setting in settings for word in ("--set", setting)]
-    command = [sys.executable, "-c", COMMAND, str(doctor.OBJECTS), *words]
+    command = live.farloop(doctor.OBJECTS, *words)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     run = api.load(tmp_path / "out").runs[0]
@@ -101,7 +100,7 @@ def test_gemini_is_there_for_as_long_as_it_runs(host):
 
 def test_nothing_is_left_of_a_run_that_was_killed(host, tmp_path):
     run = ["testbed", "run", str(EXAMPLE), "--out", str(tmp_path / "out")]
-    words = [sys.executable, "-c", COMMAND, str(doctor.OBJECTS), *run]
+    words = live.farloop(doctor.OBJECTS, *run)
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     try:
         assert "of 10 s" in process.stderr.readline()
@@ -117,7 +116,7 @@ def test_nothing_is_left_of_a_run_that_was_killed(host, tmp_path):
     assert left() == []
 
 
-def test_without_rights_it_says_so(objects, tmp_path):  # noqa: F811
+def test_without_rights_it_says_so(kernel_objects, tmp_path):
     words = [sys.executable, "-m", "farloop", "testbed", "run", str(EXAMPLE), "--out", str(tmp_path / "out")]
     drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
     try:
