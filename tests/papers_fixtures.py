@@ -5,10 +5,10 @@ import functools
 import numpy as np
 import pyarrow as pa
 
-from farloop.fields import TABLES
 from farloop.judging import schedule, verdicts
-from farloop.results import Comparison, Run
-from farloop.tables import Column, to_arrow
+from farloop.results.fields import TABLES
+from farloop.results.run import Comparison, Run
+from farloop.results.tables import Column, to_arrow
 from farloop.units import seconds
 
 NAMES = {"name", "source", "destination", "algorithm", "outcome", "node", "peer", "kind", "object", "metric"} | {

@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import farloop
-from farloop import api, catalogue, fields
-from farloop.arena import measuring, pictures, plan, ranking, running, table
+from farloop import api, catalogue
+from farloop.arena import execution, measuring, pictures, plan, ranking, table
 from farloop.arena.measuring import Measured
+from farloop.results import fields
 from farloop.scenario import ARENA, Scenario, arena_names
 
 ROOT = Path(__file__).parent.parent
@@ -107,7 +108,7 @@ def planned(scenarios):
 def held(planned, tmp_path_factory):
     """An arena in a directory, and what was found."""
     where = tmp_path_factory.mktemp("held")
-    return where, running.run(planned, where)
+    return where, execution.run(planned, where)
 
 
 def rows(where, name="cells"):
@@ -220,7 +221,7 @@ def test_slowdowns_are_by_kind_and_size(held):
     means = []
     for kind, cross in (("intra", 0), ("cross", 1)):
         chosen = run.flows["cross_datacenter"].to_numpy() == cross
-        values = farloop.completion.slowdowns(run.flows)[chosen]
+        values = farloop.results.flow_completion.slowdowns(run.flows)[chosen]
         assert int(row[f"{kind}_small_flows"]) == values.size > 3
         assert float(row[f"{kind}_small_slowdown_p99"]) == np.percentile(values, 99)
         assert row[f"{kind}_medium_flows"] == row[f"{kind}_large_flows"] == "0"
@@ -233,7 +234,7 @@ def test_a_flow_that_has_not_finished_counts_with_its_age(scenarios):
         scenarios[1], algorithm="dctcp", set=["run.duration=5ms", "workload.load=1.0", "workload.stop=none"]
     )
     whole = measuring.measured(cut, "short")
-    done = farloop.completion.slowdowns(cut.flows)
+    done = farloop.results.flow_completion.slowdowns(cut.flows)
     assert whole.values["unfinished"] == int(np.isnan(done).sum()) > 0
     counted = sum(whole.values[f"{kind}_{size}_flows"] for kind in ("intra", "cross") for size in measuring.SIZES)
     assert counted == cut.flows.num_rows
@@ -345,7 +346,7 @@ def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, 
     planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
     assert [one.name for one in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
     assert [one.told["start"] for one in planned.contests] == ["own", "own", "bdp", "bdp"]
-    found = running.run(planned, tmp_path)
+    found = execution.run(planned, tmp_path)
     assert [len(result.standings) for result in found] == [2, 2, 2, 2] or all(result.standings for result in found)
     kept = rows(tmp_path)
     assert {row["start"] for row in kept} == {"own", "bdp"}
@@ -458,7 +459,7 @@ def test_a_scenario_need_not_suit_the_default_algorithm(scenarios, tmp_path):
 
 def test_where_nothing_can_run_the_page_still_says_why(scenarios, tmp_path):
     planned = plan.plan([scenarios[0]], "bbr", seeds="1")
-    running.run(planned, tmp_path)
+    execution.run(planned, tmp_path)
     assert "cannot run here, because" in (tmp_path / "report.html").read_text("utf-8")
     assert rows(tmp_path)[0]["because"]
     assert rows(tmp_path, "ranking") == []

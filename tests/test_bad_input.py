@@ -10,8 +10,9 @@ from conftest import SMALL
 from typer.testing import CliRunner
 
 import farloop
-from farloop import fields, inputs
-from farloop.cli import app
+from farloop.commands.app import app
+from farloop.formats import inputs
+from farloop.results import fields
 
 EDITS = {
     # what: (text to replace, replacement, what the message must name)

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import farloop
-from farloop import completion, summary
 from farloop.figures import draw as figures
 from farloop.report import page as report
 from farloop.report.tables import flow_rows, slowdown_rows
+from farloop.results import flow_completion, summary
 
 MANY = """\
 title = "Many flows"
@@ -51,7 +51,7 @@ BY_HAND = flows(
 
 
 def test_slowdowns_by_hand():
-    found, unfinished = completion.slowdown_summary(BY_HAND, 1.0)
+    found, unfinished = flow_completion.slowdown_summary(BY_HAND, 1.0)
     intra = found["intra"]
     assert (intra["flows"], intra["mean"], intra["p50"]) == (3, pytest.approx(7 / 3), 2.0)
     assert intra["p99"] == pytest.approx(2 + 0.98 * 2)
@@ -64,28 +64,28 @@ def test_slowdowns_by_hand():
 
 
 def test_nothing_finished_is_no_distribution():
-    found, unfinished = completion.slowdown_summary(flows((0, 10, 0, None, 5)), 1.0)
+    found, unfinished = flow_completion.slowdown_summary(flows((0, 10, 0, None, 5)), 1.0)
     assert found == {"intra": None, "cross": None}
     assert unfinished == {"intra": 1, "cross": 0}
 
 
 def test_size_bins_are_tenths_and_leave_out_what_is_empty():
     table = flows(*[(0, 10 * (i // 2 + 1), 0, 10 * (i // 2 + 1) if i < 18 else None, 10) for i in range(20)])
-    sizes, ((median,)) = completion.by_size(table, "intra", [50])
+    sizes, ((median,)) = flow_completion.by_size(table, "intra", [50])
     assert sizes.tolist() == [10.0 * (i + 1) for i in range(9)], "of the tenth bin none finished"
     assert median.tolist() == [i + 1.0 for i in range(9)]
     equal = flows(*[(0, 7, 0, 10 + i, 10) for i in range(30)])
-    sizes, rows = completion.by_size(equal, "intra", [50, 99])
+    sizes, rows = flow_completion.by_size(equal, "intra", [50, 99])
     assert sizes.tolist() == [7.0]
     assert rows.shape == (2, 1)
-    sizes, rows = completion.by_size(equal, "cross", [50, 99])
+    sizes, rows = flow_completion.by_size(equal, "cross", [50, 99])
     assert sizes.size == 0
     assert rows.shape == (2, 0)
 
 
 def test_the_distribution_function_ends_at_one_with_few_points():
     table = flows(*[(0, 7, 0, 10 + i, 10) for i in range(1000)])
-    values, share = completion.cumulative([table], "intra", 50)
+    values, share = flow_completion.cumulative([table], "intra", 50)
     assert values.size == 50
     assert (values[0], values[-1]) == (1.0, 100.9)
     assert (share[0], share[-1]) == (0.001, 1.0)
@@ -129,7 +129,7 @@ def test_the_list_of_flows_is_cut_at_the_slowest(many):
     _, rows = flow_rows(many)
     assert len(rows) == 2 * summary.MAX_FLOWS_LISTED
     listed = [float(str(row[6])) for row in rows[: summary.MAX_FLOWS_LISTED]]
-    every = np.sort(completion.slowdowns(many.runs[0].flows))
+    every = np.sort(flow_completion.slowdowns(many.runs[0].flows))
     assert sorted(listed) == pytest.approx(every[-summary.MAX_FLOWS_LISTED :].tolist(), abs=0.006)
     page = report.page(many)
     assert "Every flow" not in page

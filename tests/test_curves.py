@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import curves, palette
+from farloop import palette
 from farloop.figures import draw
 from farloop.figures.panels import throughput_panels
 from farloop.report import page
 from farloop.report.charts import charts
-from farloop.seeds import replicas
+from farloop.results import curves
+from farloop.results.seeds import replicas
 
 HEAD = """
 [run]

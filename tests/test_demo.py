@@ -34,7 +34,7 @@ def test_the_sentence_says_who_shares_evenly_and_who_gets_how_much_more(demo):
 def test_what_to_type_next_exists(demo):
     from typer.testing import CliRunner
 
-    from farloop.cli import app
+    from farloop.commands.app import app
 
     commands = [command.split() for command, _ in demo.NEXT if command.startswith("farloop ")]
     assert len(commands) >= 3

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop.simulate import Processors
+from farloop.running.simulate import Processors
 
 
 def digests(directory):

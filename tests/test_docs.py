@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from farloop.cli import app
+from farloop.commands.app import app
 
 REPOSITORY = Path(__file__).parent.parent
 PAGES = [

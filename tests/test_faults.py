@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import farloop
-from farloop import flow_list
-from farloop.cli import app
+from farloop.commands.app import app
+from farloop.formats import flow_list
 from farloop.scenario import Scenario
 
 FARLOOP = [sys.executable, "-m", "farloop"]

@@ -7,12 +7,12 @@ import pytest
 
 import farloop
 from farloop import papers
-from farloop.batch import Variant, as_run
 from farloop.judging.testbed import Completion, Losses, rates, scheme, settled
 from farloop.judging.verdicts import with_verdicts
 from farloop.papers.gemini import fig10
+from farloop.running.batch import Variant, as_run
+from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
-from farloop.simulate import Job, simulate
 
 
 def runs(figure, wanted, **settings):

@@ -8,7 +8,7 @@ from conftest import SMALL
 from typer.testing import CliRunner
 
 import farloop
-from farloop.cli import app
+from farloop.commands.app import app
 
 ROOT = Path(__file__).parents[1]
 NETWORK = SMALL[: SMALL.index("[[flow]]")] + '[workload]\nflows = "flows.csv"\n'

@@ -8,8 +8,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from farloop.cli import app
-from farloop.help_groups import GROUPS
+from farloop.commands.app import app
+from farloop.commands.help_groups import GROUPS
 from farloop.sweep import clusters, measures
 
 ROOT = Path(__file__).parent.parent

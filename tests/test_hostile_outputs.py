@@ -11,8 +11,8 @@ import farloop
 from farloop import reproduce
 from farloop.output import directories, manifest, names, store
 from farloop.output.store import Pending, Store
+from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
-from farloop.simulate import Job, simulate
 from farloop.sweep import tasks
 
 MINE = "mine"

@@ -88,8 +88,8 @@ def test_imports_form_no_circle():
     known = modules(PACKAGE)
     assert len(known) > 60
     edges = {name: imported(name, path, set(known)) for name, path in known.items()}
-    assert "farloop.api" in edges["farloop.cli"], "imports inside functions count"
-    assert "farloop.results" not in edges["farloop.report.page"], "imports for type checkers do not"
+    assert "farloop.api" in edges["farloop.commands.app"], "imports inside functions count"
+    assert "farloop.results.run" not in edges["farloop.report.page"], "imports for type checkers do not"
     told = [" -> ".join(circle) for circle in circles(edges)]
     assert not told, "circles of imports:\n" + "\n".join(told)
 
@@ -98,11 +98,12 @@ def test_files_know_no_views():
     """Nothing that writes or reads results needs what draws them."""
     known = modules(PACKAGE)
     edges = {name: imported(name, path, set(known)) for name, path in known.items()}
-    views = {name for name in known if name.split(".")[1:2] in (["report"], ["figures"], ["views"], ["show"])}
-    assert {"farloop.figures.draw", "farloop.report.page"} <= views & below("farloop.saving", edges)
+    views = {name for name in known if name.split(".")[1:2] in (["report"], ["figures"], ["commands"])}
+    above = {"farloop.output.saving", "farloop.output.views"}
+    assert {"farloop.figures.draw", "farloop.report.page"} <= views & below("farloop.output.saving", edges)
     for name in known:
-        if name.startswith("farloop.output"):
-            assert not edges[name] & (views | {"farloop.saving"}), name
+        if name.startswith("farloop.output.") and name not in above:
+            assert not edges[name] & (views | above), name
             # What is read becomes a `Run`, which can save itself with a report.
             if name != "farloop.output.reading":
                 assert not below(name, edges) & views, name
@@ -145,8 +146,12 @@ def test_a_class_has_its_name_alone():
                 places[node.name].append(name)
     assert len(places) > 20
     assert not {cls: where for cls, where in places.items() if len(where) > 1}
-    last = Counter(name.rpartition(".")[2] for name in modules(PACKAGE) if ".papers." not in name)
-    # A view is called as what it shows; figures of testbeds are judged by what testbeds give.
+    last = Counter(
+        name.rpartition(".")[2]
+        for name in modules(PACKAGE)
+        if not name.startswith(("farloop.papers.", "farloop.commands."))
+    )
+    # A command's file is called as the command, a view as what it shows; figures of testbeds are judged by what testbeds give.
     assert {name for name, count in last.items() if count > 1} == {"network_map", "pfc", "tables", "testbed"}
 
 
@@ -169,7 +174,7 @@ def test_a_short_run_loads_what_it_uses(options, absent, command, small):
         [sys.executable, "-c", code], cwd=command.directory, capture_output=True, text=True, check=True
     )
     loaded = set(ast.literal_eval(done.stderr.splitlines()[-1]))
-    assert {"numpy", "pyarrow", "farloop.saving"} <= loaded
+    assert {"numpy", "pyarrow", "farloop.output.saving"} <= loaded
     assert not absent & loaded
 
 

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 
 import farloop
-from farloop.jobs import jobs
+from farloop.results.collectives import jobs
 
 SCENARIO = """\
 title = "Gradients"

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from farloop.cli import app
+from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.kernel import baselines, doctor, gemini, programs, recording, settings
 

@@ -7,7 +7,7 @@ import struct
 import pytest
 from typer.testing import CliRunner
 
-from farloop.cli import app
+from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.kernel import gear, telemetry
 

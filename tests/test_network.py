@@ -12,8 +12,8 @@ import pytest
 import farloop
 from farloop.figures import draw as figures
 from farloop.figures.network_map import network_maps
-from farloop.network_map import MOST_HOSTS, map_of
 from farloop.report import page as report
+from farloop.results.network_map import MOST_HOSTS, map_of
 
 TRAFFIC = """
 [run]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import completion, offered
 from farloop.report.tables import load_rows, slowdown_rows
+from farloop.results import flow_completion, offered
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -61,7 +61,7 @@ def test_loads_are_of_the_time_of_arrivals_and_by_direction(overload):
 def test_an_overload_is_a_caution_everywhere(overload, tmp_path):
     from farloop.report.page import page
 
-    told = [c.text for c in farloop.cautions.of_run(overload) if c.code == "overload"]
+    told = [c.text for c in farloop.results.cautions.of_run(overload) if c.code == "overload"]
     assert len(told) == 1
     assert "border->border" in told[0] and "offered to 100 Gbps" in told[0]
     assert "the traffic asks for more than the network carries" in page(overload.alone)
@@ -71,7 +71,7 @@ def test_an_overload_is_a_caution_everywhere(overload, tmp_path):
 
 def test_a_network_that_carries_its_traffic_has_no_caution():
     run = farloop.run(EXAMPLES / "two-sites.toml", set=SHORT)
-    assert not [c for c in farloop.cautions.of_run(run) if c.code == "overload"]
+    assert not [c for c in farloop.results.cautions.of_run(run) if c.code == "overload"]
     loads = [one["load"] for one in run.summary["network"]["layers"].values()]
     assert 0 < max(loads) < 0.95
 
@@ -97,7 +97,7 @@ def test_a_forecast_is_what_the_run_then_says(overload):
     scenario = farloop.Scenario.load(EXAMPLES / "overload.toml").override([*SHORT, "network.wan_delay=100us"])
     found = scenario.forecast
     assert found["network"] == overload.summary["network"]
-    assert found["cautions"] == [c.text for c in farloop.cautions.of_run(overload) if c.code == "overload"]
+    assert found["cautions"] == [c.text for c in farloop.results.cautions.of_run(overload) if c.code == "overload"]
     assert found["memory_bytes"] > 0
     assert math.isclose(found["packet_hops"], overload.summary["packet_hops"], rel_tol=0.7)
 
@@ -126,14 +126,14 @@ def test_explain_says_it(command):
 
 def test_unfinished_flows_count_with_their_age(overload):
     flows, end = overload.flows, overload.duration
-    bounds, measured = completion.bounded(flows, end), completion.slowdowns(flows)
+    bounds, measured = flow_completion.bounded(flows, end), flow_completion.slowdowns(flows)
     waiting = np.isnan(measured)
     assert waiting.any()
-    start, ideal = (completion.column(flows, name) / 1e12 for name in ("start_ps", "ideal_fct_ps"))
+    start, ideal = (flow_completion.column(flows, name) / 1e12 for name in ("start_ps", "ideal_fct_ps"))
     assert np.allclose(bounds[waiting], np.maximum((end - start) / ideal, 1)[waiting])
     assert np.array_equal(bounds[~waiting], measured[~waiting])
     longer = farloop.run(EXAMPLES / "overload.toml", set=[*SHORT, "run.duration=6ms", "network.wan_delay=100us"])
-    later = completion.bounded(longer.flows, longer.duration)
+    later = flow_completion.bounded(longer.flows, longer.duration)
     assert (later >= bounds - 1e-9).all(), "what a longer run finds is no less than the bound"
 
 
@@ -154,7 +154,7 @@ def test_seeds_say_it_once():
     found = farloop.compare(
         EXAMPLES / "overload.toml", "dctcp", set=[*SHORT, "network.wan_delay=100us"], seeds=range(1, 3)
     )
-    told = [caution.text for caution in farloop.cautions.of_comparison(found)]
+    told = [caution.text for caution in farloop.results.cautions.of_comparison(found)]
     assert sum("the traffic asks for more" in text for text in told) == 1
     assert any("the worst of 2 overloaded runs of 2" in text for text in told)
     for words in ("did not finish", "before the first ACK"):
@@ -170,7 +170,7 @@ def test_unfinished_flows_are_told_of_with_their_bound():
     begun = finished["flows"] + run.summary["unfinished"]["cross"]
     assert text.startswith(f"cubic: {run.summary['unfinished']['cross']} of {begun} cross flows did not finish")
     assert f"{finished['p99']:.3g}, that of all flows at least {everyone['p99']:.3g}" in text
-    assert completion.left_out([run.summary, run.summary])[0].endswith("(and in 1 other of 2 runs)")
+    assert flow_completion.left_out([run.summary, run.summary])[0].endswith("(and in 1 other of 2 runs)")
 
 
 def test_all_flows_finished_is_not_told():

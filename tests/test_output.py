@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import _native, reproduce, saving
-from farloop.output import directories, manifest, reading
+from farloop import _native, reproduce
+from farloop.output import directories, manifest, reading, saving
 
 
 def test_what_is_saved_can_be_loaded(result, tmp_path):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import farloop
-from farloop import fields
+from farloop.results import fields
 
 PAGE = Path(__file__).parents[1] / "docs" / "outputs.md"
 
@@ -59,7 +59,7 @@ def test_every_metric_is_declared(result, tmp_path):
 
 def test_the_page_is_made_from_the_same_declaration():
     text = PAGE.read_text("utf-8")
-    assert fields.outputs_page(text) == text, "run `python -m farloop.fields docs/outputs.md`"
+    assert fields.outputs_page(text) == text, "run `python -m farloop.results.fields docs/outputs.md`"
     for name in fields.TABLES:
         assert f"<!-- columns of {name} -->" in text
     for kind, found in fields.METRICS.items():

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import build_facts
+from farloop.commands import build_facts
 
 REPOSITORY = Path(__file__).parent.parent
 

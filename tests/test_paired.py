@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import completion, paired, statistics
+from farloop import statistics
 from farloop.report import page as report
 from farloop.report.tables import paired_rows, slowdown_rows
+from farloop.results import flow_completion, paired
 
 SCENARIO = """
 [run]
@@ -48,7 +49,7 @@ def slowdowns(comparison, label):
 
 def means(comparison, label):
     """Of all flows, the unfinished ones by their age."""
-    return np.array([np.nanmean(completion.bounded(run.flows, run.duration)) for run in comparison.groups[label]])
+    return np.array([np.nanmean(flow_completion.bounded(run.flows, run.duration)) for run in comparison.groups[label]])
 
 
 def test_ratios_are_of_the_same_seeds(comparison):
@@ -119,4 +120,4 @@ def test_the_command_shows_them(comparison, command):
     assert (pooled["p99"]["low"], pooled["p99"]["n"]) == (None, 5)
     assert pooled["p50"]["low"] < pooled["p50"]["value"] < pooled["p50"]["high"]
     assert "timely over dctcp" in (command.directory / "c" / "report.html").read_text()
-    assert summary["dctcp"]["slowdown"]["intra"]["flows"]["mean"] > completion.MANY
+    assert summary["dctcp"]["slowdown"]["intra"]["flows"]["mean"] > flow_completion.MANY

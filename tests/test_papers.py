@@ -7,11 +7,12 @@ import pytest
 from papers_fixtures import judge, made, planned, rates
 
 import farloop
-from farloop import papers, reproduce, seeds, statistics
-from farloop.batch import Variant, as_run
+from farloop import papers, reproduce, statistics
 from farloop.judging import schedule
 from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
 from farloop.judging.verdicts import with_verdicts
+from farloop.results import seeds
+from farloop.running.batch import Variant, as_run
 from farloop.scenario import PAPERS, Scenario, figure_names
 
 CLAIM = Claim("p/f", "what", {"ratio": 1.0}, {"ratio": 0.1})
@@ -153,7 +154,7 @@ def test_judges_decide_from_runs(tmp_path):
         names = base.resolved["figure"]["algorithms"][:1]
         scenario = base.override(algorithm=names[0])
         case = scenario.resolved["case"][0]["name"]
-        (simulated,) = farloop.simulate.simulate([farloop.simulate.Job(figure, scenario)])
+        (simulated,) = farloop.running.simulate.simulate([farloop.running.simulate.Job(figure, scenario)])
         run = as_run(simulated, Variant(names[0], case, names[0], scenario))
         judged = with_verdicts(farloop.Comparison(figure, [run]), scenario)
         assert [c["id"] for c in judged.claims] == [c.id for c in read_claims(scenario.resolved)]

@@ -8,10 +8,10 @@ import pytest
 from test_report import parsed
 
 import farloop
-from farloop import pfc
 from farloop.report import page as report
 from farloop.report.index import index_page
-from farloop.results import FigureVerdicts
+from farloop.results import pfc
+from farloop.results.run import FigureVerdicts
 
 HEAD = """\
 [run]

@@ -10,7 +10,8 @@ import pytest
 from test_scaffold import checkout  # noqa: F401, a fixture
 
 import farloop
-from farloop import algorithm, porting, scaffold
+from farloop import algorithm
+from farloop.new_algorithm import porting, scaffold
 
 REPOSITORY = Path(__file__).parent.parent
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import statistics, steadiness
-from farloop.command import EXIT_IMPRECISE
+from farloop import statistics
+from farloop.commands.command import EXIT_IMPRECISE
 from farloop.errors import FarloopError
-from farloop.simulate import Job, simulate
+from farloop.results import steadiness
+from farloop.running.simulate import Job, simulate
 from farloop.sweep import measures, precision
 from farloop.sweep.precision import LEAST, Interval, Target, Unmet
 
@@ -79,7 +80,7 @@ def test_the_interval_of_p99_covers_the_long_run_of_simulations(tmp_path):
     (tmp_path / "queue.toml").write_text(QUEUE, encoding="utf-8")
     jobs = [Job("", farloop.Scenario.load(tmp_path / "queue.toml").override(seed=seed)) for seed in range(1, 601)]
     flows = [one.tables["flows"] for one in simulate(jobs)]
-    samples = [farloop.completion.slowdowns(table) for table in flows]
+    samples = [farloop.results.flow_completion.slowdowns(table) for table in flows]
     assert all(np.isfinite(one).all() for one in samples), "nothing is unfinished"
     share, seeds = coverage(Target.read("p99 slowdown ± 25 %"), samples, P99.pooled(samples), 150)
     assert LEAST < seeds < 150
@@ -206,13 +207,13 @@ def test_warm_up_of_a_run(tmp_path):
     run = farloop.run(tmp_path / "queue.toml")
     assert precision.warm_up("none", run) == 0.0
     assert precision.warm_up("2ms", run) == 0.002
-    began = farloop.completion.column(run.flows, "start_ps") / 1e12
+    began = farloop.results.flow_completion.column(run.flows, "start_ps") / 1e12
     cut = precision.warm_up("mser-5", run)
-    slowdowns = farloop.completion.slowdowns(run.flows)[np.argsort(began, kind="stable")]
+    slowdowns = farloop.results.flow_completion.slowdowns(run.flows)[np.argsort(began, kind="stable")]
     first = steadiness.mser5(slowdowns[~np.isnan(slowdowns)])
     assert cut == (np.sort(began)[first] if first else 0.0)
     kept = P99.of(run, 0.004)
-    assert kept == np.percentile(farloop.completion.slowdowns(run.flows)[began >= 0.004], 99)
+    assert kept == np.percentile(farloop.results.flow_completion.slowdowns(run.flows)[began >= 0.004], 99)
     queue = measures.measure("mean port/left->right queue")
     recorded = farloop.run(tmp_path / "queue.toml", set={"record.ports": '["left->right"]', "record.interval": "100us"})
     times, values = recorded.samples.get("port/left->right", "queue")

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import algorithm, crew
+from farloop import algorithm
 from farloop.algorithm import Algorithm, AlgorithmError, parameter
-from farloop.cli import run as run_command
+from farloop.commands.app import run as run_command
+from farloop.running import crew
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "python-algorithm"
 SCENARIO = EXAMPLE / "scenario.toml"

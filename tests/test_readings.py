@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import farloop
 from farloop import reproduce
-from farloop.cli import app
+from farloop.commands.app import app
 from farloop.judging import schedule
 from farloop.judging.claims import Claim, Finding, Statement, near
 from farloop.reproduce import Reading

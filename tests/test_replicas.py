@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import farloop
-from farloop import completion, curves, statistics
+from farloop import statistics
 from farloop.figures import draw as figures
 from farloop.figures.panels import slowdown_panels, throughput_panels
 from farloop.report import page as report
 from farloop.report.charts import charts
 from farloop.report.tables import run_rows, slowdown_rows, worst_rows
-from farloop.seeds import mean_text, replicas
+from farloop.results import curves, flow_completion
+from farloop.results.seeds import mean_text, replicas
 from farloop.units import rate_text
 
 NOISY = """
@@ -124,8 +125,8 @@ def test_flows_that_are_others_in_every_seed_are_not_averaged(random):
 
 def test_slowdowns_of_several_seeds_have_bands(random):
     tables = [run.flows for run in random]
-    sizes, (median, tail), bands = completion.over_sizes(tables, "intra", [50, 99])
-    assert 3 <= sizes.size <= completion.BINS
+    sizes, (median, tail), bands = flow_completion.over_sizes(tables, "intra", [50, 99])
+    assert 3 <= sizes.size <= flow_completion.BINS
     assert (median <= tail).all()
     assert bands.shape == (2, 2, sizes.size)
     for middle, (low, high) in zip((median, tail), bands, strict=True):
@@ -135,16 +136,16 @@ def test_slowdowns_of_several_seeds_have_bands(random):
         assert (high - low)[known].max() > 0
     figure = slowdown_panels(random.runs, "")
     assert len(figure.axes[0].collections) == 2
-    values, share = completion.cumulative(tables, "intra", 10**6)
+    values, share = flow_completion.cumulative(tables, "intra", 10**6)
     finished = sum(run.summary["slowdown"]["intra"]["flows"] for run in random)
     assert (values.size, share[-1]) == (finished, 1.0)
 
 
 def test_one_run_is_drawn_as_before(random):
     flows = random.runs[0].flows
-    sizes, rows, bands = completion.over_sizes([flows], "intra", [50])
-    assert np.array_equal(sizes, completion.by_size(flows, "intra", [50])[0])
-    assert np.array_equal(rows, completion.by_size(flows, "intra", [50])[1])
+    sizes, rows, bands = flow_completion.over_sizes([flows], "intra", [50])
+    assert np.array_equal(sizes, flow_completion.by_size(flows, "intra", [50])[0])
+    assert np.array_equal(rows, flow_completion.by_size(flows, "intra", [50])[1])
     assert np.isnan(bands).all()
 
 

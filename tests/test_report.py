@@ -9,7 +9,7 @@ from farloop.judging.claims import remark
 from farloop.report import network_map, plots
 from farloop.report import page as report
 from farloop.report.index import index_page
-from farloop.results import FigureVerdicts
+from farloop.results.run import FigureVerdicts
 
 
 class Loads(HTMLParser):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import scaffold
+from farloop.new_algorithm import scaffold
 
 REPOSITORY = Path(__file__).parent.parent
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import farloop
-from farloop import seeds
-from farloop.seeds import read_seeds
+from farloop.results import seeds
+from farloop.results.seeds import read_seeds
 
 
 @pytest.mark.parametrize(

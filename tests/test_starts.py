@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import catalogue, starts
+from farloop import catalogue
 from farloop.errors import FarloopError
+from farloop.results import starts
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -57,7 +58,7 @@ def begun(run, kind="cross"):
 
 
 def codes(comparison):
-    return [caution.code for caution in farloop.cautions.of_comparison(comparison)]
+    return [caution.code for caution in farloop.results.cautions.of_comparison(comparison)]
 
 
 def test_a_run_tells_what_its_flows_began_with(two_sites):
@@ -71,10 +72,10 @@ def test_a_run_tells_what_its_flows_began_with(two_sites):
 
 
 def test_compared_algorithms_that_start_differently_are_named(two_sites):
-    told = [c.text for c in farloop.cautions.of_comparison(two_sites) if c.code == "starts"]
+    told = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "starts"]
     assert len(told) == 2
     assert "gemini with 16,380 packets (1 BDP, no slow start); cubic with 10 packets" in told[1]
-    assert not [c for run in two_sites for c in farloop.cautions.of_run(run) if c.code == "starts"]
+    assert not [c for run in two_sites for c in farloop.results.cautions.of_run(run) if c.code == "starts"]
 
 
 @pytest.mark.parametrize("start", ["10", "bdp", "line-rate"])
@@ -204,7 +205,7 @@ def test_flows_that_end_before_their_first_ack_are_counted(two_sites):
     assert (gemini["cross"]["ended"], gemini["cross"]["share"]) == (54, 1)
     sizes = two_sites["cubic"].flows.filter(two_sites["cubic"].flows["cross_datacenter"].to_numpy() == 1)["size_bytes"]
     assert cubic["cross"]["ended"] == sum(size <= 14_600 for size in sizes.to_pylist())
-    told = [c.text for c in farloop.cautions.of_comparison(two_sites) if c.code == "short-flows"]
+    told = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "short-flows"]
     assert any(text.startswith("gemini: 27 of 27 small cross flows") for text in told)
     assert not any(text.startswith("cubic") for text in told)
 

@@ -9,9 +9,9 @@ import pytest
 from papers_fixtures import judge, made, rates
 
 import farloop
-from farloop import cautions, steadiness
 from farloop.judging import verdicts
 from farloop.judging.claims import Finding
+from farloop.results import cautions, steadiness
 
 
 def table(slowdowns, *, unfinished=0):

@@ -11,8 +11,8 @@ import farloop
 from farloop import _native, reproduce
 from farloop.output import directories, manifest, store
 from farloop.output.store import Pending, Simulated, Store, address, prefix
+from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
-from farloop.simulate import Job, simulate
 
 LONG = "run.duration=500ms"
 """Long enough to be killed on the way, short enough for a test."""

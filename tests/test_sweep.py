@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 
 import farloop
 from farloop import memory
-from farloop.cli import app
+from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.output.store import Store, simulator
-from farloop.progress import CountLines
+from farloop.running.progress import CountLines
 from farloop.sweep import definition, expressions, multiples, points, pool, tasks
 from farloop.sweep.points import Range
 

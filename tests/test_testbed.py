@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from farloop import _native, api, saving
+from farloop import _native, api
+from farloop.output import saving
 from farloop.output.store import Simulated
 from farloop.scenario import Scenario
 from farloop.testbed import agreement, algorithms, blueprint, connections, measured, repetitions, tcp_info
@@ -217,7 +218,7 @@ def measurement(example):
 
 
 def as_run(scenario, simulated: Simulated):
-    from farloop.batch import Variant, as_run
+    from farloop.running.batch import Variant, as_run
 
     return as_run(simulated, Variant("cubic, measured", "", "cubic", scenario))
 

@@ -12,13 +12,14 @@ import pytest
 from papers_fixtures import failed, judge, made, planned
 from typer.testing import CliRunner
 
-from farloop import batch, papers, reproduce
-from farloop.cli import app
+from farloop import papers, reproduce
+from farloop.commands.app import app
 from farloop.errors import FarloopError
 from farloop.judging import schedule
 from farloop.judging.claims import read_claims
 from farloop.output.reading import load
 from farloop.papers.gemini import fig10
+from farloop.running import batch
 from farloop.scenario import Scenario, figure_names, kernel_figure_names
 from farloop.testbed import blueprint, paper_figures
 from farloop.testbed.measured import MEASURED

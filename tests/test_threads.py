@@ -13,7 +13,7 @@ import pytest
 
 import farloop
 from farloop import _native
-from farloop.simulate import Job, simulate
+from farloop.running.simulate import Job, simulate
 
 SMALL_RUN = "100ms"
 """A third of a second on one thread."""
@@ -78,7 +78,7 @@ def asked(monkeypatch):
 
 
 def test_a_number_of_threads_is_told_apart_from_none(small, asked, monkeypatch):
-    monkeypatch.setattr("farloop.simulate.default_threads", lambda: 4)
+    monkeypatch.setattr("farloop.running.simulate.default_threads", lambda: 4)
     farloop.run(small)
     farloop.run(small, threads=4)
     simulate([Job("a", farloop.Scenario.load(small))], threads=1)
@@ -86,12 +86,12 @@ def test_a_number_of_threads_is_told_apart_from_none(small, asked, monkeypatch):
 
 
 def test_threads_of_a_benchmark_are_told_apart_too(monkeypatch):
-    from farloop import bench
-    from farloop.progress import Silent
+    from farloop.commands import bench
+    from farloop.running.progress import Silent
 
     asked = []
     monkeypatch.setattr(_native, "bench", lambda *arguments: asked.append(arguments[2:]) or '{"cases": []}')
-    monkeypatch.setattr("farloop.simulate.default_threads", lambda: 4)
+    monkeypatch.setattr("farloop.running.simulate.default_threads", lambda: 4)
     for threads in (None, 4):
         bench.measure(["D1"], Silent(), threads=threads)
     assert asked == [(4, True), (4, False)]
