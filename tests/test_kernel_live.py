@@ -14,8 +14,7 @@ from pathlib import Path
 import kernel_bed
 import live
 import pytest
-import test_linux_gemini
-import test_vectors
+from support.gemini_vectors import Gemini, states
 
 from farloop.errors import FarloopError
 from farloop.kernel import doctor, gemini, libbpf, recording
@@ -263,13 +262,13 @@ def test_what_the_kernel_decides_is_what_the_simulators_core_decides(host, tmp_p
     assert sum(event.get("ecn_echo", False) for event in events) > 20
     flow = None
     for number, event in enumerate(events, start=2):
-        flow = test_vectors.Gemini(event) if flow is None or event["event"] == "start" else flow
+        flow = Gemini(event) if flow is None or event["event"] == "start" else flow
         flow.play(event)
         assert flow.state() == {key: event[key] for key in flow.state()}, f"line {number}: {event}"
     if compiler := shutil.which("cc"):
         subprocess.run([compiler, "-O2", "-o", tmp_path / "replay", ROOT / "linux/gemini/replay.c"], check=True)
         done = subprocess.run([tmp_path / "replay"], input=file.read_text(), check=True, capture_output=True, text=True)
-        assert done.stdout.splitlines() == test_linux_gemini.states(events)
+        assert done.stdout.splitlines() == states(events)
     if cargo := shutil.which("cargo"):
         words = [cargo, "test", "-q", "-p", "farloop-cc", "--test", "gemini_vectors", "recorded"]
         done = subprocess.run(words, cwd=ROOT, env={**os.environ, "FARLOOP_GEMINI_VECTORS": str(file)}, check=False)

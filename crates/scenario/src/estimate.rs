@@ -1,6 +1,6 @@
 //! How much memory a run takes, said before it runs: so that what cannot fit does not start, and only as many run side by side as fit.
 //!
-//! The constants were measured as resident memory of whole runs, tables of Python included (docs/network-model.md says on which); `tests/test_memory.py` holds
+//! The constants were measured as resident memory of whole runs, tables of Python included (docs/network-model.md says on which); `tests/running/test_memory.py` holds
 //! the estimate to such runs.
 
 use crate::build::Built;

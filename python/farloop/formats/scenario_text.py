@@ -53,7 +53,8 @@ def from_tables(tables: Mapping[str, Any]) -> str:
 def told_to_python(text: str, file: str) -> Iterator[None]:
     """Has errors about a scenario say what a user of Python wrote: "set" for settings, the key alone for tables.
 
-    The command line puts the dashes of `--set` before it (`farloop.commands.command`). A study that is taken for a scenario is recognised here.
+    The command line puts the dashes of `--set` before it (`farloop.commands.command`). A study that is taken for a scenario is
+    recognised here.
     """
     try:
         yield
