@@ -1,7 +1,6 @@
 //! Persistent connections: what a flow finds on the connection that it takes.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

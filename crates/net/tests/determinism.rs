@@ -1,8 +1,7 @@
 //! The same specification gives the same result: twice, by another driver, and with the flows in another order.
 //! `docs/determinism.md` says why.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::result::FlowRow;
 use farloop_net::result::Totals;

@@ -1,7 +1,6 @@
 //! Header fields that an algorithm owns: written by the sender, changed on the way, echoed by the receiver, read by the sender.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::*;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation};

@@ -1,7 +1,6 @@
 //! Links that go down, come up, and change: what is lost, when routes change, what PFC and recovery make of it.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{Cores, NetworkSpec, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -1,7 +1,6 @@
 //! Clocks that are off and the order of ties: what they change, and what they must not.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{BuildError, RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

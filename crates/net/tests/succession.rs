@@ -1,7 +1,6 @@
 //! Flows that begin when others are over: requests and answers, a ring, what cannot be.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

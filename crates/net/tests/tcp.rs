@@ -1,7 +1,6 @@
 //! TCP end to end: the endpoints of `farloop-tcp` over links that lose, damage and reorder.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

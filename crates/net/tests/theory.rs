@@ -1,8 +1,7 @@
 //! TCP's algorithms over one bottleneck against the laws of throughput under loss.
 
-mod common;
-use common::bottleneck::*;
-use common::*;
+use crate::common::bottleneck::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::result::FlowSample;
 use farloop_net::spec::*;

@@ -1,7 +1,6 @@
 //! Traces: a tracer changes nothing, sees the same however the network is cut, and agrees with the tables.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::Totals;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation};

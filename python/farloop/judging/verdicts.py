@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from farloop import jitter, papers, seeds, steadiness
+from farloop import papers
 from farloop.judging.causes import CauseError, of_statement
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.schedule import READING, Need, own_scenario, placed, told
-from farloop.results import Comparison
+from farloop.results import jitter, seeds, steadiness
+from farloop.results.run import Comparison
 from farloop.scenario import PAPERS, Scenario, is_figure
 
 
