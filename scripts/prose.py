@@ -63,7 +63,9 @@ PHRASES = (
 )
 """Ours: a pattern in a sentence, and what to write instead."""
 
-SKIPPED = ("docs/findings/verdicts.json",)
+LATER = ("docs/findings/", "docs/outputs.md", "spec/")
+"""Pages that still have to be edited: their long sentences count in the share of all pages, and `--all` shows what to change."""
+
 GENERATED = re.compile(r"<!-- ([\w ]+): written by [^>]*-->.*?<!-- end of \1 -->", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 CODE = re.compile(r"(`+)(.+?)\1")
@@ -195,9 +197,7 @@ def tracked(root: Path, wanted: list[str]) -> list[str]:
         ["git", "ls-files", "--", *(wanted or ["*.md", "*.rs"])], cwd=root, capture_output=True, text=True, check=True
     )
     return [
-        name
-        for name in listed.stdout.splitlines()
-        if name.endswith((".md", ".rs")) and name not in SKIPPED and not (root / name).is_symlink()
+        name for name in listed.stdout.splitlines() if name.endswith((".md", ".rs")) and not (root / name).is_symlink()
     ]
 
 
@@ -217,6 +217,8 @@ def main(arguments: list[str] | None = None) -> int:
             long, count = long + len(page_long), count + page_count
             if options.shares:
                 print(f"{name}: {len(page_long)} of {page_count} sentences above {LIMIT} words")  # noqa: T201
+        if name.startswith(LATER) and not options.all:
+            continue
         findings = check_rust(text) if name.endswith(".rs") else check_page(text, options.all)
         failed += len(findings)
         for finding in findings:
