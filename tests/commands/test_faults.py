@@ -80,14 +80,14 @@ def test_an_interrupt_while_modules_are_imported(tmp_path):
 def test_a_second_interrupt_does_not_wait(tmp_path):
     (tmp_path / "main.py").write_text(
         "import os, signal, sys, time\n"
-        "from farloop import cli\n"
+        "from farloop.commands import app\n"
         "from farloop.__main__ import main\n"
         "def run():\n"
         "    try:\n"
         "        os.kill(os.getpid(), signal.SIGINT); time.sleep(5)\n"
         "    finally:\n"
         "        os.kill(os.getpid(), signal.SIGINT); time.sleep(60)\n"
-        "cli.run = run\n"
+        "app.run = run\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "main()\n"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import reproduce
+from farloop.commands.report import rewrite
 from farloop.output import directories, manifest, names, store
 from farloop.output.store import Pending, Store
 from farloop.running.simulate import Job, simulate
@@ -62,7 +62,7 @@ def test_names_outside_of_an_output_are_not_removed(name, force, output, outside
 
 def test_a_report_of_such_an_output_is_refused(output, outside):
     forge(output, files=listed(output, "figures/../../home/t.tex"))
-    for read in (reproduce.rewrite, farloop.load):
+    for read in (rewrite, farloop.load):
         with pytest.raises(farloop.FarloopError, match=r"manifest\.json: names"):
             read(output)
     assert outside.read_text() == MINE
@@ -85,7 +85,7 @@ def test_a_report_of_such_an_output_is_refused(output, outside):
 )
 def test_directories_outside_of_an_output_are_not_read(content, output, outside):
     forge(output, **content)
-    for read in (reproduce.rewrite, farloop.load):
+    for read in (rewrite, farloop.load):
         with pytest.raises(farloop.FarloopError, match=r"manifest\.json: names '(\.\./)?\.\./home'"):
             read(output)
     assert list(outside.parent.iterdir()) == [outside]
@@ -103,7 +103,7 @@ def test_a_report_is_not_written_through_a_link(output, outside):
     before = {path: path.read_bytes() for path in outside.parent.iterdir()}
     report = (output / "report.html").read_bytes()
     with pytest.raises(farloop.FarloopError, match="cannot be written: figures is a link"):
-        reproduce.rewrite(output)
+        rewrite(output)
     assert {path: path.read_bytes() for path in outside.parent.iterdir()} == before
     assert (output / "report.html").read_bytes() == report, "all or nothing"
 
@@ -124,7 +124,7 @@ def test_an_output_is_not_replaced_through_a_link(output, outside, result):
 def test_a_link_that_is_a_file_goes_and_what_it_leads_to_stays(output, outside, result):
     (output / "report.html").unlink()
     (output / "report.html").symlink_to(outside)
-    reproduce.rewrite(output)
+    rewrite(output)
     assert not (output / "report.html").is_symlink()
     (output / "report.html").unlink()
     (output / "report.html").symlink_to(outside)
@@ -176,7 +176,7 @@ def test_a_pipe_in_place_of_a_file_stops_nobody(output):
     for name in ("flows.parquet", "manifest.json"):
         (output / name).unlink()
         os.mkfifo(output / name)
-        for read in (reproduce.rewrite, farloop.load):
+        for read in (rewrite, farloop.load):
             with pytest.raises(farloop.FarloopError, match="is no regular file"):
                 read(output)
 
@@ -193,7 +193,7 @@ def test_a_pipe_in_place_of_a_file_stops_nobody(output):
 )
 def test_messages_about_an_output_have_no_control_characters_of_it(content, output):
     forge(output, **content)
-    for read in (reproduce.rewrite, farloop.load):
+    for read in (rewrite, farloop.load):
         with pytest.raises(farloop.FarloopError) as told:
             read(output)
         assert "\x1b" not in str(told.value)

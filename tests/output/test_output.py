@@ -8,6 +8,7 @@ import pytest
 
 import farloop
 from farloop import _native, reproduce
+from farloop.commands.report import rewrite
 from farloop.output import directories, manifest, reading, saving
 
 
@@ -185,10 +186,10 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("farloop.report.page.page", fail)
         with pytest.raises(farloop.FarloopError, match="no ink; the old report stays"):
-            reproduce.rewrite(target)
+            rewrite(target)
     assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == before
     (target / "report.html").write_text("old")
-    reproduce.rewrite(target)
+    rewrite(target)
     assert "Two flows" in (target / "report.html").read_text()
     assert not stale.exists(), "what is not drawn any more goes"
     assert (target / "notes.txt").read_text() == "mine"
@@ -209,7 +210,7 @@ def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch):
         return dataclasses.replace(comparison, claims=[now], scale=scale)
 
     monkeypatch.setattr("farloop.judging.verdicts.with_verdicts", judged)
-    reproduce.rewrite(target)
+    rewrite(target)
     assert json.loads((target / "claims.json").read_text())[0]["verdict"] == "reproduced"
     assert "judged anew" in (target / "report.html").read_text()
     assert farloop.load(target).claims[0]["what"] == "judged anew"
@@ -233,7 +234,7 @@ def test_damaged_manifests_are_told_from_outputs(damage, result, tmp_path):
     kept = json.loads((target / "manifest.json").read_text())
     (target / "manifest.json").write_text(json.dumps(damage(kept)))
     with pytest.raises(farloop.FarloopError, match=str(target)):
-        reproduce.rewrite(target)
+        rewrite(target)
     with pytest.raises(farloop.FarloopError, match=str(target)):
         farloop.load(target)
 
@@ -315,7 +316,7 @@ def test_comparisons_and_reproductions_without_a_report(command, small, tmp_path
         "claims.json", "manifest.json", "summary.json", "flows.parquet", "pauses.parquet",
         "circuits.parquet", "queues.parquet", "ports.parquet", "series.parquet",
     }  # fmt: skip
-    reproduce.rewrite(tmp_path / "r")
+    rewrite(tmp_path / "r")
     assert {"report.html", "gear/fig09/report.html", "gear/fig09/figures/fig09.png"} <= set(
         manifest.files(tmp_path / "r")
     )
@@ -334,7 +335,7 @@ def test_a_report_on_a_full_disk_says_what_helps(result, tmp_path, monkeypatch):
         with pytest.raises(
             farloop.FarloopError, match="cannot be written: No space left on device; the old report stays; copy"
         ) as told:
-            reproduce.rewrite(target)
+            rewrite(target)
         assert "--out" not in str(told.value), "report has no such option"
         assert (target / "report.html").read_bytes() == before
         broken()

@@ -9,6 +9,7 @@ import pytest
 
 import farloop
 from farloop import _native, reproduce
+from farloop.commands.report import rewrite
 from farloop.output import directories, manifest, store
 from farloop.output.store import Pending, Simulated, Store, address, prefix
 from farloop.running.simulate import Job, simulate
@@ -93,7 +94,7 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch):
     told = json.loads((tmp_path / "r" / "manifest.json").read_text())
     assert told["figures"] == ["gear/fig02", "gear/fig09"]
     before = results(tmp_path / "r")
-    reproduce.rewrite(tmp_path / "r")
+    rewrite(tmp_path / "r")
     assert results(tmp_path / "r") == before
     assert manifest.foreign(tmp_path / "r") == []
     assert [p.name for p in tmp_path.iterdir()] == ["r"]

@@ -8,10 +8,9 @@ from support.papers_fixtures import judge, made, planned, rates
 
 import farloop
 from farloop import papers, reproduce, statistics
-from farloop.judging import schedule
+from farloop.judging import over_seeds, schedule
 from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
 from farloop.judging.verdicts import with_verdicts
-from farloop.results import seeds
 from farloop.running.batch import Variant, as_run
 from farloop.scenario import PAPERS, Scenario, figure_names
 
@@ -307,6 +306,6 @@ def test_numbers_are_means_over_the_seeds():
 def test_half_of_the_seeds_are_no_majority():
     found = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
     comparison = farloop.Comparison("", [], seeds=(1, 2))
-    (together,) = seeds.judged_by_seed(comparison, lambda runs: [found.pop()])
+    (together,) = over_seeds.judged_by_seed(comparison, lambda runs: [found.pop()])
     assert together.statements[0].holds is False
     assert together.statements[0].evidence == "in 1 of 2 seeds; such as evidence"

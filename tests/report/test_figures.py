@@ -19,7 +19,7 @@ from farloop.report import page as report
 from farloop.report.charts import charts
 from farloop.report.tables import in_words
 from farloop.results import curves
-from farloop.results.seeds import replicas
+from farloop.results.replicas import replicas
 from farloop.units import BYTES, RATES, TIMES, unit_for
 
 LONG = "A title that goes on and on, as the titles of papers do, past the width of any panel, and further still, to the end of the line"

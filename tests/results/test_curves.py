@@ -14,7 +14,7 @@ from farloop.figures.panels import throughput_panels
 from farloop.report import page
 from farloop.report.charts import charts
 from farloop.results import curves
-from farloop.results.seeds import replicas
+from farloop.results.replicas import replicas
 
 HEAD = """
 [run]

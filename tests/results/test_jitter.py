@@ -7,8 +7,8 @@ import pytest
 
 import farloop
 from farloop.arena import execution, plan
+from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
-from farloop.reproduce import rewrite
 from farloop.results import cautions, jitter
 
 STEP = """\

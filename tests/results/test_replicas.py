@@ -13,7 +13,8 @@ from farloop.report import page as report
 from farloop.report.charts import charts
 from farloop.report.tables import run_rows, slowdown_rows, worst_rows
 from farloop.results import curves, flow_completion
-from farloop.results.seeds import mean_text, replicas
+from farloop.results.replicas import replicas
+from farloop.results.seeds import mean_text
 from farloop.units import rate_text
 
 NOISY = """

@@ -7,8 +7,8 @@ import pytest
 from conftest import SMALL
 
 import farloop
+from farloop.commands.report import rewrite
 from farloop.errors import FarloopError
-from farloop.reproduce import rewrite
 from farloop.validation import check_tables, checking, compared_numbers, metamorphic, record, references, relations
 from farloop.validation.checks import FidelityCheck
 from farloop.validation.random_worlds import ALGORITHMS, world

@@ -71,3 +71,11 @@ def print_file(text: str) -> None:
     else:
         buffer.write(text.encode("utf-8"))
         buffer.flush()
+
+
+def ready_to_draw(report: bool) -> None:
+    """Before anything loads matplotlib."""
+    if report:
+        from farloop.figures.loading import load_without_help
+
+        load_without_help()

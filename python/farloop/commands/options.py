@@ -9,7 +9,7 @@ import typer
 
 from farloop.memory import OPTION
 from farloop.results.jitter import MOST_JITTER
-from farloop.scenario import arena_names, figure_names
+from farloop.scenario import Scenario, arena_names, figure_names
 
 
 def algorithm_names(incomplete: str) -> list[str]:
@@ -213,3 +213,10 @@ ForceMemoryOption = Annotated[
         help="Start also runs that may take more memory than there is. One whose packets no longer fit ends with an error.",
     ),
 ]
+
+
+def with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
+    """A scenario that may name the algorithms of files of Python."""
+    from farloop import algorithm
+
+    return scenario.with_classes([one for file in files or [] for one in algorithm.load(file)])

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from farloop.report.shown import PIPE_WIDTH, ratios, table
 from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
 from farloop.results.event_facts import HEADER as EVENTS
 from farloop.results.event_facts import event_rows
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
     from farloop.sweep.study import Study
     from farloop.validation.checks import FidelityCheck
     from farloop.validation.relations import RelationOutcome
-
-PIPE_WIDTH = 200
-"""Columns when nobody's terminal sets a limit."""
 
 MOST_POINTS = 40
 """Of a study's points on the terminal."""
@@ -66,8 +60,8 @@ def comparison(result: Comparison) -> None:
     for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
         if rows:
             _print_table(header, rows)
-    if ratios := _ratios(*paired_rows(result)):
-        _console().print(ratios)
+    if paired := ratios(*paired_rows(result)):
+        _console().print(paired)
     header, rows = start_rows(result)
     alone = len({row[0] for row in rows}) < 2
     if rows and not alone:
@@ -94,32 +88,6 @@ def undecided(claim: dict[str, Any], figure: str) -> str:
         )
     command = "farloop testbed figure" if KERNEL in figure else "farloop reproduce"
     return f"{claim['id']}: {told}; `{command} {figure or claim['id']}` makes the runs that it needs"
-
-
-def as_text(result: Comparison) -> str:
-    """The tables of a comparison as text: what `print` shows."""
-    from farloop.report.tables import paired_rows, run_rows, slowdown_rows
-
-    text = io.StringIO()
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
-    console = Console(file=text, width=width, color_system=None)
-    tables = [_table(*run_rows(result), title=result.title)]
-    header, rows = slowdown_rows(result)
-    tables += [_table(header, rows)] if rows else []
-    tables += [ratios] if (ratios := _ratios(*paired_rows(result))) else []
-    for one in tables:
-        console.print(one)
-    for line in [*result.deadlocks, *result.cautions]:
-        console.print(line, markup=False, highlight=False)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
-
-
-def _ratios(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Table | None:
-    """Algorithms against the first one: a line for each number, as there are many numbers and few algorithms."""
-    if not rows:
-        return None
-    turned = [[name, *(row[i] for row in rows)] for i, name in enumerate(header[1:], 1)]
-    return _table(["ratio, seed by seed", *(str(row[0]) for row in rows)], turned)
 
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
@@ -380,17 +348,7 @@ def _of_connection(key: str, value: Any) -> Cell:
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
-    _console().print(_table(header, rows, title))
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> Table:
-    table = Table(title=Text(title) if title else None, title_justify="left", header_style="bold", show_lines=False)
-    for i, name in enumerate(header):
-        numeric = i > 0 and all(r[i] is None or str(r[i])[:1].isdigit() for r in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text("–" if cell is None else str(cell)) for cell in row))
-    return table
+    _console().print(table(header, rows, title))
 
 
 def _plain(value: Any) -> Cell:

@@ -16,7 +16,7 @@ from farloop.figures.panels import CAPTION_SIZE, LABEL_SIZE, LEGEND_SIZE, TICK_S
 from farloop.figures.text import plain
 from farloop.palette import IDLE, run_colours
 from farloop.results.circuit_week import Day, Week, daily_occupancy, short_names, week_of
-from farloop.results.seeds import replicas
+from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
 from farloop.units import BYTES, TIMES, unit_for
 

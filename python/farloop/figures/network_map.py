@@ -15,7 +15,7 @@ from farloop.figures.text import plain
 from farloop.palette import FAILED, HEAT, IDLE
 from farloop.results.map_facts import OverSeeds, failures, over_seeds
 from farloop.results.network_map import MAP_METRICS, MapLink, MapMetric, NetworkMap, map_of
-from farloop.results.seeds import replicas
+from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
 from farloop.units import bytes_text
 

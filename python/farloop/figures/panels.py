@@ -13,7 +13,7 @@ from farloop.palette import run_colours
 from farloop.results import flow_completion
 from farloop.results.curves import CURVES, Curve, curves
 from farloop.results.event_facts import moments
-from farloop.results.seeds import replicas
+from farloop.results.replicas import replicas
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from farloop.report.plots import Panels
 from farloop.results import flow_completion
 from farloop.results.curves import CURVES, MOST_CURVES, Curve, Line, banded, curves, is_far_apart, objects
 from farloop.results.event_facts import moments
-from farloop.results.seeds import replicas
+from farloop.results.replicas import replicas
 from farloop.results.tables import Floats
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 

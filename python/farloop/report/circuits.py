@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
-from farloop.results.seeds import replicas
+from farloop.results.replicas import replicas
 
 if TYPE_CHECKING:
     from farloop.results.run import Comparison

@@ -14,7 +14,7 @@ from farloop.palette import FAILED, HEAT, IDLE
 from farloop.report.inline import script_json
 from farloop.results.map_facts import failures, frames_over_seeds, over_seeds
 from farloop.results.network_map import MAP_METRICS, NetworkMap, map_of
-from farloop.results.seeds import Replicas, replicas
+from farloop.results.replicas import Replicas, replicas
 from farloop.results.tables import Floats
 from farloop.units import rate_text, time_text
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from farloop.results import flow_completion, offered, paired, starts, summary
-from farloop.results.seeds import Replicas, mean_text, replicas
+from farloop.results.replicas import Replicas, replicas
+from farloop.results.seeds import mean_text
 from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
 

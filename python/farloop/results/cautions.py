@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from farloop.results import flow_completion, jitter, offered, starts, steadiness
-
-if TYPE_CHECKING:
-    from farloop.results.run import Comparison, Run
+from farloop.results.protocols import RunNumbers
 
 CODES = {
     "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.results.jitter`)",
@@ -26,6 +24,18 @@ CODES = {
     "warm-up": "a long part of the flows began before the network was as loaded as later",
 }
 """The codes that there are, and what each is about."""
+
+
+class RunToCaution(RunNumbers, steadiness.SteadyRun, Protocol):
+    """A run with its numbers and what is known of its steadiness."""
+
+
+class ComparisonToCaution(jitter.Varied, Protocol):
+    """Such runs side by side, perhaps with variations."""
+
+    @property
+    def runs(self) -> Sequence[RunToCaution]:
+        """The runs, in the order asked for."""
 
 
 @dataclass(frozen=True)
@@ -45,20 +55,20 @@ class Caution:
         return {"code": self.code, "text": self.text}
 
 
-def of_run(run: Run) -> list[Caution]:
+def of_run(run: RunToCaution) -> list[Caution]:
     """The cautions of one run."""
     return [*_of_each([run]), *_together([run])]
 
 
-def of_comparison(comparison: Comparison) -> list[Caution]:
+def of_comparison(comparison: ComparisonToCaution) -> list[Caution]:
     """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
     moved = [Caution("fragile", text) for _, text in jitter.told(comparison)]
     return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison), *moved]))
 
 
-def between(comparison: Comparison) -> list[Caution]:
+def between(comparison: ComparisonToCaution) -> list[Caution]:
     """Those that no run has by itself."""
-    cases: dict[str, list[Run]] = {}
+    cases: dict[str, list[RunToCaution]] = {}
     for run in comparison.runs:
         cases.setdefault(run.case, []).append(run)
     return [
@@ -67,11 +77,11 @@ def between(comparison: Comparison) -> list[Caution]:
     ]
 
 
-def _of_each(runs: Sequence[Run]) -> list[Caution]:
+def _of_each(runs: Sequence[RunToCaution]) -> list[Caution]:
     return [Caution("network", note) for run in runs for note in run.info.get("notes", [])]
 
 
-def _together(runs: Sequence[Run]) -> list[Caution]:
+def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
     """What seeds and cases say with other numbers each is said once."""
     found = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
     by_algorithm: dict[str, list[dict[str, Any]]] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from farloop.metrics import thinned
 from farloop.palette import Look, flow_looks, port_looks
 from farloop.results.curve_groups import grouped
-from farloop.results.seeds import Replicas
+from farloop.results.replicas import Replicas
 from farloop.results.tables import Floats, Series
 from farloop.statistics import mean_bands
 from farloop.units import time_text

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from farloop.errors import FarloopError, shown
+from farloop.results.protocols import ComparedRuns, RunNumbers
 from farloop.units import rate_text
-
-if TYPE_CHECKING:
-    from farloop.results.run import Comparison, Run
 
 TOLERANCE = 0.05
 """A number may move by this part of its largest value; where seeds give it an interval, by half the width of that, if it is more."""
@@ -80,6 +78,14 @@ class Fragile:
         return f"{self.measure} {text(self.low)} to {text(self.high)}"
 
 
+class Varied(ComparedRuns, Protocol):
+    """Runs side by side, perhaps with variations, as `farloop.Comparison`."""
+
+    @property
+    def jitter(self) -> Jitter | None:
+        """What variations gave, where they were asked for."""
+
+
 def read_jitter(count: object) -> int:
     """How many variations to run.
 
@@ -91,7 +97,7 @@ def read_jitter(count: object) -> int:
     return count
 
 
-def measures(run: Run) -> dict[str, float | None]:
+def measures(run: RunNumbers) -> dict[str, float | None]:
     """The numbers of a run that tables and verdicts are about: throughputs in bit/s, Jain's index, slowdowns."""
     return dict(_measures(run.summary))
 
@@ -119,7 +125,7 @@ def is_fragile(values: Sequence[float | None], half: float | None = None) -> boo
     return max(known) - min(known) > allowed
 
 
-def fragile(comparison: Comparison) -> list[Fragile]:
+def fragile(comparison: Varied) -> list[Fragile]:
     """The numbers of a comparison that its variations move, those that move the most first, run by run."""
     if comparison.jitter is None:
         return []
@@ -138,7 +144,7 @@ def fragile(comparison: Comparison) -> list[Fragile]:
     return found
 
 
-def _halves(comparison: Comparison) -> dict[str, dict[str, float | None]]:
+def _halves(comparison: Varied) -> dict[str, dict[str, float | None]]:
     """Half the widths of the intervals over seeds, by label and measure; none without several seeds."""
     # Here: the command line needs this module for its help, and numpy takes its time.
     from farloop import statistics
@@ -156,7 +162,7 @@ def _halves(comparison: Comparison) -> dict[str, dict[str, float | None]]:
     return halves
 
 
-def told(comparison: Comparison) -> list[tuple[str, str]]:
+def told(comparison: Varied) -> list[tuple[str, str]]:
     """Each run that has fragile numbers, and what a reader should know of them."""
     if comparison.jitter is None:
         return []

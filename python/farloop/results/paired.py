@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from farloop import statistics
 from farloop.results import flow_completion
+from farloop.results.protocols import ComparedRuns, RunNumbers
 from farloop.results.tables import Floats
 from farloop.statistics import Interval
-
-if TYPE_CHECKING:
-    from farloop.results.run import Comparison, Run
 
 PERCENTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 """Percentiles of the slowdown that summaries have, and their shares."""
@@ -48,7 +46,7 @@ class Pairing:
         return {"against": self.base, "ratios": {k: {"ratio": row.pop("mean"), **row} for k, row in named.items()}}
 
 
-def comparisons(comparison: Comparison) -> list[Pairing]:
+def comparisons(comparison: ComparedRuns) -> list[Pairing]:
     """Every other algorithm against the first; none without several seeds and algorithms.
 
     Where there are several others their intervals hold together, number by number.
@@ -66,7 +64,7 @@ def comparisons(comparison: Comparison) -> list[Pairing]:
     return found
 
 
-def _ratios(pairs: Sequence[tuple[Run, Run]], confidence: float) -> dict[str, Interval]:
+def _ratios(pairs: Sequence[tuple[RunNumbers, RunNumbers]], confidence: float) -> dict[str, Interval]:
     found: dict[str, Interval] = {}
     for name, number in _NUMBERS.items():
         both = [(number(own), number(other)) for own, other in pairs]
@@ -84,16 +82,16 @@ def _ratios(pairs: Sequence[tuple[Run, Run]], confidence: float) -> dict[str, In
     return {name: one for name, one in found.items() if one.estimate is not None}
 
 
-def _throughput(kind: str) -> Callable[[Run], float | None]:
+def _throughput(kind: str) -> Callable[[RunNumbers], float | None]:
     return lambda run: run.summary["mean_throughput"][kind]
 
 
-def _longest_queue(run: Run) -> float | None:
+def _longest_queue(run: RunNumbers) -> float | None:
     worst = run.summary["worst"]["max_queue"]
     return None if worst is None else float(worst["max_queue"])
 
 
-_NUMBERS: dict[str, Callable[[Run], float | None]] = {
+_NUMBERS: dict[str, Callable[[RunNumbers], float | None]] = {
     "intra: throughput": _throughput("intra"),
     "cross: throughput": _throughput("cross"),
     "longest queue": _longest_queue,
@@ -101,7 +99,7 @@ _NUMBERS: dict[str, Callable[[Run], float | None]] = {
 """Numbers of whole runs that are compared, by name."""
 
 
-def pooled(runs: Sequence[Run], kind: str, part: str = "", *, unfinished: bool = False) -> dict[str, Interval]:
+def pooled(runs: Sequence[RunNumbers], kind: str, part: str = "", *, unfinished: bool = False) -> dict[str, Interval]:
     """Mean and percentiles of the slowdown of the flows of several runs together, which differ in their seed.
 
     Args:
@@ -121,7 +119,7 @@ def pooled(runs: Sequence[Run], kind: str, part: str = "", *, unfinished: bool =
     return found | {name: statistics.percentile(clusters, share, floor=1.0) for name, share in PERCENTS.items()}
 
 
-def pooled_rows(runs: Sequence[Run]) -> dict[str, Any]:
+def pooled_rows(runs: Sequence[RunNumbers]) -> dict[str, Any]:
     """`pooled` by kind and size, as summary.json has it."""
     rows: dict[str, Any] = {}
     for kind in flow_completion.KINDS:
@@ -137,7 +135,7 @@ def _pooled_row(found: Interval) -> dict[str, Any]:
     return {"value": row.pop("mean"), **row}
 
 
-def _slowdowns(run: Run, kind: str, part: str, *, unfinished: bool = False) -> Floats:
+def _slowdowns(run: RunNumbers, kind: str, part: str, *, unfinished: bool = False) -> Floats:
     values = flow_completion.bounded(run.flows, run.duration) if unfinished else flow_completion.slowdowns(run.flows)
     chosen = flow_completion.is_kind(run.flows, kind) & ~np.isnan(values)
     if part:

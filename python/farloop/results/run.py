@@ -15,6 +15,7 @@ import pyarrow as pa
 from farloop.errors import UnknownNameError, nearest, shown
 from farloop.results import cautions, fields, flow_completion, paired, seeds, steadiness
 from farloop.results.flow_completion import MANY
+from farloop.results.seeds import by_label, without_seed
 from farloop.results.steadiness import Steadiness
 from farloop.results.summary import summarise
 from farloop.results.tables import Floats, Series
@@ -133,9 +134,9 @@ class Run:
         return str(replace(self.alone, title=str(self.summary["title"])))
 
     def _repr_html_(self) -> str:
-        from farloop.report.page import fragment
+        from farloop.report.shown import as_html
 
-        return fragment(replace(self.alone, title=str(self.summary["title"])))
+        return as_html(replace(self.alone, title=str(self.summary["title"])))
 
     @property
     def alone(self) -> Comparison:
@@ -189,7 +190,7 @@ class Comparison:
         """
         if seed not in self.seeds:
             raise UnknownNameError(f"seed {seed}: {nearest('', map(str, self.seeds))}; see Comparison.seeds")
-        runs = [replace(run_, label=seeds.without_seed(run_)) for run_ in self.runs if run_.seed == seed]
+        runs = [replace(run_, label=without_seed(run_)) for run_ in self.runs if run_.seed == seed]
         return replace(self, runs=runs, claims=[], seeds=(), jitter=None)
 
     @property
@@ -217,7 +218,7 @@ class Comparison:
     def groups(self) -> dict[str, list[Run]]:
         """The runs of each case and algorithm, one per seed, by the label that they have without seeds."""
         if self.seeds:
-            return seeds.by_label(self.runs)
+            return by_label(self.runs)
         found: dict[str, list[Run]] = {}
         for run_ in self.runs:
             found.setdefault(run_.label, []).append(run_)
@@ -254,14 +255,14 @@ class Comparison:
         return saving.save_comparison(self, Path(directory), force=force, report=report)
 
     def __str__(self) -> str:
-        from farloop.commands import show
+        from farloop.report.shown import as_text
 
-        return show.as_text(self)
+        return as_text(self)
 
     def _repr_html_(self) -> str:
-        from farloop.report.page import fragment
+        from farloop.report.shown import as_html
 
-        return fragment(self)
+        return as_html(self)
 
 
 @dataclass(frozen=True)

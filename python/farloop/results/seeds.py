@@ -5,19 +5,17 @@ Reports and pictures show means with bands, summaries have means with intervals,
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from farloop import statistics as intervals
 from farloop.errors import FarloopError, shown
+from farloop.results.protocols import RunNumbers
 from farloop.results.summary import bounds
 
-if TYPE_CHECKING:
-    from farloop.judging.claims import Finding, Statement
-    from farloop.results.run import Comparison, Run
+R = TypeVar("R", bound=RunNumbers)
+"""The kind of runs that are grouped."""
 
 Seeds = str | Iterable[int]
 """Seeds: numbers, or a text such as "1-10" or "1,3,7-9"."""
@@ -70,45 +68,17 @@ def seed_suffix(seed: int) -> str:
     return f", seed {seed}"
 
 
-def without_seed(run: Run) -> str:
+def without_seed(run: RunNumbers) -> str:
     """The label that a run has without seeds."""
     return run.label.removesuffix(seed_suffix(run.seed))
 
 
-def by_label(runs: Iterable[Run]) -> dict[str, list[Run]]:
+def by_label(runs: Iterable[R]) -> dict[str, list[R]]:
     """Runs that differ in nothing but their seed, by the label that they have without it."""
-    found: dict[str, list[Run]] = {}
+    found: dict[str, list[R]] = {}
     for run in runs:
         found.setdefault(without_seed(run), []).append(run)
     return found
-
-
-@dataclass(frozen=True)
-class Replicas:
-    """The runs of one case, one per seed.
-
-    Attributes:
-        label: What they are called together.
-        runs: The runs, by seed as they were asked for.
-    """
-
-    label: str
-    runs: list[Run]
-
-    @property
-    def n(self) -> int:
-        """How many there are."""
-        return len(self.runs)
-
-    @property
-    def told(self) -> str:
-        """The label, and how many seeds it stands for."""
-        return self.label if self.n == 1 else f"{self.label} (n = {self.n} seeds)"
-
-
-def replicas(runs: Iterable[Run]) -> list[Replicas]:
-    """The runs of each case together; a run that is alone keeps its label."""
-    return [Replicas(label if len(of) > 1 else of[0].label, of) for label, of in by_label(runs).items()]
 
 
 def mean_text(
@@ -160,61 +130,3 @@ def _combined(values: list[Any], keys: tuple[str, ...]) -> Any:
 
 _DIFFERENT = object()
 """What differs between runs and is no number."""
-
-
-def judged_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Finding]]) -> list[Finding]:
-    """What the runs say: as they are, or, of several seeds, each judged on its own and then taken together."""
-    if len(comparison.seeds) < 2:
-        return judge(comparison)
-    each = [judge(comparison.of_seed(seed)) for seed in comparison.seeds]
-    return [_together(list(found)) for found in zip(*each, strict=True)]
-
-
-def mean_told(values: Sequence[float]) -> str:
-    """A mean with its interval, in words."""
-    return f"{intervals.mean(values).told('{:.3g}'.format)} (95 %, {len(values)} seeds)"
-
-
-def _together(findings: list[Finding]) -> Finding:
-    """One finding of one per seed."""
-    statements = [_statement(list(s)) for s in zip(*(f.statements for f in findings), strict=True)]
-    notes = list(dict.fromkeys(f.note for f in findings if f.note))
-    note = "; ".join(
-        [f"{len(findings)} seeds", *notes[:1], *(["notes differ between seeds"] if len(notes) > 1 else [])]
-    )
-    measured = _measured([f.measured for f in findings])
-    return replace(findings[0], statements=statements, measured=measured, note=note, unjudged="")
-
-
-def _statement(each: list[Statement]) -> Statement:
-    """A number holds if its mean over the seeds does; an order if it does in more than half of the seeds."""
-    first = each[0]
-    decided = [s for s in each if s.holds is not None]
-    if len(decided) < len(each):
-        missing = next(s for s in each if s.holds is None)
-        return replace(missing, evidence=f"undecided in {len(each) - len(decided)} seeds: {missing.evidence}")
-    if first.accepted is not None:
-        values = [s.value if s.value is not None else math.nan for s in each]
-        mean = intervals.mean(values).estimate
-        low, high = first.accepted
-        said = f"{mean_told(values)}, accepted {low:.3g} to {high:.3g}"
-        return replace(first, holds=mean is not None and low <= mean <= high, evidence=said, value=mean)
-    holding = [s for s in each if s.holds]
-    holds = 2 * len(holding) > len(each)
-    example = next(s.evidence for s in each if s.holds == holds)
-    valued = [s.value for s in each if s.value is not None]
-    number = f"{mean_told(valued)}; " if len(valued) == len(each) else ""
-    return replace(first, holds=holds, evidence=f"in {len(holding)} of {len(each)} seeds; {number}such as {example}")
-
-
-def _measured(each: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of the numbers, each with the ends of its interval; other entries as the first seed has them."""
-    together: dict[str, Any] = {}
-    for name in dict.fromkeys(k for measured in each for k in measured):
-        values = [m[name] for m in each if name in m]
-        if all(isinstance(v, (int, float)) for v in values) and len(values) > 1:
-            found = intervals.mean([float(v) for v in values])
-            together |= {name: found.estimate, f"{name}, 95 %": [found.low, found.high]}
-        else:
-            together[name] = values[0]
-    return together

@@ -7,7 +7,7 @@ runs: an algorithm that begins with ten packets needs many round trips to reach 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,9 @@ import pyarrow as pa
 from farloop import units
 from farloop.errors import FarloopError, shown
 from farloop.results import flow_completion
+from farloop.results.protocols import RunNumbers
 from farloop.results.tables import Floats
 from farloop.units import bytes_text, rate_text
-
-if TYPE_CHECKING:
-    from farloop.results.run import Run
 
 OWN = "own"
 """`transport.start` of a scenario that leaves it to each algorithm."""
@@ -70,7 +68,7 @@ MOST_WAYS = 2
 """In so many ways an algorithm may begin flows of one kind before a table joins them."""
 
 
-def entries(run: Run) -> list[dict[str, Any]]:
+def entries(run: RunNumbers) -> list[dict[str, Any]]:
     """How the flows of a run began: one entry per algorithm and kind of path; none where an old output does not say."""
     found: list[dict[str, Any]] = run.info.get("starts", [])
     return found
@@ -81,7 +79,7 @@ def summary_rows(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"name": f"{one['algorithm']} {one['kind']}", **one} for one in found]
 
 
-def rows(runs: Sequence[Run]) -> list[list[str | None]]:
+def rows(runs: Sequence[RunNumbers]) -> list[list[str | None]]:
     """A row for each algorithm, kind of path and start: of runs that begin alike one row."""
     return rows_of([entries(run) for run in runs])
 
@@ -122,7 +120,7 @@ def _joined(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def lines(runs: Sequence[Run]) -> list[str]:
+def lines(runs: Sequence[RunNumbers]) -> list[str]:
     """The same in a sentence for each algorithm."""
     told: dict[str, list[str]] = {}
     for name, kind, _, _, _, first, slow in rows(runs):
@@ -146,7 +144,7 @@ def slow_start_text(one: dict[str, Any]) -> str:
     return "yes" if one["slow_start"] == one["flows"] else f"{one['slow_start']:,} of {one['flows']:,}"
 
 
-def differences(runs: Sequence[Run]) -> list[str]:
+def differences(runs: Sequence[RunNumbers]) -> list[str]:
     """What differs between the starts of the algorithms that are compared, a sentence for each kind of path; runs of one case and seed."""
     return differences_of([entries(run) for run in runs])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,9 @@ import pyarrow as pa
 
 from farloop import statistics
 from farloop.results import flow_completion
-from farloop.results.tables import Floats
+from farloop.results.tables import Floats, Series
 from farloop.statistics import Interval
 from farloop.units import count_text, time_text
-
-if TYPE_CHECKING:
-    from farloop.results.run import Run
 
 BATCH = 5
 """Of MSER-5."""
@@ -114,6 +111,26 @@ class Steadiness:
         return " and ".join(one.told() for one in self.halves if one.is_real)
 
 
+class SteadyRun(Protocol):
+    """A run of which it is known whether it is steady, as `farloop.Run`."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row per flow."""
+
+    @property
+    def samples(self) -> Series:
+        """Its series."""
+
+    @property
+    def steadiness(self) -> Steadiness | None:
+        """What is known; `None` where its flows are too few to say."""
+
+
 def steadiness(flows: pa.Table, end: float) -> Steadiness | None:
     """Whether a run is steady; `None` where fewer than 200 flows with a size began before its end, or hardly any finished.
 
@@ -163,7 +180,7 @@ NOT_STEADY, WARM_UP = CODES = ("not-steady", "warm-up")
 """Codes of the cautions."""
 
 
-def warnings(run: Run) -> list[tuple[str, str]]:
+def warnings(run: SteadyRun) -> list[tuple[str, str]]:
     """What a user may believe wrongly of the flows of a run: codes and sentences."""
     found = run.steadiness
     told = []
@@ -180,7 +197,7 @@ def warnings(run: Run) -> list[tuple[str, str]]:
     return told
 
 
-def warnings_together(runs: Sequence[Run]) -> list[tuple[str, str]]:
+def warnings_together(runs: Sequence[SteadyRun]) -> list[tuple[str, str]]:
     """Those of several runs: of each kind that of the first run that has it, and how many others have it, too."""
     if len(runs) == 1:
         return warnings(runs[0])
@@ -196,7 +213,7 @@ def warnings_together(runs: Sequence[Run]) -> list[tuple[str, str]]:
     return told
 
 
-def note(runs: Sequence[Run]) -> str:
+def note(runs: Sequence[SteadyRun]) -> str:
     """What the verdict on a claim about these runs says of it; empty where all are steady, or have too few flows."""
     unsteady = [run for run in runs if run.steadiness is not None and not run.steadiness.is_steady]
     if not unsteady:
@@ -206,7 +223,7 @@ def note(runs: Sequence[Run]) -> str:
     return f"not steady in {len(unsteady)} of {count_text(len(runs), 'run')}, such as {first.label}: {told}"
 
 
-def warm_up(run: Run) -> float:
+def warm_up(run: SteadyRun) -> float:
     """Seconds at the beginning of a run that MSER-5 finds to be warm-up.
 
     It looks at the slowdowns of the finished flows in the order in which they began; where there are fewer than 20, at the throughput of
