@@ -3,7 +3,7 @@
 #   make demo    build, run eight algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
-#   make lint    formatting, clippy, rustdoc, ruff, mypy
+#   make lint    formatting, clippy, rustdoc, ruff, mypy, spelling, prose
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
 #   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
 #   make bench   speed of the simulator, in packet-hops per second
@@ -60,6 +60,8 @@ lint: build $(VENV)/.dev
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 	$(VENV)/bin/typos
+	git ls-files '*.md' | xargs $(VENV)/bin/proselint check
+	$(VENV)/bin/python scripts/prose.py
 	$(VENV)/bin/shellcheck .ci/run scripts/*.sh
 
 # scripts/build_site.py says what it is made of. A link that leads nowhere fails it.

@@ -12,8 +12,8 @@
 //!
 //! The option's entry is that of Gear (ToN 2025, §IV-A, Fig. 5): three fields of four bytes. The paper names no units and
 //! counts *packets* transmitted; bytes are counted here, because Eq. 1 needs bytes per time and packets differ in size. Both
-//! counters wrap: differences are taken modulo the format's width, whatever the record keeps. The rate is no field of the wire's format: the paper has
-//! senders look it up by hop.
+//! counters wrap: differences are taken modulo the format's width, whatever the record keeps. The rate is no field of the wire's format:
+//! the paper has senders look it up by hop.
 
 use farloop_units::{Bytes, Delta, Rate, Time};
 

@@ -71,7 +71,8 @@ impl Medium {
         self.packets.insert(packet)
     }
 
-    /// A flow is over at a host: its last byte has arrived there, or what it has sent itself is acknowledged. The host's agenda sees to what follows.
+    /// A flow is over at a host: its last byte has arrived there, or what it has sent itself is acknowledged. The host's agenda sees to
+    /// what follows.
     #[inline]
     pub fn note_over(&mut self, host: HostId, flow: FlowId) {
         if !self.network.succession.is_empty() {
@@ -169,7 +170,8 @@ impl Medium {
         Some(slot)
     }
 
-    /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without one.
+    /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without
+    /// one.
     #[cold]
     pub fn pass(&mut self, p: PortId) -> Time {
         let port = &mut self.ports[p];
@@ -195,8 +197,8 @@ impl Medium {
         }
     }
 
-    /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt from what is drawn:
-    /// real ones are refreshed.
+    /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt
+    /// from what is drawn: real ones are refreshed.
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
         let packet = &self.packets[slot];
         if packet.flags & CUT != 0 {

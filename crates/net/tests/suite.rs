@@ -1,4 +1,5 @@
-//! Networks that are built by hand, simulated packet by packet. One program for all of these files: each alone would compile the whole engine again.
+//! Networks that are built by hand, simulated packet by packet. One program for all of these files: each alone would compile the whole
+//! engine again.
 
 mod baselines;
 mod common;

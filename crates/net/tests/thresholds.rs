@@ -1,7 +1,7 @@
 //! Thresholds to the byte: what a queue that is exactly as long as one allows.
 //!
-//! Nine full packets arrive at 100 Gbps and leave at 10 Gbps. The first passes straight through; the n-th after it finds n - 1 waiting, because
-//! nothing else leaves before the last has come.
+//! Nine full packets arrive at 100 Gbps and leave at 10 Gbps. The first passes straight through; the n-th after it finds n - 1 waiting,
+//! because nothing else leaves before the last has come.
 
 use crate::common::*;
 use farloop_net::result::PortRow;

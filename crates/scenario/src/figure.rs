@@ -23,10 +23,10 @@ params! {
         source: String = String::new();
         /// Algorithms that every case runs unless it names its own.
         algorithms: Vec<String> = Vec::new();
-        /// What a reader must know: what is left out, what is read differently.
+        /// What a reader must know: omissions and deviations from the paper.
         note: String = String::new();
-        /// How often `farloop reproduce` runs every simulation: with seeds 1 to this number, of which seed k also is the variation k
-        /// in ties and starts (`run.jitter`). Verdicts are about all of them. 1: once, with the scenario's own seed.
+        /// How often `farloop reproduce` runs every simulation: with seeds 1 to this number, where seed k also uses the variation
+        /// k of ties and starts (`run.jitter`). Verdicts use all of them. 1: once, with the scenario's own seed.
         replicas: u32 = 1, in 1 => 100;
     }
 }
@@ -50,7 +50,7 @@ params! {
         id: Option<String> = None;
         /// What the paper says, in words.
         what: Option<String> = None;
-        /// Which parameter was chosen by what this figure shows, so that agreement is no confirmation; "none" if none was.
+        /// Which parameter we fitted to this figure, so that agreement confirms nothing; "none" if none was.
         calibrated: Option<String> = None;
     }
 }

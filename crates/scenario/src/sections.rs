@@ -43,11 +43,13 @@ params! {
 params! {
     /// `[run]`: how long, and with which randomness.
     pub struct Run {
-        /// Simulated time; the run also ends when nothing is left to happen.
+        /// Simulated time. The run ends earlier if no events are left.
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// Seed of all random streams, and of the hash that spreads flows over equal paths: the same seed gives the same bytes.
         seed: u64 = 1;
-        /// Which variation runs: 0 for the scenario as it is; k for the k-th that differs only in the order of events at the same picosecond, and in that every flow starts later, by less than a full packet takes at its source. What such a variation changes is fragile: an artefact of ties.
+        /// Which variation runs. 0: the scenario unchanged. k: the k-th variation, which only reorders events at the same
+        /// picosecond and delays each flow's start by less than a full packet takes at its source. Numbers that change between
+        /// variations are fragile: artefacts of ties.
         jitter: u32 = 0, in 0 => 1_000_000;
     }
 }
@@ -104,7 +106,8 @@ macro_rules! switch_section {
                 buffer: Bytes = $buffer, in Bytes::new(1000) => LARGEST;
                 /// Dynamic threshold of lossy classes: a queue may hold alpha times the free shared buffer.
                 alpha: f64 = 1.0, in 0.001 => 1024.0;
-                /// Longest data queue of each port, in bytes on the wire: lossy packets beyond it are dropped. "none" for the share of the buffer alone.
+                /// Longest data queue of each port, in bytes on the wire: lossy packets beyond it are dropped. "none" for the share of the
+                /// buffer alone.
                 queue_limit: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// Longest data queue of each port, in packets; "none" for the share of the buffer alone.
                 queue_limit_packets: Option<u32> = None, in Some(1) => Some(1_000_000_000);
@@ -128,22 +131,24 @@ macro_rules! switch_section {
                 kmax: Bytes = Bytes::new(900_000), in Bytes::ZERO => LARGEST;
                 /// Marking probability just below kmax.
                 pmax: f64 = 1.0, in 0.0 => 1.0;
-                /// The port rate that kmin and kmax are given for; at ports of another rate both scale in proportion. "none" for the same
-                /// bytes at every port.
+                /// The port rate to which kmin and kmax apply; at ports of another rate both scale in proportion. "none" for the
+                /// same bytes at every port.
                 ecn_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
-                /// Which queue marks a packet that waits: "arrival", the one that it finds (DCTCP, SIGCOMM 2010, §3.1); "departure", the one that it leaves
-                /// behind, as in the published simulators of DCQCN and HPCC (docs/network-model.md).
+                /// Which queue length marks a waiting packet. "arrival": the queue that it finds (DCTCP, SIGCOMM 2010, §3.1).
+                /// "departure": the queue that it leaves behind, as in the published simulators of DCQCN and HPCC
+                /// (docs/network-model.md).
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
-                /// How a switch chooses among equally short paths: "flow" keeps all packets of a flow on one path; "packet" sprays them
-                /// over all, so that they arrive out of order; "symmetric" is "flow" with ACKs on the same links as their data.
+                /// How a switch chooses among equally short paths. "flow": all packets of a flow take one path. "packet": the
+                /// switch sprays packets over all paths, so they arrive out of order. "symmetric": like "flow", with ACKs on the
+                /// same links as their data.
                 ecmp: EcmpChoice = EcmpChoice::Flow;
-                /// What orders the data that waits at a port, class by class: "fifo", first in, first out; "drr", deficit round robin: flows with waiting packets take
-                /// turns (Shreedhar and Varghese, SIGCOMM 1995).
+                /// Order of the waiting data at a port, class by class. "fifo": first in, first out. "drr": deficit round robin,
+                /// where flows with waiting packets take turns (Shreedhar and Varghese, SIGCOMM 1995).
                 discipline: DisciplineChoice = DisciplineChoice::Fifo;
                 /// With discipline = "drr": bytes on the wire that a flow may send in its turn; "none" for a full packet.
                 quantum: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
-                /// How many queues of flows a port can have, for each class, where an algorithm keeps the flows apart (MLCC at DCI switches): flows beyond that
-                /// share one.
+                /// Per-flow queues of a port, for each class, where an algorithm separates flows (MLCC at DCI switches); flows
+                /// beyond this number share one queue.
                 flow_queues: u32 = 4096, in 0 => 1_000_000;
                 /// Stamp in-band telemetry on data packets.
                 int: bool = $int;
@@ -210,7 +215,7 @@ switch_section!(
 pub fn switch_override_specs() -> Vec<ParamSpec> {
     let pattern = ParamSpec {
         name: "match".into(),
-        doc: "The switches and routers that it is for, by name: \"*\" stands for any characters, \"?\" for any one."
+        doc: "The switches and routers that it configures, by name: \"*\" matches any characters, \"?\" any one."
             .into(),
         kind: Kind::Text,
         optional: false,
@@ -226,8 +231,9 @@ params! {
     pub struct AlgorithmKey {
         /// The congestion control of all flows that do not name their own.
         name: String = "gear".to_string();
-        /// The switches whose ports get an algorithm's port agents, such as Annulus' or PCN's: "all" that take agents ([switch].agents), of these the
-        /// ones with hosts ("tor"), or those whose names match a list, in which "*" stands for any characters and "?" for any one.
+        /// The switches whose ports get an algorithm's port agents, such as Annulus' or PCN's. "all": all that take agents
+        /// ([switch].agents). "tor": those of them with hosts. A list: those whose names match it; "*" matches any characters,
+        /// "?" any one.
         agents: AgentPlaces = AgentPlaces::All;
     }
 }
@@ -276,7 +282,7 @@ params! {
         to: Option<String> = None;
         /// When it starts.
         start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
-        /// When its application stops; "none" to go on until all is sent or the run ends.
+        /// When its application stops; "none" to continue until all data is sent or the run ends.
         stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
         /// Payload to send; "none" to send until stop or the end of the run.
         size: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
@@ -288,11 +294,11 @@ params! {
         algorithm: Option<String> = None;
         /// Data class: 0 goes before 1; each has its own queues and PFC.
         class: u8 = 0, in 0 => FlowSpec::CLASSES - 1;
-        /// An elephant: its data takes circuits, where switches schedule them ([circuits].scheduling).
+        /// Mark the flow as an elephant: its data takes circuits, where switches schedule them ([circuits].scheduling).
         elephant: bool = false;
-        /// Flows that must be over before this one begins (never before start): names of flows, or of groups of flows (a name with count,
-        /// a workload's), with or without a delay, such as ["request", "other+10us"]. A flow to this one's source is over when its last
-        /// byte has arrived, a flow from it when that byte is acknowledged.
+        /// Flows that must be over before this one begins (never before start): names of flows or of groups of flows (a name with
+        /// count, a workload's), with an optional delay, such as ["request", "other+10us"]. A flow to this one's source is over
+        /// when its last byte has arrived; a flow from it is over when that byte is acknowledged.
         after: Option<Vec<String>> = None;
         /// How many equal flows; more than one are called NAME-1, NAME-2, ….
         count: u32 = 1, in 1 => 100_000;
@@ -343,13 +349,15 @@ params! {
     pub struct Record {
         /// Sampling interval of flows and ports; "none" for no series of them.
         interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
-        /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64, otherwise none.
+        /// Flows with series, by name: "*" matches any characters, "?" any one. "auto": all flows where there are at most 64,
+        /// otherwise none.
         flows: Selection = Selection::Auto;
-        /// Egress ports with series, written "left->right"; in "leaf1->*" the "*" stands for any characters, "?" for any one. "*" or "all": all of them. "auto": the ports where the
-        /// topology can be congested, at most 64, and the ports that turn out to be the worst by mean queue, longest queue, drops and time paused (docs/outputs.md).
+        /// Egress ports with series, written "left->right"; in "leaf1->*" the "*" matches any characters, "?" any one. "*" or
+        /// "all": all of them. "auto": the ports where the topology can be congested, at most 64, and the worst ports of the run
+        /// by mean queue, longest queue, drops and time paused (docs/outputs.md).
         ports: Selection = Selection::Auto;
-        /// Switches that schedule circuits, whose queues get series, by name: sixteen samples in a slot, in the last whole week of the run, or all of it where
-        /// it has none. "auto": the first of them.
+        /// Switches that schedule circuits and whose queues get series, by name. farloop takes sixteen samples in a slot, in the
+        /// last whole week of the run, or in the whole run if it has none. "auto": the first of them.
         queues: Selection = Selection::Auto;
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// One `[[switch_override]]`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SwitchOverride {
-    /// The names of the switches: "*" stands for any characters, "?" for any one.
+    /// The names of the switches: "*" matches any characters, "?" any one.
     pub pattern: String,
     /// The keys of `[switch]` that were written, with their values.
     pub settings: Vec<(String, Value)>,

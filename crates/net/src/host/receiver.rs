@@ -3,7 +3,8 @@
 //! RDMA answers every data packet that it takes by one ACK that carries the next byte expected, the packet's ECN mark as the algorithm's
 //! receiver half sees it, its telemetry and its sending time ([`super::rdma`]); TCP as its receiver says ([`super::tcp`]).
 //!
-//! A receiver is forgotten when all of its flow has arrived and is acknowledged; what still comes is answered as something delivered long ago.
+//! A receiver is forgotten when all of its flow has arrived and is acknowledged; what still comes is answered as something delivered long
+//! ago.
 
 use super::desk::Desk;
 use super::rdma::{InOrder, Verdict};

@@ -447,8 +447,8 @@ impl Senders {
 
     /// A connection is closed, or falls idle: what the next one between its hosts is to know.
     ///
-    /// The kernel keeps it at closing. Persistent connections are closed when a run is over, and those of the next run begin with what they left. A
-    /// run here has none before it: what a connection would leave if it were closed now stands for that.
+    /// The kernel keeps it at closing. Persistent connections are closed when a run is over, and those of the next run begin with what they
+    /// left. A run here has none before it: what a connection would leave if it were closed now stands for that.
     fn remember(&mut self, network: &Network, id: SenderId) {
         if !network.transport.tcp.remember_ssthresh {
             return;
@@ -487,8 +487,8 @@ impl Senders {
         After::Changed(id)
     }
 
-    /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have done after
-    /// an earlier run. What the endpoint knows stays; the algorithm begins anew.
+    /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have
+    /// done after an earlier run. What the endpoint knows stays; the algorithm begins anew.
     fn begin_anew(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> bool {
         let sender = &mut self.states[id];
         let ends = (m.network.flows.source(sender.flow), m.network.flows.destination(sender.flow));

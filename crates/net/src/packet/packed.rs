@@ -1,8 +1,8 @@
 //! Packets one behind the other, packed: 40 bytes each and 16 per telemetry record or note, in the order in which they arrive.
 //!
 //! A link of 400 Gbps and 25 ms holds 800,000 packets that nobody looks at before they arrive. In the arena each would take two
-//! cache lines anywhere in memory; here they lie one behind the other and are written and read once. Each entry says when it arrives, so that
-//! the packets of a link that leaves its part can be handed over as they are.
+//! cache lines anywhere in memory; here they lie one behind the other and are written and read once. Each entry says when it arrives, so
+//! that the packets of a link that leaves its part can be handed over as they are.
 
 use super::{NO_ROW, Note, Packet, PacketKind};
 use crate::ids::{FlowId, HostNumber, Slot};
@@ -172,8 +172,8 @@ impl Packed {
         }
     }
 
-    /// Removes the first packet, which must be there, into `packet`. Its telemetry and notes, of which it says how many there are, must be taken
-    /// next; it has no row of the side table yet.
+    /// Removes the first packet, which must be there, into `packet`. Its telemetry and notes, of which it says how many there are, must be
+    /// taken next; it has no row of the side table yet.
     #[inline]
     pub fn pop_into(&mut self, packet: &mut Packet) {
         let entry = self.entries.pop().expect("a packet is there");
@@ -254,8 +254,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Any number of packets, in bursts, with any number of hops and of notes, some of them handed from one arena to another: each comes
-        /// back as it was, and in order.
+        /// Any number of packets, in bursts, with any number of hops and of notes, some of them handed from one arena to another: each
+        /// comes back as it was, and in order.
         #[test]
         fn packets_come_back_as_they_were(
             bursts in proptest::collection::vec((0usize..1500, 0usize..1500, 0..=MAX_HOPS, 0..=MAX_NOTES, any::<bool>()), 1..6)

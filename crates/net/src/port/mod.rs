@@ -271,8 +271,8 @@ impl Port {
         }
     }
 
-    /// Starts to transmit a packet at `start`: stamps telemetry, occupies the transmitter, puts it on the link, where it arrives later than it would
-    /// by `late`; not before one that was sent before.
+    /// Starts to transmit a packet at `start`: stamps telemetry, occupies the transmitter, puts it on the link, where it arrives later than
+    /// it would by `late`; not before one that was sent before.
     ///
     /// `arrival_event` is this port's arrival id in `calendar`.
     #[inline]
@@ -348,7 +348,8 @@ impl Port {
         }
     }
 
-    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those before.
+    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those
+    /// before.
     fn put_packed(
         &mut self,
         packets: &mut Packets,

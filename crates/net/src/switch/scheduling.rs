@@ -1,4 +1,5 @@
-//! Switches between a packet network and circuits: by which port a packet of the rack leaves, in which queue it waits, and what is dropped because its circuit is far off.
+//! Switches between a packet network and circuits: by which port a packet of the rack leaves, in which queue it waits, and what is dropped
+//! because its circuit is far off.
 //!
 //! | | elephants | everything else (mice, ACKs, signals) |
 //! | --- | --- | --- |

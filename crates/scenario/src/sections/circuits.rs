@@ -47,42 +47,47 @@ params! {
     pub struct CircuitKeys {
         /// How long a matching holds. The default, as that of night: AccelToR, §IV-B.
         day: Delta = Delta::from_us(240), in Delta::from_ns(1) => LONGEST;
-        /// How long nothing passes after each day.
+        /// Time after each day in which the switch connects no ports.
         night: Delta = Delta::from_us(20), in Delta::ZERO => LONGEST;
-        /// CSV file with the slots, relative to the scenario: a row of column names, which are keys of [[circuit_slot]], then one row for each slot, with spaces
-        /// between several circuits. "none" for the [[circuit_slot]] tables, or, without any, round robin.
+        /// CSV file with the slots, relative to the scenario: a row of column names, which are keys of [[circuit_slot]], then one row for
+        /// each slot, with spaces between several circuits. "none" for the [[circuit_slot]] tables, or, without any, round robin.
         slots: Option<String> = None;
-        /// Which data of their racks the switches with hosts and a link to a circuit switch send there: "none" but by detours; "blocking": elephants, which wait for
-        /// their circuit; "unblocking": elephants while they have a circuit, and by the packet network otherwise; "acceltor": elephants,
-        /// which the packet network accelerates before the day of their circuit (AccelToR, Algorithm 1).
+        /// Which data of its rack a top-of-rack switch sends to the circuit switch. "none": none, except by detours. "blocking":
+        /// elephants, which wait for their circuit. "unblocking": elephants while they have a circuit; otherwise they use the
+        /// packet network. "acceltor": elephants, which the packet network accelerates before the day of their circuit (AccelToR,
+        /// Algorithm 1).
         scheduling: SchedulingChoice = SchedulingChoice::None;
-        /// "blocking": what may wait for circuits at a switch, in all queues together (1.5 MB: AccelToR, §IV-B).
+        /// "blocking": most bytes that wait for circuits at a switch, in all queues together (1.5 MB: AccelToR, §IV-B).
         circuit_buffer: Bytes = Bytes::new(1_500_000), in Bytes::new(1) => LARGEST;
-        /// "blocking": what may wait for each rack; "none" for equal shares of circuit_buffer.
+        /// "blocking": most bytes that wait for each rack; "none" for equal shares of circuit_buffer.
         rack_queue: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
-        /// "blocking": what may wait at each port to the packet network (300 kB: AccelToR, §IV-B).
+        /// "blocking": most bytes that wait at each port to the packet network (300 kB: AccelToR, §IV-B).
         packet_queue: Bytes = Bytes::new(300_000), in Bytes::new(1) => LARGEST;
-        /// "unblocking": what may wait at all ports of a switch to circuits and packet network together (1.8 MB: AccelToR, §IV-B).
+        /// "unblocking": most bytes that wait at all ports of a switch to circuits and packet network together (1.8 MB: AccelToR,
+        /// §IV-B).
         shared_queue: Bytes = Bytes::new(1_800_000), in Bytes::new(1) => LARGEST;
-        /// "acceltor": what may wait at each port to the packet network, of mice (150 kB: AccelToR, §IV-B).
+        /// "acceltor": most bytes of mice that wait at each port to the packet network (150 kB: AccelToR, §IV-B).
         high_queue: Bytes = Bytes::new(150_000), in Bytes::new(1) => LARGEST;
-        /// "acceltor": what may wait there of elephants, which leave after the mice.
+        /// "acceltor": most bytes of elephants that wait there; they leave after the mice.
         low_queue: Bytes = Bytes::new(150_000), in Bytes::new(1) => LARGEST;
-        /// "acceltor": what may wait for each day of circuits (500 kB: AccelToR, §IV-B).
+        /// "acceltor": most bytes that wait for each day of circuits (500 kB: AccelToR, §IV-B).
         day_queue: Bytes = Bytes::new(500_000), in Bytes::new(1) => LARGEST;
-        /// "acceltor": round-trip time through the packet network. An elephant may use that network until this long before its day
-        /// begins, then it waits for the circuit. "none" for packet_rtt of [network] with topology = "hybrid".
+        /// "acceltor": round-trip time through the packet network. An elephant uses that network until this long before its day
+        /// begins; then it waits for the circuit. "none" for packet_rtt of [network] with topology = "hybrid".
         packet_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// "acceltor": round-trip time through the circuit; "none" for circuit_rtt of [network] with topology = "hybrid".
         circuit_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
-        /// "acceltor": one more day has a queue than acceleration needs, so that flows which lost packets in their day recover (AccelToR, §III-E).
+        /// "acceltor": give one more day a queue than acceleration needs, so flows that lost packets in their day recover
+        /// (AccelToR, §III-E).
         safe_margin: bool = true;
-        /// "acceltor": how many days have a queue; "none" for what Eq. 1 gives, with safe_margin or without.
+        /// "acceltor": how many days have a queue; "none" for the number of Eq. 1, with or without safe_margin.
         days: Option<u32> = None, in Some(1) => Some(1_000);
-        /// "acceltor": an elephant's first packets, this many since it was last dropped, go into the packet network before its day, and those after them wait for the
-        /// circuit (4 in the authors' simulation). "none": by time, until packet_rtt before the day, as in Algorithm 1.
+        /// "acceltor": how many packets of an elephant go into the packet network before its day, counted since the switch last
+        /// dropped one; later ones wait for the circuit (4 in the authors' simulation). "none": by time, until packet_rtt before
+        /// the day, as in Algorithm 1.
         warm_up: Option<u32> = None, in Some(1) => Some(1_000_000);
-        /// With warm_up: twice as many packets of an elephant that sent fewer than this between its last two drops (25 in the authors' simulation).
+        /// With warm_up: an elephant that sent fewer packets than this between its last two drops may send twice as many (25 in
+        /// the authors' simulation).
         warm_up_few: u32 = 0, in 0 => 1_000_000;
         /// "acceltor": what happens to an elephant's packet when the queue of its day is full: "drop" drops it, "low" sends it into the
         /// packet network (AccelToR, §IV-G).
@@ -91,15 +96,18 @@ params! {
         /// packet network, until the flow sends one in time for its day (520us in the authors' simulation). "none" to drop all of them,
         /// as in the paper's text.
         rescue: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
-        /// Which flows are elephants: "labelled": those with elephant = true; "detected": for each pair of racks a set that the switch keeps. They join it with their first
-        /// packet while there is room; who has sent its last packet or been idle leaves it, and the heaviest other flow takes the place (AccelToR, §III-F and G).
+        /// Which flows are elephants. "labelled": those with elephant = true. "detected": a set that the switch keeps for each
+        /// pair of racks. Labelled flows join it with their first packet while there is room. A flow leaves it after its last
+        /// packet or when it is idle; the heaviest other flow takes its place (AccelToR, §III-F and G).
         elephants: ElephantsChoice = ElephantsChoice::Labelled;
-        /// "detected": most elephants of a pair of racks; "none" for as many as day_queue has room for windows of 2^m full packets (AccelToR, §III-F).
+        /// "detected": most elephants of a pair of racks; "none" for as many as day_queue has room for windows of 2^m full packets
+        /// (AccelToR, §III-F).
         elephant_limit: Option<u32> = None, in Some(1) => Some(1_000_000);
-        /// "detected": an elephant that sends nothing for this long loses its place; what other flows sent is forgotten after one to two
-        /// times this long. "none" for four weeks of the circuits, in which a timeout of Eq. 6 may double twice.
+        /// "detected": an elephant that sends no packet for this long loses its place. The switch forgets what other flows sent
+        /// after one to two times this long. "none" for four weeks of the circuits, in which a timeout of Eq. 6 may double twice.
         elephant_idle: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
-        /// "detected": what a flow must have sent lately to become an elephant, in bytes on the wire (100 kB: Mahout, INFOCOM 2011).
+        /// "detected": bytes on the wire that a flow must have sent recently to become an elephant (100 kB: Mahout, INFOCOM
+        /// 2011).
         elephant_bytes: Bytes = Bytes::new(100_000), in Bytes::new(1) => LARGEST;
         /// "detected": rows of the Count-Min sketch that counts the bytes of flows. It overestimates a flow by more than e / sketch_width
         /// of all bytes counted with a probability of at most e^-sketch_rows.
@@ -157,7 +165,7 @@ params! {
         circuit: Option<String> = None;
         /// How long the matching holds; "none" for that of [circuits].
         day: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST);
-        /// How long nothing passes then; "none" for that of [circuits].
+        /// Time after it in which the switch connects no ports; "none" for that of [circuits].
         night: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
         /// The circuits, one way each, from neighbour to neighbour of the circuit switch: such as ["tor1->tor2", "tor2->tor1"].
         connect: Option<Vec<String>> = None;

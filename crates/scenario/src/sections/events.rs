@@ -16,8 +16,8 @@ choice! {
 params! {
     /// What `[network]` says of routes, whatever the topology.
     pub struct RoutingKeys {
-        /// Time after which all switches use routes that take account of a link that went down or came up ([[event]]); until then they
-        /// keep the old ones.
+        /// Time from a link's failure or repair ([[event]]) until all switches use the new routes; until then they keep the old
+        /// ones.
         detection_time: Delta = Delta::from_ms(1), in Delta::ZERO => LONGEST;
     }
 }
@@ -27,10 +27,11 @@ params! {
     pub struct EventKeys {
         /// When it happens; it comes before everything else at that time.
         at: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
-        /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one, "tor1<->eps#2" for the second of
-        /// parallel links; "*" stands for any characters, "?" for any one.
+        /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one,
+        /// "tor1<->eps#2" for the second of parallel links; "*" matches any characters, "?" any one.
         link: Option<OneOrMore> = None;
-        /// "down": it carries nothing, and what is on it is lost; "up": it carries packets again. In both directions, between switches only.
+        /// "down": the link carries no packets and loses those on it. "up": it carries packets again. In both directions, between
+        /// switches only.
         state: Option<LinkState> = None;
         /// Rate from the next packet on.
         rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);

@@ -27,9 +27,10 @@ choice! {
 params! {
     /// The key of `[workload]` that decides about the others.
     pub struct ArrivalsKey {
-        /// How flows arrive: "poisson": one by one, at random; "permutation", "incast" and "all-to-all": together, in rounds; "elephants":
-        /// the same number from every rack to every other one that it has circuits to; "all-reduce": in the steps of a collective operation; "list": as a file lists them (the default where there is the key flows).
-        /// It decides which other keys there are.
+        /// How flows arrive. "poisson": one by one, at random. "permutation", "incast" and "all-to-all": together, in rounds.
+        /// "elephants": the same number from every rack to every other rack to which it has circuits. "all-reduce": in the steps
+        /// of a collective operation. "list": as a file lists them (the default if the key flows is set). It decides which other
+        /// keys there are.
         pattern: Arrivals = Arrivals::Poisson;
     }
 }
@@ -58,11 +59,11 @@ params! {
         /// Which pairs of hosts exchange flows: "all" of them, those inside a datacenter ("intra"), those across ("cross"), or those at
         /// different switches ("racks").
         between: Pairs = Pairs::All;
-        /// The hosts that take part, by name: "*" stands for any characters, "?" for any one.
+        /// The hosts that take part, by name: "*" matches any characters, "?" any one.
         hosts: String = "*".to_string();
         /// First time at which flows arrive.
         start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
-        /// No flow arrives from then on; "none" for the end of the run.
+        /// Time from which no more flows arrive; "none" for the end of the run.
         stop: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
         /// The congestion control of its flows; "none" for [algorithm].name.
         algorithm: Option<String> = None;
@@ -76,7 +77,7 @@ params! {
 params! {
     /// `[workload]` with `pattern = "poisson"`.
     pub struct PoissonKeys {
-        /// Mean load of the sending hosts' links by payload, as a fraction of their rate.
+        /// Mean load of the sending hosts' links, in payload, as a fraction of their rate.
         load: f64 = 0.3, in 0.0001 => 1.0;
         /// Which of the hosts send, by name; the others only receive.
         from: String = "*".to_string();
@@ -121,15 +122,17 @@ choice! {
 params! {
     /// `[workload]` with `pattern = "elephants"`.
     pub struct ElephantKeys {
-        /// Its flows are called NAME-FROM-TO-1, NAME-FROM-TO-2, … by the switches of their racks; "none" for f1, f2, … by their position among all flows.
+        /// Its flows are called NAME-FROM-TO-1, NAME-FROM-TO-2, … by the switches of their racks; "none" for f1, f2, … by their position
+        /// among all flows.
         name: Option<String> = None;
-        /// Flows from each rack to each other one that it has circuits to. They take the racks' hosts in turn. The default: AccelToR, §IV-B.
+        /// Flows from each rack to each other rack to which it has circuits. They take the racks' hosts in turn. The default:
+        /// AccelToR, §IV-B.
         per_pair: u32 = 80, in 1 => 100_000;
         /// Flow sizes: "unbounded", or as in other patterns.
         sizes: String = "unbounded".to_string();
-        /// How many sizes are drawn for each pair; the flows have the largest of them. "none" for as many as there are flows.
+        /// How many sizes to draw for each pair; the flows get the largest of them. "none" for as many as there are flows.
         drawn: Option<u32> = None, in Some(1) => Some(10_000_000);
-        /// The hosts that take part, by name: "*" stands for any characters, "?" for any one.
+        /// The hosts that take part, by name: "*" matches any characters, "?" any one.
         hosts: String = "*".to_string();
         /// Flows start from then on.
         start: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
@@ -158,16 +161,18 @@ choice! {
 params! {
     /// `[workload]` with `pattern = "all-reduce"`.
     pub struct AllReduceKeys {
-        /// Its flows are called NAME-1-1, NAME-1-2, … by round and position in it, all those of a round NAME-1; "none" for f1, f2, … by their position among all flows.
+        /// Its flows are called NAME-1-1, NAME-1-2, … by round and position in it, all those of a round NAME-1; "none" for f1, f2, … by
+        /// their position among all flows.
         name: Option<String> = None;
-        /// "ring": N hosts pass on an Nth of their data in each of 2(N-1) steps; "recursive-doubling": all of it to a partner, log2 N times; "hierarchical": a ring's first
-        /// N-1 steps in each datacenter, a ring across them with what each host has then, and the other N-1 steps.
+        /// "ring": N hosts pass on an Nth of their data in each of 2(N-1) steps. "recursive-doubling": each host sends all of it
+        /// to a partner, log2 N times. "hierarchical": a ring's first N-1 steps in each datacenter, then a ring across
+        /// datacenters with each host's result, then the other N-1 steps.
         collective: Collective = Collective::Ring;
-        /// The hosts that take part, by name, in the order of the network: "*" stands for any characters, "?" for any one.
+        /// The hosts that take part, by name, in the order of the network: "*" matches any characters, "?" any one.
         hosts: String = "*".to_string();
         /// Data that each host contributes.
         size: Bytes = Bytes::new(10_000_000), in Bytes::new(1) => LARGEST;
-        /// Operations one after the other: a host begins when it has the result of the one before.
+        /// Number of operations, one after the other: a host begins when it has the result of the one before.
         rounds: u32 = 1, in 1 => 100_000;
         /// Time that each host computes between one round's result and its next round.
         compute: Delta = Delta::ZERO, in Delta::ZERO => LONGEST;
