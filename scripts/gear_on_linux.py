@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/gear_on_linux.py [PICTURE]
 
-The network of tests/live_network.py, three repetitions of 15 s per condition: a line for each, the measurements as JSON beside the picture
-of docs/int-option.md. All together some eight minutes. With a JSON file in the place of PICTURE it draws what that holds.
+The network of tests/support/live_network.py, three repetitions of 15 s per condition: a line for each, the measurements as JSON beside the
+picture of docs/int-option.md. All together some eight minutes. With a JSON file in the place of PICTURE it draws what that holds.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from live_network import bulk_flows, checksum_errors, live_network, throughputs
+from support.live_network import bulk_flows, checksum_errors, live_network, throughputs
 
 from farloop.figures.draw import write_png
 from farloop.figures.panels import caption, grid

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "python")]
 
-from live_network import bulk_flows, live_network  # noqa: E402
+from support.live_network import bulk_flows, live_network  # noqa: E402
 
 from farloop.kernel import libbpf  # noqa: E402
 from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS  # noqa: E402

@@ -1,7 +1,7 @@
 //! How much memory a run takes, said before it runs: so that what cannot fit does not start, and only as many run side by side as fit.
 //!
 //! The constants were measured as resident memory of whole runs, tables of Python included (docs/network-model.md says on which);
-//! `tests/test_memory.py` holds the estimate to such runs.
+//! `tests/running/test_memory.py` holds the estimate to such runs.
 
 use crate::build::Built;
 use farloop_net::route_tables;
