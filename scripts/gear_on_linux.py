@@ -82,7 +82,7 @@ def measured(settings: list[str]) -> dict[str, Any]:
             look = lambda: seen.extend(GEAR.status()["connections"])  # noqa: E731
             reports, sent = bulk_flows(network, SECONDS, during=look, **options)
             errors = sum(checksum_errors(host) for host in network.hosts)
-            lateness = network.network.wire.stop() if network.network.wire else []
+            lateness = network.network.emulator.stop() if network.network.emulator else []
     finally:
         if settings:
             GEAR.unload()

@@ -12,9 +12,9 @@ from farloop.output import saving
 from farloop.output.store import Simulated
 from farloop.scenario import Scenario
 from farloop.testbed import agreement, algorithms, blueprint, connections, measured, repetitions, tcp_info
+from farloop.testbed.link_emulator import Lateness
 from farloop.testbed.network import Network
 from farloop.testbed.ports import Counters, Setting
-from farloop.testbed.wire import Lateness
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "testbed.toml"

@@ -40,7 +40,7 @@ def state():
 
 
 def left(deadline=20.0):
-    """Maps of the ports' program, which go when the last namespace with an interface of theirs goes; delay lines; GEMINI."""
+    """Maps of the ports' program, which go when the last namespace with an interface of theirs goes; link emulators; GEMINI."""
     end = time.monotonic() + deadline
     while True:
         found = [
@@ -48,7 +48,9 @@ def left(deadline=20.0):
             for m in libbpf.maps()
             if m.name.startswith("farloop_") and m.name.endswith(("set", "ports", "drops"))
         ]
-        lines = [p.parent.name for p in Path("/proc").glob("[0-9]*/cmdline") if b"farloop.testbed.wire" in read(p)]
+        lines = [
+            p.parent.name for p in Path("/proc").glob("[0-9]*/cmdline") if b"farloop.testbed.link_emulator" in read(p)
+        ]
         if not found + lines or time.monotonic() > end:
             return found + lines
         time.sleep(0.1)

@@ -10,18 +10,9 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 fn specification(algorithm: &str) -> NetworkSpec {
     let node = |name: &str, kind| NodeSpec { name: name.to_string(), datacenter: Some(0), kind };
     let switch = SwitchSpec {
-        buffer: Bytes::new(32_000_000),
-        alpha: 1.0,
-        queue_limit: QueueLimit::NONE,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.125), hysteresis: Bytes::new(3_000), headroom: None }),
-        ecn: None,
-        ecmp: Ecmp::Flow,
-        flow_queues: 64,
-        discipline: DisciplineSpec::Fifo,
-        scheduling: None,
-        elephants: None,
         int: true,
-        agents: false,
+        ..SwitchSpec::plain(Bytes::new(32_000_000))
     };
     let rate = Rate::from_gbps(100);
     let link = |a, b| LinkSpec { a, b, rate, delay: Delta::from_us(1), loss: 0.0, corruption: 0.0 };

@@ -13,7 +13,7 @@
 //! 3. `part.rs` lets it arrive. A PFC frame ends here; anything else goes on to a switch or a host.
 //! 4. A switch (`switch`) asks forwarder and routes for the way out, the port's agent and ECN for marks, the buffer (`buffer.rs`) for a
 //!    place.
-//! 5. It passes straight through, or waits in the port's queue, which a discipline may order (`port/discipline.rs`).
+//! 5. It passes straight through, or waits in the port's queue, which a discipline may order (`port/discipline/mod.rs`).
 //! 6. At its destination the receiver (`receiver.rs`) turns it into the ACK, which goes the same way back.
 //! 7. The sender tells the algorithm, takes over window and rate, and the NIC puts the flow where it belongs.
 //!

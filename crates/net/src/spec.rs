@@ -174,6 +174,27 @@ pub struct SwitchSpec {
     pub agents: bool,
 }
 
+impl SwitchSpec {
+    /// A first-in-first-out switch with a shared buffer, and nothing else: no PFC, no marking, no telemetry, no agents. What a switch does
+    /// beyond that is added by name, as in `SwitchSpec { int: true, ..SwitchSpec::plain(buffer) }`.
+    pub const fn plain(buffer: Bytes) -> SwitchSpec {
+        SwitchSpec {
+            buffer,
+            alpha: 1.0,
+            queue_limit: QueueLimit::NONE,
+            pfc: None,
+            ecn: None,
+            ecmp: Ecmp::Flow,
+            discipline: DisciplineSpec::Fifo,
+            flow_queues: 64,
+            scheduling: None,
+            elephants: None,
+            int: false,
+            agents: false,
+        }
+    }
+}
+
 /// The longest data queue of a port: a lossy packet that would make it longer is dropped (drop-tail). Packets that came by a link with
 /// PFC are not subject to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

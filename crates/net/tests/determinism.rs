@@ -15,18 +15,11 @@ const SENDERS: u32 = 6;
 /// bottleneck that loses and damages packets.
 fn mixed(algorithms: Vec<AnyParams>, kind: TransportKind) -> NetworkSpec {
     let spec = SwitchSpec {
-        buffer: Bytes::new(1_000_000),
-        alpha: 1.0,
-        queue_limit: QueueLimit::NONE,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(80_000)) }),
-        ecmp: Ecmp::Flow,
-        flow_queues: 64,
-        discipline: DisciplineSpec::Fifo,
-        scheduling: None,
-        elephants: None,
         int: true,
         agents: true,
+        ..SwitchSpec::plain(Bytes::new(1_000_000))
     };
     let mut nodes = vec![switch("left", spec.clone()), switch("right", spec)];
     let middle = LinkSpec { loss: 0.001, corruption: 0.001, ..link(0, 1, Rate::from_gbps(10), us(5)) };

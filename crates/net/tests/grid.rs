@@ -47,19 +47,13 @@ fn cell(name: &str, column: &Column) -> String {
     let lossless = column.kind == TransportKind::Rdma;
     let step = Bytes::new(80_000);
     let spec = SwitchSpec {
-        buffer: Bytes::new(column.buffer),
         // Two flows never have more than one busy port: a queue may take nearly all of the buffer.
         alpha: 64.0,
-        queue_limit: QueueLimit::NONE,
         pfc: lossless.then(|| PfcSpec { xoff: XoffSpec::Dynamic(0.5), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec::step(step)),
-        ecmp: Ecmp::Flow,
-        flow_queues: 64,
-        discipline: DisciplineSpec::Fifo,
-        scheduling: None,
-        elephants: None,
         int: true,
         agents: true,
+        ..SwitchSpec::plain(Bytes::new(column.buffer))
     };
     // Edges take 0.5 µs; the bottleneck the rest of the round trip.
     let (edge, rate) = (Delta::from_ns(500), Rate::from_gbps(10));

@@ -12,18 +12,11 @@ use std::collections::BTreeMap;
 /// damage packets. Flows go from the first two to the last switch, and one the other way. Hosts are nodes 3 to 8, two per switch.
 fn line(kind: TransportKind) -> NetworkSpec {
     let spec = SwitchSpec {
-        buffer: Bytes::new(600_000),
-        alpha: 1.0,
-        queue_limit: QueueLimit::NONE,
         pfc: Some(PfcSpec { xoff: XoffSpec::Dynamic(0.05), hysteresis: Bytes::new(3076), headroom: None }),
         ecn: Some(EcnSpec { kmin: Bytes::new(5_000), pmax: 0.2, ..EcnSpec::step(Bytes::new(60_000)) }),
-        ecmp: Ecmp::Flow,
-        flow_queues: 64,
-        discipline: DisciplineSpec::Fifo,
-        scheduling: None,
-        elephants: None,
         int: true,
         agents: true,
+        ..SwitchSpec::plain(Bytes::new(600_000))
     };
     let mut nodes = vec![switch("a", spec.clone()), switch("b", spec.clone()), switch("c", spec)];
     let slow = |x, y| LinkSpec { loss: 0.002, corruption: 0.001, ..link(x, y, Rate::from_gbps(10), us(5)) };

@@ -162,7 +162,7 @@ macro_rules! switch_section {
                 (self.kmin, self.kmax)
             }
             fn has_idle_quantum(&self) -> bool {
-                self.quantum.is_some() && self.discipline == DisciplineChoice::Fifo
+                self.quantum.is_some() && self.discipline != DisciplineChoice::Drr
             }
             fn spec(&self, packet: Bytes) -> SwitchSpec {
                 let xoff = self.xoff.map_or(XoffSpec::Dynamic(self.xoff_alpha), XoffSpec::Static);

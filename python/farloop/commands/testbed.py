@@ -64,17 +64,19 @@ def run(
     target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-testbed")
     progress = _progress(quiet=quiet)
     with directory(target, force=force) as aside:
-        found = measure(wanted, repetitions=repetitions, with_simulation=compare_with_simulation, progress=progress)
-        if len(found) == 1:
-            notes = saving.fill_run(found.runs[0], aside.path, report=not no_report)
+        comparison = measure(
+            wanted, repetitions=repetitions, with_simulation=compare_with_simulation, progress=progress
+        )
+        if len(comparison) == 1:
+            notes = saving.fill_run(comparison.runs[0], aside.path, report=not no_report)
         else:
-            notes = saving.fill_comparison(found, aside.path, report=not no_report)
+            notes = saving.fill_comparison(comparison, aside.path, report=not no_report)
     for note in notes:
         say(f"farloop: note: {note}")
     if not quiet:
         from farloop.commands import show
 
-        show.comparison(found)
+        show.comparison(comparison)
         show.written(target, report=not no_report)
 
 
@@ -146,7 +148,7 @@ def figure(
 @guarded
 def clean() -> None:
     """End processes that a killed testbed left behind. Its network is gone already; nothing else is touched."""
-    from farloop.testbed.wire import left_by_the_dead
+    from farloop.testbed.link_emulator import left_by_the_dead
 
     left = left_by_the_dead()
     for pid in left:
@@ -155,7 +157,9 @@ def clean() -> None:
                 os.kill(pid, 9)
         except PermissionError:
             raise FarloopError(f"process {pid} belongs to another user; run this command as root") from None
-    typer.echo(f"{count_text(len(left), 'delay line')} of killed testbeds ended" if left else "nothing was left behind")
+    typer.echo(
+        f"{count_text(len(left), 'link emulator')} of killed testbeds ended" if left else "nothing was left behind"
+    )
 
 
 @app.command()
@@ -164,12 +168,12 @@ def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
     """Check what a testbed needs on this host, and say what is missing. Changes nothing."""
     from farloop.testbed.repetitions import missing
 
-    found = missing(["gemini"])
+    lacking = missing(["gemini"])
     if json_:
-        print_json({"missing": found})
+        print_json({"missing": lacking})
     else:
-        typer.echo("\n".join(found) or "nothing is missing")
-    if found:
+        typer.echo("\n".join(lacking) or "nothing is missing")
+    if lacking:
         raise typer.Exit(2)
 
 

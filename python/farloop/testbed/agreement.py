@@ -28,15 +28,15 @@ def finding(simulated: Run, measured: Sequence[Run]) -> dict[str, Any]:
     """The agreement as a claim: medians of what was measured, with the least and the most, against what was simulated."""
     statements, numbers = [], {}
     for name, value in shares(simulated).items():
-        found = [shares(run).get(name, 0.0) for run in measured]
-        statements.append(_statement(f"share of {name}", value, found, SHARES))
-        numbers[f"share of {name}, simulated and measured"] = [value, statistics.median(found)]
+        of_runs = [shares(run).get(name, 0.0) for run in measured]
+        statements.append(_statement(f"share of {name}", value, of_runs, SHARES))
+        numbers[f"share of {name}, simulated and measured"] = [value, statistics.median(of_runs)]
     queue = longest_queue(simulated)
     if queue is not None:
         port, value = queue
-        found = [mean_queue(run, port) for run in measured]
-        statements.append(_statement(f"mean queue of {port} (B)", value, found, QUEUE))
-        numbers[f"mean queue of {port} (B), simulated and measured"] = [value, statistics.median(found)]
+        of_runs = [mean_queue(run, port) for run in measured]
+        statements.append(_statement(f"mean queue of {port} (B)", value, of_runs, QUEUE))
+        numbers[f"mean queue of {port} (B), simulated and measured"] = [value, statistics.median(of_runs)]
     total = [float(run.summary["throughput"] or 0.0) for run in measured]
     numbers["throughput (Mbps), simulated and measured"] = [
         float(simulated.summary["throughput"] or 0.0) / 1e6,
@@ -53,18 +53,20 @@ def shares(run: Run) -> dict[str, float]:
     names = run.flows["name"].to_pylist()
     if len(names) > FIFTEEN:
         kinds = ["flows across" if c else "flows inside" for c in run.flows["cross_datacenter"].to_pylist()]
-        found = {kind: sum(r for r, k in zip(rates, kinds, strict=True) if k == kind) for kind in dict.fromkeys(kinds)}
+        rate_by_name = {
+            kind: sum(r for r, k in zip(rates, kinds, strict=True) if k == kind) for kind in dict.fromkeys(kinds)
+        }
     else:
-        found = dict(zip(names, rates, strict=True))
-    return {name: metrics.ratio(rate, total) if total else 0.0 for name, rate in found.items()}
+        rate_by_name = dict(zip(names, rates, strict=True))
+    return {name: metrics.ratio(rate, total) if total else 0.0 for name, rate in rate_by_name.items()}
 
 
 def longest_queue(run: Run) -> tuple[str, float] | None:
     """The switch's port with the longest mean queue, and that; `None` where no queue was longer than a packet."""
     kinds = run.ports["kind"].to_pylist()
     means = dict(zip(port_names(run.ports), run.ports["mean_queue_bytes"].to_pylist(), strict=True))
-    found = [(mean, port) for (port, mean), kind in zip(means.items(), kinds, strict=True) if kind != "host"]
-    mean, port = max(found, default=(0.0, ""))
+    queues = [(mean, port) for (port, mean), kind in zip(means.items(), kinds, strict=True) if kind != "host"]
+    mean, port = max(queues, default=(0.0, ""))
     return (port, mean) if mean > 1500 else None
 
 
@@ -74,10 +76,10 @@ def mean_queue(run: Run, port: str) -> float:
     return float(means[port])
 
 
-def _statement(what: str, simulated: float, found: Sequence[float], tolerance: float) -> Statement:
-    middle = statistics.median(found)
+def _statement(what: str, simulated: float, values: Sequence[float], tolerance: float) -> Statement:
+    middle = statistics.median(values)
     low, high = simulated * (1 - tolerance), simulated * (1 + tolerance)
-    spread = f" ({min(found):.4g} to {max(found):.4g})" if len(found) > 1 else ""
+    spread = f" ({min(values):.4g} to {max(values):.4g})" if len(values) > 1 else ""
     off = f"{100 * (middle / simulated - 1):+.1f} %" if simulated else "no part"
     evidence = f"simulated {simulated:.4g}, measured {middle:.4g}{spread}: {off}"
     return Statement(

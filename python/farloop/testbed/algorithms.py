@@ -36,16 +36,16 @@ _SIGNATURES = {
 
 def missing(controls: list[str]) -> list[str]:
     """What these lack on this host, with how to get it."""
-    found = []
+    lacking = []
     for name in controls:
         program = _needed(name)
         if program is None and name not in _available():
-            found.append(f"congestion control {name}: this kernel has none")
+            lacking.append(f"congestion control {name}: this kernel has none")
         elif program is not None and not doctor.object_file(program.name).exists():
-            found.append(
+            lacking.append(
                 f"program {program.name}: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
             )
-    return found
+    return lacking
 
 
 @contextmanager
@@ -67,21 +67,21 @@ def registered(plan: Blueprint) -> Iterator[Blueprint]:
 
 def parameters(own: Control, plan: Blueprint) -> dict[str, Any]:
     """An algorithm's parameters; GEMINI's without a C have that of the slowest host that sends. The simulator has each sender's own."""
-    found = dict(own.parameters)
-    if found.get("capacity") == "none":
+    values = dict(own.parameters)
+    if values.get("capacity") == "none":
         senders = {flow.source for flow in plan.flows}
-        found["capacity"] = f"{min(link.rate for link in plan.links if senders & set(link.ends))}bps"
-    return found
+        values["capacity"] = f"{min(link.rate for link in plan.links if senders & set(link.ends))}bps"
+    return values
 
 
 @contextmanager
-def _held(program: Program, found: dict[str, Any]) -> Iterator[None]:
+def _held(program: Program, parameters: dict[str, Any]) -> Iterator[None]:
     """A program in service until the block ends; nothing is left of it, however this process ends."""
     if program.loaded():
         raise FarloopError(
             f"{program.name} is loaded already, with parameters of its own; `farloop kernel unload {program.name}` takes it away"
         )
-    content = program.packed(found)
+    content = program.packed(parameters)
     bpf = libbpf.library()
     for name, kinds in _SIGNATURES.items():
         getattr(bpf, name).argtypes = kinds

@@ -141,25 +141,25 @@ class Blueprint:
         for path in self.paths():
             for before, port in zip([None, *path], path, strict=False):
                 feeds.setdefault(port, set()).add(None if before is None else before[0])
-        found = set()
+        ports = set()
         for port, links in feeds.items():
             (first, *others) = links
             if not others and first is not None and self.links[first].rate <= self.links[port[0]].rate:
-                found.add(port)
-        return found
+                ports.add(port)
+        return ports
 
     def routes(self, destination: int) -> dict[int, tuple[int, int]]:
         """By node the link, and which end of it is the node's, that leads to a host; a scenario with more than one such path is refused."""
-        found: dict[int, tuple[int, int]] = {}
+        next_links: dict[int, tuple[int, int]] = {}
         reached = [destination]
         for node in reached:
             for number, link in enumerate(self.links):
                 for end in (0, 1):
                     peer = link.ends[end]
-                    if link.ends[1 - end] == node and peer not in found and peer != destination:
-                        found[peer] = (number, end)
+                    if link.ends[1 - end] == node and peer not in next_links and peer != destination:
+                        next_links[peer] = (number, end)
                         reached.append(peer)
-        return found
+        return next_links
 
 
 def plan(scenario: Scenario) -> Blueprint:
@@ -170,18 +170,18 @@ def plan(scenario: Scenario) -> Blueprint:
     """
     with told_to_python(scenario.text, scenario.file_told):
         text = _native.testbed(scenario.text, scenario.file_told, list(scenario.overrides))
-    told = json.loads(text)
+    resolved = json.loads(text)
     return Blueprint(
-        mtu=told["mtu"],
-        unseen=told["unseen_framing"],
-        duration=told["duration_ps"] / PS,
-        interval=None if told["interval_ps"] is None else told["interval_ps"] / PS,
-        nodes=tuple(Node(**node) for node in told["nodes"]),
-        links=tuple(_link(link) for link in told["links"]),
-        algorithms=tuple(Control(**one) for one in told["algorithms"]),
-        flows=tuple(Flow(size=flow.pop("size_bytes"), **flow) for flow in told["flows"]),
-        recorded_flows=tuple(told["recorded_flows"]),
-        recorded_ports=tuple((a, b, k) for a, b, k in told["recorded_ports"]),
+        mtu=resolved["mtu"],
+        unseen=resolved["unseen_framing"],
+        duration=resolved["duration_ps"] / PS,
+        interval=None if resolved["interval_ps"] is None else resolved["interval_ps"] / PS,
+        nodes=tuple(Node(**node) for node in resolved["nodes"]),
+        links=tuple(_link(link) for link in resolved["links"]),
+        algorithms=tuple(Control(**one) for one in resolved["algorithms"]),
+        flows=tuple(Flow(size=flow.pop("size_bytes"), **flow) for flow in resolved["flows"]),
+        recorded_flows=tuple(resolved["recorded_flows"]),
+        recorded_ports=tuple((a, b, k) for a, b, k in resolved["recorded_ports"]),
     )
 
 

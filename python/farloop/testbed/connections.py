@@ -19,16 +19,16 @@ from dataclasses import dataclass, field
 
 from farloop.errors import FarloopError
 from farloop.testbed.blueprint import PS, Flow
+from farloop.testbed.link_emulator import apart, urgent
 from farloop.testbed.network import Network
 from farloop.testbed.ports import FIRST_FLOW, Counters
 from farloop.testbed.tcp_info import TcpInfo, tcp_info
-from farloop.testbed.wire import apart, urgent
 
 PRIORITY = 10
-"""Of SCHED_FIFO, below the delay line's."""
+"""Of SCHED_FIFO, below the link emulator's."""
 
 LONGEST_WAIT = 0.2
-"""Seconds between looks at whether the delay line still runs."""
+"""Seconds between looks at whether the link emulator still runs."""
 
 _CHUNK = 64 << 10
 _CHUNKS = 4
@@ -111,7 +111,7 @@ def run(network: Network, progress: Callable[[float], bool]) -> Measurement:
     """Lets the flows of a network run; `progress` is told the seconds now and then, and answers whether to go on.
 
     Raises:
-        FarloopError: an algorithm is not there, or the delay line has ended.
+        FarloopError: an algorithm is not there, or the link emulator has ended.
         KeyboardInterrupt: `progress` said so.
     """
     with _Loop(network) as loop:
@@ -150,19 +150,19 @@ class _Loop:
         self._selector.close()
 
     def run(self, progress: Callable[[float], bool]) -> Measurement:
-        found = Measurement(self._transfers)
-        with _undisturbed() as found.urgent:
+        measurement = Measurement(self._transfers)
+        with _undisturbed() as measurement.urgent:
             self._start = time.monotonic()
-            self._go(found, progress)
-            found.duration = self._now()
-            found.ports = [self._network.ports.read(i) for i in range(2 * len(self._plan.links))]
-        found.queue_means = [one.integral / found.duration for one in found.ports]
+            self._go(measurement, progress)
+            measurement.duration = self._now()
+            measurement.ports = [self._network.ports.read(i) for i in range(2 * len(self._plan.links))]
+        measurement.queue_means = [one.integral / measurement.duration for one in measurement.ports]
         for transfer in self._transfers:
             if transfer.sender is not None and transfer.begun is not None:
                 self._look(transfer)
-        return found
+        return measurement
 
-    def _go(self, found: Measurement, progress: Callable[[float], bool]) -> None:
+    def _go(self, measurement: Measurement, progress: Callable[[float], bool]) -> None:
         plan = self._plan
         starts = sorted(range(len(plan.flows)), key=lambda i: plan.flows[i].start_ps)
         stops = sorted((f.stop_ps, i) for i, f in enumerate(plan.flows) if f.stop_ps is not None)
@@ -174,22 +174,22 @@ class _Loop:
             while stops and stops[0][0] / PS <= now:
                 self._stop(self._transfers[stops.pop(0)[1]])
             if now >= next_sample:
-                found.gap = max(found.gap, now - next_sample)
-                found.samples.append(self._sample(now))
+                measurement.gap = max(measurement.gap, now - next_sample)
+                measurement.samples.append(self._sample(now))
                 next_sample = interval * (int(now / interval) + 1)
             if now >= told + LONGEST_WAIT:
                 told = now
                 if not progress(now):
                     raise KeyboardInterrupt
-                if self._network.wire:
-                    self._network.wire.check()
+                if self._network.emulator:
+                    self._network.emulator.check()
             due = [next_sample, plan.duration, now + LONGEST_WAIT]
             due += [plan.flows[starts[0]].start_ps / PS] if starts else []
             due += [stops[0][0] / PS] if stops else []
             for key, events in self._selector.select(max(min(due) - now, 0.0)):
                 key.data(events)
         if plan.interval:
-            found.samples.append(self._sample(self._now()))
+            measurement.samples.append(self._sample(self._now()))
 
     def _now(self) -> float:
         return time.monotonic() - self._start
@@ -342,11 +342,11 @@ def _socket(algorithm: str) -> socket.socket:
 
 @contextmanager
 def _undisturbed() -> Iterator[bool]:
-    """Real-time priority where that is allowed, the delay line elsewhere, and no garbage collection, until the block ends."""
+    """Real-time priority where that is allowed, the link emulator elsewhere, and no garbage collection, until the block ends."""
     before, processors = (os.sched_getscheduler(0), os.sched_getparam(0)), os.sched_getaffinity(0)
     gc.disable()
     try:
-        apart(delays=False)
+        apart(emulates=False)
         yield urgent(PRIORITY)
     finally:
         gc.enable()

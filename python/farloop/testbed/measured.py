@@ -15,8 +15,8 @@ from farloop.output.store import Simulated
 from farloop.results import fields, tables
 from farloop.testbed.blueprint import PS, Blueprint
 from farloop.testbed.connections import Measurement, Transfer
+from farloop.testbed.link_emulator import Lateness
 from farloop.testbed.network import Network
-from farloop.testbed.wire import Lateness
 
 MEASURED = "measured"
 """The key of a run's facts that says that it was measured, and where."""
@@ -33,22 +33,24 @@ _NOT_THERE = (
 """Totals of simulations that no testbed has."""
 
 
-def as_simulated(network: Network, found: Measurement, lateness: Sequence[tuple[Lateness, Lateness]]) -> Simulated:
+def as_simulated(
+    network: Network, measurement: Measurement, lateness: Sequence[tuple[Lateness, Lateness]]
+) -> Simulated:
     """The tables of what was measured; what no testbed has, such as pauses, is empty or 0."""
     plan = network.plan
-    rows = [_flow(plan, i, transfer, network) for i, transfer in enumerate(found.transfers)]
+    rows = [_flow(plan, i, transfer, network) for i, transfer in enumerate(measurement.transfers)]
     flows = _table("flows", rows)
-    port_rows = _ports(plan, found)
+    port_rows = _ports(plan, measurement)
     made = {
         "flows": flows,
-        "series": _series(plan, found),
+        "series": _series(plan, measurement),
         "ports": _table("ports", port_rows),
         **{name: _table(name, []) for name in ("pauses", "circuits", "queues")},
     }
     totals: dict[str, Any] = dict.fromkeys(_NOT_THERE, 0)
     totals |= {
         "packet_hops": sum(row["packets"] for row in port_rows),
-        "end_s": found.duration,
+        "end_s": measurement.duration,
         "injected": sum(row["packets"] for row in rows),
         "delivered": sum(row["packets"] - row["dropped"] for row in rows),
         "dropped_limit": sum(row["dropped_limit"] for row in port_rows),
@@ -56,10 +58,10 @@ def as_simulated(network: Network, found: Measurement, lateness: Sequence[tuple[
         "gave_up": sum(row["outcome"] == "gave-up" for row in rows),
     }
     lines = [way for both in lateness for way in both]
-    told = {
+    conditions = {
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "real_time": found.urgent,
-        "longest_gap_s": max([found.gap, *(way.most for way in lines)]),
+        "real_time": measurement.urgent,
+        "longest_gap_s": max([measurement.gap, *(way.most for way in lines)]),
         "delay_lines": [
             {
                 "link": _link_name(plan, link),
@@ -67,38 +69,38 @@ def as_simulated(network: Network, found: Measurement, lateness: Sequence[tuple[
                 "there": asdict(there),
                 "back": asdict(back),
             }
-            for link, (there, back) in zip(network.wired, lateness, strict=True)
+            for link, (there, back) in zip(network.emulated, lateness, strict=True)
         ],
-        "least_rtt_s": {t.flow.name: t.info.min_rtt for t in found.transfers if t.info and t.info.min_rtt},
+        "least_rtt_s": {t.flow.name: t.info.min_rtt for t in measurement.transfers if t.info and t.info.min_rtt},
     }
     info = {
         "version": _native.version(),
-        "wall_s": found.duration,
+        "wall_s": measurement.duration,
         "bytes_per_packet": None,
         "parts": 1,
         "totals": totals,
         "invariants": [],
         "deadlocks": [],
         "circuits": None,
-        "notes": notes(told),
-        MEASURED: told,
+        "notes": notes(conditions),
+        MEASURED: conditions,
     }
     return Simulated(made, info)
 
 
-def notes(told: dict[str, Any]) -> list[str]:
+def notes(conditions: dict[str, Any]) -> list[str]:
     """What the reader of a measurement must know, in words."""
-    found = []
-    if not told["real_time"]:
-        found.append("measured without real-time priority: other processes may have delayed it; root has it")
-    stalls = sum(line[way]["stalls"] for line in told["delay_lines"] for way in ("there", "back"))
-    if told["longest_gap_s"] > LONGEST_GAP:
-        took = told["longest_gap_s"] * 1e3
+    lines = []
+    if not conditions["real_time"]:
+        lines.append("measured without real-time priority: other processes may have delayed it; root has it")
+    stalls = sum(line[way]["stalls"] for line in conditions["delay_lines"] for way in ("there", "back"))
+    if conditions["longest_gap_s"] > LONGEST_GAP:
+        took = conditions["longest_gap_s"] * 1e3
         late = f"{stalls} delayed packets were more than 10 ms late"
-        found.append(
+        lines.append(
             f"this host paused the testbed for up to {took:.0f} ms ({late}), so delays and shares may be off; repeat it on an idle host"
         )
-    return found
+    return lines
 
 
 def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
@@ -148,12 +150,12 @@ def _flow(plan: Blueprint, number: int, transfer: Transfer, network: Network) ->
     }
 
 
-def _ports(plan: Blueprint, found: Measurement) -> list[dict[str, Any]]:
+def _ports(plan: Blueprint, measurement: Measurement) -> list[dict[str, Any]]:
     rows = []
     for link_number, link in enumerate(plan.links):
         for end in (0, 1):
             number = Network.port(link_number, end)
-            counters, node = found.ports[number], plan.nodes[link.ends[end]]
+            counters, node = measurement.ports[number], plan.nodes[link.ends[end]]
             row: dict[str, Any] = {f.name: 0 for f in fields.PORTS}
             rows.append(
                 row
@@ -171,13 +173,13 @@ def _ports(plan: Blueprint, found: Measurement) -> list[dict[str, Any]]:
                     "dropped_limit": counters.dropped,
                     "marked": counters.marked,
                     "max_queue_bytes": counters.longest,
-                    "mean_queue_bytes": found.queue_means[number],
+                    "mean_queue_bytes": measurement.queue_means[number],
                 }
             )
     return rows
 
 
-def _series(plan: Blueprint, found: Measurement) -> pa.Table:
+def _series(plan: Blueprint, measurement: Measurement) -> pa.Table:
     """The samples in long form; rates are over the time since the sample before."""
     columns: dict[str, list[Any]] = {"time_ps": [], "object": [], "metric": [], "value": []}
 
@@ -188,10 +190,10 @@ def _series(plan: Blueprint, found: Measurement) -> pa.Table:
 
     rates = [link.rate for link in plan.links for _ in (0, 1)]
     before: dict[str, tuple[float, Any]] = {}
-    for sample in found.samples:
+    for sample in measurement.samples:
         for number, (delivered, info) in sample.flows.items():
             what = f"flow/{plan.flows[number].name}"
-            since, had = before.get(what, (found.transfers[number].begun or 0.0, 0))
+            since, had = before.get(what, (measurement.transfers[number].begun or 0.0, 0))
             rate = (delivered - had) * 8 / (sample.time - since) if sample.time > since else 0.0
             put(sample.time, what, {"throughput": rate, "cwnd": info.cwnd, "pacing": info.pacing, "rtt": info.rtt})
             before[what] = (sample.time, delivered)

@@ -1,6 +1,6 @@
 """Builds what flows pass of a plan out of network namespaces: one for each host and switch, a pair of interfaces for each link.
 
-Delay lines are in one more.
+The link emulator is in one more.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from farloop.testbed import ports
 from farloop.testbed.blueprint import Blueprint
+from farloop.testbed.link_emulator import EmulatedLink, LinkEmulator
 from farloop.testbed.namespaces import Namespace
 from farloop.testbed.ports import FIRST_INTERFACE, Ports, Setting
-from farloop.testbed.wire import Wire
 
 DELAYED = 100_000_000
-"""Links of this delay in ps, or longer, have a delay line; a shorter delay is less than what the machine adds by itself."""
+"""Links of this delay in ps, or longer, are emulated; a shorter delay is less than what the machine adds by itself."""
 
 BURST = 0.0005
 """TBF's burst in seconds of its rate: about as late as kernels wake up.
@@ -25,7 +25,7 @@ A burst is a queue at the next port, and the simulator has none there.
 """
 
 DRAINS = 1.02
-"""What cannot be a bottleneck carries so much more than its rate: a port that one link of no higher rate feeds, and a delay line.
+"""What cannot be a bottleneck carries so much more than its rate: a port that one link of no higher rate feeds, and an emulated link.
 
 What piles up there while the host stands still would otherwise stay for as long as the link before is busy.
 """
@@ -59,15 +59,15 @@ class Network:
         plan: What it was built of.
         namespaces: One for each node that flows pass.
         ports: The program of all egress ports.
-        wire: The delay line, where there is one.
-        wired: Numbers of the links that it delays.
+        emulator: The link emulator, where there is one.
+        emulated: Numbers of the links that it delays.
     """
 
     plan: Blueprint
     namespaces: Mapping[int, Namespace]
     ports: Ports
-    wire: Wire | None
-    wired: tuple[int, ...]
+    emulator: LinkEmulator | None
+    emulated: tuple[int, ...]
 
     def address(self, node: int) -> str:
         """The IPv4 address of a host."""
@@ -100,28 +100,34 @@ def built(plan: Blueprint) -> Iterator[Network]:
 
         used = plan.used
         nodes = {node: namespace() for node in sorted({end for i in used for end in plan.links[i].ends})}
-        wired = tuple(i for i in used if plan.links[i].delay_ps >= DELAYED)
-        between = namespace() if wired else None
-        for one in (*nodes.values(), *([between] if between else [])):
-            one.settings(_SYSCTLS)
-        for node, one in nodes.items():
-            one.settings(_HOST if plan.nodes[node].kind == "host" else {"ipv4/ip_forward": "1"})
-        _links(plan, nodes, between, wired)
+        emulated = tuple(i for i in used if plan.links[i].delay_ps >= DELAYED)
+        between = namespace() if emulated else None
+        for each in (*nodes.values(), *([between] if between else [])):
+            each.settings(_SYSCTLS)
+        for node, of_node in nodes.items():
+            of_node.settings(_HOST if plan.nodes[node].kind == "host" else {"ipv4/ip_forward": "1"})
+        _links(plan, nodes, between, emulated)
         _addresses(plan, nodes)
         program = stack.enter_context(ports.loaded(_settings(plan), len(plan.flows)))
         for number in used:
             for end in (0, 1):
                 program.attach(Network.port(number, end), nodes[plan.links[number].ends[end]])
-        wire = None
+        emulator = None
         if between:
-            of = [(i, plan.links[i]) for i in wired]
-            lines = [(_wire(i, 0), _wire(i, 1), k.delay_ps // 1000, int(DRAINS * k.rate), plan.unseen) for i, k in of]
-            wire = Wire(between, lines)
-            stack.callback(wire.kill)
-        yield Network(plan, nodes, program, wire, wired)
+            emulator = LinkEmulator(between, [_emulated(plan, number) for number in emulated])
+            stack.callback(emulator.kill)
+        yield Network(plan, nodes, program, emulator, emulated)
 
 
-def _links(plan: Blueprint, nodes: Mapping[int, Namespace], between: Namespace | None, wired: tuple[int, ...]) -> None:
+def _emulated(plan: Blueprint, number: int) -> EmulatedLink:
+    link = plan.links[number]
+    ends = (_between(number, 0), _between(number, 1))
+    return EmulatedLink(*ends, link.delay_ps // 1000, int(DRAINS * link.rate), plan.unseen)
+
+
+def _links(
+    plan: Blueprint, nodes: Mapping[int, Namespace], between: Namespace | None, emulated: tuple[int, ...]
+) -> None:
     """Interfaces, each with its queueing discipline."""
     lines: dict[int, list[str]] = {}
     shapes: dict[int, list[str]] = {}
@@ -133,10 +139,10 @@ def _links(plan: Blueprint, nodes: Mapping[int, Namespace], between: Namespace |
         index = [f"index {FIRST_INTERFACE + Network.port(number, end)}" for end in (0, 1)]
         own = [f"{names[end]} {index[end]} address {_mac(number, end)} mtu {plan.mtu} gso_max_segs 1" for end in (0, 1)]
         first = lines.setdefault(link.ends[0], [])
-        if number in wired and between:
+        if number in emulated and between:
             for end in (0, 1):
                 # `ip` gives the peer its index only where this one has one, too.
-                inner = f"{_wire(number, end)} {index[end]} mtu {plan.mtu}"
+                inner = f"{_between(number, end)} {index[end]} mtu {plan.mtu}"
                 middle.append(f"link add {inner} type veth peer name {own[end]} netns {nodes[link.ends[end]].path}")
         else:
             first.append(f"link add {own[0]} type veth peer name {own[1]} netns {nodes[link.ends[1]].path}")
@@ -152,11 +158,11 @@ def _links(plan: Blueprint, nodes: Mapping[int, Namespace], between: Namespace |
         nodes[node].batch("ip", commands)
     if between:
         between.batch("ip", middle)
-        ends = [_wire(i, end) for i in wired for end in (0, 1)]
+        ends = [_between(i, end) for i in emulated for end in (0, 1)]
         between.whole_packets(ends)
         between.batch("ip", [f"link set {device} arp off up" for device in ends])
-    for node, found in devices.items():
-        nodes[node].whole_packets(found)
+    for node, of_node in devices.items():
+        nodes[node].whole_packets(of_node)
         nodes[node].batch("tc", shapes[node])
 
 
@@ -181,18 +187,18 @@ def _addresses(plan: Blueprint, nodes: Mapping[int, Namespace]) -> None:
 
 def _settings(plan: Blueprint) -> list[Setting]:
     """What each port does, by number."""
-    found = []
+    settings = []
     for number, link in enumerate(plan.links):
         for end, port in enumerate(link.ports):
             rate = _rate(plan, number, end)
             if port is None:
-                found.append(Setting(rate, plan.unseen))
+                settings.append(Setting(rate, plan.unseen))
             elif port.kmin is None or port.kmax is None or port.pmax is None:
-                found.append(Setting(rate, plan.unseen, port.limit, port.packets or 0))
+                settings.append(Setting(rate, plan.unseen, port.limit, port.packets or 0))
             else:
                 marking = (port.kmin, port.kmax, port.pmax)
-                found.append(Setting(rate, plan.unseen, port.limit, port.packets or 0, *marking))
-    return found
+                settings.append(Setting(rate, plan.unseen, port.limit, port.packets or 0, *marking))
+    return settings
 
 
 def _rate(plan: Blueprint, link: int, end: int) -> int:
@@ -205,8 +211,9 @@ def _device(link: int, end: int) -> str:
     return f"farloop{link}{'ab'[end]}"
 
 
-def _wire(link: int, end: int) -> str:
-    return f"wire{link}{'ab'[end]}"
+def _between(link: int, end: int) -> str:
+    """The interface of the link emulator that faces an end of a link."""
+    return f"emulated{link}{'ab'[end]}"
 
 
 def _mac(link: int, end: int) -> str:

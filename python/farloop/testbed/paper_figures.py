@@ -190,10 +190,10 @@ def run(
     if say is not None:
         count = len(runs.variants) * figure.repetitions
         say(f"{figure.figure}: {count} measurements, {figure.repetitions * figure.seconds:g} s in all")
-    found = measure(figure, attempts=attempts, progress=progress)
-    if not found.runs and found.failure is not None:
-        raise found.failure
-    real, notes = _compared(figure, found)
+    measurements = measure(figure, attempts=attempts, progress=progress)
+    if not measurements.runs and measurements.failure is not None:
+        raise measurements.failure
+    real, notes = _compared(figure, measurements)
     title, real_title = simulated.title, f"{simulated.title}, measured"
     simulated, real = replace(simulated, title=f"{title}, simulated"), replace(real, title=real_title)
     parts = []
@@ -206,28 +206,30 @@ def run(
         "title": title,
         "scale": _scale(figure),
         "repetitions": figure.repetitions,
-        "attempts": found.attempts,
-        "missing": _missing_labels(figure, found),
+        "attempts": measurements.attempts,
+        "missing": _missing_labels(figure, measurements),
         "notes": notes,
     }
     side_by_side.write(parts, facts, into, report=report)
-    told = [*notes, *(f"{part.figure}: {note}" for part in parts for note in part.notes)]
-    return side_by_side.claims(parts), told, found.failure
+    all_notes = [*notes, *(f"{part.figure}: {note}" for part in parts for note in part.notes)]
+    return side_by_side.claims(parts), all_notes, measurements.failure
 
 
 def measure(figure: Planned, *, attempts: int = 1, progress: Progress | None = None) -> Measurements:
     """Measures the runs of a figure, one repetition after the other, until all are there or something ends it."""
-    found = Measurements()
+    measurements = Measurements()
     try:
         for repetition in figure.measurements:
             for variant, own in zip(repetition, figure.runs.variants, strict=True):
-                _measure_one(variant, figure.limits[own.label], attempts, progress, found)
+                _measure_one(variant, figure.limits[own.label], attempts, progress, measurements)
     except BaseException as failure:  # also an interrupt: what is there is kept, and the caller raises it
-        found.failure = failure
-    return found
+        measurements.failure = failure
+    return measurements
 
 
-def _measure_one(variant: Variant, limit: float, attempts: int, progress: Progress | None, found: Measurements) -> None:
+def _measure_one(
+    variant: Variant, limit: float, attempts: int, progress: Progress | None, measurements: Measurements
+) -> None:
     gaps: list[float] = []
     best: Run | None = None
     try:
@@ -240,24 +242,28 @@ def _measure_one(variant: Variant, limit: float, attempts: int, progress: Progre
     finally:
         # An interrupted second attempt does not cost the first.
         if best is not None:
-            found.runs.append(best)
+            measurements.runs.append(best)
             kept = gaps.index(min(gaps)) + 1
-            found.attempts.append({"run": variant.label, "longest_gaps_s": gaps, "limit_s": limit, "kept": kept})
+            measurements.attempts.append({"run": variant.label, "longest_gaps_s": gaps, "limit_s": limit, "kept": kept})
 
 
-def _compared(figure: Planned, found: Measurements) -> tuple[Comparison, list[str]]:
+def _compared(figure: Planned, measurements: Measurements) -> tuple[Comparison, list[str]]:
     """The measured runs, judged, in the order of the simulated ones; and what the reader must know."""
     order = {one.label: i for i, one in enumerate(with_seeds(figure.runs.variants, figure.seeds))}
-    runs = sorted(found.runs, key=lambda one: order[one.label])
+    runs = sorted(measurements.runs, key=lambda one: order[one.label])
     begun = tuple(seed for seed in figure.seeds if any(one.label.endswith(seed_suffix(seed)) for one in runs))
     notes = []
-    if absent := _missing_labels(figure, found):
-        why = " ".join(str(found.failure).split()) if isinstance(found.failure, Exception) else "interrupted"
+    if absent := _missing_labels(figure, measurements):
+        why = (
+            " ".join(str(measurements.failure).split())
+            if isinstance(measurements.failure, Exception)
+            else "interrupted"
+        )
         notes.append(
             f"{len(absent)} of {len(order)} measurements are missing ({why}): {'; '.join(absent[:5])}"
             + (f" and {len(absent) - 5} more" if len(absent) > 5 else "")
         )
-    again = [one for one in found.attempts if len(one["longest_gaps_s"]) > 1]
+    again = [one for one in measurements.attempts if len(one["longest_gaps_s"]) > 1]
     if again:
         more = count_text(sum(len(one["longest_gaps_s"]) - 1 for one in again), "time")
         notes.append(
@@ -277,8 +283,8 @@ def _compared(figure: Planned, found: Measurements) -> tuple[Comparison, list[st
     return judged(comparison, figure.runs.base, _scale(figure)), notes
 
 
-def _missing_labels(figure: Planned, found: Measurements) -> list[str]:
-    there = {one.label for one in found.runs}
+def _missing_labels(figure: Planned, measurements: Measurements) -> list[str]:
+    there = {one.label for one in measurements.runs}
     return [one.label for repetition in figure.measurements for one in repetition if one.label not in there]
 
 

@@ -135,7 +135,7 @@ class Ports:
                 raise libbpf.complaint(f"the compiled program has no {name}")
         if bpf.bpf_object__load(handle):
             raise libbpf.complaint("the kernel refuses the testbed's ports")
-        self._maps = {name: bpf.bpf_map__fd(found) for name, found in maps.items()}
+        self._maps = {name: bpf.bpf_map__fd(of_object) for name, of_object in maps.items()}
         self._program = bpf.bpf_program__fd(bpf.bpf_object__find_program_by_name(handle, b"egress"))
         for number in range(len(settings)):
             self._set(number)

@@ -26,17 +26,19 @@ def missing(names: Sequence[str] = ()) -> list[str]:
     """What a testbed lacks on this host for these algorithms, as the kernel calls them: one line each, with how to get it."""
     from farloop.testbed.namespaces import command
 
-    found = doctor.missing(objects=False)
+    lacking = doctor.missing(objects=False)
     if not doctor.object_file("switch").exists():
-        found.append("program switch: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it")
+        lacking.append(
+            "program switch: not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
+        )
     for tool in ("ip", "tc"):
         try:
             command(tool)
         except FarloopError as error:
-            found.append(str(error))
-    if not found:
-        found += algorithms.missing(list(names))
-    return found
+            lacking.append(str(error))
+    if not lacking:
+        lacking += algorithms.missing(list(names))
+    return lacking
 
 
 def measure(
@@ -92,9 +94,9 @@ def _measured(wanted: Blueprint, variant: Variant, progress: Progress | None) ->
         return progress is None or progress(variant.label, now, wanted.duration)
 
     with network.built(wanted) as built:
-        found = connections.run(built, go_on)
-        lateness = built.wire.stop() if built.wire else []
-        run = batch.as_run(as_simulated(built, found, lateness), variant)
+        measurement = connections.run(built, go_on)
+        lateness = built.emulator.stop() if built.emulator else []
+        run = batch.as_run(as_simulated(built, measurement, lateness), variant)
     run.info[MEASURED]["parameters"] = {one.name: one.parameters for one in wanted.algorithms}
     # What was measured is not what the simulator would give for the same scenario.
     return replace(run, address="")

@@ -44,25 +44,25 @@ def rewrite(source: Path, kept: Mapping[str, Any], aside: Path) -> None:
     from farloop.output.reading import load
     from farloop.output.saving import rewrite_views
 
-    found = []
+    verdicts = []
     for name in PARTS:
         comparison = judged_anew(load(names.within(source, name)))
         rewrite_views(comparison, aside / name, "comparison")
-        found.append(FigureVerdicts.of(name, comparison, []))
+        verdicts.append(FigureVerdicts.of(name, comparison, []))
         del comparison
-    _write_views(found, kept, aside, report=True)
+    _write_views(verdicts, kept, aside, report=True)
 
 
 def claims(parts: Sequence[FigureVerdicts]) -> list[dict[str, Any]]:
     """Each claim with the row that it has in claims.json of either part."""
     rows = [{claim["id"]: claim for claim in part.claims} for part in parts]
     ids = dict.fromkeys(id_ for part in rows for id_ in part)
-    found = []
+    entries = []
     for id_ in ids:
         own: dict[str, Any] = {name: part.get(id_) for name, part in zip(PARTS, rows, strict=True)}
         known = next(row for row in own.values() if row)
-        found.append({"id": id_, "what": known["what"], "scale": known["scale"], **own})
-    return found
+        entries.append({"id": id_, "what": known["what"], "scale": known["scale"], **own})
+    return entries
 
 
 def _write_views(parts: Sequence[FigureVerdicts], facts: Mapping[str, Any], into: Path, *, report: bool) -> None:

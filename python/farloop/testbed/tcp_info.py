@@ -64,17 +64,17 @@ def tcp_info(connection: socket.socket) -> TcpInfo:
 def read(raw: bytes) -> TcpInfo:
     """A `struct tcp_info`; what an older kernel leaves out is 0."""
     raw = raw.ljust(_LAYOUT.size + _TIMEOUTS.size, b"\0")
-    found = dict(zip(_NAMES, _LAYOUT.unpack_from(raw), strict=True))
+    values = dict(zip(_NAMES, _LAYOUT.unpack_from(raw), strict=True))
     # 2^32 - 1 us: none so far.
-    least = 0 if found["min_rtt"] == 2**32 - 1 else found["min_rtt"]
+    least = 0 if values["min_rtt"] == 2**32 - 1 else values["min_rtt"]
     return TcpInfo(
-        cwnd=found["snd_cwnd"] * found["snd_mss"],
-        pacing=float("inf") if found["pacing_rate"] == _MOST else found["pacing_rate"] * 8.0,
-        rtt=found["rtt"] / 1e6,
+        cwnd=values["snd_cwnd"] * values["snd_mss"],
+        pacing=float("inf") if values["pacing_rate"] == _MOST else values["pacing_rate"] * 8.0,
+        rtt=values["rtt"] / 1e6,
         min_rtt=least / 1e6,
-        retransmitted=found["total_retrans"],
+        retransmitted=values["total_retrans"],
         timeouts=_TIMEOUTS.unpack_from(raw, _LAYOUT.size)[0],
-        marked=found["delivered_ce"],
-        packets=found["data_segs_out"],
-        spurious=found["dsack_dups"],
+        marked=values["delivered_ce"],
+        packets=values["data_segs_out"],
+        spurious=values["dsack_dups"],
     )

@@ -7,9 +7,7 @@
 pub(crate) mod circuit_queues;
 pub(crate) mod clock;
 pub(crate) mod discipline;
-pub(crate) mod flow_queues;
 pub(crate) mod priority_queues;
-pub(crate) mod round_robin;
 pub(crate) mod stats;
 
 use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchId};

@@ -242,25 +242,12 @@ fn in_65536ths(alpha: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{DisciplineSpec, Ecmp};
     use farloop_units::Rate;
     use proptest::prelude::*;
 
     fn switch(buffer: u64, alpha: f64, pfc: Option<PfcSpec>) -> SwitchSpec {
-        SwitchSpec {
-            buffer: Bytes::new(buffer),
-            alpha,
-            queue_limit: QueueLimit { bytes: Some(Bytes::new(5_000)), packets: Some(4) },
-            pfc,
-            ecn: None,
-            ecmp: Ecmp::Flow,
-            flow_queues: 64,
-            discipline: DisciplineSpec::Fifo,
-            scheduling: None,
-            elephants: None,
-            int: false,
-            agents: false,
-        }
+        let queue_limit = QueueLimit { bytes: Some(Bytes::new(5_000)), packets: Some(4) };
+        SwitchSpec { alpha, queue_limit, pfc, ..SwitchSpec::plain(Bytes::new(buffer)) }
     }
 
     fn pfc(xoff: u64, hysteresis: u64) -> PfcSpec {

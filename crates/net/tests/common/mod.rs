@@ -34,20 +34,7 @@ pub fn switch(name: &str, spec: SwitchSpec) -> NodeSpec {
 
 /// A big lossy buffer, no marking.
 pub fn plain_switch() -> SwitchSpec {
-    SwitchSpec {
-        buffer: Bytes::new(1 << 40),
-        alpha: 1.0,
-        queue_limit: QueueLimit::NONE,
-        pfc: None,
-        ecn: None,
-        ecmp: Ecmp::Flow,
-        flow_queues: 64,
-        discipline: DisciplineSpec::Fifo,
-        scheduling: None,
-        elephants: None,
-        int: false,
-        agents: false,
-    }
+    SwitchSpec::plain(Bytes::new(1 << 40))
 }
 
 pub fn link(a: u32, b: u32, rate: Rate, delay: Delta) -> LinkSpec {

@@ -1,7 +1,7 @@
-"""The testbed's delay line: a process of its own with real-time priority, in the namespace where the long links pass.
+"""The testbed's link emulator: a process with real-time priority that delays the frames of long links, as netem does in the kernel.
 
-`python -m farloop.testbed.wire SPEC` is that process: it delays until its standard input ends, which is when whoever started it ends,
-and then writes how late it was.
+`python -m farloop.testbed.link_emulator SPEC` is that process. It runs until its standard input ends, which is when whoever started it
+ends, and then writes how late frames left.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from farloop.errors import FarloopError
 from farloop.testbed.namespaces import Namespace
@@ -22,14 +23,14 @@ from farloop.testbed.namespaces import Namespace
 PRIORITY = 20
 """Of SCHED_FIFO. Processes of ordinary priority wait for longer than queues last."""
 
-MODULE = "farloop.testbed.wire"
+MODULE = "farloop.testbed.link_emulator"
 
 _PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late frames left one direction of a line: times in seconds, counts of frames.
+    """How late frames left one direction of an emulated link: times in seconds, counts of frames.
 
     Attributes:
         frames: Those that left.
@@ -46,19 +47,37 @@ class Lateness:
     dropped: int
 
 
-class Wire:
-    """A running delay line.
+class EmulatedLink(NamedTuple):
+    """Two interfaces, by their names, and the link that they stand for.
+
+    Attributes:
+        first: One interface.
+        second: The other.
+        delay: One-way, in ns.
+        rate: In bit/s.
+        framing: Bytes that a frame has on the link beyond what reaches an interface.
+    """
+
+    first: str
+    second: str
+    delay: int
+    rate: int
+    framing: int
+
+
+class LinkEmulator:
+    """A running link emulator.
 
     Args:
         namespace: Where its interfaces are.
-        lines: The names of two interfaces, a delay in ns, and the link's rate in bit/s and framing in bytes, each.
+        links: What it emulates.
 
     Raises:
         FarloopError: it cannot be started.
     """
 
-    def __init__(self, namespace: Namespace, lines: Sequence[tuple[str, str, int, int, int]]) -> None:
-        words = [sys.executable, "-P", "-m", MODULE, json.dumps({"owner": os.getpid(), "lines": lines})]
+    def __init__(self, namespace: Namespace, links: Sequence[EmulatedLink]) -> None:
+        words = [sys.executable, "-P", "-m", MODULE, json.dumps({"owner": os.getpid(), "links": links})]
         with namespace.inside():
             self._process = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -77,17 +96,17 @@ class Wire:
             raise self._failure()
 
     def stop(self) -> list[tuple[Lateness, Lateness]]:
-        """Ends it: the lateness of each line, there and back.
+        """Ends it: the lateness of each link, there and back.
 
         Raises:
             FarloopError: it had ended before.
         """
         out, _ = self._process.communicate(timeout=_PATIENCE)
         try:
-            found = json.loads(out)
+            counts = json.loads(out)
         except ValueError:
             raise self._failure() from None
-        return [(_lateness(there), _lateness(back)) for there, back in found]
+        return [(_lateness(there), _lateness(back)) for there, back in counts]
 
     def kill(self) -> None:
         """Ends it at once."""
@@ -99,11 +118,11 @@ class Wire:
         self._process.kill()
         _, said = self._process.communicate()
         lines = said.strip().splitlines()
-        return FarloopError(f"the delay line has ended: {lines[-1] if lines else 'without a word'}")
+        return FarloopError(f"the link emulator has ended: {lines[-1] if lines else 'without a word'}")
 
 
-def _lateness(found: Sequence[int]) -> Lateness:
-    frames, total, most, stalls, dropped = found
+def _lateness(counts: Sequence[int]) -> Lateness:
+    frames, total, most, stalls, dropped = counts
     return Lateness(frames, total / frames / 1e9 if frames else 0.0, most / 1e9, stalls, dropped)
 
 
@@ -116,26 +135,26 @@ def urgent(priority: int) -> bool:
     return True
 
 
-def apart(*, delays: bool) -> None:
-    """Gives the delay line a processor of its own, and its owner the others, where there are several.
+def apart(*, emulates: bool) -> None:
+    """Gives the link emulator a processor of its own, and its owner the others, where there are several.
 
     A processor that is to run another process leaves what it has of the network's work to a thread of ordinary priority.
     """
     there = sorted(os.sched_getaffinity(0))
     if len(there) > 1:
-        os.sched_setaffinity(0, {there[-1]} if delays else set(there[:-1]))
+        os.sched_setaffinity(0, {there[-1]} if emulates else set(there[:-1]))
 
 
 def left_by_the_dead() -> list[int]:
-    """Delay lines whose owner is gone, by process: they end by themselves, unless they hang."""
-    found = []
+    """Link emulators whose owner is gone, by process: they end by themselves, unless they hang."""
+    orphans = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, KeyError, IndexError, TypeError):
             words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
             owner = int(json.loads(words[words.index(MODULE) + 1])["owner"])
             if not Path(f"/proc/{owner}").exists():
-                found.append(int(process.name))
-    return sorted(found)
+                orphans.append(int(process.name))
+    return sorted(orphans)
 
 
 def main(spec: str) -> int:
@@ -144,15 +163,15 @@ def main(spec: str) -> int:
 
     # Whoever started it ends first, and has the last word.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    apart(delays=True)
+    apart(emulates=True)
     urgent(PRIORITY)
-    lines = [(a, b, delay, rate, framing) for a, b, delay, rate, framing in json.loads(spec)["lines"]]
+    links: list[tuple[str, str, int, int, int]] = [EmulatedLink(*link) for link in json.loads(spec)["links"]]
 
     def say(line: str) -> None:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
-    say(json.dumps(_native.delay(lines, lambda: say("ready"))))
+    say(json.dumps(_native.delay(links, lambda: say("ready"))))
     return 0
 
 

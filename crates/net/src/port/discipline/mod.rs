@@ -3,15 +3,18 @@
 //! Classes stay apart: lower ones go first, and PFC pauses each on its own. Within a class a discipline chooses. A port without one pays
 //! nothing for this.
 
+mod flow_queues;
+mod round_robin;
+
 use super::circuit_queues::CircuitQueues;
-use super::flow_queues::FlowQueues;
 use super::priority_queues::PriorityQueues;
-use super::round_robin::RoundRobin;
 use crate::ids::{FlowId, Slot};
 use crate::packet::DATA;
 use crate::packet::arena::Packets;
 use crate::spec::{DATA_CLASSES, DisciplineSpec};
 use farloop_units::{Bytes, Rate, Time};
+use flow_queues::FlowQueues;
+use round_robin::RoundRobin;
 
 /// The waiting data of one port.
 pub(crate) enum Discipline {
