@@ -7,6 +7,7 @@ use crate::changes::Changes;
 use crate::check::{BuildError, Sizes, port_infos, sizes};
 use crate::circuit::CircuitSwitch;
 use crate::cut::{Cores, Cut};
+use crate::departures::{all_punctual, punctual};
 use crate::events::Events;
 use crate::host::{Agenda, Hosts};
 use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table};
@@ -246,6 +247,7 @@ impl Plan {
         let (mut ingress, mut agents, mut disciplines) = (Table::new(), Table::new(), Table::new());
         let mut outboxes: BTreeMap<usize, Vec<PortId>> = BTreeMap::new();
         let mut inlets: BTreeMap<usize, Vec<PortId>> = BTreeMap::new();
+        let all_punctual = all_punctual(network, self.ties.arrivals_first());
         for (id, number) in numbers.iter() {
             let (end, plan) = (&network.ends[*number], &mut self.ports[*number]);
             let telemetry = RandomStream::new(seed, "telemetry", u64::from(number.0));
@@ -275,6 +277,8 @@ impl Plan {
                 if let Some(agent) = plan.agent.take() {
                     port.agent = agents.push(Agent::new(agent, id));
                 }
+                port.punctual = all_punctual || punctual(network, *number, &port, &row, plan.discipline.as_ref());
+                port.lazy = !port.punctual;
                 if let Some(discipline) = plan.discipline.take() {
                     port.discipline = disciplines.push(discipline);
                 }
@@ -288,8 +292,16 @@ impl Plan {
         for (_, number) in &own_hosts {
             hosts.add(*number, ids[network.host_ports[*number].index()], seed, network.nic_order, network.stalls);
         }
+        let mut ports_of: Table<SwitchId, Vec<PortId>> = own_switches.iter().map(|_| Vec::new()).collect();
+        for (id, port) in ports.iter() {
+            if let Owner::Switch(s) = port.owner {
+                ports_of[s].push(id);
+            }
+        }
+        let mut ports_of = ports_of.into_rows().into_iter();
         let switch = |(_, number): &(u32, SwitchNumber)| {
             Ok(Switch {
+                ports: ports_of.next().unwrap_or_default(),
                 buffer: self.buffers[*number].take().expect("each switch is in one part"),
                 forwarder: Forwarder::new(
                     detours_of(network, *number, &ids),

@@ -179,7 +179,7 @@ impl Medium {
         port.pass(&mut self.disciplines[port.discipline], &self.packets, self.now)
     }
 
-    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not).
+    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not), or when it is looked at next ([`crate::departures`]).
     #[inline]
     pub fn arm(&mut self, p: PortId, at: Time) {
         let port = &mut self.ports[p];
@@ -187,12 +187,45 @@ impl Medium {
             return;
         }
         port.armed_at = at;
-        let event = self.events.transmission(p);
-        if at == Time::NEVER {
-            self.calendar.cancel(event);
-        } else {
-            self.calendar.set(event, at);
+        if !(port.lazy && port.carries()) {
+            self.wake(p);
+        } else if port.wakes {
+            self.let_sleep(p);
         }
+    }
+
+    /// Puts the transmit event of port `p` into the calendar, or takes it out where nothing is due.
+    #[inline]
+    pub fn wake(&mut self, p: PortId) {
+        let port = &mut self.ports[p];
+        if port.armed_at == Time::NEVER {
+            return self.let_sleep(p);
+        }
+        port.wakes = true;
+        self.calendar.set(self.events.transmission(p), port.armed_at);
+    }
+
+    /// Takes the transmit event of port `p` out of the calendar, where it is there.
+    #[inline]
+    pub fn let_sleep(&mut self, p: PortId) {
+        if std::mem::take(&mut self.ports[p].wakes) {
+            self.calendar.cancel(self.events.transmission(p));
+        }
+    }
+
+    /// Before anything happens: has all ports send when it is due.
+    pub fn be_punctual(&mut self) {
+        for p in self.ports.keys() {
+            let port = &mut self.ports[p];
+            (port.punctual, port.lazy) = (true, false);
+        }
+    }
+
+    /// Whether port `p` has not sent what was due by now.
+    #[inline]
+    pub fn lags(&self, p: PortId) -> bool {
+        let port = &self.ports[p];
+        port.lazy && port.armed_at <= self.now
     }
 
     /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt from what is drawn:

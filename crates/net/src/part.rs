@@ -96,13 +96,21 @@ impl Part {
                 return false;
             }
             if sample == self.observe_after {
+                self.catch_up(sample);
                 self.recorder.take(&mut self.medium, &self.hosts, &mut self.samples);
             } else if look == self.observe_after {
+                self.hosts.catch_up_all(&mut self.medium, look);
                 self.medium.ledger.census.look(self.medium.packets.live() as u64);
             } else {
                 return self.change(last);
             }
         }
+    }
+
+    /// Sends all that was due by `until` ([`crate::departures`]).
+    pub fn catch_up(&mut self, until: Time) {
+        self.hosts.catch_up_all(&mut self.medium, until);
+        self.switches.catch_up_all(&mut self.medium, until);
     }
 
     /// Makes the next change, if it is for `last` or before.
@@ -184,18 +192,7 @@ impl Part {
         let m = &mut self.medium;
         match event {
             Event::Arrival(p) => self.arrive(p),
-            Event::Transmission(p) => {
-                m.ports[p].armed_at = Time::NEVER;
-                match m.ports[p].owner {
-                    Owner::Switch(s) => self.switches.transmit(m, s, p),
-                    Owner::Host(h) => self.hosts.transmit(m, h),
-                    Owner::Circuit(_) => unreachable!("nothing waits at a circuit switch"),
-                    Owner::Elsewhere => unreachable!("another part's port transmits there"),
-                }
-                if m.ports[p].armed_at == Time::NEVER {
-                    m.calendar.cancel(m.events.transmission(p));
-                }
-            }
+            Event::Transmission(p) => self.transmit(p),
             Event::Agenda(h) => self.hosts.agenda_due(m, h),
             Event::Timer(h) => self.hosts.timers_due(m, h),
             Event::AgentTimer(a) => {
@@ -206,18 +203,39 @@ impl Part {
         }
     }
 
+    /// Something is due at port `p` now.
+    fn transmit(&mut self, p: PortId) {
+        let m = &mut self.medium;
+        match m.ports[p].owner {
+            Owner::Switch(s) => self.switches.send_due(m, s, p),
+            Owner::Host(h) => self.hosts.send_due(m, h),
+            Owner::Circuit(_) => unreachable!("nothing waits at a circuit switch"),
+            Owner::Elsewhere => unreachable!("another part's port transmits there"),
+        }
+    }
+
     /// The first packet on the link of port `p` arrives at its other end.
     #[inline]
     fn arrive(&mut self, p: PortId) {
+        if self.medium.lags(p) {
+            self.transmit(p);
+        }
         let m = &mut self.medium;
         let event = m.events.arrival(p);
         let port = &mut m.ports[p];
         let (slot, next) = port.land(&mut m.packets);
+        let (peer, unreliable) = (port.peer, port.unreliable);
         match next {
             Some(next) => m.calendar.set(event, next),
-            None => m.calendar.cancel(event),
+            None => {
+                let due = port.lazy && port.armed_at != Time::NEVER;
+                m.calendar.cancel(event);
+                // Nothing is on the link any more that would have the port looked at.
+                if due {
+                    m.wake(p);
+                }
+            }
         }
-        let (peer, unreliable) = (port.peer, port.unreliable);
         // Most often this is the next event: its port and packet are on their way while this packet is handled.
         if let Some(next) = m.calendar.hint() {
             m.prefetch(next);
@@ -230,6 +248,10 @@ impl Part {
         let own = p.other_end();
         m.trace_arrival(own, slot);
         if m.packets[slot].class == LINK {
+            if m.lags(own) {
+                self.transmit(own);
+            }
+            let m = &mut self.medium;
             let change = m.pfc_frame(own, slot);
             match peer {
                 Owner::Switch(s) => self.switches.paused(m, s, own, &change),

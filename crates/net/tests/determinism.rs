@@ -139,7 +139,7 @@ fn out_of_step() -> impl Iterator<Item = (&'static str, NetworkSpec)> {
 
 /// The result, without what depends on how the network was cut: the memory that the run took.
 fn tables(result: RunResult) -> RunResult {
-    RunResult { totals: Totals { packet_memory: 0, ..result.totals }, ..result }
+    RunResult { totals: Totals { packet_memory: 0, events: 0, ..result.totals }, ..result }
 }
 
 #[test]

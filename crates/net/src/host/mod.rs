@@ -34,6 +34,7 @@ pub(crate) mod thresholds;
 pub(crate) mod timers;
 pub(crate) mod turns;
 
+use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::Network;
@@ -154,6 +155,7 @@ impl Hosts {
     pub fn receive(&mut self, m: &mut Medium, id: HostId, slot: Slot) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
+        host.catch_up(m, senders);
         let packet = &m.packets[slot];
         debug_assert_eq!(packet.dst, host.number, "misrouted packet");
         m.ledger.totals.delivered += 1;
@@ -190,9 +192,18 @@ impl Hosts {
         }
     }
 
-    /// The transmitter of a host is free.
-    pub fn transmit(&mut self, m: &mut Medium, host: HostId) {
-        self.hosts[host].transmit(m, &mut self.senders);
+    /// Sends what was due at a host by now, each packet at its time ([`crate::departures`]).
+    pub fn send_due(&mut self, m: &mut Medium, host: HostId) {
+        self.hosts[host].send_due(m, &mut self.senders);
+    }
+
+    /// Sends what was due at all hosts by `until`.
+    pub fn catch_up_all(&mut self, m: &mut Medium, until: Time) {
+        let now = std::mem::replace(&mut m.now, until);
+        for host in self.hosts.keys() {
+            self.hosts[host].catch_up(m, &mut self.senders);
+        }
+        m.now = now;
     }
 
     /// A PFC frame stopped a host, or let it go on.
@@ -215,6 +226,7 @@ impl Hosts {
         }
         let Hosts { hosts, senders, .. } = self;
         let host = &mut hosts[id];
+        host.catch_up(m, senders);
         let due = host.take_due(&m.network, m.now);
         let event = m.events.agenda(id);
         let stalled = host.stalls.as_ref().and_then(|stalls| stalls.due());
@@ -249,6 +261,7 @@ impl Hosts {
     pub fn timers_due(&mut self, m: &mut Medium, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
+        host.catch_up(m, senders);
         let mut due = 0;
         while let Some(entry) = host.desk.timers.pop_due(m.now) {
             due += 1;
@@ -339,6 +352,26 @@ impl Host {
             self.kick(m, senders);
         }
         self.desk.outgoing.clear();
+    }
+
+    /// Sends what was due by now, each packet at its time.
+    #[inline]
+    fn catch_up(&mut self, m: &mut Medium, senders: &mut Senders) {
+        if m.lags(self.port) {
+            self.send_due(m, senders);
+        }
+    }
+
+    fn send_due(&mut self, m: &mut Medium, senders: &mut Senders) {
+        let now = m.now;
+        while let Some(at) = departures::take_due(&mut m.ports[self.port], now) {
+            m.now = at;
+            self.transmit(m, senders);
+        }
+        m.now = now;
+        if m.ports[self.port].armed_at == Time::NEVER {
+            m.let_sleep(self.port);
+        }
     }
 
     /// Something may have become ready.

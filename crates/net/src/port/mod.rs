@@ -40,7 +40,7 @@ pub(crate) enum Owner {
 #[repr(C, align(64))]
 pub(crate) struct Port {
     pub busy_until: Time,
-    /// When the transmit event is pending for; [`Time::NEVER`] for not at all.
+    /// When something is due to be sent that waits for the transmitter or its time; [`Time::NEVER`] for not at all.
     pub armed_at: Time,
     /// Picoseconds per byte where that is a whole number, else zero and `clock` or `rate` decides.
     ps_per_byte: u64,
@@ -62,6 +62,12 @@ pub(crate) struct Port {
     pub unreliable: bool,
     /// The link leaves the part.
     pub leaves: bool,
+    /// What is due here may be sent later than it is due ([`crate::departures`]).
+    pub lazy: bool,
+    /// Never so.
+    pub punctual: bool,
+    /// The transmit event is in the calendar.
+    pub wakes: bool,
     pub tx_bytes: u64,
     pub tx_packets: u64,
     /// Bytes that wait in data classes.
@@ -112,6 +118,9 @@ impl Port {
             pipe: Fifo::default(),
             packed: LinkId::NONE,
             leaves: false,
+            lazy: false,
+            punctual: true,
+            wakes: false,
             data_queue: 0,
             data_packets: 0,
             waiting: 0,
@@ -324,6 +333,12 @@ impl Port {
         self.tx_packets += 1;
         let arrival = now + self.delay;
         self.put(packets, calendar, arrival_event, slot, arrival);
+    }
+
+    /// Whether a packet is on the link.
+    #[inline]
+    pub fn carries(&self) -> bool {
+        !self.pipe.is_empty()
     }
 
     /// Puts a packet on the link, behind the others there.

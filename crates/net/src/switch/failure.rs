@@ -16,7 +16,7 @@ use farloop_units::{Bytes, Time};
 pub(crate) fn goes_down(switches: &mut Switches, m: &mut Medium, s: SwitchId, p: PortId) {
     m.arm(p, Time::NEVER);
     m.ports[p].busy_until = Time::NEVER;
-    switches.ingress[p].forget_pauses();
+    switches.switches[s].buffer.forget_pauses(&mut switches.ingress[p]);
     let (waiting, was_paused) = m.drain(p);
     if was_paused && m.ports[p].agent.exists() {
         switches.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, false, Bytes::ZERO));

@@ -27,6 +27,7 @@ pub(crate) mod scheduling;
 mod sketch;
 pub(crate) mod warm_up;
 
+use crate::departures;
 use crate::ids::Slot;
 use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};
 use crate::medium::{Medium, PauseChange};
@@ -47,6 +48,8 @@ use scheduling::{Scheduling, Verdict, circuit_queues, turn_away};
 /// A switch.
 pub(crate) struct Switch {
     pub buffer: Buffer,
+    /// Its ports.
+    pub ports: Vec<PortId>,
     pub forwarder: Option<Box<Forwarder>>,
     pub scheduling: Option<Box<Scheduling>>,
     pub random: RandomStream,
@@ -74,6 +77,7 @@ impl Switches {
             return;
         }
         let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, ingress, slot) };
+        self.catch_up(m, s, out);
         let agents = self.agents.len() > 0;
         if agents && !forward && m.ports[ingress].agent.exists() {
             self.agent_reverse(m, s, ingress, slot);
@@ -106,6 +110,63 @@ impl Switches {
                 self.kick(m, s, out);
             }
             Err(refused) => self.refuse(m, ingress, out, slot, refused),
+        }
+    }
+
+    /// Sends what was due at port `p` of switch `s` by now, each at its time ([`crate::departures`]).
+    #[inline(always)]
+    pub fn catch_up(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        if m.lags(p) {
+            self.send_due(m, s, p);
+        }
+    }
+
+    /// [`Switches::catch_up`] of a port at which something is due.
+    pub fn send_due(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        let now = m.now;
+        while let Some(at) = departures::take_due(&mut m.ports[p], now) {
+            m.now = at;
+            self.transmit(m, s, p);
+        }
+        m.now = now;
+        if m.ports[p].armed_at == Time::NEVER {
+            m.let_sleep(p);
+        }
+    }
+
+    /// Sends what was due at all ports of switch `s` by now.
+    #[inline(never)]
+    fn catch_up_switch(&mut self, m: &mut Medium, s: SwitchId) {
+        for at in 0..self.switches[s].ports.len() {
+            let p = self.switches[s].ports[at];
+            self.catch_up(m, s, p);
+        }
+    }
+
+    /// Sends what was due at all ports of all switches by `until`.
+    pub fn catch_up_all(&mut self, m: &mut Medium, until: Time) {
+        let now = std::mem::replace(&mut m.now, until);
+        for s in self.switches.keys() {
+            self.catch_up_switch(m, s);
+        }
+        m.now = now;
+    }
+
+    /// From now on the ports of switch `s` are on time, those that may be late or all, or may be late again.
+    #[cold]
+    fn set_lazy(&mut self, m: &mut Medium, s: SwitchId, lazy: bool) {
+        if !lazy {
+            self.catch_up_switch(m, s);
+        }
+        for &p in &self.switches[s].ports {
+            let port = &mut m.ports[p];
+            if port.punctual || port.lazy == lazy {
+                continue;
+            }
+            port.lazy = lazy;
+            if !lazy {
+                m.wake(p);
+            }
         }
     }
 
@@ -204,11 +265,15 @@ impl Switches {
             buffer.release_lossy(size);
         } else if buffer.release(&mut self.ingress[ingress], data_class, size) {
             self.send_pfc(m, s, ingress, PacketKind::Xon, data_class, PortId::NONE);
+            if !self.switches[s].buffer.stops_any() {
+                self.set_lazy(m, s, true);
+            }
         }
     }
 
     /// A PFC frame stopped port `p` of switch `s`, or let it go on.
     pub fn paused(&mut self, m: &mut Medium, s: SwitchId, p: PortId, change: &PauseChange) {
+        debug_assert!(!m.lags(p), "paused late");
         if change.changed && m.ports[p].agent.exists() {
             let queue = queue_of(m, p);
             self.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
@@ -307,6 +372,7 @@ impl Switches {
         let p = self
             .egress(m, s, slot)
             .expect("links of networks with circuits do not fail; checked when the network is built");
+        self.catch_up(m, s, p);
         let agent = m.ports[p].agent.exists();
         if agent && !self.agent_enqueue(m, s, p, slot) {
             return;
@@ -376,19 +442,27 @@ impl Switches {
 
     /// Finds buffer for a packet that must wait.
     fn admit(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) -> Result<(), Refused> {
-        let packet = &mut m.packets[slot];
+        let packet = &m.packets[slot];
         let (size, data_class) = (u64::from(packet.wire), packet.data_class());
         let (queue, packets) = (m.ports[out].data_queue, m.ports[out].data_packets);
-        let held = &mut self.ingress[ingress];
-        match self.switches[s].buffer.admit(held, data_class, size, queue, packets)? {
-            Admitted::Lossy => packet.flags |= LOSSY,
+        let mut admitted =
+            self.switches[s].buffer.admit_surely(&mut self.ingress[ingress], data_class, size, queue, packets);
+        if admitted == Err(Refused::Buffer) {
+            self.catch_up_switch(m, s);
+            let held = &mut self.ingress[ingress];
+            admitted = self.switches[s].buffer.admit(held, data_class, size, queue, packets);
+        }
+        match admitted? {
+            Admitted::Lossy => m.packets[slot].flags |= LOSSY,
             admitted => {
+                let held = &self.ingress[ingress];
                 let headroom = held.headroom(data_class);
                 if headroom > Bytes::ZERO {
                     let row = &mut m.stats[ingress].row;
                     row.max_headroom = row.max_headroom.max(headroom);
                 }
                 if admitted == Admitted::Stop {
+                    self.set_lazy(m, s, false);
                     self.send_pfc(m, s, ingress, PacketKind::Xoff, data_class, out);
                 }
             }
@@ -419,6 +493,7 @@ impl Switches {
         if kind == PacketKind::Xoff {
             m.pauses.explain(&mut frame, out, m.numbers[out], data_class);
         }
+        self.catch_up(m, s, p);
         let slot = m.packets.insert(frame);
         m.ledger.frames_sent += 1;
         m.trace_enqueue(p, slot);
@@ -531,6 +606,7 @@ impl Switches {
     /// Sends a packet that switch `s` itself has made, at its port `p`.
     fn send(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
         let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, p, slot) };
+        self.catch_up(m, s, out);
         m.packets[slot].set_ingress(PortId::NONE);
         m.enqueue(out, slot);
         self.kick(m, s, out);
