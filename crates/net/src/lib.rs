@@ -39,6 +39,7 @@ mod network;
 mod packet;
 mod part;
 mod pauses;
+mod plain;
 mod port;
 mod queue_names;
 pub mod result;

@@ -48,6 +48,8 @@ pub(crate) struct Medium {
     pub scratch: Vec<IntRecord>,
     /// The run is to end for it.
     pub standstill: Option<Standstill>,
+    /// The part takes the plain path ([`crate::plain`]).
+    pub plain: bool,
     /// Keeps what happens, where that was asked for.
     pub tracer: Option<Box<Tracer>>,
 }
@@ -97,17 +99,24 @@ impl Medium {
     }
 
     /// Starts to transmit a packet at port `p`, whose transmitter must be free.
-    #[inline]
-    pub fn launch(&mut self, p: PortId, slot: Slot) {
-        self.launch_late(p, slot, Delta::ZERO);
+    #[inline(always)]
+    pub fn launch<const PLAIN: bool>(&mut self, p: PortId, slot: Slot) {
+        match PLAIN {
+            true => {
+                let arrival = self.events.arrival(p);
+                let (packets, calendar) = (&mut self.packets, &mut self.calendar);
+                self.ports[p].launch::<true>(packets, calendar, arrival, slot, self.now, Delta::ZERO);
+            }
+            false => self.launch_late(p, slot, Delta::ZERO),
+        }
     }
 
     /// [`Medium::launch`] of a packet that arrives later by `late`.
-    #[inline]
+    #[inline(never)]
     pub fn launch_late(&mut self, p: PortId, slot: Slot, late: Delta) {
         let arrival = self.events.arrival(p);
         self.trace_departure(p, slot);
-        self.ports[p].launch(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
+        self.ports[p].launch::<false>(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
     }
 
     /// Lets a packet go on by port `p` of a circuit switch, as it comes.

@@ -128,6 +128,7 @@ impl Simulation {
             part.medium.tracer = Some(Box::new(Tracer::new(filter.clone())));
             // Records are in the order of time.
             part.medium.be_punctual();
+            part.medium.plain = false;
         }
     }
 

@@ -38,7 +38,7 @@ use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::Network;
-use crate::packet::PacketKind;
+use crate::packet::{DATA, Packet, PacketKind};
 use crate::spec::{NicOrder, StallSpec};
 use crate::standstill::{Culprit, MOST, Standstill};
 use desk::Desk;
@@ -151,15 +151,16 @@ impl Hosts {
     }
 
     /// A packet arrived at a host; no PFC frame.
-    #[inline]
-    pub fn receive(&mut self, m: &mut Medium, id: HostId, slot: Slot) {
+    #[inline(never)]
+    pub fn receive<const PLAIN: bool>(&mut self, m: &mut Medium, id: HostId, slot: Slot) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
         host.catch_up(m, senders);
-        let packet = &m.packets[slot];
-        debug_assert_eq!(packet.dst, host.number, "misrouted packet");
+        let Packet { kind, dst, .. } = m.packets[slot];
+        debug_assert_eq!(dst, host.number, "misrouted packet");
         m.ledger.totals.delivered += 1;
-        let after = match packet.kind {
+        let after = match kind {
+            PacketKind::Data if PLAIN && receivers.echo(m, slot) => return host.reply(m, senders, slot),
             PacketKind::Data | PacketKind::Bare => {
                 receivers.on_packet(m, &mut host.desk, slot);
                 host.post(m, senders);
@@ -188,7 +189,7 @@ impl Hosts {
         let now = m.now;
         let waited = self.hosts[id].stalls.as_mut().map(|stalls| stalls.take(now)).unwrap_or_default();
         for slot in waited {
-            self.receive(m, id, slot);
+            self.receive::<false>(m, id, slot);
         }
     }
 
@@ -374,6 +375,18 @@ impl Host {
         }
     }
 
+    /// Sends an answer, at once where the transmitter is free: as [`Host::post`] on the plain path.
+    #[inline(always)]
+    fn reply(&mut self, m: &mut Medium, senders: &mut Senders, slot: Slot) {
+        let class = m.packets[slot].class;
+        if class < DATA && m.ports[self.port].passes(class, m.now) {
+            m.launch::<true>(self.port, slot);
+            return self.arm(m);
+        }
+        m.enqueue(self.port, slot);
+        self.kick(m, senders);
+    }
+
     /// Something may have become ready.
     #[inline]
     fn kick(&mut self, m: &mut Medium, senders: &mut Senders) {
@@ -401,7 +414,11 @@ impl Host {
             let slot = m.dequeue(self.port, ready.trailing_zeros() as u8);
             self.launch(m, slot);
         } else if let Some(sender) = self.nic.take(senders, port.paused, m.now) {
-            if let Some(departure) = senders.depart(m, &mut self.desk, sender) {
+            if m.plain
+                && let Some(slot) = senders.depart_quietly(m, &mut self.desk, sender)
+            {
+                m.launch::<true>(self.port, slot);
+            } else if let Some(departure) = senders.depart(m, &mut self.desk, sender) {
                 let slot = departure.inject(m);
                 self.launch(m, slot);
                 if let Some(sent) = &departure.sent {

@@ -81,9 +81,18 @@ impl Nic {
         }
     }
 
-    /// The flow whose turn it is at `now`, of those that still may send. It is in no queue until [`Nic::sent`].
+    /// The flow whose turn it is at `now`, of those that still may send. Only [`Nic::sent`] may be asked next.
     #[inline]
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
+        // Most often one flow is due, and nobody waits for a turn: it keeps its place in the heap.
+        if let Some(sender) = self.paced.only_due(now)
+            && self.ready.iter().all(Turns::are_over)
+            && !is_paused(paused, flows.flow(sender).1)
+            && flows.sendable(sender)
+            && flows.next_send(sender) <= now
+        {
+            return Some(sender);
+        }
         while let Some(sender) = self.paced.pop_due(flows.positions(), now) {
             *flows.place(sender) = Place::Ready;
             let (flow, class) = flows.flow(sender);
@@ -107,7 +116,14 @@ impl Nic {
     /// The flow that was taken has sent a packet.
     #[inline]
     pub fn sent(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
-        if flows.sendable(sender) {
+        let (sendable, at) = (flows.sendable(sender), flows.next_send(sender));
+        if *flows.place(sender) == Place::Paced {
+            if sendable && at > now {
+                return self.paced.retime(flows.positions(), sender, at);
+            }
+            self.paced.remove(flows.positions(), sender);
+        }
+        if sendable {
             self.queue(flows, sender, now);
         } else {
             flows.blocked(sender);

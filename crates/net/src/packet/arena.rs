@@ -6,6 +6,7 @@ use crate::ids::{FlowId, HostNumber, LinkId, Slot, Table};
 use crate::memory::Memory;
 use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
+use farloop_cc::int::RateCode;
 use farloop_engine::RandomStream;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
@@ -146,15 +147,17 @@ impl Packets {
     /// Packs a packet behind the others of a link; its slot is free then.
     #[inline]
     pub fn pack(&mut self, link: LinkId, slot: Slot) {
-        let Cell { packet, int } = &self.slots[slot];
-        let hops = usize::from(packet.hops);
+        let Cell { packet, int } = &mut self.slots[slot];
         let packed = &mut self.packed[link];
-        packed.push(packet, &int[..hops.min(INLINE_HOPS)]);
+        packed.push(packet, int);
         if packet.row != NO_ROW {
             let row = &self.rows[packet.row as usize];
+            let hops = usize::from(packet.hops);
             packed.push_more(&row.records[..hops.saturating_sub(INLINE_HOPS)], &row.notes[..usize::from(packet.notes)]);
+            self.free_rows.push(packet.row);
+            packet.row = NO_ROW;
         }
-        self.vacate(slot);
+        self.free.push(slot);
     }
 
     /// Unpacks the first packet of a link, if there is one, and says when the one behind it arrives, if that is packed, too.
@@ -164,27 +167,25 @@ impl Packets {
             return None;
         }
         let slot = self.vacant();
-        let packed = &mut self.packed[link];
-        let Cell { packet, int } = &mut self.slots[slot];
-        packed.pop_into(packet);
-        let (hops, notes) = (usize::from(packet.hops), packet.notes);
-        packed.pop_records(&mut int[..hops.min(INLINE_HOPS)]);
-        if hops > INLINE_HOPS || notes > 0 {
-            self.unpack_more(link, slot);
+        let (Cell { packet, int }, packed) = (&mut self.slots[slot], &mut self.packed[link]);
+        packed.pop(packet, int);
+        let next = packed.next_arrival();
+        if usize::from(packet.hops) > INLINE_HOPS || packet.notes > 0 {
+            return Some((slot, self.unpack_more(link, slot)));
         }
-        Some((slot, self.packed[link].next_arrival()))
+        Some((slot, next))
     }
 
-    /// What a packet had in the side table.
+    /// What a packet had in the side table; when the one behind it arrives.
     #[inline(never)]
-    fn unpack_more(&mut self, link: LinkId, slot: Slot) {
+    fn unpack_more(&mut self, link: LinkId, slot: Slot) -> Option<Time> {
         self.row(slot);
         let packet = &self.slots[slot].packet;
         let (more, notes) = (usize::from(packet.hops).saturating_sub(INLINE_HOPS), usize::from(packet.notes));
         let row = &mut self.rows[packet.row as usize];
         let packed = &mut self.packed[link];
-        packed.pop_records(&mut row.records[..more]);
-        packed.pop_notes(&mut row.notes[..notes]);
+        packed.pop_more(&mut row.records[..more], &mut row.notes[..notes]);
+        packed.next_arrival()
     }
 
     /// Gives all packed packets of a link these flags, too.
@@ -235,8 +236,35 @@ impl Packets {
         self.slots[to].packet.hops = hops;
     }
 
+    /// A packet leaves by a port that stamps data with this rate, if any: appends the port's telemetry, where there is room, and gives the packet's size.
+    #[inline(always)]
+    pub fn depart(
+        &mut self,
+        slot: Slot,
+        rate: Option<RateCode>,
+        record: impl FnOnce(RateCode, u8) -> IntRecord,
+    ) -> u16 {
+        let Cell { packet, int } = &mut self.slots[slot];
+        let wire = packet.wire;
+        if let Some(rate) = rate
+            && packet.kind == PacketKind::Data
+        {
+            let hop = packet.hops;
+            match int.get_mut(usize::from(hop)) {
+                Some(place) => {
+                    *place = record(rate, hop);
+                    packet.hops += 1;
+                }
+                None => {
+                    self.stamp(slot, |hop| record(rate, hop));
+                }
+            }
+        }
+        wire
+    }
+
     /// Appends a hop's telemetry; hops beyond [`MAX_HOPS`] are refused with `false`.
-    #[inline]
+    #[inline(never)]
     pub fn stamp(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord) -> bool {
         let Cell { packet, int } = &mut self.slots[slot];
         let hop = packet.hops as usize;
@@ -368,7 +396,6 @@ impl IndexMut<Slot> for Packets {
 mod tests {
     use super::*;
     use crate::packet::DATA;
-    use farloop_cc::int::RateCode;
     use farloop_units::{Bytes, Rate};
 
     fn data() -> Packet {

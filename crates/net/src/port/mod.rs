@@ -169,6 +169,7 @@ impl Port {
     }
 
     /// [`Port::transmission_time`] of a packet that is sent now, where a byte takes no whole number of picoseconds.
+    #[inline(never)]
     fn advance(&mut self, wire: u16) -> Delta {
         match &mut self.clock {
             Some(clock) => clock.advance(wire),
@@ -180,6 +181,13 @@ impl Port {
     #[inline]
     pub fn ready(&self) -> u8 {
         self.waiting & !self.paused
+    }
+
+    /// Whether a packet of a class leaves at once that comes now, where nothing is held back: the transmitter is free, nothing else may go and the class
+    /// is not paused.
+    #[inline(always)]
+    pub fn passes(&self, class: u8, now: Time) -> bool {
+        self.busy_until <= now && (self.ready() | (self.paused & 1 << class)) == 0
     }
 
     /// Puts a packet into its class' queue. Data of a port with a discipline goes there: [`Discipline::enqueue`].
@@ -284,8 +292,8 @@ impl Port {
     /// by `late`; not before one that was sent before.
     ///
     /// `arrival_event` is this port's arrival id in `calendar`.
-    #[inline]
-    pub fn launch(
+    #[inline(always)]
+    pub fn launch<const PLAIN: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -295,18 +303,13 @@ impl Port {
         late: Delta,
     ) {
         debug_assert!(start >= self.busy_until, "two packets on one transmitter");
-        if let Some(rate) = self.int
-            && packets[slot].kind == PacketKind::Data
-        {
+        let wire = if PLAIN || packets.carriage() == IntCarriage::All {
             // The count before this packet belongs to the moment at which it starts: differences are then exact.
             let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());
-            if packets.carriage() == IntCarriage::All {
-                packets.stamp(slot, |hop| IntRecord::new(start, tx, queue, rate, hop));
-            } else {
-                self.stamp_entry(packets, slot, start, rate);
-            }
-        }
-        let wire = packets[slot].wire;
+            packets.depart(slot, self.int, |rate, hop| IntRecord::new(start, tx, queue, rate, hop))
+        } else {
+            self.stamp_entry(packets, slot, start)
+        };
         let time = match self.ps_per_byte {
             0 => self.advance(wire),
             ps => Delta::from_ps(ps * u64::from(wire)),
@@ -364,6 +367,7 @@ impl Port {
     }
 
     /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those before.
+    #[inline(never)]
     fn put_packed(
         &mut self,
         packets: &mut Packets,
@@ -439,11 +443,14 @@ impl Port {
 }
 
 impl Port {
-    /// Offers telemetry to a packet that carries some hops' only.
+    /// Offers telemetry to a data packet that carries some hops' only, and gives the packet's size.
     #[cold]
-    fn stamp_entry(&mut self, packets: &mut Packets, slot: Slot, start: Time, rate: RateCode) {
+    fn stamp_entry(&mut self, packets: &mut Packets, slot: Slot, start: Time) -> u16 {
         let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());
-        packets.stamp_entry(slot, |hop| IntRecord::option_entry(start, tx, queue, rate, hop), &mut self.random);
+        if let Some(rate) = self.int.filter(|_| packets[slot].kind == PacketKind::Data) {
+            packets.stamp_entry(slot, |hop| IntRecord::option_entry(start, tx, queue, rate, hop), &mut self.random);
+        }
+        packets[slot].wire
     }
 }
 
@@ -496,7 +503,7 @@ mod tests {
             let us = |n| Time::ZERO + Delta::from_us(n);
             for at in [0, 1, 5] {
                 let slot = packets.insert(Packet { seq: at, ..data(DATA) });
-                port.launch(&mut packets, &mut calendar, 0, slot, us(at), Delta::ZERO);
+                port.launch::<false>(&mut packets, &mut calendar, 0, slot, us(at), Delta::ZERO);
                 assert_eq!(port.busy_until, us(at + 1));
             }
             assert_eq!(calendar.time_of(0), (!leaves).then_some(us(2)), "a part does not wait for what leaves it");

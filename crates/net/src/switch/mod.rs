@@ -5,7 +5,7 @@
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
 //! | [`forward`] | what decides before the routes |
-//! | [`scheduling`] | switches between a packet network and circuits |
+//! | [`scheduling`], [`scheduled`] | switches between a packet network and circuits |
 //! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
 //! | [`rescue`] | which flows may pass although their circuit is far off |
 //! | [`warm_up`] | which packets accelerate a flow, where that is a number of packets |
@@ -23,6 +23,7 @@ pub(crate) mod elephants;
 pub(crate) mod failure;
 pub(crate) mod forward;
 pub(crate) mod rescue;
+mod scheduled;
 pub(crate) mod scheduling;
 mod sketch;
 pub(crate) mod warm_up;
@@ -33,8 +34,7 @@ use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::routing::Routes;
 use crate::packet::{DATA, LINK, LOSSY, MARKED, NOT_ECT, Packet, PacketKind};
-use crate::port::priority_queues::{HIGH, LOW};
-use crate::spec::{EcnAt, Overflow, SchedulingSpec};
+use crate::spec::EcnAt;
 use crate::trace::Traced;
 use agent::Agent;
 use buffer::{Admitted, Buffer, Ingress, PFC_FRAME, Refused};
@@ -43,7 +43,7 @@ use farloop_engine::RandomStream;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
 use forward::Forwarder;
-use scheduling::{Scheduling, Verdict, circuit_queues, turn_away};
+use scheduling::Scheduling;
 
 /// A switch.
 pub(crate) struct Switch {
@@ -68,12 +68,31 @@ pub(crate) struct Switches {
 
 impl Switches {
     /// A packet arrives at switch `s` by the link whose own egress port is `ingress`; no PFC frame.
-    #[inline]
-    pub fn receive(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
+    #[inline(always)]
+    pub fn receive<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
+        if !PLAIN {
+            return self.receive_any(m, s, ingress, slot);
+        }
+        let packet = &m.packets[slot];
+        let class = packet.class;
+        debug_assert!(class != LINK, "PFC frames end at their link");
+        let Some(out) = self.routes.forward(s, packet.dst, packet.flow, packet.sent) else {
+            return self.astray(m, s, ingress, slot);
+        };
+        self.catch_up(m, s, out);
+        match m.ports[out].passes(class, m.now) {
+            true => m.launch::<true>(out, slot),
+            false => self.hold(m, s, ingress, out, slot),
+        }
+    }
+
+    /// The same, whatever there is at the switch and its ports.
+    #[inline(never)]
+    fn receive_any(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
         let packet = &m.packets[slot];
         let (class, forward) = (packet.class, packet.is_forward());
         debug_assert!(class != LINK, "PFC frames end at their link");
-        if self.forwarders && class >= DATA && self.receive_scheduled(m, s, slot) {
+        if self.forwarders && class >= DATA && scheduled::receive_scheduled(self, m, s, slot) {
             return;
         }
         let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, ingress, slot) };
@@ -82,22 +101,27 @@ impl Switches {
         if agents && !forward && m.ports[ingress].agent.exists() {
             self.agent_reverse(m, s, ingress, slot);
         }
-        if class < DATA {
-            m.trace_enqueue(out, slot);
-            m.ports[out].enqueue(&mut m.packets, slot);
-            return self.kick(m, s, out);
-        }
-        if agents && m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
+        if agents && class >= DATA && m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
             return;
         }
         let port = &m.ports[out];
-        let free = port.busy_until <= m.now && (port.ready() | (port.paused & 1 << class)) == 0;
-        if free && !(port.discipline.exists() && m.disciplines[port.discipline].holds()) {
-            m.launch(out, slot);
-            if agents && m.ports[out].agent.exists() {
-                self.agent_dequeue(m, s, out, slot);
-            }
-            return;
+        let holds = class < DATA || port.discipline.exists() && m.disciplines[port.discipline].holds();
+        if holds || !port.passes(class, m.now) {
+            return self.hold(m, s, ingress, out, slot);
+        }
+        m.launch::<false>(out, slot);
+        if agents && m.ports[out].agent.exists() {
+            self.agent_dequeue(m, s, out, slot);
+        }
+    }
+
+    /// A packet that came by `ingress` cannot leave switch `s` by port `out` at once: it waits there, if there is room.
+    #[inline(never)]
+    fn hold(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
+        if m.packets[slot].class < DATA {
+            m.trace_enqueue(out, slot);
+            m.ports[out].enqueue(&mut m.packets, slot);
+            return self.kick(m, s, out);
         }
         self.mark(m, s, out, slot, EcnAt::Arrival, queue_of(m, out));
         match self.admit(m, s, ingress, out, slot) {
@@ -192,7 +216,7 @@ impl Switches {
     pub fn transmit(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         let mut ready = m.ports[p].ready();
         if ready == 0 {
-            self.rotate(m, s, p);
+            scheduled::rotate(self, m, s, p);
             let next = m.pass(p);
             ready = m.ports[p].ready();
             if ready == 0 {
@@ -205,7 +229,7 @@ impl Switches {
         if class >= DATA {
             self.mark(m, s, p, slot, EcnAt::Departure, queue_of(m, p));
         }
-        m.launch(p, slot);
+        m.launch::<false>(p, slot);
         let port = &m.ports[p];
         let mut next = port.busy_until;
         if port.ready() == 0 {
@@ -220,7 +244,7 @@ impl Switches {
     /// Nothing may leave port `p` of switch `s` now, but its discipline may hold something back for a while.
     #[cold]
     fn wait(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        self.rotate(m, s, p);
+        scheduled::rotate(self, m, s, p);
         let next = m.pass(p).max(m.ports[p].busy_until);
         if m.ports[p].ready() != 0 {
             return self.kick(m, s, p);
@@ -321,110 +345,6 @@ impl Switches {
         m.ledger.totals.dropped_unrouted += 1;
         m.trace_drop(ingress, slot, Cause::NoRoute);
         m.discard(slot);
-    }
-
-    /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
-    #[inline(never)]
-    pub fn receive_scheduled(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) -> bool {
-        let Some(scheduling) = &mut self.switches[s].scheduling else { return false };
-        let circuits = scheduling.circuits;
-        match scheduling.verdict(m, slot) {
-            Verdict::Elsewhere => return false,
-            Verdict::Circuit(queue) => self.wait_for_circuit(m, s, circuits, slot, queue),
-            Verdict::Packets(queue) => self.by_packets(m, s, slot, queue),
-            Verdict::Drop => turn_away(m, circuits, slot, Cause::Blocked),
-        }
-        true
-    }
-
-    /// Puts a packet into the queue for circuits with this index.
-    fn wait_for_circuit(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot, queue: usize) {
-        // What waits for a day that is over makes room first.
-        self.rotate(m, s, p);
-        if m.ports[p].agent.exists() && !self.agent_enqueue(m, s, p, slot) {
-            return;
-        }
-        let scheduling = self.switches[s].scheduling.as_ref().expect("it schedules");
-        let (wire, all, shared) = (u64::from(m.packets[slot].wire), m.ports[p].data_queue, scheduling.waiting(m));
-        let queues = circuit_queues(m, p);
-        let (own, others) = (queues.queue(queue).bytes, queues.optics().neighbours() as u64 - 1);
-        let room = match scheduling.spec {
-            SchedulingSpec::Blocking { buffer, queue, .. } => {
-                let limit = queue.map_or(buffer.get() / others.max(1), Bytes::get);
-                all + wire <= buffer.get() && own + wire <= limit
-            }
-            SchedulingSpec::Unblocking { buffer } => shared + wire <= buffer.get(),
-            SchedulingSpec::AccelToR { queue, .. } => own + wire <= queue.get(),
-        };
-        if !room {
-            queues.queue(queue).dropped += 1;
-            return match scheduling.spec {
-                SchedulingSpec::AccelToR { overflow: Overflow::Low, .. } => self.by_packets(m, s, slot, LOW),
-                _ => turn_away(m, p, slot, Cause::QueueLimit),
-            };
-        }
-        queues.aim = queue;
-        self.wait_at(m, s, p, slot, own);
-    }
-
-    /// Sends a packet into the packet network, by the queue of this priority.
-    fn by_packets(&mut self, m: &mut Medium, s: SwitchId, slot: Slot, queue: usize) {
-        let p = self
-            .egress(m, s, slot)
-            .expect("links of networks with circuits do not fail; checked when the network is built");
-        self.catch_up(m, s, p);
-        let agent = m.ports[p].agent.exists();
-        if agent && !self.agent_enqueue(m, s, p, slot) {
-            return;
-        }
-        let port = &m.ports[p];
-        if port.busy_until <= m.now && port.ready() == 0 {
-            m.packets[slot].set_ingress(PortId::NONE);
-            m.launch(p, slot);
-            if agent {
-                self.agent_dequeue(m, s, p, slot);
-            }
-            return;
-        }
-        let scheduling = self.switches[s].scheduling.as_ref().expect("it schedules");
-        let (wire, shared) = (u64::from(m.packets[slot].wire), scheduling.waiting(m));
-        let queues = m.disciplines[m.ports[p].discipline].priority().expect("ports to switches have such queues");
-        let own = queues.queues[queue].bytes;
-        let room = match scheduling.spec {
-            SchedulingSpec::Blocking { packets, .. } => own + wire <= packets.get(),
-            SchedulingSpec::Unblocking { buffer } => shared + wire <= buffer.get(),
-            SchedulingSpec::AccelToR { high, low, .. } => own + wire <= [high, low][queue].get(),
-        };
-        if !room {
-            queues.queues[queue].dropped += 1;
-            return turn_away(m, p, slot, Cause::QueueLimit);
-        }
-        queues.aim = queue;
-        self.wait_at(m, s, p, slot, own);
-    }
-
-    /// Lets a packet wait at port `p`, in the queue that its discipline is aimed at and that holds so many bytes.
-    fn wait_at(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot, queue: u64) {
-        self.mark(m, s, p, slot, EcnAt::Arrival, Bytes::new(queue));
-        // No part of the switch's buffer.
-        m.packets[slot].set_ingress(PortId::NONE);
-        m.enqueue(p, slot);
-        self.kick(m, s, p);
-    }
-
-    /// Takes what waits at port `p` for a day that is over out of its queue: into the packet network, or away with it.
-    #[cold]
-    pub fn rotate(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        if !m.ports[p].discipline.exists() {
-            return;
-        }
-        while let Some(slot) = m.expired(p) {
-            let spec = self.switches[s].scheduling.as_ref().map(|scheduling| scheduling.spec);
-            match spec {
-                Some(SchedulingSpec::AccelToR { .. }) => turn_away(m, p, slot, Cause::Expired),
-                _ => self.by_packets(m, s, slot, HIGH),
-            }
-        }
     }
 
     /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
