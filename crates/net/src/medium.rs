@@ -196,7 +196,7 @@ impl Medium {
             return;
         }
         port.armed_at = at;
-        if !(port.lazy && port.carries()) {
+        if !(port.lazy && port.carries(&self.packets)) {
             self.wake(p);
         } else if port.wakes {
             self.let_sleep(p);

@@ -70,8 +70,16 @@ impl Part {
 
     #[inline(always)]
     fn run<const PLAIN: bool>(&mut self, last: Time, limit: &mut u64) -> bool {
-        while *limit > 0 {
-            *limit -= 1;
+        let mut left = *limit;
+        let goes_on = self.run_counted::<PLAIN>(last, &mut left);
+        *limit = left;
+        goes_on
+    }
+
+    #[inline(always)]
+    fn run_counted<const PLAIN: bool>(&mut self, last: Time, left: &mut u64) -> bool {
+        while *left > 0 {
+            *left -= 1;
             let Some((time, event)) = self.medium.calendar.peek().filter(|(time, _)| *time <= last) else {
                 let next = self.changes.next();
                 // Without an end the last moment is never, which is when nothing changes any more.

@@ -31,6 +31,11 @@ pub(crate) trait Flows {
     fn sendable(&self, sender: SenderId) -> bool;
     /// When pacing allows the next packet.
     fn next_send(&self, sender: SenderId) -> Time;
+    /// [`Flows::next_send`] of a flow that is [`Flows::sendable`].
+    #[inline]
+    fn next_turn(&self, sender: SenderId) -> Option<Time> {
+        self.sendable(sender).then(|| self.next_send(sender))
+    }
     /// Its turn ends with nothing that it may send.
     fn blocked(&mut self, sender: SenderId);
     fn positions(&mut self) -> &mut Positions;
@@ -88,8 +93,7 @@ impl Nic {
         if let Some(sender) = self.paced.only_due(now)
             && self.ready.iter().all(Turns::are_over)
             && !is_paused(paused, flows.flow(sender).1)
-            && flows.sendable(sender)
-            && flows.next_send(sender) <= now
+            && flows.next_turn(sender).is_some_and(|at| at <= now)
         {
             return Some(sender);
         }
@@ -116,14 +120,14 @@ impl Nic {
     /// The flow that was taken has sent a packet.
     #[inline]
     pub fn sent(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
-        let (sendable, at) = (flows.sendable(sender), flows.next_send(sender));
+        let turn = flows.next_turn(sender);
         if *flows.place(sender) == Place::Paced {
-            if sendable && at > now {
+            if let Some(at) = turn.filter(|at| *at > now) {
                 return self.paced.retime(flows.positions(), sender, at);
             }
             self.paced.remove(flows.positions(), sender);
         }
-        if sendable {
+        if turn.is_some() {
             self.queue(flows, sender, now);
         } else {
             flows.blocked(sender);

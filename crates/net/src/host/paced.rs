@@ -82,7 +82,10 @@ impl PacedHeap {
         let position = positions.of(sender);
         debug_assert_eq!(self.0[position].sender, sender);
         self.0[position].at = at;
-        self.settle(positions, position);
+        // Most often few flows wait, and it is the first of them.
+        if position > 0 || self.0.len() > 1 {
+            self.settle(positions, position);
+        }
     }
 
     #[inline]

@@ -598,6 +598,11 @@ impl Flows for Senders {
     fn next_send(&self, sender: SenderId) -> Time {
         self.states[sender].next_send()
     }
+    #[inline(always)]
+    fn next_turn(&self, sender: SenderId) -> Option<Time> {
+        let sender = &self.states[sender];
+        sender.endpoint.sendable(sender.limit, sender.control).then(|| sender.next_send())
+    }
     /// What its chunk lacks will be another one.
     #[inline]
     fn blocked(&mut self, sender: SenderId) {

@@ -6,7 +6,6 @@ use crate::ids::{FlowId, HostNumber, LinkId, Slot, Table};
 use crate::memory::Memory;
 use crate::spec::IntCarriage;
 use farloop_cc::IntRecord;
-use farloop_cc::int::RateCode;
 use farloop_engine::RandomStream;
 use farloop_units::Time;
 use std::ops::{Index, IndexMut};
@@ -144,6 +143,12 @@ impl Packets {
         self.packed.push(Packed::default())
     }
 
+    /// Whether there are packed packets on a link.
+    #[inline]
+    pub fn are_packed(&self, link: LinkId) -> bool {
+        self.packed[link].len() > 0
+    }
+
     /// Packs a packet behind the others of a link; its slot is free then.
     #[inline]
     pub fn pack(&mut self, link: LinkId, slot: Slot) {
@@ -236,48 +241,27 @@ impl Packets {
         self.slots[to].packet.hops = hops;
     }
 
-    /// A packet leaves by a port that stamps data with this rate, if any: appends the port's telemetry, where there is room, and gives the packet's size.
+    /// A packet with the records that lie behind it, of which it says how many mean something.
     #[inline(always)]
-    pub fn depart(
-        &mut self,
-        slot: Slot,
-        rate: Option<RateCode>,
-        record: impl FnOnce(RateCode, u8) -> IntRecord,
-    ) -> u16 {
+    pub fn with_records(&mut self, slot: Slot) -> (&mut Packet, &mut [IntRecord; INLINE_HOPS]) {
         let Cell { packet, int } = &mut self.slots[slot];
-        let wire = packet.wire;
-        if let Some(rate) = rate
-            && packet.kind == PacketKind::Data
-        {
-            let hop = packet.hops;
-            match int.get_mut(usize::from(hop)) {
-                Some(place) => {
-                    *place = record(rate, hop);
-                    packet.hops += 1;
-                }
-                None => {
-                    self.stamp(slot, |hop| record(rate, hop));
-                }
-            }
-        }
-        wire
+        (packet, int)
     }
 
     /// Appends a hop's telemetry; hops beyond [`MAX_HOPS`] are refused with `false`.
     #[inline(never)]
-    pub fn stamp(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord) -> bool {
+    pub fn stamp(&mut self, slot: Slot, record: IntRecord) -> bool {
         let Cell { packet, int } = &mut self.slots[slot];
         let hop = packet.hops as usize;
-        if hop < INLINE_HOPS {
-            int[hop] = record(hop as u8);
-            packet.hops += 1;
-            return true;
+        if let Some(place) = int.get_mut(hop) {
+            *place = record;
+        } else if hop < MAX_HOPS {
+            self.row(slot).records[hop - INLINE_HOPS] = record;
+        } else {
+            return false;
         }
-        if hop < MAX_HOPS {
-            self.row(slot).records[hop - INLINE_HOPS] = record(hop as u8);
-            self.slots[slot].packet.hops += 1;
-        }
-        hop < MAX_HOPS
+        self.slots[slot].packet.hops += 1;
+        true
     }
 
     /// The packet's row of the side table.
@@ -396,6 +380,7 @@ impl IndexMut<Slot> for Packets {
 mod tests {
     use super::*;
     use crate::packet::DATA;
+    use farloop_cc::int::RateCode;
     use farloop_units::{Bytes, Rate};
 
     fn data() -> Packet {
@@ -409,9 +394,10 @@ mod tests {
         let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
         let record = |hop: u8| IntRecord::new(Time::from_ps(u64::from(hop)), Bytes::ZERO, Bytes::ZERO, code, hop);
         for _ in 0..MAX_HOPS {
-            assert!(packets.stamp(slot, record));
+            let hop = packets[slot].hops;
+            assert!(packets.stamp(slot, record(hop)));
         }
-        assert!(!packets.stamp(slot, record));
+        assert!(!packets.stamp(slot, record(0)));
         let mut scratch = Vec::new();
         let hops: Vec<u8> = packets.int(slot, &mut scratch).iter().map(|r| r.unpack().hop).collect();
         assert_eq!(hops, (0..MAX_HOPS as u8).collect::<Vec<_>>());

@@ -24,20 +24,31 @@ const FIRST: usize = 256;
 /// Words of its largest: some ten kilobytes, so that a long ring takes little more than what is in it.
 const LARGEST: usize = 4096;
 
-/// Words in a row: room for so many, of which the first ones have been written.
+/// Words in a row. One that is written has nothing behind them, one that is read as much as is copied behind the last run.
 #[derive(Default)]
 struct Chunk {
     words: Vec<u64>,
+    /// How many words are runs, of a chunk that is not written any more.
     end: usize,
 }
 
 impl Chunk {
     fn of(words: usize) -> Chunk {
-        Chunk { words: vec![0; words], end: 0 }
+        Chunk { words: Vec::with_capacity(words), end: 0 }
     }
 
+    #[inline(always)]
     fn room(&self) -> usize {
-        self.words.len() - self.end
+        self.words.capacity() - self.words.len()
+    }
+
+    /// It is not written any more.
+    fn close(mut self) -> Chunk {
+        self.end = self.words.len();
+        if self.end > 0 {
+            self.words.extend_from_slice(&[0; COPIED - HEAD]);
+        }
+        self
     }
 }
 
@@ -59,10 +70,10 @@ struct Ring {
 }
 
 impl Ring {
-    /// Makes room for a run of so many words, and [`COPIED`] at least.
+    /// Makes room for runs of so many words, and what is copied behind the last one.
     #[inline(always)]
     fn make_room(&mut self, words: usize) {
-        if self.tail.room() < words.max(COPIED) {
+        if self.tail.room() < words + COPIED {
             self.begin_chunk(words);
         }
     }
@@ -71,13 +82,13 @@ impl Ring {
     #[inline(never)]
     fn begin_chunk(&mut self, words: usize) {
         let next = self.spare.take().unwrap_or_else(|| {
-            let next = Chunk::of((2 * self.tail.words.len()).clamp(FIRST, LARGEST));
-            self.take_room(next.words.len());
+            let next = Chunk::of((2 * self.tail.words.capacity()).clamp(FIRST, LARGEST));
+            self.take_room(next.words.capacity());
             next
         });
-        debug_assert!(next.room() >= words, "a packet fits any chunk");
+        debug_assert!(next.room() >= words + COPIED, "a packet fits any chunk");
         let full = std::mem::replace(&mut self.tail, next);
-        self.keep(full);
+        self.keep(full.close());
     }
 
     fn take_room(&mut self, words: usize) {
@@ -97,13 +108,15 @@ impl Ring {
     /// A chunk that holds nothing any more: one is kept.
     fn put_by(&mut self, mut chunk: Chunk) {
         chunk.end = 0;
-        if chunk.words.is_empty() {
+        chunk.words.clear();
+        if chunk.words.capacity() == 0 {
             return;
         }
         // The larger one is of more use.
         if let Some(other) = self.spare.take() {
-            let (keep, drop) = if other.words.len() > chunk.words.len() { (other, chunk) } else { (chunk, other) };
-            self.room -= drop.words.len();
+            let larger = other.words.capacity() > chunk.words.capacity();
+            let (keep, drop) = if larger { (other, chunk) } else { (chunk, other) };
+            self.room -= drop.words.capacity();
             chunk = keep;
         }
         self.spare = Some(chunk);
@@ -118,37 +131,28 @@ impl Ring {
     /// All of the first chunk has been read: goes on with the next one, if there is one.
     #[inline(never)]
     fn next_chunk(&mut self) -> bool {
-        self.head.end = 0;
         self.read = 0;
-        match self.middle.pop_front() {
-            None => std::mem::swap(&mut self.head, &mut self.tail),
-            Some(next) => {
-                let read = std::mem::replace(&mut self.head, next);
-                self.put_by(read);
-            }
-        }
+        let next = self.middle.pop_front().unwrap_or_else(|| std::mem::take(&mut self.tail).close());
+        let read = std::mem::replace(&mut self.head, next);
+        self.put_by(read);
         self.head.end > 0
     }
 
     /// Takes all runs of `more`, of which none has been read, behind its own: few are copied, many handed over as they are.
     fn append(&mut self, more: &mut Ring) {
         debug_assert!(more.read == 0 && more.head.end == 0, "mail is read once");
-        let words = more.tail.end;
-        // Also behind the last one there must be as much as is copied.
-        let needed = words + COPIED;
-        if more.middle.is_empty() && (needed <= FIRST || needed <= self.tail.room()) {
-            self.make_room(needed);
-            let end = self.tail.end;
-            self.tail.words[end..end + words].copy_from_slice(&more.tail.words[..words]);
-            self.tail.end += words;
-            more.tail.end = 0;
+        let words = more.tail.words.len();
+        if more.middle.is_empty() && (words + COPIED <= FIRST || words + COPIED <= self.tail.room()) {
+            self.make_room(words);
+            self.tail.words.extend_from_slice(&more.tail.words);
+            more.tail.words.clear();
             return;
         }
         let written = std::mem::take(&mut self.tail);
-        self.keep(written);
-        for chunk in more.middle.drain(..).chain([std::mem::take(&mut more.tail)]) {
-            more.room -= chunk.words.len();
-            self.take_room(chunk.words.len());
+        self.keep(written.close());
+        for chunk in more.middle.drain(..).chain([std::mem::take(&mut more.tail).close()]) {
+            more.room -= chunk.words.capacity();
+            self.take_room(chunk.words.capacity());
             self.keep(chunk);
         }
     }
@@ -157,7 +161,7 @@ impl Ring {
     fn unread(&mut self) -> impl Iterator<Item = &mut [u64]> {
         let head = &mut self.head.words[self.read..self.head.end];
         let middle = self.middle.iter_mut().map(|chunk| &mut chunk.words[..chunk.end]);
-        std::iter::once(head).chain(middle).chain(std::iter::once(&mut self.tail.words[..self.tail.end]))
+        std::iter::once(head).chain(middle).chain(std::iter::once(&mut self.tail.words[..]))
     }
 
     /// The first word, which stays.
@@ -166,8 +170,7 @@ impl Ring {
         if self.read < self.head.end {
             return Some(self.head.words[self.read]);
         }
-        let next = self.middle.front().unwrap_or(&self.tail);
-        (next.end > 0).then(|| next.words[0])
+        self.middle.front().unwrap_or(&self.tail).words.first().copied()
     }
 
     fn memory(&self) -> usize {
@@ -271,21 +274,19 @@ impl Packed {
         self.len += 1;
         let head = head_of(packet);
         self.ring.make_room(words_of(head[HEAD - 1]));
-        let Chunk { words: all, end } = &mut self.ring.tail;
-        let place = all[*end..].first_chunk_mut::<COPIED>().expect("there is room");
-        place[..HEAD].copy_from_slice(&head);
-        for (i, record) in records.iter().enumerate() {
-            [place[HEAD + 2 * i], place[HEAD + 2 * i + 1]] = words(record.to_bits());
-        }
-        *end += HEAD + 2 * usize::from(packet.hops).min(INLINE_HOPS);
+        let run: [u64; COPIED] = std::array::from_fn(|i| match i.checked_sub(HEAD) {
+            None => head[i],
+            Some(i) => words(records[i / 2].to_bits())[i % 2],
+        });
+        let all = &mut self.ring.tail.words;
+        all.extend_from_slice(&run);
+        all.truncate(all.len() - 2 * INLINE_HOPS.saturating_sub(usize::from(packet.hops)));
     }
 
     /// What a packet has in the side table, behind it.
     pub fn push_more(&mut self, records: &[IntRecord], notes: &[Note]) {
-        let Chunk { words: all, end } = &mut self.ring.tail;
         for bits in records.iter().map(|record| record.to_bits()).chain(notes.iter().copied()) {
-            all[*end..*end + 2].copy_from_slice(&words(bits));
-            *end += 2;
+            self.ring.tail.words.extend_from_slice(&words(bits));
         }
     }
 
@@ -383,7 +384,8 @@ mod tests {
                     let (packets, link) = if over { (&mut there, out) } else { (&mut here, link) };
                     let slot = packets.insert(packet);
                     for _ in 0..hops {
-                        packets.stamp(slot, |hop| record(sent, hop));
+                        let hop = packets[slot].hops;
+                        packets.stamp(slot, record(sent, hop));
                     }
                     packets.set_notes(slot, &notes_of(sent, notes));
                     packets.pack(link, slot);
@@ -444,7 +446,8 @@ mod tests {
             (Packet::new(PacketKind::Data, DATA, FlowId(7), HostNumber(9), 1), Default::default());
         while packed.pop(&mut packet, &mut records) {}
         let Ring { head, tail, spare, room, .. } = &packed.ring;
-        let kept = head.words.len() + tail.words.len() + spare.as_ref().map_or(0, |chunk| chunk.words.len());
+        let kept =
+            head.words.capacity() + tail.words.capacity() + spare.as_ref().map_or(0, |chunk| chunk.words.capacity());
         assert_eq!((packed.next_arrival(), packed.len(), *room), (None, 0, kept));
     }
 

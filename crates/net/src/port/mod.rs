@@ -15,7 +15,7 @@ pub(crate) mod stats;
 use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchId};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
-use crate::packet::{CLASSES, CUT, DATA, PacketKind};
+use crate::packet::{CLASSES, CUT, DATA, Packet, PacketKind};
 use crate::spec::{ClockOffset, IntCarriage};
 use clock::Clock;
 use discipline::Discipline;
@@ -304,9 +304,21 @@ impl Port {
     ) {
         debug_assert!(start >= self.busy_until, "two packets on one transmitter");
         let wire = if PLAIN || packets.carriage() == IntCarriage::All {
-            // The count before this packet belongs to the moment at which it starts: differences are then exact.
-            let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());
-            packets.depart(slot, self.int, |rate, hop| IntRecord::new(start, tx, queue, rate, hop))
+            let (queue, rate) = (self.shown_queue(), self.int);
+            let (packet, records) = packets.with_records(slot);
+            if let Some(rate) = rate
+                && packet.kind == PacketKind::Data
+            {
+                // The count before this packet belongs to the moment at which it starts: differences are then exact.
+                let record = IntRecord::new(start, Bytes::new(self.tx_bytes), queue, rate, packet.hops);
+                if let Some(place) = records.get_mut(usize::from(packet.hops)) {
+                    *place = record;
+                    packet.hops += 1;
+                } else {
+                    packets.stamp(slot, record);
+                }
+            }
+            packets[slot].wire
         } else {
             self.stamp_entry(packets, slot, start)
         };
@@ -319,7 +331,7 @@ impl Port {
         self.tx_bytes += u64::from(wire);
         self.tx_packets += 1;
         let arrival = end + self.delay + late;
-        self.put(packets, calendar, arrival_event, slot, arrival);
+        self.put::<PLAIN>(packets, calendar, arrival_event, slot, arrival);
     }
 
     /// A packet that a circuit switch lets pass at `now`, its last bit at that moment.
@@ -335,18 +347,18 @@ impl Port {
         self.tx_bytes += u64::from(packets[slot].wire);
         self.tx_packets += 1;
         let arrival = now + self.delay;
-        self.put(packets, calendar, arrival_event, slot, arrival);
+        self.put::<false>(packets, calendar, arrival_event, slot, arrival);
     }
 
     /// Whether a packet is on the link.
     #[inline]
-    pub fn carries(&self) -> bool {
-        !self.pipe.is_empty()
+    pub fn carries(&self, packets: &Packets) -> bool {
+        !self.pipe.is_empty() || self.packed.exists() && packets.are_packed(self.packed)
     }
 
     /// Puts a packet on the link, behind the others there.
     #[inline(always)]
-    fn put(
+    fn put<const PLAIN: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -355,20 +367,18 @@ impl Port {
         arrival: Time,
     ) {
         if self.packed.exists() {
-            return self.put_packed(packets, calendar, arrival_event, slot, arrival);
+            return self.put_packed::<PLAIN>(packets, calendar, arrival_event, slot, arrival);
         }
         if self.pipe.is_empty() {
-            calendar.set(arrival_event, arrival);
-            self.pipe.push(packets, slot);
-        } else {
-            let last = self.pipe.push(packets, slot);
-            packets[last].when = arrival;
+            calendar.add(arrival_event, arrival);
         }
+        self.pipe.push_arriving(packets, slot, arrival);
     }
 
-    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those before.
+    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those before. On the
+    /// plain path nobody looks at the last one either.
     #[inline(never)]
-    fn put_packed(
+    fn put_packed<const PLAIN: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -379,14 +389,16 @@ impl Port {
         // Where the delay has become shorter, packets still do not overtake.
         let arrival = arrival.max(self.latest);
         self.latest = arrival;
-        if !self.pipe.is_empty() {
-            let last = self.pipe.pop(packets);
-            packets.pack(self.packed, last);
-        } else if !self.leaves {
-            calendar.set(arrival_event, arrival);
-        }
-        self.pipe.push(packets, slot);
         packets[slot].when = arrival;
+        if !self.leaves && !self.carries(packets) {
+            calendar.add(arrival_event, arrival);
+        }
+        self.pack_all(packets);
+        if PLAIN {
+            packets.pack(self.packed, slot);
+        } else {
+            self.pipe.push(packets, slot);
+        }
     }
 
     /// Packs the last packet, too.
@@ -398,17 +410,19 @@ impl Port {
     }
 
     /// Takes the first packet off the link, and says when the one behind it arrives.
-    #[inline]
+    #[inline(always)]
     pub fn land(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {
         if self.packed.exists() {
             return self.land_packed(packets);
         }
-        let slot = self.pipe.pop(packets);
-        if self.pipe.is_empty() {
+        let slot = self.pipe.head();
+        let &Packet { next, when, .. } = &packets[slot];
+        self.pipe.set_head(next);
+        if next == Slot::NONE {
             return (slot, None);
         }
-        prefetch(&packets[self.pipe.head()]);
-        (slot, Some(packets[slot].when))
+        prefetch(&packets[next]);
+        (slot, Some(when))
     }
 
     /// The link goes down: marks what is on it. Only links that pack their packets do.
@@ -433,6 +447,7 @@ impl Port {
         slots
     }
 
+    #[inline(never)]
     fn land_packed(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {
         match packets.unpack(self.packed) {
             Some((slot, Some(next))) => (slot, Some(next)),
@@ -458,7 +473,6 @@ impl Port {
 mod tests {
     use super::*;
     use crate::ids::{FlowId, HostNumber};
-    use crate::packet::Packet;
 
     fn port(rate: Rate) -> Port {
         let random = RandomStream::new(1, "telemetry", 0);

@@ -4,10 +4,10 @@
 //! it. Both ends forget the pauses that went over the link. When it comes up, a switch that still holds too much of what came by it pauses the
 //! neighbour anew.
 
-use super::Switches;
+use super::{Switches, Taken};
 use crate::ids::{PortId, Slot, SwitchId};
 use crate::medium::Medium;
-use crate::packet::{DATA, LOSSY, PacketKind};
+use crate::packet::{DATA, PacketKind};
 use crate::port::Owner;
 use crate::spec::DATA_CLASSES;
 use farloop_units::{Bytes, Time};
@@ -27,10 +27,9 @@ pub(crate) fn goes_down(switches: &mut Switches, m: &mut Medium, s: SwitchId, p:
             m.drop_down(p, slot);
             continue;
         }
-        let (size, lossy, ingress) = (u64::from(packet.wire), packet.flags & LOSSY != 0, packet.ingress());
-        let data_class = packet.data_class();
+        let place = Taken::by(packet);
         m.drop_down(p, slot);
-        switches.release(m, s, ingress, size, lossy, data_class);
+        switches.release(m, s, &place);
     }
 }
 

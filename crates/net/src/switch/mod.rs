@@ -41,7 +41,7 @@ use buffer::{Admitted, Buffer, Ingress, PFC_FRAME, Refused};
 use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, TimerId};
 use farloop_engine::RandomStream;
 use farloop_trace::Cause;
-use farloop_units::{Bytes, Time};
+use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
 use scheduling::Scheduling;
 
@@ -53,6 +53,24 @@ pub(crate) struct Switch {
     pub forwarder: Option<Box<Forwarder>>,
     pub scheduling: Option<Box<Scheduling>>,
     pub random: RandomStream,
+}
+
+/// The buffer that a packet takes that waits.
+pub(crate) struct Taken {
+    /// By which port it came.
+    ingress: PortId,
+    size: u64,
+    lossy: bool,
+    data_class: usize,
+}
+
+impl Taken {
+    /// By a data packet.
+    #[inline]
+    pub fn by(packet: &Packet) -> Taken {
+        let (size, lossy) = (u64::from(packet.wire), packet.flags & LOSSY != 0);
+        Taken { ingress: packet.ingress(), size, lossy, data_class: packet.data_class() }
+    }
 }
 
 /// The switches of a part, with what they have at their ports.
@@ -79,8 +97,22 @@ impl Switches {
         let Some(out) = self.routes.forward(s, packet.dst, packet.flow, packet.sent) else {
             return self.astray(m, s, ingress, slot);
         };
+        let port = &mut m.ports[out];
+        if port.armed_at <= m.now {
+            return self.receive_late(m, s, ingress, out, slot);
+        }
+        if !port.passes(class, m.now) {
+            return self.hold(m, s, ingress, out, slot);
+        }
+        let arrival = m.events.arrival(out);
+        port.launch::<true>(&mut m.packets, &mut m.calendar, arrival, slot, m.now, Delta::ZERO);
+    }
+
+    /// The same for a port at which something was due.
+    #[inline(never)]
+    fn receive_late(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
         self.catch_up(m, s, out);
-        match m.ports[out].passes(class, m.now) {
+        match m.ports[out].passes(m.packets[slot].class, m.now) {
             true => m.launch::<true>(out, slot),
             false => self.hold(m, s, ingress, out, slot),
         }
@@ -225,19 +257,26 @@ impl Switches {
         }
         let class = ready.trailing_zeros() as u8;
         let slot = m.dequeue(p, class);
-        let ingress = m.packets[slot].ingress();
+        let mut place = None;
         if class >= DATA {
             self.mark(m, s, p, slot, EcnAt::Departure, queue_of(m, p));
+            place = Some(self.leaves(m, p, slot));
         }
-        m.launch::<false>(p, slot);
+        match m.plain {
+            true => m.launch::<true>(p, slot),
+            false => m.launch::<false>(p, slot),
+        }
         let port = &m.ports[p];
         let mut next = port.busy_until;
         if port.ready() == 0 {
             next = if port.discipline.exists() { m.pass(p).max(next) } else { Time::NEVER };
         }
         m.arm(p, next);
-        if class >= DATA {
-            self.left(m, s, p, ingress, slot);
+        if let Some(place) = place {
+            if self.agents.len() > 0 && m.ports[p].agent.exists() {
+                self.agent_dequeue(m, s, p, slot);
+            }
+            self.release(m, s, &place);
         }
     }
 
@@ -262,24 +301,22 @@ impl Switches {
         }
     }
 
-    /// A data packet that had waited left by port `p`: frees its place, and lets the neighbour go on where that is due.
+    /// A data packet that has waited is about to leave by port `p`: the place that it gives back.
     #[inline]
-    fn left(&mut self, m: &mut Medium, s: SwitchId, p: PortId, ingress: PortId, slot: Slot) {
+    fn leaves(&mut self, m: &mut Medium, p: PortId, slot: Slot) -> Taken {
         let packet = &mut m.packets[slot];
-        let (size, lossy, data_class) = (u64::from(packet.wire), packet.flags & LOSSY != 0, packet.data_class());
+        let place = Taken::by(packet);
         packet.flags &= !LOSSY;
-        if m.stats[p].held & (1 << data_class) != 0 {
+        if m.stats[p].held & (1 << place.data_class) != 0 {
             m.note_held(p, slot);
         }
-        if self.agents.len() > 0 && m.ports[p].agent.exists() {
-            self.agent_dequeue(m, s, p, slot);
-        }
-        self.release(m, s, ingress, size, lossy, data_class);
+        place
     }
 
     /// Frees the place of a packet that had waited, and lets the neighbour go on where that is due.
     #[inline]
-    fn release(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, size: u64, lossy: bool, data_class: usize) {
+    fn release(&mut self, m: &mut Medium, s: SwitchId, place: &Taken) {
+        let &Taken { ingress, size, lossy, data_class } = place;
         // What the switch itself sent takes no buffer.
         if !ingress.exists() {
             return;
