@@ -74,4 +74,46 @@ static __always_inline void repair_window(struct tcp_sock *tp)
 		tp->snd_cwnd = half;
 }
 
+/* What set_state() counts. */
+static __always_inline void count_state(struct connection *connection, u8 new_state)
+{
+	if (connection && new_state == TCP_CA_RECOVERY)
+		connection->losses += 1;
+	else if (connection && new_state == TCP_CA_CWR)
+		connection->reductions += 1;
+}
+
+/*
+ * What every program has around the core of its ALGORITHM: the settings, which its loader writes, where a connection's state and counts are,
+ * and the end of a connection. given() says where the settings lie: the compiler sees nothing in them but zeros, and is kept from using that.
+ */
+#define CLASSIC_PROGRAM(ALGORITHM) \
+	char licence[] SEC("license") = "Dual MIT/GPL"; \
+	const volatile struct ALGORITHM##_constants settings SEC(".rodata.settings") = {}; \
+	struct { \
+		__uint(type, BPF_MAP_TYPE_SK_STORAGE); \
+		__uint(map_flags, BPF_F_NO_PREALLOC); \
+		__type(key, int); \
+		__type(value, struct connection); \
+	} ALGORITHM##_flows SEC(".maps"); \
+	static __always_inline struct ALGORITHM##_state *state_of(struct sock *sk) \
+	{ \
+		return (struct ALGORITHM##_state *)((struct inet_connection_sock *)sk)->icsk_ca_priv; \
+	} \
+	static __always_inline struct connection *connection_of(struct sock *sk) \
+	{ \
+		return bpf_sk_storage_get(&ALGORITHM##_flows, sk, NULL, 0); \
+	} \
+	static __always_inline const struct ALGORITHM##_constants *given(void) \
+	{ \
+		const struct ALGORITHM##_constants *address = (const struct ALGORITHM##_constants *)&settings; \
+		asm volatile("" : "+r"(address)); \
+		return address; \
+	} \
+	SEC("struct_ops/" #ALGORITHM "_release") \
+	void BPF_PROG(ALGORITHM##_release, struct sock *sk) \
+	{ \
+		bpf_sk_storage_delete(&ALGORITHM##_flows, sk); \
+	}
+
 #endif

@@ -40,7 +40,7 @@ CRATES = "LICENSE-OF-CRATES.txt"
 """In a package: the licences of the crates that are compiled into it."""
 
 BUILD = "python/farloop/build.json"
-"""What python/farloop/build_facts.py reads."""
+"""What python/farloop/commands/build_facts.py reads."""
 
 LINKED = ("python/farloop/spec",)
 """Links to directories, whose files packages have."""

@@ -33,7 +33,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import farloop
-from farloop import algorithm, cli
+from farloop import algorithm
+from farloop.commands import app
 from farloop.scenario import Scenario, figure_names
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -177,9 +178,9 @@ def title(path: Path) -> str:
 def commands() -> str:
     """The help of every command."""
     said = []
-    for name in get_command(cli.app).commands:  # type: ignore[attr-defined]
+    for name in get_command(app.app).commands:  # type: ignore[attr-defined]
         shown = CliRunner().invoke(
-            cli.app, [name, "--help"], prog_name="farloop", env={"COLUMNS": "110", "NO_COLOR": "1"}
+            app.app, [name, "--help"], prog_name="farloop", env={"COLUMNS": "110", "NO_COLOR": "1"}
         )
         said.append(f"## {name}\n\n```text\n{shown.stdout.strip()}\n```\n")
     return "# Commands\n\nWhat `farloop COMMAND --help` says.\n\n" + "\n".join(said)

@@ -20,12 +20,14 @@ from typing import Any
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from farloop import api, saving, show
+from farloop import api
+from farloop.commands import show
 from farloop.errors import FarloopError
+from farloop.output import saving
 from farloop.output.directories import directory
-from farloop.progress import reporter
 from farloop.report.tables import run_rows
-from farloop.results import Comparison
+from farloop.results.run import Comparison
+from farloop.running.progress import reporter
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE = "gear/fig09"

@@ -4,8 +4,8 @@
     scripts/fuzz_kernel.py [--seconds 60] [--seed 1] [--cargo]
 
 GEMINI's C core (`linux/gemini/replay.c`, compiled with cc) writes what it makes of random flows; the cores in Python
-(`tests/test_vectors.py`) and, with --cargo, in Rust have to come to the same, event by event. What `status` and `record` read is bytes that
-were valid, with some of them changed.
+(`tests/support/gemini_vectors.py`) and, with --cargo, in Rust have to come to the same, event by event. What `status` and `record`
+read is bytes that were valid, with some of them changed.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "python")]
 
-import test_vectors  # noqa: E402
+from support.gemini_vectors import Gemini  # noqa: E402
 
 from farloop.errors import FarloopError  # noqa: E402
 from farloop.kernel import programs, recording, settings  # noqa: E402
@@ -100,7 +100,7 @@ def compared(rng, replay, folder, flows, cargo):
     for line, said in zip(lines, done.stdout.splitlines(), strict=True):
         numbers = (None if word == "null" else int(word) for word in said.split(" "))
         line |= dict(zip(KEYS, numbers, strict=True))
-        core = test_vectors.Gemini(line) if line["event"] == "start" else core
+        core = Gemini(line) if line["event"] == "start" else core
         core.play(line)
         if core.state() != {key: line[key] for key in core.state()}:
             raise SystemExit(f"C and Python differ: {line}, {core.state()}")

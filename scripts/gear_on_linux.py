@@ -2,27 +2,33 @@
 
     .venv/bin/python scripts/gear_on_linux.py [PICTURE]
 
-The bed of tests/int_bed.py, three repetitions of 15 s per condition: a line for each, the measurements as JSON beside the picture of
-docs/int-option.md. All together some eight minutes. With a JSON file in the place of PICTURE it draws what that holds.
+The network of tests/support/live_network.py, three repetitions of 15 s per condition: a line for each, the measurements as JSON beside the
+picture of docs/int-option.md. All together some eight minutes. With a JSON file in the place of PICTURE it draws what that holds.
 """
 
+import contextlib
 import json
 import statistics
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import int_bed
+from support.live_network import bulk_flows, checksum_errors, live_network, throughputs
 
 from farloop.figures.draw import write_png
 from farloop.figures.panels import caption, grid
+from farloop.kernel import telemetry
 from farloop.kernel.gear import GEAR
 
 RATE_MBPS = 200
-DELAYS_US = (1000, 30_000)
+DELAYS_US = (500, 15_000)
+"""One-way, of each flow."""
+
 SECONDS, REPETITIONS = 15, 3
 COUNTED = 5
 """Seconds of each repetition that are left out of the shares."""
@@ -43,6 +49,22 @@ CONDITIONS: dict[str, list[str]] = {
 }
 
 
+@contextlib.contextmanager
+def cgroup_with_telemetry() -> Iterator[Path]:
+    """A cgroup whose sockets offer, echo and read telemetry."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    group = next(Path(where) for _, where, kind, *_ in mounts if kind == "cgroup2") / "farloop-gear-on-linux"
+    group.mkdir()
+    telemetry.attach(group)
+    try:
+        yield group
+    finally:
+        telemetry.detach(group)
+        # The last connections end.
+        time.sleep(1)
+        group.rmdir()
+
+
 def measured(settings: list[str]) -> dict[str, Any]:
     """One repetition: both flows' throughput per tenth of a second, and what the kernel counted halfway."""
     if settings:
@@ -52,21 +74,26 @@ def measured(settings: list[str]) -> dict[str, Any]:
     try:
         with (
             tempfile.TemporaryDirectory() as folder,
-            int_bed.bed(Path(folder), rate_mbps=RATE_MBPS, delays_us=DELAYS_US, control=control) as bed,
+            cgroup_with_telemetry() as group,
+            live_network(rate_mbps=RATE_MBPS, delays_us=DELAYS_US, control=control) as network,
         ):
-            reports, sent = int_bed.flows(bed, SECONDS, during=lambda: seen.extend(GEAR.status()["connections"]))
-            errors = sum(sum(int_bed.checksum_errors(side).values()) for side in "ab")
+            network.write_telemetry(Path(folder), network.senders, RATE_MBPS, 1)
+            options: dict[str, Any] = {"options": ["-l", "16K"], "cgroup": group}
+            look = lambda: seen.extend(GEAR.status()["connections"])  # noqa: E731
+            reports, sent = bulk_flows(network, SECONDS, during=look, **options)
+            errors = sum(checksum_errors(host) for host in network.hosts)
+            lateness = network.network.wire.stop() if network.network.wire else []
     finally:
         if settings:
             GEAR.unload()
     return {
-        "mbps": [int_bed.throughputs(report) for report in reports],
+        "mbps": [throughputs(report) for report in reports],
         "rtt_us": [report["end"]["streams"][0]["sender"]["mean_rtt"] for report in sent],
         "retransmits": [report["end"]["sum_sent"]["retransmits"] for report in sent],
         "calls": sum(c["acks"] for c in seen),
         "with_telemetry": sum(c["acks_with_telemetry"] for c in seen),
         "errors": errors,
-        "lines": bed.lines,
+        "late_s": [[there.mean, back.mean] for there, back in lateness],
     }
 
 

@@ -19,9 +19,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from farloop import completion, statistics
+from farloop import statistics
+from farloop.results import flow_completion
+from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
-from farloop.simulate import Job, simulate
 from farloop.statistics import Interval
 
 Floats = npt.NDArray[np.float64]
@@ -104,7 +105,7 @@ def simulated(runs: int) -> Population:
         path.write_text(SCENARIO, encoding="utf-8")
         bases = [Scenario.load(path).override(algorithm=name) for name in ("dctcp", "timely")]
         jobs = [Job("", base.override(seed=seed)) for base in bases for seed in range(1, runs + 1)]
-        slowdowns = [completion.slowdowns(one.tables["flows"]) for one in simulate(jobs)]
+        slowdowns = [flow_completion.slowdowns(one.tables["flows"]) for one in simulate(jobs)]
     known = [values[~np.isnan(values)] for values in slowdowns]
     return list(zip(known[:runs], known[runs:], strict=True))
 

@@ -11,13 +11,12 @@ empty program.
 import argparse
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "python")]
 
-import kernel_bed  # noqa: E402
+from support.live_network import bulk_flows, live_network  # noqa: E402
 
 from farloop.kernel import libbpf  # noqa: E402
 from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS  # noqa: E402
@@ -34,17 +33,16 @@ SETTINGS = {"gemini": ["capacity=200Mbps", "ecn_threshold=15380B"]}
 LIMIT = 1.5
 
 
-def measured(program, folder, seconds):
+def measured(program, seconds):
     """Mean ns of each of a program's functions, and how many packets a second they carried."""
     before = {p.id for p in libbpf.programs()}
     program.load(SETTINGS.get(program.name, []))
     try:
         control = "farloop_dctcp" if program.name == "dctcp" else program.control
-        with kernel_bed.bed(folder, rate_mbps=200, threshold=15_380, control=control), libbpf.counting():
-            # The same traffic: all answer marks, and the kernel paces all.
-            for side in ("a", "b"):
-                kernel_bed.run(*kernel_bed.inside(side, "sysctl", "-qw", "net.ipv4.tcp_ecn=1"))
-            kernel_bed.flows(seconds, options=["--fq-rate", "10G"])
+        # The same traffic: all answer marks, and the kernel paces all.
+        given = {"rate_mbps": 200, "threshold": 15_380, "settings": {"ipv4/tcp_ecn": "1"}}
+        with live_network(control=control, **given) as network, libbpf.counting():
+            bulk_flows(network, seconds, options=["-P", 2, "--fq-rate", "10G"])
             mine = [p for p in libbpf.programs() if p.kind == libbpf.PROGRAM_STRUCT_OPS and p.id not in before]
     finally:
         program.unload()
@@ -66,14 +64,13 @@ def main():
     wanted = given.algorithms.split(",")
     costs: dict[str, list[float]] = {name: [] for name in wanted}
     empty, calls = [], dict.fromkeys(wanted, 0)
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(given.repetitions):
-            for program in (p for p in (GEMINI, CUBIC, DCTCP, VEGAS) if p.name in wanted):
-                found = measured(program, Path(folder), given.seconds)
-                names = PER_ACK[program.name]
-                costs[program.name].append(sum(found[name][0] for name in names))
-                calls[program.name] += found[names[0]][1]
-                empty += [found[EMPTY][0]] if EMPTY in found else []
+    for _ in range(given.repetitions):
+        for program in (p for p in (GEMINI, CUBIC, DCTCP, VEGAS) if p.name in wanted):
+            functions = measured(program, given.seconds)
+            names = PER_ACK[program.name]
+            costs[program.name].append(sum(functions[name][0] for name in names))
+            calls[program.name] += functions[names[0]][1]
+            empty += [functions[EMPTY][0]] if EMPTY in functions else []
     for name, values in costs.items():
         spread = f"{min(values):.0f} to {max(values):.0f}"
         write(

@@ -8,13 +8,9 @@ headers=${HEADERS:-/usr/include/bpf/bpf_helpers.h}
 # PROGRAM PACKAGE
 needed="ip iproute2
 tc iproute2
-nstat iproute2
-ethtool ethtool
 iperf3 iperf3
 clang clang
 cc gcc
-sysctl procps
-nsenter util-linux
 unshare util-linux
 chrt util-linux
 setpriv util-linux"

@@ -2,7 +2,7 @@
 """Writes docs/findings/statements.md and statements.json: every statement that does not hold, with its cause and the commands that show it.
 
 `scripts/tally.py` calls it with the record of verdicts; the causes are those of `causes.toml` in each paper's directory. The page is for
-readers, the other file for what runs the commands (tests/test_causes.py runs those that take little time).
+readers, the other file for what runs the commands (tests/papers/test_causes.py runs those that take little time).
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-import live
 import pytest
+from support import live
 
 import farloop
 
@@ -118,3 +118,9 @@ def scripts() -> Iterator[Callable[[str], ModuleType]]:
         yield importlib.import_module
     finally:
         sys.path.remove(directory)
+
+
+@pytest.fixture(scope="session")
+def kernel_objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled programs for the kernel, where it can run them; otherwise the test is skipped, with the reason."""
+    return live.kernel_objects(tmp_path_factory.mktemp("objects"))

@@ -7,35 +7,7 @@
 #define CUBIC_NO_TYPES
 #include "core.h"
 
-char licence[] SEC("license") = "Dual MIT/GPL";
-
-const volatile struct cubic_constants settings SEC(".rodata.settings") = {};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct connection);
-} cubic_flows SEC(".maps");
-
-static __always_inline struct cubic_state *state_of(struct sock *sk)
-{
-	return (struct cubic_state *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
-}
-
-static __always_inline struct connection *connection_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&cubic_flows, sk, NULL, 0);
-}
-
-/* Where the settings lie. The compiler sees nothing in them but what stands above: it is kept from using that. */
-static __always_inline const struct cubic_constants *given(void)
-{
-	const struct cubic_constants *found = (const struct cubic_constants *)&settings;
-
-	asm volatile("" : "+r"(found));
-	return found;
-}
+CLASSIC_PROGRAM(cubic)
 
 static __always_inline u32 now_ms(const struct tcp_sock *tp)
 {
@@ -49,12 +21,6 @@ void BPF_PROG(cubic_init, struct sock *sk)
 
 	__builtin_memset(s, 0, sizeof(*s));
 	bpf_sk_storage_get(&cubic_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-SEC("struct_ops/cubic_release")
-void BPF_PROG(cubic_release, struct sock *sk)
-{
-	bpf_sk_storage_delete(&cubic_flows, sk);
 }
 
 SEC("struct_ops/cubic_avoid")
@@ -124,13 +90,8 @@ void BPF_PROG(cubic_event, struct sock *sk, enum tcp_ca_event event)
 SEC("struct_ops/cubic_set_state")
 void BPF_PROG(cubic_set_state, struct sock *sk, u8 new_state)
 {
-	struct connection *connection = connection_of(sk);
-
 	repair_window((struct tcp_sock *)sk);
-	if (connection && new_state == TCP_CA_RECOVERY)
-		connection->losses += 1;
-	else if (connection && new_state == TCP_CA_CWR)
-		connection->reductions += 1;
+	count_state(connection_of(sk), new_state);
 }
 
 SEC(".struct_ops")

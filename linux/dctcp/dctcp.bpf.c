@@ -10,35 +10,7 @@
 #define DCTCP_NO_TYPES
 #include "core.h"
 
-char licence[] SEC("license") = "Dual MIT/GPL";
-
-const volatile struct dctcp_constants settings SEC(".rodata.settings") = {};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct connection);
-} dctcp_flows SEC(".maps");
-
-static __always_inline struct dctcp_state *state_of(struct sock *sk)
-{
-	return (struct dctcp_state *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
-}
-
-static __always_inline struct connection *connection_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&dctcp_flows, sk, NULL, 0);
-}
-
-/* Where the settings lie. The compiler sees nothing in them but what stands above: it is kept from using that. */
-static __always_inline const struct dctcp_constants *given(void)
-{
-	const struct dctcp_constants *found = (const struct dctcp_constants *)&settings;
-
-	asm volatile("" : "+r"(found));
-	return found;
-}
+CLASSIC_PROGRAM(dctcp)
 
 SEC("struct_ops/dctcp_init_")
 void BPF_PROG(dctcp_init_, struct sock *sk)
@@ -50,12 +22,6 @@ void BPF_PROG(dctcp_init_, struct sock *sk)
 	dctcp_init(given(), s, tp->delivered, tp->delivered_ce, tp->snd_una);
 	s->prior_rcv_nxt = tp->rcv_nxt;
 	bpf_sk_storage_get(&dctcp_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-SEC("struct_ops/dctcp_release")
-void BPF_PROG(dctcp_release, struct sock *sk)
-{
-	bpf_sk_storage_delete(&dctcp_flows, sk);
 }
 
 SEC("struct_ops/dctcp_ack")

@@ -25,11 +25,15 @@ struct bpf_spin_lock {
 
 #include <bpf/bpf_helpers.h>
 
-#define PASS 0 /* TC_ACT_OK */
+/* TC_ACT_UNSPEC: another program of the port may come next. Without one the packet passes. */
+#define PASS -1
 #define DROP 2 /* TC_ACT_SHOT */
 
 /* Ethernet's header, IPv4's without options, and where TCP's destination port is. */
 #define PORT_AT (14 + 20 + 2)
+
+/* What carries data is larger. */
+#define SMALL 1000
 
 /* Flow n sends to TCP port FIRST_FLOW + n. */
 #define FIRST_FLOW 10000
@@ -69,7 +73,7 @@ char licence[] SEC("license") = "Dual MIT/GPL";
 
 /*
  * Of one port, written by the loader: bytes on the wire, but for `packets` (0 for no such limit), `pmax` in units of 2^-32, and `rate` in bits per second.
- * A new `epoch` begins a new longest queue.
+ * A new `epoch` begins a new longest queue. Of the packets with data the one of number `lost`, counted from 1, is dropped; 0 for none.
  */
 struct settings {
 	__u64 kmin, kmax, pmax;
@@ -77,15 +81,17 @@ struct settings {
 	__u64 framing;
 	__u64 rate;
 	__u64 epoch;
+	__u64 lost;
 };
 
-/* What the loader reads; `integral` is the queue over time in B * 1024 ns. */
+/* What the loader reads; `integral` is the queue over time in B * 1024 ns, `data` counts packets with data while one of them is to be lost. */
 struct port {
 	struct bpf_spin_lock lock;
 	__u32 unused;
 	__u64 packets, bytes, marked, dropped;
 	__u64 longest, longest_of_epoch, epoch;
 	__u64 integral, last, queue;
+	__u64 data;
 };
 
 /* Ports have numbers: those of their interfaces, less FIRST_PORT. */
@@ -150,7 +156,7 @@ int egress(struct __sk_buff *ctx)
 	struct settings *s = bpf_map_lookup_elem(&farloop_set, &key);
 	struct port *p = bpf_map_lookup_elem(&farloop_ports, &key);
 	__u64 waiting = qdisc->q.qlen, queue = qdisc->qstats.backlog, now = bpf_ktime_get_ns(), size;
-	int full, mark;
+	int drop, mark;
 
 	if (!s || !p || !s->rate)
 		return PASS;
@@ -159,15 +165,19 @@ int egress(struct __sk_buff *ctx)
 	/* TBF keeps a packet while the link would be busy with it. It is none of those that wait. */
 	if (waiting)
 		queue -= queue / waiting;
-	full = queue + size > s->limit || (s->packets && waiting > s->packets);
-	mark = !full && queue > s->kmin;
+	drop = queue + size > s->limit || (s->packets && waiting > s->packets);
+	mark = !drop && queue > s->kmin;
 	if (mark && queue <= s->kmax)
 		mark = bpf_get_prandom_u32() * (s->kmax - s->kmin) < s->pmax * (queue - s->kmin);
 	if (mark)
 		mark = bpf_skb_ecn_set_ce(ctx) > 0;
 	bpf_spin_lock(&p->lock);
 	advance(p, now, s->rate);
-	if (full) {
+	if (s->lost && skb->len > SMALL) {
+		p->data += 1;
+		drop |= p->data == s->lost;
+	}
+	if (drop) {
 		p->dropped += 1;
 	} else {
 		p->packets += 1;
@@ -183,7 +193,7 @@ int egress(struct __sk_buff *ctx)
 		p->longest_of_epoch = queue;
 	p->epoch = s->epoch;
 	bpf_spin_unlock(&p->lock);
-	if (!full)
+	if (!drop)
 		return PASS;
 	count_drop(ctx);
 	return DROP;

@@ -7,35 +7,7 @@
 #define VEGAS_NO_TYPES
 #include "core.h"
 
-char licence[] SEC("license") = "Dual MIT/GPL";
-
-const volatile struct vegas_constants settings SEC(".rodata.settings") = {};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct connection);
-} vegas_flows SEC(".maps");
-
-static __always_inline struct vegas_state *state_of(struct sock *sk)
-{
-	return (struct vegas_state *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
-}
-
-static __always_inline struct connection *connection_of(struct sock *sk)
-{
-	return bpf_sk_storage_get(&vegas_flows, sk, NULL, 0);
-}
-
-/* Where the settings lie. The compiler sees nothing in them but what stands above: it is kept from using that. */
-static __always_inline const struct vegas_constants *given(void)
-{
-	const struct vegas_constants *found = (const struct vegas_constants *)&settings;
-
-	asm volatile("" : "+r"(found));
-	return found;
-}
+CLASSIC_PROGRAM(vegas)
 
 SEC("struct_ops/vegas_init_")
 void BPF_PROG(vegas_init_, struct sock *sk)
@@ -46,12 +18,6 @@ void BPF_PROG(vegas_init_, struct sock *sk)
 	__builtin_memset(s, 0, sizeof(*s));
 	vegas_init(s, tp->rtt_min.s[0].v, tp->snd_nxt);
 	bpf_sk_storage_get(&vegas_flows, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-}
-
-SEC("struct_ops/vegas_release")
-void BPF_PROG(vegas_release, struct sock *sk)
-{
-	bpf_sk_storage_delete(&vegas_flows, sk);
 }
 
 SEC("struct_ops/vegas_acked")
@@ -123,13 +89,8 @@ void BPF_PROG(vegas_event, struct sock *sk, enum tcp_ca_event event)
 SEC("struct_ops/vegas_set_state")
 void BPF_PROG(vegas_set_state, struct sock *sk, u8 new_state)
 {
-	struct connection *connection = connection_of(sk);
-
 	repair_window((struct tcp_sock *)sk);
-	if (connection && new_state == TCP_CA_RECOVERY)
-		connection->losses += 1;
-	else if (connection && new_state == TCP_CA_CWR)
-		connection->reductions += 1;
+	count_state(connection_of(sk), new_state);
 }
 
 SEC(".struct_ops")

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from farloop._native import ScenarioError
     from farloop.api import algorithms, compare, load, run, schema, version, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
-    from farloop.flow_list import flows_from_parquet
-    from farloop.goal import flows_from_goal
-    from farloop.graphml import from_graphml
-    from farloop.results import Comparison, Run
+    from farloop.formats.flow_list import flows_from_parquet
+    from farloop.formats.goal import flows_from_goal
+    from farloop.formats.graphml import from_graphml
+    from farloop.results.run import Comparison, Run
+    from farloop.running.trace import Trace
     from farloop.scenario import Scenario
     from farloop.sweep.study import Study, study
-    from farloop.trace import Trace
 
     __version__: str
 
@@ -53,20 +53,20 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Comparison": "results",
+    "Comparison": "results.run",
     "FarloopError": "errors",
     "InvariantError": "errors",
-    "Run": "results",
+    "Run": "results.run",
     "Scenario": "scenario",
     "ScenarioError": "_native",
     "Study": "sweep.study",
-    "Trace": "trace",
+    "Trace": "running.trace",
     "UnknownNameError": "errors",
     "algorithms": "api",
     "compare": "api",
-    "flows_from_goal": "goal",
-    "flows_from_parquet": "flow_list",
-    "from_graphml": "graphml",
+    "flows_from_goal": "formats.goal",
+    "flows_from_parquet": "formats.flow_list",
+    "from_graphml": "formats.graphml",
     "load": "api",
     "run": "api",
     "schema": "api",

@@ -32,13 +32,13 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     # Nothing here needs linear algebra; numpy would start a thread per processor for it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from farloop import cli
+    from farloop.commands import app
 
     for number in handled:
         signal.signal(number, _stop)
     code = 0
     try:
-        code = cli.run()
+        code = app.run()
         sys.stdout.flush()
     except Stopped as stopped:
         code = ended(stopped.number, notes(stopped))
@@ -51,7 +51,7 @@ def main() -> None:
         say(f"farloop: {error.filename or 'standard output'}: {error.strerror or error}")
         code = 2
     discard_output()
-    threads = sys.modules.get("farloop.crew")
+    threads = sys.modules.get("farloop.running.crew")
     if threads is not None and threads.left_behind():
         # A handler of an algorithm that never returns; all else is tidied up.
         sys.stderr.flush()

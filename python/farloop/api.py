@@ -15,10 +15,10 @@ from farloop.scenario import Scenario, Settings, Source
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
-    from farloop.progress import Reporter
-    from farloop.results import Comparison, Run
-    from farloop.seeds import Seeds
-    from farloop.trace import TraceItems
+    from farloop.results.run import Comparison, Run
+    from farloop.results.seeds import Seeds
+    from farloop.running.progress import Reporter
+    from farloop.running.trace import TraceItems
 
 ProgressCallback = Callable[[float, float, int], object]
 """Called with simulated seconds, simulated seconds at the end, and packet-hops so far."""
@@ -138,8 +138,8 @@ def run_one(
     trace: TraceItems | None = None,
 ) -> Run:
     """`run` without seeds."""
-    from farloop.batch import Variant, run_all
-    from farloop.trace import read_items
+    from farloop.running.batch import Variant, run_all
+    from farloop.running.trace import read_items
 
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     name = algorithm_name(wanted)
@@ -203,12 +203,12 @@ def compare(
         FarloopError: no algorithm, or one named twice; both seed and seeds, or seeds that are none; a jitter that is no number; a run
             that may take more memory than there is.
     """
-    from farloop.batch import Variant, run_all, with_seeds
-    from farloop.jitter import of_claims, read_jitter
     from farloop.judging.verdicts import judged
-    from farloop.results import Comparison
-    from farloop.seeds import read_seeds
-    from farloop.variations import shaken
+    from farloop.results.jitter import of_claims, read_jitter
+    from farloop.results.run import Comparison
+    from farloop.results.seeds import read_seeds
+    from farloop.running.batch import Variant, run_all, with_seeds
+    from farloop.running.variations import shaken
 
     reporter = _reporter(progress)
     chosen = _algorithms(algorithms)

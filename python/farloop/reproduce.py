@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from farloop import _native
 from farloop.errors import FarloopError, nearest, shown
+from farloop.results.starts import setting
 from farloop.scenario import Scenario, Settings, figure_names, kernel_figure_names
-from farloop.starts import setting
 
 if TYPE_CHECKING:
-    from farloop.batch import Variant
     from farloop.output.store import Store
-    from farloop.progress import Reporter
-    from farloop.results import Comparison, FigureVerdicts
-    from farloop.seeds import Seeds
+    from farloop.results.run import Comparison, FigureVerdicts
+    from farloop.results.seeds import Seeds
+    from farloop.running.batch import Variant
+    from farloop.running.progress import Reporter
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PlannedFigure:
 
     def seeded(self, seeds: Sequence[int]) -> list[Variant]:
         """Every simulation once per seed; of a figure that has replicas a seed is a variation in ties and starts, too."""
-        from farloop.batch import with_seeds
+        from farloop.running.batch import with_seeds
 
         return with_seeds(self.variants, seeds, vary=bool(self.replicas))
 
@@ -91,8 +91,8 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
     Raises:
         FarloopError: that is no start, or the figure has no such case or algorithm.
     """
-    from farloop.batch import Variant
     from farloop.judging.schedule import CASES
+    from farloop.running.batch import Variant
 
     base = Scenario.load(figure)
     # One case's settings need not suit the others, all of which were checked when the file was read.
@@ -138,7 +138,7 @@ def reproduce(
 
     Without `report` no page and no picture is drawn. With `same_start` all flows begin alike, and the scale is "custom": the paper's begin
     otherwise, so that no claim is judged. With a reading the scale is "reading", and statements are judged without a verdict. `jitter` is
-    the number of variations in ties and starts (`farloop.jitter`).
+    the number of variations in ties and starts (`farloop.results.jitter`).
 
     Raises:
         ScenarioError: a figure's scenario is not valid; the first of each is checked before anything runs, the
@@ -146,9 +146,9 @@ def reproduce(
         InvariantError: a simulation broke one of its own consistency checks.
         FarloopError: the seeds are none, or a figure has no such case or algorithm.
     """
-    from farloop import saving
-    from farloop.results import FigureVerdicts
-    from farloop.seeds import read_seeds
+    from farloop.output import saving
+    from farloop.results.run import FigureVerdicts
+    from farloop.results.seeds import read_seeds
 
     replicated = read_seeds(seeds)
     plans = [plan(f, full=full, same_start=same_start, reading=reading) for f in figures]
@@ -187,11 +187,11 @@ def run_figure(
     jitter: int = 0,
 ) -> Comparison:
     """Runs one figure and judges its claims."""
-    from farloop.batch import run_all
-    from farloop.jitter import of_claims
     from farloop.judging.verdicts import judged
-    from farloop.results import Comparison
-    from farloop.variations import shaken
+    from farloop.results.jitter import of_claims
+    from farloop.results.run import Comparison
+    from farloop.running.batch import run_all
+    from farloop.running.variations import shaken
 
     variants = figure.seeded(seeds)
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
@@ -231,56 +231,3 @@ def write_index(
         "notes": [f"{found.figure}: {note}" for found in done for note in found.notes],
     }
     manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
-
-
-def rewrite(source: Path) -> None:
-    """Judges the figures of an output on disk anew, from its tables, and writes reports and pictures anew; all of them or none.
-
-    Raises:
-        FarloopError: it is no complete farloop output, something could not be judged or drawn, or it cannot be written.
-    """
-    from farloop.judging.verdicts import judged_anew
-    from farloop.output import names
-    from farloop.output.directories import rewriting
-    from farloop.output.manifest import damaged, read_manifest
-    from farloop.output.reading import load
-    from farloop.results import FigureVerdicts
-    from farloop.saving import rewrite_views
-
-    kept = read_manifest(source)
-    try:
-        with rewriting(source) as aside:
-            if kept["kind"] == "arena":
-                from farloop.arena import running
-
-                running.rewrite(source, kept, aside)
-                return
-            if kept["kind"] == "study":
-                from farloop.sweep import study
-
-                study.rewrite(source, kept, aside)
-                return
-            if kept["kind"] == "validation":
-                from farloop.validation import record
-
-                record.rewrite(source, aside)
-                return
-            if kept["kind"] == "testbed-figure":
-                from farloop.testbed import side_by_side
-
-                side_by_side.rewrite(source, kept, aside)
-                return
-            if kept["kind"] != "reproduction":
-                rewrite_views(judged_anew(load(source)), aside, str(kept["kind"]))
-                return
-            done = []
-            for figure in kept["figures"]:
-                comparison = judged_anew(load(names.within(source, figure)))
-                rewrite_views(comparison, aside / figure, "comparison")
-                done.append(FigureVerdicts.of(figure, comparison, []))
-                del comparison
-            write_index(done, aside, scale=str(kept["scale"]), seeds=kept["seeds"])
-    except FarloopError:
-        raise
-    except Exception as error:
-        raise damaged(source, error) from None

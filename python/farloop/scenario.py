@@ -17,9 +17,9 @@ from farloop import _native
 from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import shown
-from farloop.inputs import open_input
+from farloop.formats.inputs import open_input
+from farloop.formats.scenario_text import TABLES, from_tables, told_to_python
 from farloop.memory import Estimate
-from farloop.scenario_text import TABLES, from_tables, told_to_python
 
 PAPERS = Path(__file__).parent / "papers"
 """The papers' figures: `PAPER/FIGURE.toml` is the scenario of one."""
@@ -195,13 +195,13 @@ class Scenario:
     def forecast(self) -> dict[str, Any]:
         """What is known of its network and traffic without a run.
 
-        `network` is what `farloop.offered.facts` says, `memory_bytes` what a run takes at most, `packet_hops` about how long it is,
+        `network` is what `farloop.results.offered.facts` says, `memory_bytes` what a run takes at most, `packet_hops` about how long it is,
         `cautions` are sentences.
 
         Raises:
             ScenarioError: a run would refuse it.
         """
-        from farloop import offered, tables
+        from farloop.results import offered, tables
 
         given = (self.text, self.file_told, list(self.overrides), self.described_classes)
         found = {name: tables.to_arrow(columns) for name, columns in _native.forecast(*given).items()}

@@ -292,8 +292,8 @@ pub trait Sender: Send {
     fn on_established(&mut self, _rtt: Delta) {}
     /// The flow starts.
     fn on_start(&mut self, _ctx: &mut Ctx<'_>) {}
-    /// The header fields of a data packet that is about to leave; asked only where [`Needs::fields`] says that there are any, and exactly so
-    /// many. They reach the port agents on the way, which may change them, and the receiver.
+    /// The header fields of a data packet that is about to leave; asked only where [`Needs::fields`] says that there are any, and exactly
+    /// so many. They reach the port agents on the way, which may change them, and the receiver.
     fn fields(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) -> Fields {
         Fields::NONE
     }
@@ -361,8 +361,8 @@ pub trait Receiver: Send {
 pub struct EchoReceiver;
 impl Receiver for EchoReceiver {}
 
-/// Where an egress port leads, as far as datacenters go. A switch stands at the border of its datacenter where a link joins it to a switch that
-/// is not in the same one: a datacenter-interconnect (DCI) switch, or a core or spine where there is none.
+/// Where an egress port leads, as far as datacenters go. A switch stands at the border of its datacenter where a link joins it to a switch
+/// that is not in the same one: a datacenter-interconnect (DCI) switch, or a core or spine where there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Border {
     /// The switch stands at no border.
@@ -422,9 +422,9 @@ pub enum Admit {
 /// `queue` is the number of data bytes that wait at the port: for `on_enqueue` without the packet at hand, for `on_dequeue`
 /// after it left. Signals go to the source of the packet at hand; `on_pause` and `on_timer` have none, and send none.
 pub trait PortAgent: Send {
-    /// The port keeps the data of each flow in a queue of its own, which gives out packets at a rate that the agent sets ([`Ctx::pace`]). A queue is
-    /// assigned when a packet of a flow without one comes, and free again when it is empty and its rate would let a packet go. A flow that finds
-    /// none free shares one queue, without a rate, with others as unlucky, until it has nothing there any more.
+    /// The port keeps the data of each flow in a queue of its own, which gives out packets at a rate that the agent sets ([`Ctx::pace`]). A
+    /// queue is assigned when a packet of a flow without one comes, and free again when it is empty and its rate would let a packet go. A
+    /// flow that finds none free shares one queue, without a rate, with others as unlucky, until it has nothing there any more.
     fn flow_queues(&self) -> bool {
         false
     }

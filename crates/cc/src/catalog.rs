@@ -1,7 +1,7 @@
 //! The catalog: every algorithm and preset that a name can stand for.
 //!
-//! A catalog is a value. Who parses a scenario hands one over, and what the scenario names is looked up there: two programs, two tests or two
-//! threads with different plug-ins do not meet. It is cheap to clone.
+//! A catalog is a value. Who parses a scenario hands one over, and what the scenario names is looked up there: two programs, two tests or
+//! two threads with different plug-ins do not meet. It is cheap to clone.
 
 #[cfg(test)]
 mod tests;

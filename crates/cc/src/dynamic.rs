@@ -17,8 +17,8 @@ pub trait DynAlgorithm: fmt::Debug + Send + Sync {
     fn about(&self) -> About;
     /// Its parameters in the order in which they are listed. The defaults are what [`DynAlgorithm::get`] says before anything is set.
     fn specs(&self) -> Vec<ParamSpec>;
-    /// Sets the parameter `name`; nothing changes on error. Whether a value is accepted must not depend on those of other parameters: what a preset, a
-    /// table and a host set is checked apart, and applied in the order in which they override each other.
+    /// Sets the parameter `name`; nothing changes on error. Whether a value is accepted must not depend on those of other parameters: what
+    /// a preset, a table and a host set is checked apart, and applied in the order in which they override each other.
     fn set(&mut self, name: &str, value: &Value) -> Result<(), ParamError>;
     /// The current value of `name`: `None` for an unknown name, `Some(None)` for an optional parameter that is not set.
     fn get(&self, name: &str) -> Option<Option<Value>>;

@@ -12,8 +12,8 @@
 //!
 //! The option's entry is that of Gear (ToN 2025, §IV-A, Fig. 5): three fields of four bytes. The paper names no units and
 //! counts *packets* transmitted; bytes are counted here, because Eq. 1 needs bytes per time and packets differ in size. Both
-//! counters wrap: differences are taken modulo the format's width, whatever the record keeps. The rate is no field of the wire's format: the paper has
-//! senders look it up by hop.
+//! counters wrap: differences are taken modulo the format's width, whatever the record keeps. The rate is no field of the wire's format:
+//! the paper has senders look it up by hop.
 
 use farloop_units::{Bytes, Delta, Rate, Time};
 
@@ -198,11 +198,12 @@ impl Interval {
         capacity >= (TX_MASK + 1) as f64 * 8e12
     }
 
-    /// From `before` to `now`, which are of the same hop, in the ideal format and with the same rate; `None` where they are not. The numbers are those
-    /// of [`IntHop::elapsed`] and its like, which are whole and below 2^53.
+    /// From `before` to `now`, which are of the same hop, in the ideal format and with the same rate; `None` where they are not. The
+    /// numbers are those of [`IntHop::elapsed`] and its like, which are whole and below 2^53.
     #[inline(always)]
     pub fn between(before: IntRecord, now: IntRecord) -> Option<Interval> {
-        // 10^15 is a floating-point number like all powers below, and so are mantissas: products are rounded once, as the rate itself would be.
+        // 10^15 is a floating-point number like all powers below, and so are mantissas: products are rounded once, as the rate itself would
+        // be.
         const POWERS: [f64; 16] =
             [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
         let words = |record: IntRecord| (record.0 as u64, (record.0 >> 64) as u64);

@@ -1,5 +1,5 @@
-//! Every default of every algorithm and preset stands in `spec/defaults.md` with its source, and so does what each needs of the network: a changed
-//! number, a parameter without an entry and an entry without a parameter all fail here.
+//! Every default of every algorithm and preset stands in `spec/defaults.md` with its source, and so does what each needs of the network: a
+//! changed number, a parameter without an entry and an entry without a parameter all fail here.
 
 use farloop_cc::{Catalog, Needs};
 use std::collections::BTreeMap;

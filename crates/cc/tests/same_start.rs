@@ -1,5 +1,5 @@
-//! One start for all algorithms: with the same initial window and rate every one of them lets out the same in the first base round-trip time,
-//! those that set windows and those that set rates.
+//! One start for all algorithms: with the same initial window and rate every one of them lets out the same in the first base round-trip
+//! time, those that set windows and those that set rates.
 
 use farloop_cc::testing::{Bench, flow};
 use farloop_cc::{Catalog, FlowInfo, Sender};

@@ -1,7 +1,8 @@
 //! The delay line of the testbed: what enters an interface leaves another one a fixed time later, in both directions.
 //!
-//! Linux delays packets with netem, which not every kernel has; this does it from outside. [`queue`] knows frames and times and nothing of sockets: what is
-//! due when, what has no room, how late it all was. [`wire`] moves frames between sockets and queues, on Linux only. Frames are never looked into.
+//! Linux delays packets with netem, which not every kernel has; this does it from outside. [`queue`] knows frames and times and nothing of
+//! sockets: what is due when, what has no room, how late it all was. [`wire`] moves frames between sockets and queues, on Linux only.
+//! Frames are never looked into.
 
 pub mod queue;
 #[cfg(target_os = "linux")]

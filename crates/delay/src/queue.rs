@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// A frame that leaves more than so many ns after it was due has met a processor that did not run: what was measured around it says nothing of the network.
+/// A frame that leaves more than so many ns after it was due has met a processor that did not run: what was measured around it says nothing
+/// of the network.
 pub const STALL: u64 = 10_000_000;
 
 /// What a link may send at once, in ns of its rate: as much as the kernel's shapers let through.
@@ -26,8 +27,8 @@ impl Pace {
 
 /// Frames in one direction, each due a fixed time after it came. Times are in ns, of any clock that does not go back.
 ///
-/// They leave no faster than the link carries them. What comes from one is spaced already; but a processor that did not run for a while finds many frames due at once, and
-/// would give the next switch a queue that no link can give it.
+/// They leave no faster than the link carries them. What comes from one is spaced already; but a processor that did not run for a while
+/// finds many frames due at once, and would give the next switch a queue that no link can give it.
 #[derive(Clone, Debug)]
 pub struct Queue {
     delay: u64,

@@ -1,6 +1,7 @@
 //! Moves frames between interfaces of this network namespace, by packet sockets (packet(7)). Needs `CAP_NET_RAW`.
 //!
-//! A frame's time is the kernel's, of when it reached the interface: how long this process took to wake up does not add to the delay. It sleeps until something comes or is due.
+//! A frame's time is the kernel's, of when it reached the interface: how long this process took to wake up does not add to the delay. It
+//! sleeps until something comes or is due.
 
 use crate::queue::{Lateness, Pace, Queue};
 use nix::cmsg_space;
@@ -37,8 +38,8 @@ pub struct Line {
     pub pace: Pace,
 }
 
-/// Calls `ready`, and then delays frames on all lines until `stop` has no writer any more: an end of a pipe that the process which wants the delay holds open. Gives the lateness of each line, of
-/// frames that came by its first interface and of those that came by the second.
+/// Calls `ready`, and then delays frames on all lines until `stop` has no writer any more: an end of a pipe that the process which wants
+/// the delay holds open. Gives the lateness of each line, of frames that came by its first interface and of those that came by the second.
 ///
 /// An interface that cannot be opened, or a socket that fails, is an error.
 pub fn run(lines: &[Line], ready: impl FnOnce(), stop: &mut (impl Read + AsFd)) -> io::Result<Vec<[Lateness; 2]>> {

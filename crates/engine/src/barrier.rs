@@ -1,8 +1,8 @@
 //! Where the threads of a run wait for the last one, again and again.
 //!
-//! Who waits looks for some microseconds, and then sleeps in the kernel (a condition variable of the standard library, which is a futex on Linux).
-//! Looking is what short windows need: an answer within 50 ns, where a sleeper is woken in some 50 us. Sleeping is what a shared machine
-//! needs: who looks, or yields, keeps a processor from the very thread that it waits for.
+//! Who waits looks for some microseconds, and then sleeps in the kernel (a condition variable of the standard library, which is a futex on
+//! Linux). Looking is what short windows need: an answer within 50 ns, where a sleeper is woken in some 50 us. Sleeping is what a shared
+//! machine needs: who looks, or yields, keeps a processor from the very thread that it waits for.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

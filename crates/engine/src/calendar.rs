@@ -61,7 +61,8 @@ impl Calendar {
         self.put(id, key);
     }
 
-    /// [`Calendar::set`] of an event that is not pending. Most events come later than what is pending beside them, and change nothing further up.
+    /// [`Calendar::set`] of an event that is not pending. Most events come later than what is pending beside them, and change nothing
+    /// further up.
     #[inline]
     pub fn add(&mut self, id: EventId, time: Time) {
         debug_assert!(self.time_of(id).is_none(), "event {id} is pending");

@@ -1,9 +1,9 @@
 //! On how many threads the processes of a run are executed, and which on which. No result depends on it.
 //!
-//! A run is a sequence of *stretches*: as long as one lasts, each lane (a thread) has its processes. Between two stretches nothing is on its
-//! way, so the processes may be grouped anew. A run that may choose measures: it compares the work done in a second by one lane and by two, stays
-//! with what is faster, and tries again now and then, ever more rarely, because machines and traffic change. Short trials bound what a wrong
-//! guess costs; a machine on which somebody else is busy is not tried.
+//! A run is a sequence of *stretches*: as long as one lasts, each lane (a thread) has its processes. Between two stretches nothing is on
+//! its way, so the processes may be grouped anew. A run that may choose measures: it compares the work done in a second by one lane and by
+//! two, stays with what is faster, and tries again now and then, ever more rarely, because machines and traffic change. Short trials bound
+//! what a wrong guess costs; a machine on which somebody else is busy is not tried.
 
 use crate::RandomStream;
 use crate::load::Load;
@@ -215,8 +215,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Runs for so long on a machine that does `rate(lanes, time)` work in a second and has `free(time)` processors free: work done over what one lane would have
-    /// done, and the lanes of each stretch.
+    /// Runs for so long on a machine that does `rate(lanes, time)` work in a second and has `free(time)` processors free: work done over
+    /// what one lane would have done, and the lanes of each stretch.
     fn run(
         most: usize,
         time: Duration,

@@ -60,8 +60,8 @@ impl Load {
     }
 }
 
-/// How many processors are free for threads of a run that begins now, at least one: of those that the process may use, and of those of the machine
-/// that nobody else uses. Looks three times within some milliseconds. Where the system does not tell, all are free.
+/// How many processors are free for threads of a run that begins now, at least one: of those that the process may use, and of those of the
+/// machine that nobody else uses. Looks three times within some milliseconds. Where the system does not tell, all are free.
 pub fn free_processors() -> usize {
     let mut load = Load::new();
     if load.free() > 1 {

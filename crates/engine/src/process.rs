@@ -13,9 +13,9 @@
 //! ```
 //!
 //! Mailboxes are doubled, so one barrier a window is enough: who is fast posts into the one half while
-//! who is slow still collects from the other, and cannot come round again before all have passed the next barrier. Windows may be microseconds long:
-//! the barrier looks for a while before it sleeps (`barrier.rs`). Threads live for a stretch of many windows, then the processes may be grouped
-//! anew, on more or fewer of them ([`crate::lanes`]).
+//! who is slow still collects from the other, and cannot come round again before all have passed the next barrier. Windows may be
+//! microseconds long: the barrier looks for a while before it sleeps (`barrier.rs`). Threads live for a stretch of many windows, then the
+//! processes may be grouped anew, on more or fewer of them ([`crate::lanes`]).
 
 use crate::barrier::{Abandon, Barrier, Patience};
 use crate::lanes::Lanes;
@@ -55,8 +55,8 @@ pub struct Stopped;
 
 /// Runs `processes` until `end` (exclusive) on `lanes`, of which the caller's thread is one.
 ///
-/// `watch` is called on the caller's thread after each window with the time up to which everything has happened; it returns `false` to stop.
-/// The result is the same on any lanes. With a single process there is one window.
+/// `watch` is called on the caller's thread after each window with the time up to which everything has happened; it returns `false` to
+/// stop. The result is the same on any lanes. With a single process there is one window.
 ///
 /// # Errors
 /// [`Stopped`]: `watch` said so.

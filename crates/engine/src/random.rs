@@ -49,7 +49,8 @@ impl RandomStream {
         mean.mul_f64(-libm::log(1.0 - self.uniform()))
     }
 
-    /// Pareto distributed with index 3/2, whose variance is infinite, and the given mean; cut at a thousand times that, which takes 1.2 % of the mean.
+    /// Pareto distributed with index 3/2, whose variance is infinite, and the given mean; cut at a thousand times that, which takes 1.2 %
+    /// of the mean.
     pub fn pareto(&mut self, mean: Delta) -> Delta {
         // The smallest value is a third of the mean.
         let root = libm::cbrt(1.0 - self.uniform());

@@ -1,4 +1,5 @@
-//! AccelToR's arithmetic (Chen, Tian and Zhang): how long before its circuit a flow is accelerated, how many days the calendar queue has, and which timeouts its hosts need.
+//! AccelToR's arithmetic (Chen, Tian and Zhang): how long before its circuit a flow is accelerated, how many days the calendar queue has,
+//! and which timeouts its hosts need.
 
 use farloop_units::{Bytes, Delta, Rate};
 
@@ -22,8 +23,8 @@ pub fn calendar_queues(days_ahead: u64, safe_margin: bool) -> u64 {
     days_ahead + 1 + u64::from(safe_margin)
 }
 
-/// The lower bound of retransmission timeouts with which a flow that lost packets at the end of its day comes back when it is accelerated next (Eq. 6).
-/// Zero where the week is shorter than that.
+/// The lower bound of retransmission timeouts with which a flow that lost packets at the end of its day comes back when it is accelerated
+/// next (Eq. 6). Zero where the week is shorter than that.
 pub fn min_rto(week: Delta, day: Delta, m: u32, packet_rtt: Delta) -> Delta {
     let before = day.as_ps().saturating_add(u64::from(m + 1).saturating_mul(packet_rtt.as_ps()));
     Delta::from_ps(week.as_ps().saturating_sub(before))
@@ -49,16 +50,16 @@ pub fn accelerated(n: u64) -> Growth {
     Growth { window: first + n, packets: (first..first + n).sum() }
 }
 
-/// Of a flow that begins with the day: `x` round-trip times in slow start, `y` in congestion avoidance, `x + y = n` and `2^(x-1) < y <= 2^x` (Eq. 5). `None`
-/// where no whole numbers are.
+/// Of a flow that begins with the day: `x` round-trip times in slow start, `y` in congestion avoidance, `x + y = n` and
+/// `2^(x-1) < y <= 2^x` (Eq. 5). `None` where no whole numbers are.
 pub fn unaccelerated(n: u64) -> Option<Growth> {
     let x = (1..n.min(63)).find(|x| 1 << (x - 1) < n - x && n - x <= 1 << x)?;
     let y = n - x;
     Some(Growth { window: 2 * y, packets: (1 << x) - 1 + (y..2 * y).sum::<u64>() })
 }
 
-/// What acceleration asks of a rack's links to the packet network: each of `flows` elephants of a rack pair sends windows of 1, 2, ... `2^(m-1)` packets
-/// once in a slot (§III-F).
+/// What acceleration asks of a rack's links to the packet network: each of `flows` elephants of a rack pair sends windows of 1, 2, ...
+/// `2^(m-1)` packets once in a slot (§III-F).
 pub fn demand(flows: u64, m: u32, packet: Bytes, slot: Delta) -> Rate {
     let bits = u128::from(flows) * ((1u128 << m.min(63)) - 1) * u128::from(packet.get()) * 8;
     let bps = bits * 1_000_000_000_000 / u128::from(slot.as_ps().max(1));

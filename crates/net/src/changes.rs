@@ -1,7 +1,7 @@
 //! What happens to links, as a part of the network sees it: changes of its own ports and stand-ins, and of its routes.
 //!
-//! They are no events of the calendar: before anything else happens at their time or later, they are made. So runs without them pay nothing,
-//! and each part makes them on its own, however the network is cut.
+//! They are no events of the calendar: before anything else happens at their time or later, they are made. So runs without them pay
+//! nothing, and each part makes them on its own, however the network is cut.
 
 use crate::ids::{Key, PortId, SwitchId};
 use crate::network::routing::Routes;

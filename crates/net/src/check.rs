@@ -239,8 +239,8 @@ impl fmt::Display for BuildError {
 }
 impl std::error::Error for BuildError {}
 
-/// Event numbers that a network takes in one part, of which a calendar has [`Calendar::MAX_IDS`]: two for each direction of a link, two for each
-/// host, one for each port agent.
+/// Event numbers that a network takes in one part, of which a calendar has [`Calendar::MAX_IDS`]: two for each direction of a link, two for
+/// each host, one for each port agent.
 pub fn event_ids(hosts: u64, links: u64, agents: u64) -> u64 {
     Events::count(2 * links, hosts, agents)
 }
@@ -279,8 +279,8 @@ impl NetworkSpec {
     ///
     /// # Errors
     /// Those of [`check_links`], [`BuildError::NoPayload`], [`BuildError::PacketTooLong`], [`BuildError::Tcp`],
-    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::Circuit`], [`BuildError::Scheduling`], [`BuildError::LinkEvent`],
-    /// [`BuildError::TooLarge`].
+    /// [`BuildError::BufferTooSmall`], [`BuildError::TwoAgents`], [`BuildError::Circuit`], [`BuildError::Scheduling`],
+    /// [`BuildError::LinkEvent`], [`BuildError::TooLarge`].
     pub fn check(&self) -> Result<(), BuildError> {
         check_links(&self.nodes, &self.links)?;
         check_circuits(self)?;

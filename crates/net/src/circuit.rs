@@ -1,7 +1,8 @@
 //! Circuit switches: what comes in by one port leaves by another at once, as the matching of the moment has it.
 //!
-//! There is no buffer and no second transmission: a packet whose last bit arrives at `t` is complete at the far end of the next link at `t` plus that
-//! link's delay. Its first bit came a transmission time before `t`; what was not in one day with a circuit for its port is lost (`lost_circuit`).
+//! There is no buffer and no second transmission: a packet whose last bit arrives at `t` is complete at the far end of the next link at `t`
+//! plus that link's delay. Its first bit came a transmission time before `t`; what was not in one day with a circuit for its port is lost
+//! (`lost_circuit`).
 
 use crate::ids::{CircuitId, PortId, Slot, Table};
 use crate::medium::Medium;

@@ -1,11 +1,12 @@
 //! Where a network is cut into parts that run side by side.
 //!
 //! What crosses a cut takes at least the delay of the link: the longer the links that are cut, the longer may parts run on their own. So
-//! the longest links are tried first (between datacenters), then shorter ones (between racks and the switches above them), until the parts have about
-//! the same work. Hosts stay with their switch. Work is what the flows ask of a node's ports, which is known before anything runs.
+//! the longest links are tried first (between datacenters), then shorter ones (between racks and the switches above them), until the parts
+//! have about the same work. Hosts stay with their switch. Work is what the flows ask of a node's ports, which is known before anything
+//! runs.
 //!
-//! Nothing depends on the cut but the time that a run takes: order is by network-wide numbers, random streams belong to components, and what one
-//! part does to another is a packet on a link.
+//! Nothing depends on the cut but the time that a run takes: order is by network-wide numbers, random streams belong to components, and
+//! what one part does to another is a packet on a link.
 
 use crate::ids::{FlowId, PortNumber};
 use crate::network::{Network, NodeRef};
@@ -48,13 +49,14 @@ impl Cores {
         Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All, general: false }
     }
 
-    /// At most so many threads, and no more than make the run faster: the run is measured while it lasts. A short run, and one on a machine whose
-    /// processors are busy with other things, has one.
+    /// At most so many threads, and no more than make the run faster: the run is measured while it lasts. A short run, and one on a machine
+    /// whose processors are busy with other things, has one.
     pub fn auto(threads: usize) -> Cores {
         Cores { lanes: Use::Measured, ..Cores::up_to(threads) }
     }
 
-    /// So many parts (fewer where the network has not as many that can be told apart) on so many threads, whether or not that pays: for tests.
+    /// So many parts (fewer where the network has not as many that can be told apart) on so many threads, whether or not that pays: for
+    /// tests.
     pub fn exactly(parts: usize, threads: usize) -> Cores {
         Cores::up_to(threads).cut_into(parts)
     }
@@ -78,8 +80,8 @@ impl Cores {
         Cores { lanes: Use::Shuffled(seed), ..Cores::exactly(parts, threads) }
     }
 
-    /// Into how many parts the network should be cut, for a run of so many packet-hops, on a machine of whose `free` processors is only asked
-    /// where it matters.
+    /// Into how many parts the network should be cut, for a run of so many packet-hops, on a machine of whose `free` processors is only
+    /// asked where it matters.
     fn wanted(self, packet_hops: u64, free: impl FnOnce() -> usize) -> usize {
         match (self.parts, self.lanes) {
             (Parts::Exactly(parts), _) => parts,

@@ -1,8 +1,8 @@
 //! Departures that are made late: what is due at a port is sent when somebody looks, not by an event of its own.
 //!
-//! A packet that waits for its transmitter leaves at a time that is known when it is queued. Nobody sees whether it has left until its port is
-//! looked at, so most ports have no event for it: whoever looks has the port catch up first, each departure with the clock of its own time.
-//! That gives one event for each packet-hop, its arrival. A port catches up
+//! A packet that waits for its transmitter leaves at a time that is known when it is queued. Nobody sees whether it has left until its port
+//! is looked at, so most ports have no event for it: whoever looks has the port catch up first, each departure with the clock of its own
+//! time. That gives one event for each packet-hop, its arrival. A port catches up
 //!
 //! - before a packet lands from its link: the one behind it must be there;
 //! - before a packet is queued there, and before a PFC frame stops it or lets it go on;
@@ -10,12 +10,12 @@
 //! - before samples, looks and the end of a run.
 //!
 //! Something always looks: while a packet is on the port's link its landing does, and a port whose link is empty has an event
-//! ([`Medium::arm`](crate::medium::Medium::arm)). So a port is late by the delay of its link at most: what waits at the landing of the packet
-//! before it was due at that packet's departure or later.
+//! ([`Medium::arm`](crate::medium::Medium::arm)). So a port is late by the delay of its link at most: what waits at the landing of the
+//! packet before it was due at that packet's departure or later.
 //!
 //! What other ports may see of a port that is late is the buffer that its packets take in the switch. Counts that are too large are bounds:
-//! who finds room with them finds it. Who does not has all ports of the switch catch up, and asks again. Only an Xon would come late. So from an
-//! Xoff of a switch until its last Xon all of its ports are on time ([`Switches::catch_up_switch`](crate::switch::Switches)).
+//! who finds room with them finds it. Who does not has all ports of the switch catch up, and asks again. Only an Xon would come late. So
+//! from an Xoff of a switch until its last Xon all of its ports are on time ([`Switches::catch_up_switch`](crate::switch::Switches)).
 //!
 //! Some ports are always on time ([`punctual`]). They have an event for each departure, before all arrivals of that moment.
 
@@ -35,8 +35,8 @@ pub(crate) fn all_punctual(network: &Network, arrivals_first: bool) -> bool {
     arrivals_first || !network.timeline.changes.is_empty() || !network.timeline.routes.is_empty()
 }
 
-/// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws from,
-/// waits for more than the transmitter, or starts a timer that may end before the port is looked at.
+/// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws
+/// from, waits for more than the transmitter, or starts a timer that may end before the port is looked at.
 pub(crate) fn punctual(
     network: &Network,
     number: PortNumber,

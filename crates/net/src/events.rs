@@ -1,8 +1,9 @@
 //! What may happen, and its number in the calendar.
 //!
 //! At equal times events happen in the order of their numbers: transmissions, arrivals, starts and stops of flows, timers of hosts, timers
-//! of port agents; each kind by port, host or agent. Ids are in the order of the network's numbers, so that this order depends on the scenario
-//! alone, not on how it is cut. Another order of ties ([`crate::ties`]) is another order of ports, and every other one has arrivals before transmissions.
+//! of port agents; each kind by port, host or agent. Ids are in the order of the network's numbers, so that this order depends on the
+//! scenario alone, not on how it is cut. Another order of ties ([`crate::ties`]) is another order of ports, and every other one has
+//! arrivals before transmissions.
 
 use crate::ids::{AgentId, HostId, PortId};
 use farloop_engine::EventId;

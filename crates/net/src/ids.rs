@@ -1,8 +1,8 @@
 //! Numbers of things, each a type of its own, so that a port cannot be taken for a host; and tables that only the right ones index.
 //!
-//! *Numbers* name a thing in the whole network and mean the same everywhere: packets, routes and results carry them. *Ids* name its place in the
-//! tables of the part that owns it ([`crate::part`]), in the same order, but for ports where another order of ties is drawn ([`crate::ties`]). Where the
-//! network is one part the two are equal, with the same exception.
+//! *Numbers* name a thing in the whole network and mean the same everywhere: packets, routes and results carry them. *Ids* name its place
+//! in the tables of the part that owns it ([`crate::part`]), in the same order, but for ports where another order of ties is drawn
+//! ([`crate::ties`]). Where the network is one part the two are equal, with the same exception.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

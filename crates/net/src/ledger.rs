@@ -1,4 +1,5 @@
-//! What is counted: each part counts what happens in it, and nothing is written into another part's states; at the end the counts are joined.
+//! What is counted: each part counts what happens in it, and nothing is written into another part's states; at the end the counts are
+//! joined.
 
 use crate::ids::{FlowId, Key};
 use crate::result::Totals;

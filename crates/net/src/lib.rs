@@ -7,19 +7,20 @@
 //!
 //! `sim` runs the parts of the network (`cut`), each with its own calendar (`part`). In a part:
 //!
-//! 1. A host's NIC (`host`, `nic.rs`) chooses a flow; its sender (`sender.rs`) makes the packet, as its endpoint (`rdma.rs` or `tcp/`) and its
-//!    algorithm (`farloop-cc`) allow.
+//! 1. A host's NIC (`host`, `nic.rs`) chooses a flow; its sender (`sender.rs`) makes the packet, as its endpoint (`rdma.rs` or `tcp/`) and
+//!    its algorithm (`farloop-cc`) allow.
 //! 2. The port (`port`) stamps, occupies its transmitter, and puts the packet on the link: only the first packet there is in the calendar.
 //! 3. `part.rs` lets it arrive. A PFC frame ends here; anything else goes on to a switch or a host.
-//! 4. A switch (`switch`) asks forwarder and routes for the way out, the port's agent and ECN for marks, the buffer (`buffer.rs`) for a place.
+//! 4. A switch (`switch`) asks forwarder and routes for the way out, the port's agent and ECN for marks, the buffer (`buffer.rs`) for a
+//!    place.
 //! 5. It passes straight through, or waits in the port's queue, which a discipline may order (`port/discipline.rs`).
 //! 6. At its destination the receiver (`receiver.rs`) turns it into the ACK, which goes the same way back.
 //! 7. The sender tells the algorithm, takes over window and rate, and the NIC puts the flow where it belongs.
 //!
 //! Circuit switches (`circuit`) stand between 3 and 4: they let a packet pass at once, or lose it.
 //!
-//! Calls run down this list, never up. What never changes is in `network`; what is counted, in `ledger`, each part for itself, and joined at the end.
-//! Where somebody wants to see all this happen, `trace` is told.
+//! Calls run down this list, never up. What never changes is in `network`; what is counted, in `ledger`, each part for itself, and joined
+//! at the end. Where somebody wants to see all this happen, `trace` is told.
 
 pub mod acceltor;
 mod build;

@@ -6,18 +6,18 @@ use crate::ids::{DisciplineId, FlowId, HostId, Key, PortId, PortNumber, Slot, Ta
 use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
-use crate::packet::{CONTROL, CUT, DATA, LINK, Packet, PacketKind};
+use crate::packet::{CONTROL, CUT, DATA, LINK, MARKED, NOT_ECT, Packet, PacketKind};
 use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
-use crate::spec::DATA_CLASSES;
+use crate::spec::{DATA_CLASSES, EcnAt};
 use crate::standstill::Standstill;
 use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
-use farloop_engine::{Calendar, EventId, prefetch};
+use farloop_engine::{Calendar, EventId, RandomStream, prefetch};
 use farloop_trace::{Cause, Tracer};
-use farloop_units::{Delta, Time};
+use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
 
 /// See the module.
@@ -73,7 +73,8 @@ impl Medium {
         self.packets.insert(packet)
     }
 
-    /// A flow is over at a host: its last byte has arrived there, or what it has sent itself is acknowledged. The host's agenda sees to what follows.
+    /// A flow is over at a host: its last byte has arrived there, or what it has sent itself is acknowledged. The host's agenda sees to
+    /// what follows.
     #[inline]
     pub fn note_over(&mut self, host: HostId, flow: FlowId) {
         if !self.network.succession.is_empty() {
@@ -146,6 +147,19 @@ impl Medium {
         stats.note_queue(queue);
     }
 
+    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment; `random` is its switch's.
+    #[inline]
+    pub fn mark(&mut self, out: PortId, slot: Slot, at: EcnAt, queue: Bytes, random: &mut RandomStream) {
+        let Some(marking) = self.stats[out].marking.filter(|m| m.at == at) else { return };
+        let marked = marking.decides(queue, random);
+        let packet = &mut self.packets[slot];
+        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
+            packet.flags |= MARKED;
+            self.stats[out].row.marked += 1;
+            self.trace_mark(out, slot);
+        }
+    }
+
     /// Takes the next packet of a waiting class out of its queue at port `p`.
     #[inline(always)]
     pub fn dequeue(&mut self, p: PortId, class: u8) -> Slot {
@@ -178,7 +192,8 @@ impl Medium {
         Some(slot)
     }
 
-    /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without one.
+    /// Lets time pass for the discipline of port `p`, which may hold packets back, and says when more may leave; [`Time::NEVER`] without
+    /// one.
     #[cold]
     pub fn pass(&mut self, p: PortId) -> Time {
         let port = &mut self.ports[p];
@@ -237,8 +252,8 @@ impl Medium {
         port.lazy && port.armed_at <= self.now
     }
 
-    /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt from what is drawn:
-    /// real ones are refreshed.
+    /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt
+    /// from what is drawn: real ones are refreshed.
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
         let packet = &self.packets[slot];
         if packet.flags & CUT != 0 {

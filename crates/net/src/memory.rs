@@ -1,7 +1,7 @@
 //! How much memory a run may still take: so that a network with too many packets in flight is an error and no abort.
 //!
-//! What the machine (`/proc/meminfo`), the control groups that the process is in and its own limit of address space (`ulimit -v`) leave, less a
-//! reserve for what grows between two looks. Where none of these can be read, as outside of Linux, nothing is refused.
+//! What the machine (`/proc/meminfo`), the control groups that the process is in and its own limit of address space (`ulimit -v`) leave,
+//! less a reserve for what grows between two looks. Where none of these can be read, as outside of Linux, nothing is refused.
 //!
 //! A look opens six files, 50 us and more: as much as the work of a short window of a simulation in parts. So a run looks by wall time
 //! ([`Pace`]), once for all of its parts, and an arena looks when it is about to double.
@@ -98,15 +98,16 @@ impl Pace {
     }
 }
 
-/// Bytes that this process can still have: the least that the machine, its control group and its limit of address space leave; `None` where nothing says so.
+/// Bytes that this process can still have: the least that the machine, its control group and its limit of address space leave; `None` where
+/// nothing says so.
 pub fn available() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
     let limits = [machine, address_space(), control_group(Path::new("/sys/fs/cgroup"))];
     limits.into_iter().flatten().min()
 }
 
-/// Bytes that there are for this process, free or not: the least of what the machine has and of the limits of its control group and its address
-/// space; `None` where nothing says so.
+/// Bytes that there are for this process, free or not: the least of what the machine has and of the limits of its control group and its
+/// address space; `None` where nothing says so.
 pub fn total() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemTotal:"));
     let limits = [machine, address_limit(), control_limit(Path::new("/sys/fs/cgroup"))];

@@ -1,9 +1,9 @@
 //! A part of the network: its hosts, its switches, its clock. One part is one logical process; a simulation has one or several
 //! ([`crate::cut`]).
 //!
-//! A link between two parts lies with both: the sender's part has the port that transmits, the receiver's part a stand-in for it, at the same
-//! place in the pair of the link's ports, with the packets that are on their way. What the one part launches goes into an outbox, is posted when
-//! the window is over, and joins the stand-in's packets before the next one.
+//! A link between two parts lies with both: the sender's part has the port that transmits, the receiver's part a stand-in for it, at the
+//! same place in the pair of the link's ports, with the packets that are on their way. What the one part launches goes into an outbox, is
+//! posted when the window is over, and joins the stand-in's packets before the next one.
 
 use crate::changes::{Change, Changes};
 use crate::circuit::CircuitSwitches;
@@ -103,7 +103,8 @@ impl Part {
         true
     }
 
-    /// Takes the samples and looks that are due before `before`, up to the first change at `last` or before: makes this, and says that there was one.
+    /// Takes the samples and looks that are due before `before`, up to the first change at `last` or before: makes this, and says that
+    /// there was one.
     pub fn observe(&mut self, before: Time, last: Time) -> bool {
         loop {
             let (sample, look) = (self.recorder.next(), self.medium.ledger.census.next());

@@ -1,9 +1,9 @@
 //! The plain path: packets of a part in which most questions have one answer for the whole run.
 //!
-//! Is there a tracer, an agent at a port, a forwarder at a switch, a discipline, noise at a host, a circuit? Do links change? In most networks the answer is no, and each
-//! packet-hop asked a dozen of such questions. So a part asks once ([`of_part`]), and runs one of two loops that are compiled from the
-//! same functions: those that a packet passes take `const PLAIN: bool`, and with it leave out what cannot be. What is rare and has an answer
-//! of its own for each packet (a long link, a paused class, a full buffer) is asked on both paths.
+//! Is there a tracer, an agent at a port, a forwarder at a switch, a discipline, noise at a host, a circuit? Do links change? In most
+//! networks the answer is no, and each packet-hop asked a dozen of such questions. So a part asks once ([`of_part`]), and runs one of two
+//! loops that are compiled from the same functions: those that a packet passes take `const PLAIN: bool`, and with it leave out what cannot
+//! be. What is rare and has an answer of its own for each packet (a long link, a paused class, a full buffer) is asked on both paths.
 //!
 //! Both give the same result; tests run both ([`crate::Cores::by_the_general_path`]).
 

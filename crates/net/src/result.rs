@@ -18,7 +18,8 @@ pub struct RunResult {
     pub flow_series: Vec<FlowSample>,
     /// Sampled series of ports: one row per recorded port and sample.
     pub port_series: Vec<PortSample>,
-    /// The same of ports that are not among the recorded ones, and turned out to be the worst ([`WorstRecordSpec`](crate::spec::WorstRecordSpec)).
+    /// The same of ports that are not among the recorded ones, and turned out to be the worst
+    /// ([`WorstRecordSpec`](crate::spec::WorstRecordSpec)).
     pub worst_series: Vec<PortSample>,
     /// Sampled series of queues of switches that schedule circuits: one row per sample and queue.
     pub queue_series: Vec<QueueSample>,
@@ -290,8 +291,8 @@ pub struct PortSample {
     pub tx: Bytes,
     /// How long its data classes were paused since the last sample.
     pub paused: Delta,
-    /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, by its agent, or for want of a circuit; and
-    /// all packets while its link was down.
+    /// Data packets dropped on their way to this port since the last sample: for lack of buffer, at its limit, by its agent, or for want of
+    /// a circuit; and all packets while its link was down.
     pub dropped: u64,
 }
 

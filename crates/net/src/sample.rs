@@ -1,7 +1,7 @@
 //! Observers: series of recorded flows and ports, sampled at a fixed interval, and of queues that wait for circuits, at one of their own.
 //!
-//! Each part samples what it has: the source's side of a flow, the destination's side, ports. Samples are no events: before anything happens
-//! later than a sample is due, it is taken. At the end the parts' samples are joined by time and flow.
+//! Each part samples what it has: the source's side of a flow, the destination's side, ports. Samples are no events: before anything
+//! happens later than a sample is due, it is taken. At the end the parts' samples are joined by time and flow.
 
 use crate::host::Hosts;
 use crate::ids::{FlowId, PortId};

@@ -76,8 +76,8 @@ impl Simulation {
         Simulation::build(spec, Cores::ONE, &mut || true)
     }
 
-    /// As [`Simulation::new`], for as many threads as `cores` says; `go_on` is called often enough for every wish to stop, and answers `false` to
-    /// have [`BuildError::Cancelled`].
+    /// As [`Simulation::new`], for as many threads as `cores` says; `go_on` is called often enough for every wish to stop, and answers
+    /// `false` to have [`BuildError::Cancelled`].
     pub fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Simulation, BuildError> {
         let Built { network, parts, cut, part_of_host, pauses } = build(spec, cores, go_on)?;
         let Cut { lookahead, .. } = cut;
@@ -112,8 +112,8 @@ impl Simulation {
         Ok((self.finish(), trace))
     }
 
-    /// What is known without a run: flows and ports with what follows from network and traffic alone, such as base round-trip times and what is
-    /// offered to each port; all that is counted is zero.
+    /// What is known without a run: flows and ports with what follows from network and traffic alone, such as base round-trip times and
+    /// what is offered to each port; all that is counted is zero.
     pub fn unrun(self) -> RunResult {
         let end = self.network.end;
         self.result(if end == Time::NEVER { Time::ZERO } else { end }, Time::ZERO)
@@ -121,8 +121,8 @@ impl Simulation {
 
     /// Has the simulation keep what happens to chosen packets and flows; call it before it runs. Nothing of the result changes.
     ///
-    /// Ports have the numbers 2i and 2i + 1 (from and to the first node of link i of the specification), hosts and flows their places among the
-    /// specification's hosts and flows.
+    /// Ports have the numbers 2i and 2i + 1 (from and to the first node of link i of the specification), hosts and flows their places among
+    /// the specification's hosts and flows.
     pub fn trace(&mut self, filter: &Filter) {
         for part in &mut self.parts {
             part.medium.tracer = Some(Box::new(Tracer::new(filter.clone())));
@@ -465,7 +465,8 @@ impl Simulation {
         Invariant { name: "buffers", ok: wrong.is_empty(), detail }
     }
 
-    /// Nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; nothing to say without such switches.
+    /// Nothing passed a circuit switch but by its circuits, and of each no more than it carries in a day; nothing to say without such
+    /// switches.
     fn circuits(&self, days: &[DayRow]) -> Option<Invariant> {
         let switches = || self.parts.iter().flat_map(|part| part.circuits.rows());
         switches().next()?;

@@ -60,7 +60,8 @@ pub struct NetworkSpec {
     pub stalls: Option<StallSpec>,
     /// Which flow of a host sends next.
     pub nic_order: NicOrder,
-    /// In which order things happen that happen at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that the seed draws.
+    /// In which order things happen that happen at the same picosecond: `None` for the order of links, `Some(k)` for the k-th order that
+    /// the seed draws.
     pub tie_order: Option<u64>,
 }
 
@@ -126,7 +127,8 @@ pub struct SlotSpec {
 }
 
 impl CircuitSpec {
-    /// Every node in turn with every other one: in slot `d` of `n - 1` the node `i` reaches the node `(i + d + 1) mod n` (RotorNet, SIGCOMM 2017).
+    /// Every node in turn with every other one: in slot `d` of `n - 1` the node `i` reaches the node `(i + d + 1) mod n` (RotorNet,
+    /// SIGCOMM 2017).
     pub fn round_robin(nodes: &[NodeId], day: Delta, night: Delta) -> CircuitSpec {
         let n = nodes.len();
         let matching = |d: usize| (0..n).map(|i| (nodes[i], nodes[(i + d + 1) % n])).collect();
@@ -201,8 +203,8 @@ pub enum DisciplineSpec {
 }
 
 /// How a top-of-rack switch between a packet network and a circuit switch treats the data of its hosts for other racks. Elephants
-/// ([`FlowSpec::elephant`]) are meant for circuits; all else, and elephants to where there never is a circuit, goes by the packet network. What
-/// waits at ports that lead to switches has its own limits here, in bytes on the wire, and is no part of the switch's buffer.
+/// ([`FlowSpec::elephant`]) are meant for circuits; all else, and elephants to where there never is a circuit, goes by the packet network.
+/// What waits at ports that lead to switches has its own limits here, in bytes on the wire, and is no part of the switch's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SchedulingSpec {
     /// Elephants wait for their circuit, in a queue for each rack.
@@ -219,8 +221,9 @@ pub enum SchedulingSpec {
         /// Of all ports to switches together.
         buffer: Bytes,
     },
-    /// Elephants are accelerated: shortly before the day of their circuit they are let into the packet network, in its queues of low priority, and then wait in a calendar of
-    /// the next days. What comes earlier is dropped, and so is what is left of a day (AccelToR, Algorithm 1).
+    /// Elephants are accelerated: shortly before the day of their circuit they are let into the packet network, in its queues of low
+    /// priority, and then wait in a calendar of the next days. What comes earlier is dropped, and so is what is left of a day (AccelToR,
+    /// Algorithm 1).
     AccelToR {
         /// Of the queue of high priority at each port to the packet network.
         high: Bytes,
@@ -236,8 +239,8 @@ pub enum SchedulingSpec {
         warm_up: Option<WarmUpSpec>,
         /// What becomes of an elephant's packet whose queue is full.
         overflow: Overflow,
-        /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network until its day is near enough;
-        /// `None` to drop it all the time.
+        /// An elephant that comes too early for its day is dropped for so long after the first drop, and then let into the packet network
+        /// until its day is near enough; `None` to drop it all the time.
         rescue: Option<Delta>,
     },
 }
@@ -251,13 +254,15 @@ pub struct WarmUpSpec {
     pub few: u32,
 }
 
-/// How a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is specified as an elephant takes a free place with its first
-/// packet. An elephant leaves the set with its last packet, or when it is idle; then, and whenever there is a place free, the heaviest flow to that rack becomes one.
+/// How a switch finds elephants: for each rack a set of the heaviest flows (AccelToR, §III-F and G). A flow that is specified as an
+/// elephant takes a free place with its first packet. An elephant leaves the set with its last packet, or when it is idle; then, and
+/// whenever there is a place free, the heaviest flow to that rack becomes one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ElephantSpec {
     /// Most elephants for each rack.
     pub limit: u32,
-    /// An elephant that has sent nothing for so long is none any more. What others sent is forgotten after that time, and before twice that time.
+    /// An elephant that has sent nothing for so long is none any more. What others sent is forgotten after that time, and before twice that
+    /// time.
     pub idle: Delta,
     /// A flow must have sent so many bytes on the wire to become one.
     pub bytes: Bytes,
@@ -483,8 +488,8 @@ impl FlowSpec {
     pub const CLASSES: u8 = DATA_CLASSES as u8;
 }
 
-/// A flow begins some time after another one is over at its source: after the last byte has arrived there, or the last acknowledgement of what it has sent itself. With
-/// several of these it begins when the last of them lets it, and never before [`FlowSpec::start`].
+/// A flow begins some time after another one is over at its source: after the last byte has arrived there, or the last acknowledgement of
+/// what it has sent itself. With several of these it begins when the last of them lets it, and never before [`FlowSpec::start`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FollowSpec {
     /// The other flow: it comes from or goes to the source of `flow`. Index into [`NetworkSpec::flows`].
@@ -519,7 +524,8 @@ pub struct WorstRecordSpec {
     pub most: usize,
 }
 
-/// Series of the queues of switches that schedule circuits. They have times of their own: circuits change by the microsecond, runs take seconds.
+/// Series of the queues of switches that schedule circuits. They have times of their own: circuits change by the microsecond, runs take
+/// seconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueueRecordSpec {
     /// The switches.

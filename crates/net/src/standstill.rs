@@ -1,7 +1,7 @@
 //! Simulated time that stands still: an algorithm whose timers are due at once, for ever.
 //!
-//! Nothing of it is counted per event. A part looks at its clock after so many events as it executes in one go; timers of a host that are due at one
-//! moment are one event, so a host counts those.
+//! Nothing of it is counted per event. A part looks at its clock after so many events as it executes in one go; timers of a host that are
+//! due at one moment are one event, so a host counts those.
 
 use crate::spec::NodeId;
 use farloop_units::Time;

@@ -1,9 +1,10 @@
 //! Which of two things happens first that happen at the same picosecond.
 //!
-//! The order is that of event ids ([`crate::events`]), and these are in the order of ports, which in a part are in the order of links: arbitrary, and
-//! nothing real has it. So a seed can draw others: links in a random order, and in every other order arrivals before transmissions. A packet that
-//! arrives when the transmitter becomes free finds its place taken there, and free otherwise. Every part has its links in the network's one
-//! order, so that the cut cannot be seen. Numbers of ports do not change: paths, random streams and rows are the same.
+//! The order is that of event ids ([`crate::events`]), and these are in the order of ports, which in a part are in the order of links:
+//! arbitrary, and nothing real has it. So a seed can draw others: links in a random order, and in every other order arrivals before
+//! transmissions. A packet that arrives when the transmitter becomes free finds its place taken there, and free otherwise. Every part has
+//! its links in the network's one order, so that the cut cannot be seen. Numbers of ports do not change: paths, random streams and rows are
+//! the same.
 
 use crate::ids::PortNumber;
 use farloop_engine::RandomStream;
@@ -30,7 +31,8 @@ impl Ties {
         matches!(self, Ties::Drawn { arrivals_first: true, .. })
     }
 
-    /// Puts ports into order; the two of a link stay together, the one of its first end first. Says whether that may be another order than theirs.
+    /// Puts ports into order; the two of a link stay together, the one of its first end first. Says whether that may be another order than
+    /// theirs.
     pub fn sort(&self, ports: &mut [PortNumber]) -> bool {
         let Ties::Drawn { ranks, .. } = self else { return false };
         ports.sort_unstable_by_key(|port| (ranks[port.0 as usize / 2], *port));

@@ -1,9 +1,9 @@
 //! What the tracer is told, where there is one ([`crate::Simulation::trace`]).
 //!
-//! Without a tracer each of these costs one look at a pointer that is not there. With one, what is told depends on nothing but the packet and
-//! the part's own ports and flows: records are the same however the network is cut. All records of a port come from the part that has its
-//! node, all records of a flow at a host from the part that has the host. What a link lost or damaged is therefore told where it should have
-//! arrived.
+//! Without a tracer each of these costs one look at a pointer that is not there. With one, what is told depends on nothing but the packet
+//! and the part's own ports and flows: records are the same however the network is cut. All records of a port come from the part that has
+//! its node, all records of a flow at a host from the part that has the host. What a link lost or damaged is therefore told where it should
+//! have arrived.
 //!
 //! Packets of a persistent connection count as those of the flow that uses it, from its first byte on.
 

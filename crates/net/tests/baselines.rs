@@ -1,7 +1,6 @@
 //! Poseidon, PowerTCP, Swift and PCN at one bottleneck, against what their equations predict.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

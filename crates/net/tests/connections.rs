@@ -1,7 +1,6 @@
 //! Persistent connections: what a flow finds on the connection that it takes.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
@@ -72,8 +71,8 @@ fn a_flow_that_finds_all_connections_busy_opens_another() {
     assert_eq!(rounds(&run(&line(persistent(), reno(), &flows))), [2, 0, 0, 2, 0]);
 }
 
-/// 433 packets behind a link ten times slower: a slow start without a threshold overshoots. What the first flow learns there is for connections
-/// that are opened later, and for those that had no loss and no threshold yet.
+/// 433 packets behind a link ten times slower: a slow start without a threshold overshoots. What the first flow learns there is for
+/// connections that are opened later, and for those that had no loss and no threshold yet.
 #[test]
 fn connections_know_the_threshold_of_one_that_fell_idle() {
     let big = 20_000;
@@ -89,7 +88,8 @@ fn connections_know_the_threshold_of_one_that_fell_idle() {
         assert!(last.finish.is_some());
         [result.flows[0].dropped, last.dropped]
     };
-    // The last flow finds the first connection busy with the one before it, and opens its own, or takes one that had a single packet to send.
+    // The last flow finds the first connection busy with the one before it, and opens its own, or takes one that had a single packet to
+    // send.
     for flows in [&[(0, big), (1000, 500), (1000, big)][..], &[(0, big), (0, 1), (1000, 500), (1000, big)]] {
         let [first, forgetful] = drops(false, flows);
         assert!(first > 100 && forgetful > 100, "{first} {forgetful}");

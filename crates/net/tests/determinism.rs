@@ -1,8 +1,7 @@
 //! The same specification gives the same result: twice, by another driver, and with the flows in another order.
 //! `docs/determinism.md` says why.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::result::FlowRow;
 use farloop_net::result::Totals;
@@ -184,8 +183,8 @@ fn the_digest_of_a_mixed_run_is_pinned() {
 }
 const PINNED: u64 = 7_173_724_375_643_890_646;
 
-/// Departures that are made late and the short ways of the plain path against an event for each departure and the general path: with agents, losses
-/// and ECN, and without.
+/// Departures that are made late and the short ways of the plain path against an event for each departure and the general path: with
+/// agents, losses and ECN, and without.
 #[test]
 fn the_general_path_gives_the_same() {
     for (name, spec) in every_case() {

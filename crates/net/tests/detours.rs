@@ -1,7 +1,6 @@
 //! What a switch sends another way: path, ports, closed forms and refusals follow it.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{BuildError, RunResult, Simulation};
 use farloop_units::{Bytes, Rate, Time};

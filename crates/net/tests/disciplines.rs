@@ -1,7 +1,6 @@
 //! Who gets how much of a port: first in, first out by arrivals, in turns by flow.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -1,7 +1,6 @@
 //! Which packets are marked, by hand: by what they find, or by what they leave behind.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::simulate;
 use farloop_net::spec::*;
 use farloop_units::{Bytes, Delta, Rate, Time};

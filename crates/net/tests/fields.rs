@@ -1,7 +1,6 @@
 //! Header fields that an algorithm owns: written by the sender, changed on the way, echoed by the receiver, read by the sender.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::*;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation};
@@ -19,8 +18,8 @@ struct Seen {
     answered: AtomicU64,
 }
 
-/// An algorithm that is steered by its header fields alone. The first one is the packet's number, and in its upper half the receiver's count of
-/// packets; the second one the sum of the queues that it met.
+/// An algorithm that is steered by its header fields alone. The first one is the packet's number, and in its upper half the receiver's
+/// count of packets; the second one the sum of the queues that it met.
 #[derive(Clone, Debug)]
 struct Counting {
     fields: u8,

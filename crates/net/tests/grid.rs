@@ -1,8 +1,7 @@
 //! Algorithms over one bottleneck, at a glance: a table that changes when behaviour changes. Not a judge of right and wrong
 //! (theory is, in `loops.rs`), but the place to see what a change does to everyone.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::simulate;
 use farloop_net::spec::*;
 use farloop_units::{Bytes, Delta, Rate, Time};

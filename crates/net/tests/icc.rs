@@ -1,7 +1,6 @@
 //! ICC at one bottleneck and at two, against what its equations predict.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

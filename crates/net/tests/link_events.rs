@@ -1,7 +1,6 @@
 //! Links that go down, come up, and change: what is lost, when routes change, what PFC and recovery make of it.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::Totals;
 use farloop_net::spec::*;
 use farloop_net::{Cores, NetworkSpec, RunResult, Simulation, simulate};
@@ -16,8 +15,8 @@ fn event(ns: u64, link: u32, change: LinkChange) -> LinkEventSpec {
     LinkEventSpec { at: at(ns), link, direction: Direction::Both, change }
 }
 
-/// Leaves 0 and 1, spines 2 and 3, one host at each leaf (4, 5). Links 0 to 3 join leaf and spine (0-2, 0-3, 1-2, 1-3) and take 10 us, links 4 and 5
-/// the hosts, and take 1 us. A packet of 1000 B takes 1 us everywhere.
+/// Leaves 0 and 1, spines 2 and 3, one host at each leaf (4, 5). Links 0 to 3 join leaf and spine (0-2, 0-3, 1-2, 1-3) and take 10 us,
+/// links 4 and 5 the hosts, and take 1 us. A packet of 1000 B takes 1 us everywhere.
 fn leaf_spine(spec: SwitchSpec, flows: Vec<FlowSpec>, kind: TransportKind, name: &str) -> NetworkSpec {
     let rate = Rate::from_gbps(8);
     let nodes = vec![
@@ -167,8 +166,8 @@ fn events_of(lives: &[Life]) -> Vec<LinkEventSpec> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Whatever fails when, under an incast with PFC: every packet is accounted for, buffers and pauses are given back, all flows end, and the
-    /// network can be cut anywhere.
+    /// Whatever fails when, under an incast with PFC: every packet is accounted for, buffers and pauses are given back, all flows end, and
+    /// the network can be cut anywhere.
     #[test]
     fn random_failures_leak_nothing(
         lives in prop::collection::vec(
@@ -191,8 +190,8 @@ proptest! {
     }
 }
 
-/// Three hosts behind leaf 1 send to one behind leaf 2, so that leaf 2 pauses the spines and these leaf 1. When the links go down the pauses
-/// end; when they come up the buffers are still full, and the neighbours are paused again.
+/// Three hosts behind leaf 1 send to one behind leaf 2, so that leaf 2 pauses the spines and these leaf 1. When the links go down the
+/// pauses end; when they come up the buffers are still full, and the neighbours are paused again.
 #[test]
 fn pauses_end_with_the_link_and_come_again_with_it() {
     let flows = (4..7).map(|src| flow(src, 9, Time::ZERO, Bytes::MAX)).collect();
@@ -214,8 +213,9 @@ fn pauses_end_with_the_link_and_come_again_with_it() {
     assert_eq!(flap(305_000).ports[spine].pauses, before.ports[spine].pauses + 1);
 }
 
-/// A packet begins every microsecond and takes 1 us and the delay, 10 us until 20.5 us and 2 us then. Packet 18 is the last that began before, at
-/// 20 us, and is at the spine at 31 us: packets 19 to 26, which would be there at 24 to 31 us, come with it, and packet 27 at 32 us.
+/// A packet begins every microsecond and takes 1 us and the delay, 10 us until 20.5 us and 2 us then. Packet 18 is the last that began
+/// before, at 20 us, and is at the spine at 31 us: packets 19 to 26, which would be there at 24 to 31 us, come with it, and packet 27 at 32
+/// us.
 #[test]
 fn where_the_delay_shrinks_packets_keep_their_order() {
     let spec = leaf_spine(plain_switch(), vec![endless()], TransportKind::Rdma, "fixed");

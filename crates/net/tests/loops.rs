@@ -1,7 +1,6 @@
 //! Algorithms over one bottleneck, against what theory predicts for them.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};

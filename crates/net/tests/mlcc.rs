@@ -1,7 +1,6 @@
 //! MLCC between two datacenters: its queues where the equations put them, and nothing that stalls it.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::*;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};

@@ -1,7 +1,6 @@
 //! Delay noise of hosts: how round trips vary, and what must not change.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -1,7 +1,6 @@
 //! What flows offer to each port, by hand and against what an empty network then carries.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::PortRow;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

@@ -1,7 +1,6 @@
 //! Who pauses whom, who suffers for it, and pauses that never end.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -1,7 +1,6 @@
 //! Priority flow control: nothing is lost, and pauses last as long as arithmetic says.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{required_headroom, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

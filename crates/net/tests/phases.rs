@@ -1,7 +1,6 @@
 //! Clocks that are off and the order of ties: what they change, and what they must not.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{BuildError, RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -85,7 +84,8 @@ fn clocks_that_no_host_has_are_refused() {
     }
 }
 
-/// Two hosts in step, each at the full rate of a port that holds one packet: of each pair of packets one is dropped, and which one is the tie's to say.
+/// Two hosts in step, each at the full rate of a port that holds one packet: of each pair of packets one is dropped, and which one is the
+/// tie's to say.
 fn in_step(tie_order: Option<u64>) -> NetworkSpec {
     let end = (Rate::from_gbps(10), us(1));
     let queue_limit = QueueLimit { packets: Some(1), bytes: None };

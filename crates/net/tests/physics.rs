@@ -1,7 +1,6 @@
 //! The simulator against closed forms: completion times, queueing theory, line rate.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_engine::RandomStream;
 use farloop_net::simulate;
 use farloop_net::spec::*;

@@ -1,7 +1,6 @@
 //! What is recorded must be there; the worst ports are recorded by themselves.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{BuildError, RunResult, simulate};
 use farloop_units::{Bytes, Rate, Time};

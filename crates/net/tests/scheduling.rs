@@ -1,7 +1,6 @@
 //! What switches that find elephants are refused with, where no scenario has refused it before.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{BuildError, Simulation};
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -1,7 +1,6 @@
 //! What receivers and port agents emit becomes a packet: it takes bandwidth and time, and is counted.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

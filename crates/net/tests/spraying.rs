@@ -1,7 +1,6 @@
 //! Packets sprayed over equal paths: they arrive out of order, and the endpoints cope.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

@@ -1,7 +1,6 @@
 //! Flows that begin when others are over: requests and answers, a ring, what cannot be.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -32,7 +31,8 @@ fn run(spec: NetworkSpec) -> RunResult {
 
 #[test]
 fn an_answer_follows_its_request() {
-    // The answer leaves 10 us after the request has come; the next request as soon as the answer has; what h1 sends besides, when its first request is acknowledged.
+    // The answer leaves 10 us after the request has come; the next request as soon as the answer has; what h1 sends besides, when its first
+    // request is acknowledged.
     let flows = vec![sized(1, 2, 10), sized(2, 1, 100), sized(1, 2, 10), sized(1, 3, 10)];
     let result = run(star_of(3, flows, vec![follow(0, 1, us(10)), follow(1, 2, us(0)), follow(0, 3, us(0))]));
     let rows = &result.flows;
@@ -73,7 +73,8 @@ fn what_waits_to_the_end_never_starts() {
     );
 }
 
-/// A ring of four hosts at two switches: each step follows the one before at the host that got it. Alone on their links, all take the same time.
+/// A ring of four hosts at two switches: each step follows the one before at the host that got it. Alone on their links, all take the same
+/// time.
 fn ring(end: Time) -> NetworkSpec {
     let mut nodes = vec![switch("a", plain_switch()), switch("b", plain_switch())];
     nodes.extend((1..=4).map(|i| host(&format!("h{i}"))));

@@ -1,7 +1,6 @@
 //! Symmetric ECMP: what answers data takes the data's links back.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation};
 use farloop_units::{Bytes, Rate, Time};

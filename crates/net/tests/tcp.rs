@@ -1,7 +1,6 @@
 //! TCP end to end: the endpoints of `farloop-tcp` over links that lose, damage and reorder.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
@@ -329,8 +328,8 @@ fn later_flows_between_the_same_hosts_know_the_threshold_of_the_first() {
 
 #[test]
 fn segmentation_offload_sends_chunks_back_to_back() {
-    // 80 packets per millisecond are 0.93 Gbps, times 1.2: more than 64 kB in 2^-10 s, so chunks of 44 packets. ACKs come one by one; without
-    // offload each sends one packet, and no two meet at the slow link once the first burst has been spread by it.
+    // 80 packets per millisecond are 0.93 Gbps, times 1.2: more than 64 kB in 2^-10 s, so chunks of 44 packets. ACKs come one by one;
+    // without offload each sends one packet, and no two meet at the slow link once the first burst has been spread by it.
     let queue = |segmentation_offload| {
         let receive_window = Bytes::new(80 * MSS);
         let mut spec = line("reno", TcpSpec { segmentation_offload, receive_window, ..tcp() }, Bytes::MAX);
@@ -363,8 +362,8 @@ fn a_window_below_a_segment_does_not_stop_a_host_that_sends_chunks() {
 
 #[test]
 fn paced_flows_leave_in_chunks_but_gemini_packet_by_packet() {
-    // 100 Mbps on the wire out of 100 Gbps, into a link of 10 Gbps. 2^-10 s carry 11,588 B of payload: seven packets, of which the link sends
-    // not quite one while they arrive. Packet by packet, no two meet.
+    // 100 Mbps on the wire out of 100 Gbps, into a link of 10 Gbps. 2^-10 s carry 11,588 B of payload: seven packets, of which the link
+    // sends not quite one while they arrive. Packet by packet, no two meet.
     let peak = |name: &str, settings: &[(&str, Value)], cwnd, segmentation_offload| {
         let mut spec = line(name, TcpSpec { segmentation_offload, ..tcp() }, Bytes::MAX);
         spec.algorithms = vec![algorithm(name, settings)];

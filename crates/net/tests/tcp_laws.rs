@@ -1,8 +1,7 @@
 //! TCP's variants over one bottleneck against what their equations predict; Reno, CUBIC, Vegas and BBR are in `theory.rs`.
 
-mod common;
-use common::bottleneck::*;
-use common::*;
+use crate::common::bottleneck::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::RunResult;
 use farloop_net::result::FlowSample;

@@ -1,7 +1,6 @@
 //! What each setting of TCP's loss recovery and timers does to a flow.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::*;

@@ -1,7 +1,6 @@
 //! How telemetry travels: what it costs on the wire, and what algorithms make of it when hops are left out.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};

@@ -1,8 +1,7 @@
 //! TCP's algorithms over one bottleneck against the laws of throughput under loss.
 
-mod common;
-use common::bottleneck::*;
-use common::*;
+use crate::common::bottleneck::*;
+use crate::common::*;
 use farloop_cc::AnyParams;
 use farloop_net::result::FlowSample;
 use farloop_net::spec::*;
@@ -87,7 +86,8 @@ fn vegas_keeps_between_alpha_and_beta_packets_of_each_flow_in_the_queue() {
         for n in 1..=4 {
             let path = (Rate::from_mbps(100), Delta::from_ms(10));
             let result = one_bottleneck(algorithm(name, &settings), n, path, 20);
-            // Brakmo, Peterson (JSAC 1995); spec/vegas.md, equation 2. All know the empty path, so that each keeps its own share of the queue.
+            // Brakmo, Peterson (JSAC 1995); spec/vegas.md, equation 2. All know the empty path, so that each keeps its own share of the
+            // queue.
             let (queue, _, goodput) = between(&result, 10, 20);
             let (low, high) = (f64::from(n) * alpha, f64::from(n) * beta);
             assert!(0.9 * low < queue && queue < 1.1 * high, "{name}, {n} flows: {queue} packets, not {low} to {high}");

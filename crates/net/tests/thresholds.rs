@@ -1,10 +1,9 @@
 //! Thresholds to the byte: what a queue that is exactly as long as one allows.
 //!
-//! Nine full packets arrive at 100 Gbps and leave at 10 Gbps. The first passes straight through; the n-th after it finds n - 1 waiting, because
-//! nothing else leaves before the last has come.
+//! Nine full packets arrive at 100 Gbps and leave at 10 Gbps. The first passes straight through; the n-th after it finds n - 1 waiting,
+//! because nothing else leaves before the last has come.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::PortRow;
 use farloop_net::simulate;
 use farloop_net::spec::*;

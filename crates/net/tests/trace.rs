@@ -1,7 +1,6 @@
 //! Traces: a tracer changes nothing, sees the same however the network is cut, and agrees with the tables.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::Totals;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation};
@@ -9,8 +8,8 @@ use farloop_trace::{Cause, Choice, Event, Filter, PacketKind, Place, Record, Tra
 use farloop_units::{Bytes, Delta, Rate, Time};
 use std::collections::BTreeMap;
 
-/// Three switches in a row with two hosts each, PFC, RED marking and port agents; the links between the switches are slow, and lose and damage
-/// packets. Flows go from the first two to the last switch, and one the other way. Hosts are nodes 3 to 8, two per switch.
+/// Three switches in a row with two hosts each, PFC, RED marking and port agents; the links between the switches are slow, and lose and
+/// damage packets. Flows go from the first two to the last switch, and one the other way. Hosts are nodes 3 to 8, two per switch.
 fn line(kind: TransportKind) -> NetworkSpec {
     let spec = SwitchSpec {
         buffer: Bytes::new(600_000),

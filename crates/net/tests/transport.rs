@@ -1,7 +1,6 @@
 //! Endpoints and NICs: loss recovery, timeouts, stops, pacing, turns, classes.
 
-mod common;
-use common::*;
+use crate::common::*;
 use farloop_net::result::FlowRow;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};

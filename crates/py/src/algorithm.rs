@@ -1,7 +1,8 @@
 //! Algorithms that are classes of Python: what the seam asks of a sender goes to the methods of an object.
 //!
-//! `farloop.algorithm` describes a class (name, parameters, needs, which handlers it has); here is what calls it. Whatever goes wrong in a handler ends the run:
-//! the first error is kept ([`Failure`]), nothing of the class is called any more, and who runs the simulation asks for it.
+//! `farloop.algorithm` describes a class (name, parameters, needs, which handlers it has); here is what calls it. Whatever goes wrong in a
+//! handler ends the run: the first error is kept ([`Failure`]), nothing of the class is called any more, and who runs the simulation asks
+//! for it.
 
 use crate::errors::raised_by_class;
 use crate::parameters::{Parameter, number, of_value, parameter, read};
@@ -58,7 +59,8 @@ pub fn of_classes(catalog: &Catalog) -> impl Iterator<Item = &AlgorithmInfo> {
     catalog.infos().filter(|info| Catalog::builtin().info(&info.name).is_none())
 }
 
-/// Feeds `sequences` random sequences of signals to objects of a class, whatever may come in whatever order: inside a datacenter and across.
+/// Feeds `sequences` random sequences of signals to objects of a class, whatever may come in whatever order: inside a datacenter and
+/// across.
 pub fn torture(py: Python<'_>, class: &Py<PyAny>, sequences: u64) -> PyResult<()> {
     let failure = Failure::default();
     let described = class.bind(py).cast::<PyDict>()?;
@@ -76,8 +78,8 @@ pub fn torture(py: Python<'_>, class: &Py<PyAny>, sequences: u64) -> PyResult<()
     Ok(())
 }
 
-/// Window in bytes and rate in bit/s of an object after each of so many signals, the same that `farloop_cc::testing::signals(1, count)` gives to an
-/// algorithm in Rust inside a datacenter.
+/// Window in bytes and rate in bit/s of an object after each of so many signals, the same that `farloop_cc::testing::signals(1, count)`
+/// gives to an algorithm in Rust inside a datacenter.
 pub fn recorded(py: Python<'_>, class: &Py<PyAny>, count: usize) -> PyResult<Vec<(u64, u64)>> {
     let failure = Failure::default();
     let algorithm = PyAlgorithm::new(class.bind(py).cast::<PyDict>()?, failure.clone())?;

@@ -1,4 +1,5 @@
-//! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out; and the other way where algorithms are classes of Python.
+//! `farloop._native`: the simulator for Python. Glue only: strings in, JSON and raw columns out; and the other way where algorithms are
+//! classes of Python.
 
 mod algorithm;
 mod errors;
@@ -230,13 +231,15 @@ fn forecast<'py>(
     Ok(tables)
 }
 
-/// Bytes of memory that this process can still have: what the machine, its control group and its limits leave; `None` where nothing says so.
+/// Bytes of memory that this process can still have: what the machine, its control group and its limits leave; `None` where nothing says
+/// so.
 #[pyfunction]
 fn available_memory() -> Option<u64> {
     farloop_scenario::available_memory()
 }
 
-/// Bytes of memory that there are for this process, free or not: what the machine, its control group and its limits allow; `None` where nothing says so.
+/// Bytes of memory that there are for this process, free or not: what the machine, its control group and its limits allow; `None` where
+/// nothing says so.
 #[pyfunction]
 fn total_memory() -> Option<u64> {
     farloop_scenario::total_memory()
@@ -485,7 +488,8 @@ fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: 
 /// Frames that left, ns that they were late in sum and at most, stalls, frames without room: of one direction of a delay line.
 type Lateness = (u64, u64, u64, u64, u64);
 
-/// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names, by ns, and no faster than a rate in bit/s allows with so many bytes of framing, until standard input ends; the lateness of both directions of each line.
+/// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names, by ns, and no faster than
+/// a rate in bit/s allows with so many bytes of framing, until standard input ends; the lateness of both directions of each line.
 #[pyfunction]
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
 fn delay(

@@ -167,7 +167,8 @@ impl PyHop {
     fn sent(&self, earlier: &PyHop) -> u64 {
         self.0.sent(&earlier.0).get()
     }
-    /// Whether a port that could have sent `capacity`, in picoseconds times bit/s, may have made its counter wrap, so that `sent` means nothing.
+    /// Whether a port that could have sent `capacity`, in picoseconds times bit/s, may have made its counter wrap, so that `sent` means
+    /// nothing.
     fn may_have_wrapped(&self, capacity: f64) -> bool {
         self.0.may_have_wrapped(capacity)
     }

@@ -1,5 +1,6 @@
-//! Runs a scenario file without Python: `cargo run --release -p farloop-scenario --example run -- FILE [--threads N|auto] [--parts N] [KEY=VALUE ...]`.
-//! With `--parts` the network is cut into so many parts, whether or not that pays.
+//! Runs a scenario file without Python:
+//! `cargo run --release -p farloop-scenario --example run -- FILE [--threads N|auto] [--parts N] [KEY=VALUE ...]`. With `--parts` the
+//! network is cut into so many parts, whether or not that pays.
 
 use farloop_scenario::{Cores, RunError, Settings, run_with};
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! CSV files of a scenario (RFC 4180): a first row with column names, which are keys of a table, then one row for each thing. Empty lines and lines that
-//! begin with `#` are skipped, an empty cell leaves a key at its default.
+//! CSV files of a scenario (RFC 4180): a first row with column names, which are keys of a table, then one row for each thing. Empty lines
+//! and lines that begin with `#` are skipped, an empty cell leaves a key at its default.
 
 use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::reader::wanted;

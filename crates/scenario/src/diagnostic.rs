@@ -71,8 +71,8 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     }
     let wanted = name.to_lowercase();
     let distance = |c: &str| strsim::damerau_levenshtein(&wanted, &c.to_lowercase());
-    // A third of the longer name may differ, and a little more where the first letter is right: "bottelneck_rate" is near "bottleneck_rate",
-    // "dqcqn" near "dcqcn", "x" near nothing.
+    // A third of the longer name may differ, and a little more where the first letter is right: "bottelneck_rate" is near
+    // "bottleneck_rate", "dqcqn" near "dcqcn", "x" near nothing.
     let begins_alike = |c: &str| c.to_lowercase().chars().next() == wanted.chars().next();
     let is_near = |d: usize, c: &str| {
         let longer = wanted.chars().count().max(c.chars().count());

@@ -1,7 +1,7 @@
 //! How much memory a run takes, said before it runs: so that what cannot fit does not start, and only as many run side by side as fit.
 //!
-//! The constants were measured as resident memory of whole runs, tables of Python included (docs/network-model.md says on which); `tests/test_memory.py` holds
-//! the estimate to such runs.
+//! The constants were measured as resident memory of whole runs, tables of Python included (docs/network-model.md says on which);
+//! `tests/running/test_memory.py` holds the estimate to such runs.
 
 use crate::build::Built;
 use farloop_net::route_tables;
@@ -46,7 +46,8 @@ pub struct MemoryShare {
 }
 
 impl Built {
-    /// What its simulation takes, the largest share first: packets as many as the network holds or the flows have to send, all else as it most likely is.
+    /// What its simulation takes, the largest share first: packets as many as the network holds or the flows have to send, all else as it
+    /// most likely is.
     pub(crate) fn memory(&self) -> Vec<MemoryShare> {
         let spec = &self.spec;
         let share = |what, bytes: f64, keys| MemoryShare { what, bytes: bytes as u64, keys };
@@ -83,8 +84,9 @@ fn host_rates(spec: &NetworkSpec) -> BTreeMap<u32, f64> {
     hosts.map(|(node, link)| (node, link.rate.as_bps() as f64 / 8.0)).collect()
 }
 
-/// What most packets in flight take at once: those that fill every link, data one way and their ACKs back, and every switch's buffer; all that the links
-/// of hosts with flows let out until the end; or all that the flows have to send that are active at once; whichever is least.
+/// What most packets in flight take at once: those that fill every link, data one way and their ACKs back, and every switch's buffer; all
+/// that the links of hosts with flows let out until the end; or all that the flows have to send that are active at once; whichever is
+/// least.
 fn most_in_flight(spec: &NetworkSpec, to_send: f64) -> f64 {
     let mtu = spec.transport.mtu.as_f64().max(1.0);
     // Small flows have small packets.
@@ -114,8 +116,8 @@ fn packets_of(spec: &NetworkSpec, size: Bytes) -> f64 {
 
 /// Most flows that are active at once, and most packets that those which are have to send.
 ///
-/// Hosts send and receive one flow after the other at the rates of their links, and the path between is empty: it takes no longer for sure. What follows another
-/// flow takes its place.
+/// Hosts send and receive one flow after the other at the rates of their links, and the path between is empty: it takes no longer for sure.
+/// What follows another flow takes its place.
 fn most_active(spec: &NetworkSpec) -> (f64, f64) {
     let rates = host_rates(spec);
     let follows: BTreeSet<u32> = spec.follows.iter().map(|follow| follow.flow).collect();

@@ -11,8 +11,8 @@ use farloop_units::{Bytes, Delta};
 pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
     let linux = |preset| TcpKeys {
         preset,
-        // tcp_sack = 1, tcp_recovery = 1. 4.9 marks losses by duplicate SACKs and by RACK (`tcp_rack_mark_lost`), without RACK's timer for reordering,
-        // which has no part where nothing is reordered.
+        // tcp_sack = 1, tcp_recovery = 1. 4.9 marks losses by duplicate SACKs and by RACK (`tcp_rack_mark_lost`), without RACK's timer for
+        // reordering, which has no part where nothing is reordered.
         recovery: RecoveryChoice::Rack,
         handshake: true,                        // tcp_connect
         delayed_ack: Some(Delta::from_ms(40)), // TCP_DELACK_MIN (include/net/tcp.h); not its quick ACKs, `tcp_enter_quickack_mode`
@@ -25,8 +25,8 @@ pub(crate) fn keys(preset: HostsChoice) -> TcpKeys {
         max_retries: 15,                       // TCP_RETR2, tcp_retries2
         syn_retries: None,                     // TCP_SYN_RETRIES: 6
         initial_cwnd: Some(10),                // TCP_INIT_CWND
-        // tcp_rmem: 6 MiB at most, of which tcp_adv_win_scale = 1 leaves half for payload (tcp_win_from_space). It opens ahead of the sender's
-        // window (tcp_rcv_space_adjust), so that only its end limits. tcp_wmem, 4 MiB, has room for more.
+        // tcp_rmem: 6 MiB at most, of which tcp_adv_win_scale = 1 leaves half for payload (tcp_win_from_space). It opens ahead of the
+        // sender's window (tcp_rcv_space_adjust), so that only its end limits. tcp_wmem, 4 MiB, has room for more.
         receive_window: Bytes::new(3 << 20),
         limited_transmit: true,      // tcp_packets_in_flight: what is sacked makes room
         dup_ack_threshold: 3,        // tcp_reordering

@@ -2,13 +2,14 @@
 //!
 //! [`parse`] reads a file and refuses whatever it does not understand, with a [`Diagnostic`] that names file, line, key, problem and
 //! what would be accepted. [`Scenario::build`] makes the [`farloop_net::spec::NetworkSpec`] to simulate; what can only be known of
-//! the whole network is checked there; [`Scenario::run`] simulates it. [`schema()`] describes the format to editors. The format is explained in
-//! `docs/scenario-format.md`.
+//! the whole network is checked there; [`Scenario::run`] simulates it. [`schema()`] describes the format to editors. The format is
+//! explained in `docs/scenario-format.md`.
 //!
 //! The way of a key, from text to network, file by file; each imports only those before it:
 //!
 //! 1. `document`: TOML as a tree of values that know their lines, with `--set` applied. `diagnostic`: what a message says.
-//! 2. [`sections`], [`figure`]: every key declared once, with default, range and documentation. `reader` checks a table against them, `csv_rows` files of rows.
+//! 2. [`sections`], [`figure`]: every key declared once, with default, range and documentation. `reader` checks a table against them,
+//!    `csv_rows` files of rows.
 //! 3. `network`, `switch`, `transport` (with `host_presets`), `algorithms`, `flow`, `workload`: what a section is beyond its keys.
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
@@ -37,8 +38,8 @@
 //! assert!(wrong.to_string().starts_with("example.toml:8: flow.f1.sise: unknown key; did you mean \"size\"?"));
 //! ```
 //!
-//! Algorithms of other crates are named in scenarios like those that come with farloop: register them in a [`farloop_cc::Catalog`] and hand it to
-//! [`parse_with`].
+//! Algorithms of other crates are named in scenarios like those that come with farloop: register them in a [`farloop_cc::Catalog`] and hand
+//! it to [`parse_with`].
 
 pub mod bench;
 pub mod diagnostic;

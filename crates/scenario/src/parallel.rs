@@ -1,4 +1,5 @@
-//! Parallel links: several that join the same nodes. All tables, series and traces call the first of them as if it were the only one, the others `NODE->PEER#2`, ….
+//! Parallel links: several that join the same nodes. All tables, series and traces call the first of them as if it were the only one, the
+//! others `NODE->PEER#2`, ….
 
 use farloop_net::spec::LinkSpec;
 use std::borrow::Cow;

@@ -58,8 +58,8 @@ pub(crate) fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> b
     }
 }
 
-/// Checks all that [`run`] checks before it simulates, with the algorithms of `catalog`, and gives the scenario with all its defaults as JSON. `go_on` is called now and
-/// then and returns `false` to stop.
+/// Checks all that [`run`] checks before it simulates, with the algorithms of `catalog`, and gives the scenario with all its defaults as
+/// JSON. `go_on` is called now and then and returns `false` to stop.
 pub fn resolve(
     text: &str,
     file: &str,
@@ -73,7 +73,8 @@ pub fn resolve(
     Ok(scenario.resolved().to_string())
 }
 
-/// As [`resolve`], and what the run takes of memory, the largest share first: for who is to decide whether it can start, and does not want to build it twice.
+/// As [`resolve`], and what the run takes of memory, the largest share first: for who is to decide whether it can start, and does not want
+/// to build it twice.
 pub fn resolve_and_estimate(
     text: &str,
     file: &str,
@@ -113,8 +114,8 @@ pub fn explain(
     Ok(explained.to_string())
 }
 
-/// Checks all that [`run`] refuses: as [`resolve`], and what only the built network tells, such as more stamping switches on a path than a packet has room
-/// for.
+/// Checks all that [`run`] refuses: as [`resolve`], and what only the built network tells, such as more stamping switches on a path than a
+/// packet has room for.
 pub fn check(
     text: &str,
     file: &str,
@@ -127,7 +128,8 @@ pub fn check(
     ready(&scenario, &Settings::default(), &mut go_on).map(drop)
 }
 
-/// The tables of a scenario without a run: what follows from network and traffic alone, all that is counted being zero. Checks as [`check`].
+/// The tables of a scenario without a run: what follows from network and traffic alone, all that is counted being zero. Checks as
+/// [`check`].
 pub fn forecast(
     text: &str,
     file: &str,
@@ -157,8 +159,8 @@ impl Default for Settings {
     }
 }
 
-/// Parses, builds and simulates on one processor. `progress` is called now and then and returns `false` to stop; while the network is built, without any
-/// packet-hops.
+/// Parses, builds and simulates on one processor. `progress` is called now and then and returns `false` to stop; while the network is
+/// built, without any packet-hops.
 pub fn run(
     text: &str,
     file: &str,

@@ -47,7 +47,9 @@ params! {
         duration: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// Seed of all random streams, and of the hash that spreads flows over equal paths: the same seed gives the same bytes.
         seed: u64 = 1;
-        /// Which variation runs: 0 for the scenario as it is; k for the k-th that differs only in the order of events at the same picosecond, and in that every flow starts later, by less than a full packet takes at its source. What such a variation changes is fragile: an artefact of ties.
+        /// Which variation runs: 0 for the scenario as it is; k for the k-th that differs only in the order of events at the same
+        /// picosecond, and in that every flow starts later, by less than a full packet takes at its source. What such a variation changes
+        /// is fragile: an artefact of ties.
         jitter: u32 = 0, in 0 => 1_000_000;
     }
 }
@@ -104,7 +106,8 @@ macro_rules! switch_section {
                 buffer: Bytes = $buffer, in Bytes::new(1000) => LARGEST;
                 /// Dynamic threshold of lossy classes: a queue may hold alpha times the free shared buffer.
                 alpha: f64 = 1.0, in 0.001 => 1024.0;
-                /// Longest data queue of each port, in bytes on the wire: lossy packets beyond it are dropped. "none" for the share of the buffer alone.
+                /// Longest data queue of each port, in bytes on the wire: lossy packets beyond it are dropped. "none" for the share of the
+                /// buffer alone.
                 queue_limit: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// Longest data queue of each port, in packets; "none" for the share of the buffer alone.
                 queue_limit_packets: Option<u32> = None, in Some(1) => Some(1_000_000_000);
@@ -131,19 +134,19 @@ macro_rules! switch_section {
                 /// The port rate that kmin and kmax are given for; at ports of another rate both scale in proportion. "none" for the same
                 /// bytes at every port.
                 ecn_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
-                /// Which queue marks a packet that waits: "arrival", the one that it finds (DCTCP, SIGCOMM 2010, §3.1); "departure", the one that it leaves
-                /// behind, as in the published simulators of DCQCN and HPCC (docs/network-model.md).
+                /// Which queue marks a packet that waits: "arrival", the one that it finds (DCTCP, SIGCOMM 2010, §3.1); "departure", the
+                /// one that it leaves behind, as in the published simulators of DCQCN and HPCC (docs/network-model.md).
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
                 /// How a switch chooses among equally short paths: "flow" keeps all packets of a flow on one path; "packet" sprays them
                 /// over all, so that they arrive out of order; "symmetric" is "flow" with ACKs on the same links as their data.
                 ecmp: EcmpChoice = EcmpChoice::Flow;
-                /// What orders the data that waits at a port, class by class: "fifo", first in, first out; "drr", deficit round robin: flows with waiting packets take
-                /// turns (Shreedhar and Varghese, SIGCOMM 1995).
+                /// What orders the data that waits at a port, class by class: "fifo", first in, first out; "drr", deficit round robin:
+                /// flows with waiting packets take turns (Shreedhar and Varghese, SIGCOMM 1995).
                 discipline: DisciplineChoice = DisciplineChoice::Fifo;
                 /// With discipline = "drr": bytes on the wire that a flow may send in its turn; "none" for a full packet.
                 quantum: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
-                /// How many queues of flows a port can have, for each class, where an algorithm keeps the flows apart (MLCC at DCI switches): flows beyond that
-                /// share one.
+                /// How many queues of flows a port can have, for each class, where an algorithm keeps the flows apart (MLCC at DCI
+                /// switches): flows beyond that share one.
                 flow_queues: u32 = 4096, in 0 => 1_000_000;
                 /// Stamp in-band telemetry on data packets.
                 int: bool = $int;
@@ -226,8 +229,9 @@ params! {
     pub struct AlgorithmKey {
         /// The congestion control of all flows that do not name their own.
         name: String = "gear".to_string();
-        /// The switches whose ports get an algorithm's port agents, such as Annulus' or PCN's: "all" that take agents ([switch].agents), of these the
-        /// ones with hosts ("tor"), or those whose names match a list, in which "*" stands for any characters and "?" for any one.
+        /// The switches whose ports get an algorithm's port agents, such as Annulus' or PCN's: "all" that take agents ([switch].agents), of
+        /// these the ones with hosts ("tor"), or those whose names match a list, in which "*" stands for any characters and "?" for any
+        /// one.
         agents: AgentPlaces = AgentPlaces::All;
     }
 }
@@ -343,13 +347,15 @@ params! {
     pub struct Record {
         /// Sampling interval of flows and ports; "none" for no series of them.
         interval: Option<Delta> = Some(Delta::from_ms(1)), in Some(Delta::from_ns(1)) => Some(LONGEST);
-        /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64, otherwise none.
+        /// Flows with series, by name: "*" stands for any characters, "?" for any one. "auto": all flows where there are at most 64,
+        /// otherwise none.
         flows: Selection = Selection::Auto;
-        /// Egress ports with series, written "left->right"; in "leaf1->*" the "*" stands for any characters, "?" for any one. "*" or "all": all of them. "auto": the ports where the
-        /// topology can be congested, at most 64, and the ports that turn out to be the worst by mean queue, longest queue, drops and time paused (docs/outputs.md).
+        /// Egress ports with series, written "left->right"; in "leaf1->*" the "*" stands for any characters, "?" for any one. "*" or "all":
+        /// all of them. "auto": the ports where the topology can be congested, at most 64, and the ports that turn out to be the worst by
+        /// mean queue, longest queue, drops and time paused (docs/outputs.md).
         ports: Selection = Selection::Auto;
-        /// Switches that schedule circuits, whose queues get series, by name: sixteen samples in a slot, in the last whole week of the run, or all of it where
-        /// it has none. "auto": the first of them.
+        /// Switches that schedule circuits, whose queues get series, by name: sixteen samples in a slot, in the last whole week of the run,
+        /// or all of it where it has none. "auto": the first of them.
         queues: Selection = Selection::Auto;
     }
 }

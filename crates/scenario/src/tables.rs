@@ -127,7 +127,8 @@ impl Names {
         }
     }
 
-    /// How the flows of each algorithm and kind of path began: least and most, `null` for no limit. Windows in bytes of payload, rates in bit/s on the wire.
+    /// How the flows of each algorithm and kind of path began: least and most, `null` for no limit. Windows in bytes of payload, rates in
+    /// bit/s on the wire.
     pub(crate) fn starts(&self, result: &RunResult) -> Json {
         let range = |r: Range<u64>| json!([r.least, r.most]);
         let bounded = |r: Range<u64>| json!([r.least, r.most].map(|n| (n < u64::MAX).then_some(n)));

@@ -49,8 +49,8 @@ const ETHERNET: u64 = 14;
 /// IPv4 and TCP headers with timestamps.
 const HEADERS: Bytes = Bytes::new(52);
 
-/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand. `go_on` is called now and
-/// then and returns `false` to stop.
+/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand.
+/// `go_on` is called now and then and returns `false` to stop.
 pub fn testbed(
     text: &str,
     file: &str,

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 const RACKS: usize = 8;
 
-/// Eight racks of 16 hosts; 80 elephants from each rack to each other one, which begin with the first day of their circuit. NewReno that begins with one packet.
+/// Eight racks of 16 hosts; 80 elephants from each rack to each other one, which begin with the first day of their circuit. NewReno that
+/// begins with one packet.
 fn scenario(circuits: &str, uplinks: u32, min_rto: &str, duration: &str) -> String {
     format!(
         r#"
@@ -222,7 +223,8 @@ fn flows_that_start_at_any_time_are_rescued() {
     assert!(needless.totals.dropped_blocked > 0 && needless == plain);
 }
 
-/// §IV-F: of all packets from and to the hosts of one rack 1 % are lost. One more queue for days leaves time to repair losses; not enough for a timeout that has doubled, which a rescue repairs.
+/// §IV-F: of all packets from and to the hosts of one rack 1 % are lost. One more queue for days leaves time to repair losses; not enough
+/// for a timeout that has doubled, which a rescue repairs.
 #[test]
 fn the_safe_margin_and_the_rescue_repair_losses() {
     let loss = ", host_loss = 0.01, lossy_hosts = \"r2-*\"";
@@ -232,7 +234,8 @@ fn the_safe_margin_and_the_rescue_repair_losses() {
     assert!((0.65..0.8).contains(&margin) && none < margin - 0.2 && rescued > none + 0.2, "{margin} {none} {rescued}");
 }
 
-/// The authors' simulation accelerates by a number of packets: the packet network carries four of each flow and week, or eight of those that sent little.
+/// The authors' simulation accelerates by a number of packets: the packet network carries four of each flow and week, or eight of those
+/// that sent little.
 #[test]
 fn acceleration_by_packets_bounds_what_the_packet_network_carries() {
     let ran = |keys: &str| {

@@ -4,7 +4,8 @@ use farloop_engine::RandomStream;
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, RunError, Settings, parse, run_with};
 
-/// Racks t1, t2, … of one host each (h1, h2, …), joined by a packet switch and a circuit switch "ocs", over which all data goes; links of 10 Gbps, 1 us.
+/// Racks t1, t2, … of one host each (h1, h2, …), joined by a packet switch and a circuit switch "ocs", over which all data goes; links of
+/// 10 Gbps, 1 us.
 fn racks(racks: u32, rest: &str) -> String {
     let mut text = "run.duration = \"3ms\"\nnetwork.topology = \"links\"\nswitch = { pfc = false, ecn = false }\n\
                     algorithm.name = \"fixed\"\n\
@@ -63,7 +64,8 @@ fn bits_pass_at_once() {
         assert_eq!(ints(flows, "received_ps"), ints(flows, "ideal_fct_ps"), "the closed form of the path");
     }
     let small = run(&racks(2, &format!("{always}{}", flow(1, 2, "size = \"1000B\""))));
-    // 1000 B and 78 B around them take 862.4 ns at 10 Gbps: at the host, at each top-of-rack switch, and not at the circuit switch; four links of 1 us.
+    // 1000 B and 78 B around them take 862.4 ns at 10 Gbps: at the host, at each top-of-rack switch, and not at the circuit switch; four
+    // links of 1 us.
     assert_eq!(ints(&small.tables.flows, "received_ps"), [3 * 862_400 + 4_000_000]);
     assert_eq!(small.totals.lost_circuit, 0);
 }
@@ -144,7 +146,8 @@ fn random_schedules() {
     }
 }
 
-/// Four racks of four hosts between packet switch and circuit switch; a flow from each host to the same one of the next rack and one to the rack after that.
+/// Four racks of four hosts between packet switch and circuit switch; a flow from each host to the same one of the next rack and one to the
+/// rack after that.
 fn hybrid(circuits: &str, algorithm: &str, flows: &str) -> String {
     let mut text = format!(
         "run.duration = \"6ms\"\n\

@@ -6,7 +6,8 @@ use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
 use farloop_units::{Bytes, Delta};
 
-/// Six racks of four hosts: a week is 1300 us, and flows that lost the end of their day come back with acceleration (Eq. 6). A queue has room for the windows of ten elephants.
+/// Six racks of four hosts: a week is 1300 us, and flows that lost the end of their day come back with acceleration (Eq. 6). A queue has
+/// room for the windows of ten elephants.
 fn scenario(circuits: &str, workloads: &[&str]) -> String {
     let workloads = workloads.join(" }, { ");
     format!(

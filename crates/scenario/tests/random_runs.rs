@@ -1,7 +1,7 @@
 //! Random scenarios, built and run: no panic, no overflow (tests check arithmetic and assertions), no broken invariant.
 //!
-//! What is drawn reaches the ends of what keys accept: rates from 1 kbps to 10 Tbps, MTUs from 64 B to 64 kB, sizes from a byte to a petabyte. The end
-//! of each run is chosen so that its hosts can send a few thousand packets.
+//! What is drawn reaches the ends of what keys accept: rates from 1 kbps to 10 Tbps, MTUs from 64 B to 64 kB, sizes from a byte to a
+//! petabyte. The end of each run is chosen so that its hosts can send a few thousand packets.
 
 use farloop_cc::Catalog;
 use farloop_net::Simulation;

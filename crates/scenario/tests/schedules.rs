@@ -5,7 +5,8 @@ use farloop_scenario::{Cores, Diagnostic, Outcome, Settings, parse, run_with};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-/// Racks of one host each between packet switch and circuit switch, of the hybrid topology; an elephant from the first rack to each other one.
+/// Racks of one host each between packet switch and circuit switch, of the hybrid topology; an elephant from the first rack to each other
+/// one.
 fn hybrid(racks: u32, duration: &str, circuits: &str) -> String {
     let mut text = format!(
         "run.duration = \"{duration}\"\n\

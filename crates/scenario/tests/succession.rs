@@ -86,7 +86,8 @@ fn a_file_may_name_what_flows_wait_for() {
     std::fs::remove_dir_all(dir).expect("removed");
 }
 
-/// Alone in the network, each step takes what its flow takes; ACKs of what comes share the link with what is sent, 102 bytes for each packet of 1538.
+/// Alone in the network, each step takes what its flow takes; ACKs of what comes share the link with what is sent, 102 bytes for each
+/// packet of 1538.
 #[test]
 fn a_ring_all_reduce_takes_its_closed_form() {
     let text = format!(

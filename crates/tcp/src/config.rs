@@ -82,8 +82,8 @@ pub struct Config {
     pub tail_loss_probe: bool,
     /// Longest delay of an ACK that a tail-loss probe of a lone segment allows for (RFC 8985 §7.2: 200 ms unless known better).
     pub max_ack_delay: Delta,
-    /// Proportional rate reduction: while losses that ACKs revealed are repaired, the window falls to the algorithm's with what is delivered
-    /// (RFC 6937; Linux, `tcp_cwnd_reduction`). Otherwise the algorithm's window holds at once.
+    /// Proportional rate reduction: while losses that ACKs revealed are repaired, the window falls to the algorithm's with what is
+    /// delivered (RFC 6937; Linux, `tcp_cwnd_reduction`). Otherwise the algorithm's window holds at once.
     pub prr: bool,
     /// Detect spurious timeouts by forward RTO recovery (RFC 5682).
     pub frto: bool,

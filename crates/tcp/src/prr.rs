@@ -3,9 +3,9 @@
 //!
 //! Source: RFC 6937 with the slow start reduction bound; Linux, `tcp_cwnd_reduction` and `tcp_end_cwnd_reduction` (`net/ipv4/tcp_input.c`).
 //!
-//! The algorithm's window is the goal (RFC 6937: ssthresh); the window from which it came is what was in force when the recovery began. More
-//! in flight than the goal: of each `from` bytes delivered, `goal` may go out. Less: as much as is delivered, and in a row of good news (an
-//! ACK that advances and finds nothing lost) one segment more, until the goal is reached.
+//! The algorithm's window is the goal (RFC 6937: ssthresh); the window from which it came is what was in force when the recovery began.
+//! More in flight than the goal: of each `from` bytes delivered, `goal` may go out. Less: as much as is delivered, and in a row of good
+//! news (an ACK that advances and finds nothing lost) one segment more, until the goal is reached.
 
 /// State of one recovery; bytes throughout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +66,8 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// The example of RFC 6937, Fig. 4 (PRR's column): 20 segments, the first lost, ssthresh 10; ACKs of segments 2 to 20 arrive one by one.
+    /// The example of RFC 6937, Fig. 4 (PRR's column): 20 segments, the first lost, ssthresh 10; ACKs of segments 2 to 20 arrive one by
+    /// one.
     #[test]
     fn one_loss_sends_on_every_other_ack() {
         let mut prr = Prr::new(20 * MSS);

@@ -12,8 +12,8 @@
 //! A probe goes out when nothing was heard for PTO = 2·SRTT, plus the longest delay of an ACK if one segment is outstanding, but no
 //! later than the retransmission timeout.
 //!
-//! One difference: the reordering timer is set for the first segment to run out of patience (RFC 8985 §6.2 step 5: for the last), so that each
-//! is found lost at its own deadline without a walk over the window.
+//! One difference: the reordering timer is set for the first segment to run out of patience (RFC 8985 §6.2 step 5: for the last), so that
+//! each is found lost at its own deadline without a walk over the window.
 
 use crate::config::Config;
 use crate::rto::RttEstimator;

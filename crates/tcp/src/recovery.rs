@@ -1,7 +1,7 @@
 //! When something is lost, when that is over, and when it was a mistake.
 //!
-//! Source: RFC 6582 (NewReno, its careful variant and the ACK heuristic of §4.1), RFC 6675 §5 (SACK), RFC 8985 (RACK-TLP), RFC 5682 (F-RTO),
-//! RFC 3522 (Eifel detection), RFC 3708 (D-SACK as a sign of spurious retransmissions), RFC 6298 §5 (timeout).
+//! Source: RFC 6582 (NewReno, its careful variant and the ACK heuristic of §4.1), RFC 6675 §5 (SACK), RFC 8985 (RACK-TLP), RFC 5682
+//! (F-RTO), RFC 3522 (Eifel detection), RFC 3708 (D-SACK as a sign of spurious retransmissions), RFC 6298 §5 (timeout).
 //!
 //! ```text
 //!                  duplicate ACKs, scoreboard or RACK

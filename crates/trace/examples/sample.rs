@@ -1,4 +1,5 @@
-//! Writes a small trace made by hand in both formats, for other programs to read: `cargo run -p farloop-trace --example sample -- DIRECTORY`.
+//! Writes a small trace made by hand in both formats, for other programs to read:
+//! `cargo run -p farloop-trace --example sample -- DIRECTORY`.
 //!
 //! Two hosts and a switch: flow 0 is RDMA, flow 1 TCP. Records come from two tracers, as of a simulation in two parts.
 

@@ -59,10 +59,10 @@ impl Poisson {
 
 /// Flows of a Poisson process, in order of their start.
 ///
-/// Flows arrive at `senders · load · link_rate / (8 · mean size)` per second over all hosts that send. The pair of each is uniformly random: among
-/// all pairs; or, with a share, with that probability among those across datacenters, otherwise among those inside one. Where
-/// all hosts of datacenters of equal size send, the mean payload load of each host link is `load`, in both directions; otherwise that is the mean over
-/// the links, and hosts of small datacenters carry more of what goes across.
+/// Flows arrive at `senders · load · link_rate / (8 · mean size)` per second over all hosts that send. The pair of each is uniformly
+/// random: among all pairs; or, with a share, with that probability among those across datacenters, otherwise among those inside one. Where
+/// all hosts of datacenters of equal size send, the mean payload load of each host link is `load`, in both directions; otherwise that is
+/// the mean over the links, and hosts of small datacenters carry more of what goes across.
 ///
 /// # Errors
 /// No such pair, a load that is not positive and finite, a share outside 0 to 1, hosts loaded above their link's rate, a link rate of

@@ -141,7 +141,8 @@ impl Population {
         self.groups.iter().map(|g| &self.order[g.first as usize..(g.first + g.len) as usize])
     }
 
-    /// The largest mean load of a datacenter's sending hosts over that of all of them, and that datacenter, where `share` of the flows go across.
+    /// The largest mean load of a datacenter's sending hosts over that of all of them, and that datacenter, where `share` of the flows go
+    /// across.
     pub(crate) fn heaviest(&self, share: f64) -> (f64, u16) {
         let part = |group: &Group, between| match self.pairs(between) {
             0 => 0.0,

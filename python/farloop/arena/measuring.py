@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farloop import completion, metrics, summary, units
-from farloop.completion import Mask
-from farloop.tables import Floats, port_names
+from farloop import metrics, units
+from farloop.results import flow_completion, summary
+from farloop.results.flow_completion import Mask
+from farloop.results.tables import Floats, port_names
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 SIZES = {"small": (0.0, 100e3), "medium": (100e3, 10e6), "large": (10e6, math.inf)}
 """Classes of flow sizes: above the first, up to the second (GEMINI, ToN 2022, §IV-D)."""
@@ -36,7 +37,7 @@ class Measured:
         seed: The seed.
         ranked_by: "throughput" (more is better) or "slowdown" (less is better).
         score: That number; `None` if there is none.
-        values: The measurements, by the names of [CELLS][farloop.fields.CELLS].
+        values: The measurements, by the names of [CELLS][farloop.results.fields.CELLS].
         rates: Throughput of the recorded flows over time, mean over those of a kind, thinned; by kind.
         queue: Longest queue of the port that `values` names, over time, thinned.
     """
@@ -56,9 +57,9 @@ def measured(run: Run, scenario: str) -> Measured:
     flows, end = run.flows, run.duration
     rates = summary.throughputs(flows, end)
     endless, slowdowns = _endless(run), _slowdowns(run)
-    kinds = {kind: completion.is_kind(flows, kind) for kind in completion.KINDS}
-    delivered = completion.column(flows, "delivered_bytes")
-    began = completion.column(flows, "start_ps") / 1e12 < end
+    kinds = {kind: flow_completion.is_kind(flows, kind) for kind in flow_completion.KINDS}
+    delivered = flow_completion.column(flows, "delivered_bytes")
+    began = flow_completion.column(flows, "start_ps") / 1e12 < end
     total = float(delivered.sum())
     values: dict[str, Any] = {
         f"{kind}_throughput_bps": _mean(rates[chosen & began & (endless | ~endless.any())])
@@ -75,7 +76,7 @@ def measured(run: Run, scenario: str) -> Measured:
     classes = _classes(run, slowdowns, kinds)
     for name, found in classes.items():
         values |= _distribution(name, found)
-    values["unfinished"] = int(np.count_nonzero(~np.isnan(slowdowns) & np.isnan(completion.slowdowns(flows))))
+    values["unfinished"] = int(np.count_nonzero(~np.isnan(slowdowns) & np.isnan(flow_completion.slowdowns(flows))))
     pfc = run.summary["pfc"]
     values["is_steady"] = None if run.steadiness is None else int(run.steadiness.is_steady)
     values |= {"paused_ps": round(pfc["paused"] * 1e12), "pauses": pfc["pauses"], "victims": pfc["victims"]}
@@ -100,19 +101,19 @@ def _endless(run: Run) -> Mask:
     ports = run.ports.filter(np.asarray(run.ports["kind"].to_pylist()) == "host")
     rate = dict(zip(ports["node"].to_pylist(), ports["rate_bps"].to_pylist(), strict=True))
     own = np.array([float(rate[source]) for source in run.flows["source"].to_pylist()], dtype=np.float64)
-    size = completion.column(run.flows, "size_bytes")
+    size = flow_completion.column(run.flows, "size_bytes")
     duration = units.seconds(str(run.scenario["run"]["duration"]))
     return np.asarray(np.isnan(size) | (size * 8 > duration * own), dtype=np.bool_)
 
 
 def _slowdowns(run: Run) -> Floats:
     """Slowdown of the flows that could finish, the unfinished ones counted by their age; NaN for the others."""
-    return np.where(_endless(run), np.nan, completion.bounded(run.flows, run.duration))
+    return np.where(_endless(run), np.nan, flow_completion.bounded(run.flows, run.duration))
 
 
 def _classes(run: Run, slowdowns: Floats, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
     """The slowdowns of each kind and class of sizes."""
-    size = completion.column(run.flows, "size_bytes")
+    size = flow_completion.column(run.flows, "size_bytes")
     return {
         f"{kind}_{name}": slowdowns[chosen & (size > least) & (size <= most) & ~np.isnan(slowdowns)]
         for kind, chosen in kinds.items()

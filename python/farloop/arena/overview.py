@@ -15,7 +15,7 @@ from farloop.arena.pictures import Scale
 from farloop.arena.ranking import Standing
 from farloop.arena.table import Result
 from farloop.report.page import document
-from farloop.starts import OWN
+from farloop.results.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
 from farloop.validation.references import programs
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from farloop.palette import CROSS, INTRA
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 COLOURS = {"intra": INTRA[0], "cross": CROSS[0]}
 

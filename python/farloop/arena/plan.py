@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from farloop import _native, catalogue
-from farloop.batch import Variant
 from farloop.errors import FarloopError, nearest, shown
-from farloop.jitter import read_jitter
+from farloop.formats.scenario_text import told_to_python
 from farloop.output.manifest import slug
+from farloop.results.jitter import read_jitter
+from farloop.results.seeds import Seeds, read_seeds, seed_suffix
+from farloop.results.starts import KEY, OWN, read_same_start
+from farloop.running.batch import Variant
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, parse_settings
-from farloop.scenario_text import told_to_python
-from farloop.seeds import Seeds, read_seeds, seed_suffix
-from farloop.starts import KEY, OWN, read_same_start
 
 SEEDS = "1-3"
 """Those of an arena that is not told any: a spread takes more than one, and an engineer waits for each."""

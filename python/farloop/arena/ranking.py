@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from farloop import statistics
 from farloop.arena.measuring import THROUGHPUT, Measured
-from farloop.jitter import is_fragile
+from farloop.results.jitter import is_fragile
 from farloop.statistics import Interval
 
 

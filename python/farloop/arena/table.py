@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from farloop import fields, tables
 from farloop.arena.measuring import Measured
 from farloop.arena.plan import Refusal
 from farloop.arena.ranking import Standing, ranks, standings
+from farloop.results import fields, tables
 
 _TYPES = {"text": pa.string(), "number": pa.int64(), "count": pa.int64(), "ps": pa.int64(), "0 or 1": pa.int64()}
 _TYPES |= {unit: pa.int64() for unit in ("flows", "frames", "packets")}
@@ -64,7 +64,7 @@ class Result:
 
 
 def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[int]) -> pa.Table:
-    """A row for every scenario, algorithm and seed, in this order; see [CELLS][farloop.fields.CELLS]."""
+    """A row for every scenario, algorithm and seed, in this order; see [CELLS][farloop.results.fields.CELLS]."""
     rows = []
     for result in results:
         ranked = ranks(result.runs)
@@ -89,7 +89,7 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
 
 
 def ranking(results: Sequence[Result]) -> pa.Table:
-    """A row for every scenario and algorithm that ran, the best first; see [RANKING][farloop.fields.RANKING]."""
+    """A row for every scenario and algorithm that ran, the best first; see [RANKING][farloop.results.fields.RANKING]."""
     rows = [
         {
             "scenario": result.name,

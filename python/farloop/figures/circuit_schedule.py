@@ -12,18 +12,18 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from farloop.circuit_week import Day, Week, daily_occupancy, short_names, week_of
 from farloop.figures.panels import CAPTION_SIZE, LABEL_SIZE, LEGEND_SIZE, TICK_SIZE, heading
 from farloop.figures.text import plain
 from farloop.palette import IDLE, run_colours
-from farloop.seeds import replicas
-from farloop.tables import Floats
+from farloop.results.circuit_week import Day, Week, daily_occupancy, short_names, week_of
+from farloop.results.replicas import replicas
+from farloop.results.tables import Floats
 from farloop.units import BYTES, TIMES, unit_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 MOST_RUNS = 4
 """Columns; more would not be readable."""

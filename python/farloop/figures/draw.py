@@ -16,12 +16,12 @@ from farloop import papers
 from farloop.figures.circuit_schedule import has_schedule, schedules
 from farloop.figures.network_map import network_maps
 from farloop.figures.panels import has_curves, queue_panels, slowdown_panels, throughput_panels
-from farloop.network_map import map_of
+from farloop.results.network_map import map_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 RESOLUTION = 150
 """Dots per inch."""

@@ -12,17 +12,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from farloop.figures.text import plain
-from farloop.map_facts import OverSeeds, failures, over_seeds
-from farloop.network_map import MAP_METRICS, MapLink, MapMetric, NetworkMap, map_of
 from farloop.palette import FAILED, HEAT, IDLE
-from farloop.seeds import replicas
-from farloop.tables import Floats
+from farloop.results.map_facts import OverSeeds, failures, over_seeds
+from farloop.results.network_map import MAP_METRICS, MapLink, MapMetric, NetworkMap, map_of
+from farloop.results.replicas import replicas
+from farloop.results.tables import Floats
 from farloop.units import bytes_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 MOST_RUNS = 8
 """Rows; the report has all runs."""

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farloop import completion
-from farloop.curves import CURVES, Curve, curves
-from farloop.event_facts import moments
 from farloop.figures.text import plain
 from farloop.palette import run_colours
-from farloop.seeds import replicas
+from farloop.results import flow_completion
+from farloop.results.curves import CURVES, Curve, curves
+from farloop.results.event_facts import moments
+from farloop.results.replicas import replicas
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 MAX_COLUMNS = 4
 TITLE_SIZE, CAPTION_SIZE, LABEL_SIZE, TICK_SIZE, LEGEND_SIZE = 10.0, 8.0, 8.0, 7.0, 6.5
@@ -111,7 +111,7 @@ def has_curves(runs: Sequence[Run], metric: str) -> bool:
 
 def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
     """FCT slowdown by flow size (median solid, 99th percentile dashed) and its distribution; a row per kind of flow."""
-    kinds = [k for k in completion.KINDS if any(run.summary["slowdown"][k] for run in runs)]
+    kinds = [k for k in flow_completion.KINDS if any(run.summary["slowdown"][k] for run in runs)]
     found = replicas(runs)
     figure, axes = grid(2 * len(kinds), title, columns=2, shared=False)
     colours = run_colours([of.label for of in found])
@@ -120,14 +120,14 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
         for of in found:
             look: dict[str, Any] = {"color": colours[of.label], "linewidth": 0.9}
             tables = [run.flows for run in of.runs]
-            sizes, (median, tail), bands = completion.over_sizes(tables, kind, [50, 99])
+            sizes, (median, tail), bands = flow_completion.over_sizes(tables, kind, [50, 99])
             sizes_axis.plot(sizes, median, marker=".", label=plain(of.told), **look)
             sizes_axis.plot(sizes, tail, marker=".", linestyle="--", **look)
             for low, high in bands:
                 if of.n > 1:
                     # Where an end is NaN the band has a gap.
                     sizes_axis.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)
-            values, share = completion.cumulative(tables, kind, completion.CURVE_POINTS)
+            values, share = flow_completion.cumulative(tables, kind, flow_completion.CURVE_POINTS)
             share_axis.step(values, share, where="post", **look)
         for axis in (sizes_axis, share_axis):
             axis.set_xscale("log")
@@ -145,7 +145,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             axis.sharex(column[0])
             axis.sharey(column[0])
         column[0].autoscale()
-    legend_below(figure, axes, completion.SEEDS_TOLD if any(of.n > 1 for of in found) else "")
+    legend_below(figure, axes, flow_completion.SEEDS_TOLD if any(of.n > 1 for of in found) else "")
     return figure
 
 

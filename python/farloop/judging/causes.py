@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, shown
+from farloop.formats.toml_table import Table
 from farloop.scenario import PAPERS
-from farloop.toml_table import Table
 
 FILE = "causes.toml"
 """Its name in a paper's directory."""

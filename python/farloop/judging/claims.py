@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from farloop.judging.schedule import Need
-from farloop.summary import finite
+from farloop.results.summary import finite
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 Verdict = Literal["reproduced", "direction", "differs", "partial", "not judged"]
 """The last two are no verdicts: some statements are not decided; the runs are not the figure's."""

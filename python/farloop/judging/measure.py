@@ -11,7 +11,7 @@ from farloop import metrics
 from farloop.judging.claims import UndecidedError
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 
 def throughput(run: Run, flow: str, start: float = 0.0, end: float = np.inf) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from farloop.scenario import PAPERS, Scenario, is_figure
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 NO_OUTCOME = ("title", "source", "figure", "case", "run.seed", "record.flows", "record.ports", "record.queues")
 """Keys that change neither what happens in a run nor how it is measured. Another sampling interval does: variations depend on it."""

@@ -11,12 +11,12 @@ import numpy as np
 from farloop import metrics
 from farloop.judging.claims import UndecidedError
 from farloop.palette import CROSS, INTRA
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 SCHEMES = {
     "gemini": "GEMINI",

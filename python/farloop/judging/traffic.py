@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.completion import Mask
-from farloop.tables import Floats
+from farloop.results.flow_completion import Mask
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 COLUMNS = ("cross_datacenter", "start_ps", "received_ps", "ideal_fct_ps", "size_bytes", "delivered_bytes")
 """Those of a run's flows that are measured here."""

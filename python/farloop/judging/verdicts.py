@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from farloop import jitter, papers, seeds, steadiness
+from farloop import papers
 from farloop.judging.causes import CauseError, of_statement
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
+from farloop.judging.over_seeds import judged_by_seed
 from farloop.judging.schedule import READING, Need, own_scenario, placed, told
-from farloop.results import Comparison
+from farloop.results import jitter, steadiness
+from farloop.results.run import Comparison
 from farloop.scenario import PAPERS, Scenario, is_figure
 
 
@@ -96,7 +98,7 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
         return nothing("the claims are not the paper's")
     try:
         at_cases, changed = placed(comparison)
-        found = seeds.judged_by_seed(at_cases, lambda runs: judge.judge(runs, {c.id: c for c in claims}))
+        found = judged_by_seed(at_cases, lambda runs: judge.judge(runs, {c.id: c for c in claims}))
     except UndecidedError as error:
         return nothing(str(error))
     except Exception as error:  # results stand, whatever is wrong with a judge

@@ -11,7 +11,7 @@ from typing import Any
 
 from farloop.errors import FarloopError, shown
 from farloop.output import names
-from farloop.summary import finite
+from farloop.results.summary import finite
 
 MANIFEST = "manifest.json"
 """Written last: a directory without it is no result."""

@@ -9,12 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from farloop import _native, fields, tables, trace
+from farloop import _native
 from farloop.errors import FarloopError, shown
-from farloop.jitter import Jitter
 from farloop.output import names, store
 from farloop.output.manifest import CLAIMS, MANIFEST, damaged, read_manifest
-from farloop.results import Comparison, Run
+from farloop.results import fields, tables
+from farloop.results.jitter import Jitter
+from farloop.results.run import Comparison, Run
+from farloop.running import trace
 from farloop.scenario import Scenario
 
 

@@ -24,15 +24,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, algorithm, fields, tables
+from farloop import _native, algorithm
 from farloop.errors import FarloopError
 from farloop.output import names
+from farloop.results import fields, tables
 from farloop.scenario import Scenario
 
 if TYPE_CHECKING:
     from typing import IO
 
-    from farloop.trace import Trace
+    from farloop.running.trace import Trace
 
 if sys.platform != "win32":
     import fcntl

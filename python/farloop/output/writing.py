@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native, cautions, fields, jitter
-from farloop.cautions import Caution
+from farloop import _native
 from farloop.output import store
 from farloop.output.manifest import MANIFEST, SUMMARY, files, slug, write_json
-from farloop.summary import finite
+from farloop.results import cautions, fields, jitter
+from farloop.results.cautions import Caution
+from farloop.results.summary import finite
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 
 def write_run(run: Run, into: Path, kept: Store | None = None) -> dict[str, Any]:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farloop import completion
-from farloop.curves import CURVES, MOST_CURVES, Curve, Line, banded, curves, is_far_apart, objects
-from farloop.event_facts import moments
 from farloop.palette import Look, run_colours
 from farloop.report.plots import Panels
-from farloop.seeds import replicas
-from farloop.tables import Floats
+from farloop.results import flow_completion
+from farloop.results.curves import CURVES, MOST_CURVES, Curve, Line, banded, curves, is_far_apart, objects
+from farloop.results.event_facts import moments
+from farloop.results.replicas import replicas
+from farloop.results.tables import Floats
 from farloop.units import BYTES, RATES, TIMES, Unit, unit_for
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 EXPLANATIONS = {
     "slowdown": "Median (solid) and 99th percentile (dashed) of the FCT slowdown by flow size, each point a tenth of the flows, and the "
@@ -156,7 +156,7 @@ def _left_out(comparison: Comparison, curve: Curve) -> str:
 
 
 def _slowdown(comparison: Comparison) -> Chart:
-    kinds = [k for k in completion.KINDS if any(run.summary["slowdown"][k] for run in comparison.runs)]
+    kinds = [k for k in flow_completion.KINDS if any(run.summary["slowdown"][k] for run in comparison.runs)]
     titles = [f"{kind}-datacenter flows: {what}" for kind in kinds for what in ("by size", "distribution")]
     # Both kinds of flows on one scale.
     panels = Panels(
@@ -172,8 +172,8 @@ def _slowdown(comparison: Comparison) -> Chart:
     for i, kind in enumerate(kinds):
         for of in found:
             tables = [run.flows for run in of.runs]
-            sizes, (median, tail), bands = completion.over_sizes(tables, kind, [50, 99])
-            values, share = completion.cumulative(tables, kind, completion.CURVE_POINTS)
+            sizes, (median, tail), bands = flow_completion.over_sizes(tables, kind, [50, 99])
+            values, share = flow_completion.cumulative(tables, kind, flow_completion.CURVE_POINTS)
             colour = colours[of.label]
             for low, high in bands:
                 for part in banded(low, high):
@@ -199,5 +199,5 @@ def _slowdown(comparison: Comparison) -> Chart:
         panels.update_y({"type": "log", "title": {"text": "FCT slowdown"}}, by_size)
         panels.update_x({"type": "log", "title": {"text": "FCT slowdown"}}, distribution)
         panels.update_y({"range": [0, 1.02], "title": {"text": "share of flows"}}, distribution)
-    told = f" {completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in found) else ""
+    told = f" {flow_completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in found) else ""
     return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + told, panels)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from farloop.circuit_facts import EXPLANATION, HEADER, fact_row
-from farloop.seeds import replicas
+from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
+from farloop.results.replicas import replicas
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 
 def has_circuits(comparison: Comparison) -> bool:

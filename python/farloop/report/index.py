@@ -12,7 +12,7 @@ from farloop.report.page import document, noted, verdict_class
 from farloop.report.pfc import alert
 
 if TYPE_CHECKING:
-    from farloop.results import FigureVerdicts
+    from farloop.results.run import FigureVerdicts
 
 
 LONG = 200

@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from farloop.event_facts import EXPLANATION, HEADER, event_rows
-from farloop.seeds import replicas
+from farloop.results.event_facts import EXPLANATION, HEADER, event_rows
+from farloop.results.replicas import replicas
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 
 def has_events(comparison: Comparison) -> bool:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farloop.map_facts import failures, frames_over_seeds, over_seeds
-from farloop.network_map import MAP_METRICS, NetworkMap, map_of
 from farloop.palette import FAILED, HEAT, IDLE
 from farloop.report.inline import script_json
-from farloop.seeds import Replicas, replicas
-from farloop.tables import Floats
+from farloop.results.map_facts import failures, frames_over_seeds, over_seeds
+from farloop.results.network_map import MAP_METRICS, NetworkMap, map_of
+from farloop.results.replicas import Replicas, replicas
+from farloop.results.tables import Floats
 from farloop.units import rate_text, time_text
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 MOST_FRAMES = 200
 """Steps of the slider."""

@@ -8,9 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from farloop import _native, paired
+from farloop import _native
 from farloop.judging.claims import remark
-from farloop.network_map import map_of
 from farloop.report import circuits, link_events, network_map, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
@@ -26,10 +25,12 @@ from farloop.report.tables import (
     slowdown_rows,
     worst_rows,
 )
-from farloop.summary import MAX_FLOWS_LISTED
+from farloop.results import paired
+from farloop.results.network_map import map_of
+from farloop.results.summary import MAX_FLOWS_LISTED
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 
 def page(comparison: Comparison) -> str:

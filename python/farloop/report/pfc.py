@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from farloop import pfc
 from farloop.report.tables import Cell
+from farloop.results import pfc
 from farloop.units import count_text, time_text
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 MOST_ROWS = 50
 """Rows and branches per run; a large fabric has thousands."""

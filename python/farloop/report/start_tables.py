@@ -6,11 +6,11 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
-from farloop import offered
 from farloop.report.tables import Cell, load_rows, start_rows
+from farloop.results import offered
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 Table = Callable[[list[str], list[list[Cell]]], str]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from farloop import completion, offered, paired, starts, summary
-from farloop.seeds import Replicas, mean_text, replicas
+from farloop.results import flow_completion, offered, paired, starts, summary
+from farloop.results.replicas import Replicas, replicas
+from farloop.results.seeds import mean_text
 from farloop.statistics import Interval
 from farloop.units import bytes_text, number, rate_text, time_text
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 Cell = str | None
 
@@ -58,7 +59,7 @@ def slowdown_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     return SLOWDOWN_HEADER, [
         row
         for of in replicas(comparison.runs)
-        for kind in completion.KINDS
+        for kind in flow_completion.KINDS
         if comparison.has_many_finished
         and any(run.summary["slowdown"][kind] or run.summary["unfinished"][kind] for run in of.runs)
         for row in _slowdown_rows(of, kind)

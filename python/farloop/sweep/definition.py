@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from farloop import _native, algorithm
 from farloop.errors import FarloopError, nearest, shown
+from farloop.results.seeds import read_seeds
 from farloop.scenario import Scenario, Source, figure_names
-from farloop.seeds import read_seeds
 from farloop.sweep import points
 from farloop.sweep.document import Document, Key, blanked
 from farloop.sweep.expressions import Expression
@@ -20,7 +20,7 @@ from farloop.sweep.points import ALGORITHM, SEED, Point, Range, Value
 from farloop.sweep.precision import LEAST, MOST, MSER5, NONE, Target, check_warm_up
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -13,8 +13,8 @@ from farloop.figures.panels import LABEL_SIZE, TICK_SIZE, caption, grid, legend_
 from farloop.figures.text import plain
 from farloop.output.manifest import slug
 from farloop.palette import run_colours
+from farloop.results.tables import Floats
 from farloop.sweep.multiples import Axis, Multiples, Stroke, label, multiples, pareto_front, scaled
-from farloop.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import starts
 from farloop.palette import run_colours
 from farloop.report import plots
 from farloop.report.page import document, noted, table
@@ -17,7 +16,9 @@ from farloop.report.pfc import alert
 from farloop.report.plots import Panels
 from farloop.report.start_tables import STARTS
 from farloop.report.tables import Cell
-from farloop.seeds import seed_suffix
+from farloop.results import starts
+from farloop.results.seeds import seed_suffix
+from farloop.results.tables import Floats
 from farloop.statistics import Interval
 from farloop.sweep.dataset import DONE
 from farloop.sweep.multiples import (
@@ -30,7 +31,6 @@ from farloop.sweep.multiples import (
     unit_of,
     value_text,
 )
-from farloop.tables import Floats
 from farloop.units import count_text
 
 COLUMNS = 3

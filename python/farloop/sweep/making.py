@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from farloop import _native
-from farloop.batch import Variant, as_run
 from farloop.errors import FarloopError, shown
 from farloop.output.store import Store, address
-from farloop.progress import LINE_EVERY, Counting
-from farloop.results import Run
+from farloop.results.run import Run
+from farloop.results.seeds import LARGEST_SEED, seed_suffix
+from farloop.results.tables import Floats
+from farloop.running.batch import Variant, as_run
+from farloop.running.progress import LINE_EVERY, Counting
+from farloop.running.simulate import default_threads
 from farloop.scenario import Scenario
-from farloop.seeds import LARGEST_SEED, seed_suffix
-from farloop.simulate import default_threads
 from farloop.statistics import Interval
 from farloop.sweep import points, precision
 from farloop.sweep.dataset import DONE, FAILED, REFUSED, Row
@@ -26,7 +27,6 @@ from farloop.sweep.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
 from farloop.sweep.tasks import FAILED as TASK_FAILED
 from farloop.sweep.tasks import KEPT as TASK_KEPT
 from farloop.sweep.told import Told
-from farloop.tables import Floats
 from farloop.units import count_text
 
 FIRST_WORD = 1.0

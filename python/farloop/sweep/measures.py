@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farloop import completion, fields, metrics
+from farloop import metrics
 from farloop.errors import FarloopError, UnknownNameError, nearest, shown
-from farloop.tables import Floats
+from farloop.results import fields, flow_completion
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 LESS, MORE = "less", "more"
 """Which way a number is better."""
@@ -83,23 +84,23 @@ class Measure:
 
 def _chosen(run: Run, cut: float, kind: str, size: str) -> Any:
     flows = run.flows
-    chosen = completion.column(flows, "start_ps") / 1e12 >= cut
+    chosen = flow_completion.column(flows, "start_ps") / 1e12 >= cut
     if kind:
-        chosen &= completion.is_kind(flows, kind)
+        chosen &= flow_completion.is_kind(flows, kind)
     if size:
-        sized, small = completion.column(flows, "size_bytes") >= 0, completion.is_small(flows)
+        sized, small = flow_completion.column(flows, "size_bytes") >= 0, flow_completion.is_small(flows)
         chosen &= sized & (small if size == "small" else ~small)
     return chosen
 
 
 def _slowdowns(kind: str, size: str, run: Run, cut: float) -> Floats:
-    values = completion.slowdowns(run.flows)
+    values = flow_completion.slowdowns(run.flows)
     found: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
     return found
 
 
 def _times(kind: str, size: str, run: Run, cut: float) -> Floats:
-    values = (completion.column(run.flows, "received_ps") - completion.column(run.flows, "start_ps")) / 1e12
+    values = (flow_completion.column(run.flows, "received_ps") - flow_completion.column(run.flows, "start_ps")) / 1e12
     found: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
     return found
 
@@ -140,7 +141,7 @@ def _unfinished(run: Run) -> float:
 
 
 def _total(column: str) -> Callable[[Run], float]:
-    return lambda run: float(completion.column(run.flows, column).sum())
+    return lambda run: float(flow_completion.column(run.flows, column).sum())
 
 
 _NUMBERS = (

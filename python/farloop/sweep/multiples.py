@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from farloop.curves import banded
+from farloop.results.curves import banded
+from farloop.results.tables import Floats
 from farloop.statistics import Interval, is_apart
 from farloop.sweep.dataset import DONE
 from farloop.sweep.measures import LESS
 from farloop.sweep.points import ALGORITHM
-from farloop.tables import Floats
 from farloop.units import BYTES, RATES, TIMES, Unit, bytes_text, count_text, rate_text, time_text, unit_for
 
 MOST_PANELS = 12

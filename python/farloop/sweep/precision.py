@@ -15,14 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from farloop import statistics, steadiness, units
+from farloop import statistics, units
 from farloop.errors import FarloopError, shown
+from farloop.results import steadiness
+from farloop.results.tables import Floats
 from farloop.statistics import Interval
 from farloop.sweep.measures import Measure, measure
-from farloop.tables import Floats
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 __all__ = ["Interval", "Target", "Unmet", "check_warm_up", "interval", "is_precise", "more_seeds", "warm_up"]
 

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from farloop import _native, algorithm, memory, tables
+from farloop import _native, algorithm, memory
 from farloop.errors import FarloopError, shown
 from farloop.output import manifest, reading
 from farloop.output.directories import directory, finished_runs
 from farloop.output.store import Store
 from farloop.output.writing import write_run
-from farloop.progress import Counting, Uncounted
+from farloop.results import tables
+from farloop.results.tables import Floats
+from farloop.running.progress import Counting, Uncounted
+from farloop.running.simulate import default_threads
 from farloop.scenario import Source
-from farloop.simulate import default_threads
 from farloop.sweep import dataset, precision
 from farloop.sweep.dataset import DONE, FAILED, POINTS, RUNS, Row, Summary
 from farloop.sweep.definition import Collected, Definition, Files, from_file, from_python
@@ -28,10 +30,9 @@ from farloop.sweep.points import ALGORITHM, SEED
 from farloop.sweep.pool import LocalPool
 from farloop.sweep.precision import Unmet
 from farloop.sweep.tasks import journal_trouble
-from farloop.tables import Floats
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 STORE = "run-store"
 """Where finished runs are kept, beside the outputs, if nothing else is said."""
@@ -380,8 +381,8 @@ def _write(
 
 def write_views(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, into: Path) -> list[str]:
     """Writes pictures and report of a study; notes on what could not be drawn."""
+    from farloop.output.views import attempt
     from farloop.sweep import drawing, findings
-    from farloop.views import attempt
 
     notes: list[str] = []
     pictures = into / manifest.FIGURES

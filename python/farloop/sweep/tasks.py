@@ -16,8 +16,8 @@ from farloop import _native, algorithm
 from farloop import memory as memory_of_runs
 from farloop.errors import FarloopError, InvariantError
 from farloop.output.store import Store, simulator
+from farloop.running.simulate import Job, simulated
 from farloop.scenario import Scenario
-from farloop.simulate import Job, simulated
 
 MADE, KEPT, BUSY, FAILED, BROKEN, LOST, DECLINED = "made", "kept", "busy", "failed", "broken", "lost", "declined"
 """How a task can end: it has been simulated; it was there; somebody else is at it; the simulation failed, and would again; it could not be

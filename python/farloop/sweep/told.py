@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from farloop import cautions, starts
+from farloop.results import cautions, starts
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
     from farloop.sweep.dataset import Row
 
 

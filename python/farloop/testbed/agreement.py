@@ -8,9 +8,9 @@ from typing import Any
 
 from farloop import metrics
 from farloop.judging.claims import Claim, Finding, Statement
-from farloop.results import Run
-from farloop.summary import throughputs
-from farloop.tables import port_names
+from farloop.results.run import Run
+from farloop.results.summary import throughputs
+from farloop.results.tables import port_names
 
 SHARES = 0.1
 """A flow's share of the throughput agrees when it is within this part of the simulator's."""

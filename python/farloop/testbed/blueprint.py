@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from farloop import _native
+from farloop.formats.scenario_text import told_to_python
 from farloop.scenario import Scenario
-from farloop.scenario_text import told_to_python
 
 PS = 10**12
 """Picoseconds of a second."""

@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from farloop import _native, fields, tables
+from farloop import _native
 from farloop.output.store import Simulated
+from farloop.results import fields, tables
 from farloop.testbed.blueprint import PS, Blueprint
 from farloop.testbed.connections import Measurement, Transfer
 from farloop.testbed.network import Network

@@ -78,6 +78,11 @@ class Network:
         """The number of an egress port: that of end 0 or 1 of a link."""
         return 2 * link + end
 
+    @staticmethod
+    def device(link: int, end: int) -> str:
+        """The interface of a node, that of end 0 or 1 of a link."""
+        return _device(link, end)
+
 
 @contextmanager
 def built(plan: Blueprint) -> Iterator[Network]:

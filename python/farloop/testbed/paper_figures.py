@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from farloop import reproduce, saving
-from farloop.batch import Variant, with_seeds
+from farloop import reproduce
 from farloop.errors import FarloopError, nearest, shown
 from farloop.judging.verdicts import judged
-from farloop.results import Comparison, FigureVerdicts, Run
+from farloop.output import saving
+from farloop.results.run import Comparison, FigureVerdicts, Run
+from farloop.results.seeds import seed_suffix
+from farloop.running.batch import Variant, with_seeds
 from farloop.scenario import KERNEL, kernel_figure_names
-from farloop.seeds import seed_suffix
 from farloop.testbed import PARTS, side_by_side
 from farloop.testbed.blueprint import PS, plan
 from farloop.testbed.measured import LONGEST_GAP, MEASURED
@@ -22,7 +23,7 @@ from farloop.units import count_text
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
-    from farloop.progress import Reporter
+    from farloop.running.progress import Reporter
 
 MOST_ATTEMPTS = 10
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import struct
 import time
@@ -25,8 +26,8 @@ NO_LIMIT = 1 << 40
 _SET, _PORTS, _DROPS = "farloop_set", "farloop_ports", "farloop_drops"
 _EGRESS = 2
 _LOCKED = 4
-_SETTINGS = struct.Struct("=8Q")
-_PORT = struct.Struct("=8x10Q")
+_SETTINGS = struct.Struct("=9Q")
+_PORT = struct.Struct("=8x10Q8x")
 _TICK = 1024
 _BYTE = 7_812_500
 """Bit/s that are a byte in 1024 ns."""
@@ -68,7 +69,10 @@ _SIGNATURES = {
 
 @dataclass(frozen=True)
 class Setting:
-    """What a port does, in bytes on the wire; `rate` in bit/s, `pmax` a probability, `packets` 0 for no such limit."""
+    """What a port does, in bytes on the wire; `rate` in bit/s, `pmax` a probability, `packets` 0 for no such limit.
+
+    Of the packets with data the one of number `lost`, counted from 1, is dropped; 0 for none.
+    """
 
     rate: int
     unseen: int
@@ -77,11 +81,13 @@ class Setting:
     kmin: int = NO_LIMIT
     kmax: int = NO_LIMIT
     pmax: float = 1.0
+    lost: int = 0
 
     def packed(self, epoch: int) -> bytes:
         """`struct settings`."""
         chance = min(int(self.pmax * 2**32), 2**32)
-        return _SETTINGS.pack(self.kmin, self.kmax, chance, self.limit, self.packets, self.unseen, self.rate, epoch)
+        marking = (self.kmin, self.kmax, chance)
+        return _SETTINGS.pack(*marking, self.limit, self.packets, self.unseen, self.rate, epoch, self.lost)
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ class Ports:
 
     def __init__(self, handle: int, settings: Sequence[Setting], flows: int) -> None:
         bpf = _library()
-        self._settings = settings
+        self._settings = list(settings)
         self._epoch = 1
         sizes = {_SET: len(settings), _PORTS: len(settings), _DROPS: max(flows, 1)}
         maps = {name: bpf.bpf_object__find_map_by_name(handle, name.encode()) for name in sizes}
@@ -168,6 +174,11 @@ class Ports:
         self._epoch += 1
         for number in numbers:
             self._set(number)
+
+    def lose(self, number: int, packet: int) -> None:
+        """A port drops one of the packets with data that reach it, counted from 1."""
+        self._settings[number] = dataclasses.replace(self._settings[number], lost=packet)
+        self._set(number)
 
     def dropped(self, flow: int) -> int:
         """Data packets of a flow that the ports have dropped."""

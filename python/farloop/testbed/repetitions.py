@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from farloop import batch
 from farloop.api import algorithm_name
-from farloop.batch import Variant
 from farloop.errors import FarloopError
 from farloop.kernel import doctor
-from farloop.results import Comparison, Run
+from farloop.results.run import Comparison, Run
+from farloop.running import batch
+from farloop.running.batch import Variant
 from farloop.scenario import Scenario
 from farloop.testbed import agreement, algorithms, connections, network
 from farloop.testbed.blueprint import Blueprint, plan

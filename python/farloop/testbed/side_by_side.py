@@ -8,7 +8,7 @@ from typing import Any
 
 from farloop import _native
 from farloop.output import manifest, names
-from farloop.results import FigureVerdicts
+from farloop.results.run import FigureVerdicts
 from farloop.testbed import PARTS
 
 KIND = "testbed-figure"
@@ -42,7 +42,7 @@ def rewrite(source: Path, kept: Mapping[str, Any], aside: Path) -> None:
     """
     from farloop.judging.verdicts import judged_anew
     from farloop.output.reading import load
-    from farloop.saving import rewrite_views
+    from farloop.output.saving import rewrite_views
 
     found = []
     for name in PARTS:

@@ -13,10 +13,10 @@ from farloop.validation.compared_numbers import measure
 from farloop.validation.references import SEED, THEORY, Entry, Reference, ReferenceCase
 
 if TYPE_CHECKING:
-    from farloop.batch import Variant
     from farloop.output.store import Store
-    from farloop.progress import Reporter
-    from farloop.results import Run
+    from farloop.results.run import Run
+    from farloop.running.batch import Variant
+    from farloop.running.progress import Reporter
 
 MOST_REPETITIONS = 5
 """Of farloop's runs of a case, which differ in ties and in starts by less than a packet's time. References may have more."""
@@ -65,7 +65,7 @@ def run(
         ScenarioError: a scenario of a reference is not valid.
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    from farloop.batch import run_all
+    from farloop.running.batch import run_all
 
     chosen = list(chosen)
     planned = [variants(*one) for one in chosen]
@@ -78,7 +78,7 @@ def run(
 
 def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Variant]:
     """The simulator's runs of an algorithm in a case: as many as the reference has, five at most, which differ in ties and starts."""
-    from farloop.batch import Variant
+    from farloop.running.batch import Variant
 
     label = f"{reference.name}/{case.name} {entry.algorithm}"
     scenario = Scenario.load(case.scenario).override(dict(entry.set), algorithm=entry.algorithm)

@@ -25,16 +25,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.completion import column
 from farloop.errors import FarloopError, nearest, shown
-from farloop.summary import throughputs
-from farloop.tables import Floats, port_names
+from farloop.results.flow_completion import column
+from farloop.results.summary import throughputs
+from farloop.results.tables import Floats, port_names
 from farloop.validation.references import RECEIVED
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 SMALL, LARGE = 100_000, 1_000_000
 """Sizes of flows in bytes: small ones are below, large ones from there on."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.completion import column
+from farloop.results.flow_completion import column
 from farloop.validation.random_worlds import World, WorldFlow, world
 from farloop.validation.relations import RELATIONS, Relation, RelationOutcome
 
 if TYPE_CHECKING:
     from farloop.output.store import Store
-    from farloop.progress import Reporter
-    from farloop.results import Run
+    from farloop.results.run import Run
+    from farloop.running.progress import Reporter
 
 NAME = "metamorphic"
 """What it is called on the command line."""
@@ -36,7 +36,7 @@ def run(
     Raises:
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    from farloop.batch import Variant, run_all
+    from farloop.running.batch import Variant, run_all
 
     tried: list[tuple[Relation, int, World, World]] = []
     for relation in RELATIONS:

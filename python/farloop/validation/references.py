@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from farloop.errors import FarloopError, nearest, shown
-from farloop.toml_table import Table
+from farloop.formats.toml_table import Table
 
 DIRECTORY = Path(__file__).parent / "references"
 FILE, RESULTS = "reference.toml", "results.json"

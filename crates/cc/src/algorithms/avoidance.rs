@@ -6,7 +6,8 @@
 //!       +------------- Timeout ---------------+------------------------------+ names the threshold
 //! ```
 //!
-//! Slow start, window validation, undoing and silence are those of [`Window`]. An algorithm implements [`Avoidance`]; [`Tcp`] makes a sender of it.
+//! Slow start, window validation, undoing and silence are those of [`Window`]. An algorithm implements [`Avoidance`]; [`Tcp`] makes a
+//! sender of it.
 
 use super::window::Window;
 use crate::api::*;

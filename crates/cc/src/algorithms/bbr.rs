@@ -49,7 +49,8 @@ const SLOW: f64 = 1.2e6;
 farloop_units::params! {
     /// Parameters of [`Bbr`].
     pub struct BbrParams {
-        /// Pacing and window gain of STARTUP: 2/ln 2 is the least that doubles the rate each round trip (draft §4.3.2.1). DRAIN paces at its inverse.
+        /// Pacing and window gain of STARTUP: 2/ln 2 is the least that doubles the rate each round trip (draft §4.3.2.1). DRAIN paces at
+        /// its inverse.
         high_gain: f64 = 2.885, in 1.0 => 10.0;
         /// Window in bandwidth-delay products outside STARTUP: 2, for ACKs that come late and together (draft §4.2.3).
         cwnd_gain: f64 = 2.0, in 1.0 => 10.0;
@@ -61,11 +62,14 @@ farloop_units::params! {
         probe_rtt_time: Delta = Delta::from_ms(200), in Delta::from_us(1) => Delta::from_secs(10);
         /// Least window in packets, and the window of PROBE_RTT: two pairs of packets keep ACKs coming even if every other is delayed.
         min_window: u32 = 4, in 1 => 1000;
-        /// Packets that the host sends at once; three times as many are allowed beyond the model. "none": as Linux (bbr_tso_segs_goal) what the pacing rate carries in 2^-10 s, up to 64 kB, at least 2 packets, or 1 below 1.2 Mbps.
+        /// Packets that the host sends at once; three times as many are allowed beyond the model. "none": as Linux (bbr_tso_segs_goal) what
+        /// the pacing rate carries in 2^-10 s, up to 64 kB, at least 2 packets, or 1 below 1.2 Mbps.
         send_quantum: Option<u32> = None, in Some(1) => Some(1000);
-        /// Add to the window what ACKs have brought beyond the model at once, seen over the last 5 to 10 round trips (Linux 5.1 and later, bbr_update_ack_aggregation).
+        /// Add to the window what ACKs have brought beyond the model at once, seen over the last 5 to 10 round trips (Linux 5.1 and later,
+        /// bbr_update_ack_aggregation).
         ack_aggregation: bool = true;
-        /// Where two intervals of 4 to 16 round trips in a row lose a fifth of what they deliver and deliver alike, take their rate for a policer's: pace at it for 48 round trips, without probing (Linux, bbr_lt_bw_sampling).
+        /// Where two intervals of 4 to 16 round trips in a row lose a fifth of what they deliver and deliver alike, take their rate for a
+        /// policer's: pace at it for 48 round trips, without probing (Linux, bbr_lt_bw_sampling).
         lt_bw: bool = false;
         /// Fraction by which pacing stays below the model, so that queues drain in the long run (Linux: 1 %).
         pacing_margin: f64 = 0.01, in 0.0 => 0.5;

@@ -1,7 +1,7 @@
 //! `bic`: windows that search for the last maximum by halving the distance to it.
 //!
-//! Source: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM 2004; numbers and
-//! what it leaves open from Linux's tcp_bic. Specification: `spec/bic.md`.
+//! Source: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM 2004; numbers
+//! and what it leaves open from Linux's tcp_bic. Specification: `spec/bic.md`.
 //!
 //! The model:
 //! 1. At a loss the window that overflowed the path is remembered as W_max, and 0.8 of the flight remains.
@@ -31,7 +31,8 @@ farloop_units::params! {
         low_window: f64 = 14.0, in 0.0 => 1_000_000.0;
         /// Largest increase in segments per round trip (S_max; INFOCOM 2004: 32; Linux, max_increment: 16).
         max_increment: f64 = 16.0, in 0.1 => 100_000.0;
-        /// Round trips that the window takes over the last `divisor` segments below W_max, and over the first beyond it (Linux, smooth_part: 20).
+        /// Round trips that the window takes over the last `divisor` segments below W_max, and over the first beyond it (Linux,
+        /// smooth_part: 20).
         smooth_part: f64 = 20.0, in 1.0 => 100_000.0;
         /// A round trip goes one such part of the distance to W_max (Linux, BICTCP_B: 4; INFOCOM 2004: half the way, 2).
         divisor: f64 = 4.0, in 1.5 => 100.0;
@@ -154,7 +155,8 @@ mod tests {
         let mut b = at(1000.0);
         lose(&mut b, 0);
         let s = b.sender.avoidance();
-        // Below: a quarter of the distance, up to 16; the last 4 segments by 0.2 each round trip. Beyond: 0.2, then a third of the way, up to 16.
+        // Below: a quarter of the distance, up to 16; the last 4 segments by 0.2 each round trip. Beyond: 0.2, then a third of the way, up
+        // to 16.
         for (cwnd, step) in [
             (800.0, 16.0),
             (936.0, 16.0),

@@ -48,11 +48,14 @@ farloop_units::params! {
         fast_convergence: bool = true;
         /// Answer an ECN mark as a loss, once per window of data (RFC 9438, §4.6). Without it packets are not ECN-capable.
         ecn: bool = false;
-        /// Beyond the window of the last loss Reno's estimate grows by a whole segment per round trip (RFC 9438, §4.3). False: by α = 0.53 there, too, as in Linux (tcp_cubic.c, bictcp_update).
+        /// Beyond the window of the last loss Reno's estimate grows by a whole segment per round trip (RFC 9438, §4.3). False: by α = 0.53
+        /// there, too, as in Linux (tcp_cubic.c, bictcp_update).
         alpha_one: bool = true;
-        /// While no loss has shown a W_max (before the first, and after a timeout) the window grows by at least this fraction per round trip. Zero: along the curve only, as RFC 9438 has it. Linux: 0.05 (tcp_cubic.c, bictcp_update).
+        /// While no loss has shown a W_max (before the first, and after a timeout) the window grows by at least this fraction per round
+        /// trip. Zero: along the curve only, as RFC 9438 has it. Linux: 0.05 (tcp_cubic.c, bictcp_update).
         growth_before_loss: f64 = 0.0, in 0.0 => 0.5;
-        /// Leave slow start when the round-trip time grows, not only at a loss. "rfc9406": HyStart++, the first slow start only. "linux-4.9", "linux-6": HyStart of Linux (tcp_cubic.c, hystart_update), also by the length of trains of ACKs.
+        /// Leave slow start when the round-trip time grows, not only at a loss. "rfc9406": HyStart++, the first slow start only.
+        /// "linux-4.9", "linux-6": HyStart of Linux (tcp_cubic.c, hystart_update), also by the length of trains of ACKs.
         hystart: HyStartChoice = HyStartChoice::None;
     }
 }

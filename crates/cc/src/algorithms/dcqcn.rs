@@ -65,7 +65,8 @@ farloop_units::params! {
         clamp_target: bool = false;
         /// Limit the payload in flight (the "+win" variants of the HPCC paper; HAS_WIN of its simulator).
         window_cap: bool = false;
-        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the flow's line rate times its base RTT.
+        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the
+        /// flow's line rate times its base RTT.
         window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
         /// With window_cap: "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
         window_cap_scaling: CapScaling = CapScaling::Fixed;

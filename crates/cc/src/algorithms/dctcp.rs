@@ -53,11 +53,13 @@ farloop_units::params! {
         g: f64 = 0.0625, in 0.0001 => 1.0;
         /// Marked fraction assumed at the start (1 in RFC 8257: the first mark halves the window).
         initial_alpha: f64 = 1.0, in 0.0 => 1.0;
-        /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion avoidance, as RDMA-like networks do.
+        /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion
+        /// avoidance, as RDMA-like networks do.
         slow_start: bool = false;
         /// Additive increase in segments per round trip.
         increase: f64 = 1.0, in 0.001 => 100_000.0;
-        /// What a loss takes from the window, and a timeout from the threshold. "half": as RFC 8257 (§3.5) and Linux since 5.1 (dctcp_react_to_loss). "alpha": α/2, as Linux before (dctcp_ssthresh).
+        /// What a loss takes from the window, and a timeout from the threshold. "half": as RFC 8257 (§3.5) and Linux since 5.1
+        /// (dctcp_react_to_loss). "alpha": α/2, as Linux before (dctcp_ssthresh).
         loss_cut: LossCut = LossCut::Half;
         /// Multiply `increase` by min(`ai_scaling_cap`, base RTT / intra-datacenter RTT) for flows across datacenters (Gear §IV-A).
         ai_scaling: bool = false;
@@ -69,15 +71,19 @@ farloop_units::params! {
         pacing: bool = false;
         /// Windows per base RTT at which `pacing` sends.
         pacing_gain: f64 = 1.0, in 0.1 => 10.0;
-        /// What marks and round trips change: a window, as in the paper, or a rate, as in HPCC's simulator. With a rate, slow_start, increase, loss_cut, pacing and pacing_gain mean nothing.
+        /// What marks and round trips change: a window, as in the paper, or a rate, as in HPCC's simulator. With a rate, slow_start,
+        /// increase, loss_cut, pacing and pacing_gain mean nothing.
         control: DctcpControl = DctcpControl::Window;
-        /// With control = "rate": additive increase per round trip (DCTCP_RATE_AI of HPCC's simulator, whose scripts set 615 Mbps: 1 kB per 13 µs).
+        /// With control = "rate": additive increase per round trip (DCTCP_RATE_AI of HPCC's simulator, whose scripts set 615 Mbps: 1 kB per
+        /// 13 µs).
         increase_rate: Rate = Rate::from_mbps(615), in Rate::from_bps(1) => Rate::from_gbps(1000);
-        /// With control = "rate": the rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps), nor below 1 bps.
+        /// With control = "rate": the rate never falls below this (the default in the code of HPCC's simulator; its scripts set 1 Gbps),
+        /// nor below 1 bps.
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
         /// Limit the payload in flight, as HPCC's simulator does for its DCTCP (HAS_WIN); TCP's has no such bound (RFC 8257).
         window_cap: bool = false;
-        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the flow's line rate times its base RTT.
+        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the
+        /// flow's line rate times its base RTT.
         window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
         /// With window_cap and control = "rate": "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
         window_cap_scaling: CapScaling = CapScaling::Fixed;

@@ -1,7 +1,7 @@
 //! A limit on the payload in flight, for senders whose state is a rate: the "+win" variants of the HPCC paper.
 //!
-//! Source: the published simulator of that paper (alibaba-edu/High-Precision-Congestion-Control): `HAS_WIN`, `GLOBAL_T` and `VAR_WIN` of its scripts,
-//! `RdmaQueuePair::GetWin`. A sender may send as long as less than the limit is in flight, and always where nothing is.
+//! Source: the published simulator of that paper (alibaba-edu/High-Precision-Congestion-Control): `HAS_WIN`, `GLOBAL_T` and `VAR_WIN` of
+//! its scripts, `RdmaQueuePair::GetWin`. A sender may send as long as less than the limit is in flight, and always where nothing is.
 
 use crate::api::FlowInfo;
 use farloop_units::{Bytes, Rate};

@@ -1,9 +1,11 @@
 //! `highspeed`: Reno's increase and decrease, both functions of the window.
 //!
-//! Source: RFC 3649 (HighSpeed TCP for Large Congestion Windows), §5; checked against Linux's tcp_highspeed. Specification: `spec/highspeed.md`.
+//! Source: RFC 3649 (HighSpeed TCP for Large Congestion Windows), §5; checked against Linux's tcp_highspeed. Specification:
+//! `spec/highspeed.md`.
 //!
 //! The model:
-//! 1. A response function says which mean window w a loss rate p shall give: a line in logarithmic scales, 38 segments at 10^-3 and 83000 at 10^-7.
+//! 1. A response function says which mean window w a loss rate p shall give: a line in logarithmic scales, 38 segments at 10^-3 and 83000
+//!    at 10^-7.
 //! 2. A loss takes the fraction b(w) of the window: 1/2 at 38 segments, 0.1 at 83000, linear in log w between.
 //! 3. a(w) segments are added per round trip: what keeps w with b(w) at the loss rate of the response function.
 //! 4. Up to 38 segments it is Reno.

@@ -28,11 +28,11 @@ farloop_units::params! {
     pub struct HpccParams {
         /// Target utilisation of the bottleneck (η; HPCC §3.3).
         eta: f64 = 0.95, in 0.5 => 1.0;
-        /// Rounds of additive increase before the window may grow multiplicatively (maxStage; HPCC §3.3). Also the default in the code of the
-        /// published simulation, whose scripts set 0.
+        /// Rounds of additive increase before the window may grow multiplicatively (maxStage; HPCC §3.3). Also the default in the code of
+        /// the published simulation, whose scripts set 0.
         max_stage: u32 = 5, in 0 => 1000;
-        /// W_AI as a fraction of line rate times the flow's own base RTT, added once per round trip: (1 - η)/N of HPCC §3.3 with η = 0.95 and
-        /// N = 100 flows, beyond which additive increase alone exceeds the target.
+        /// W_AI as a fraction of line rate times the flow's own base RTT, added once per round trip: (1 - η)/N of HPCC §3.3 with η = 0.95
+        /// and N = 100 flows, beyond which additive increase alone exceeds the target.
         w_ai_fraction: f64 = 0.0005, in 0.0 => 1.0;
         /// W_AI in bytes on the wire, the same for every flow whatever its RTT; "none" for `w_ai_fraction`.
         w_ai: Option<Bytes> = None, in Some(Bytes::new(0)) => Some(Bytes::new(1_000_000_000));
@@ -126,8 +126,8 @@ impl HpccSender {
         sender
     }
 
-    /// MeasureInflight of Algorithm 1: the smoothed load after an ACK; `None` where nothing could be measured. The records of the ACK are the
-    /// latest ones then.
+    /// MeasureInflight of Algorithm 1: the smoothed load after an ACK; `None` where nothing could be measured. The records of the ACK are
+    /// the latest ones then.
     #[inline]
     fn measure_inflight(&mut self, records: &[IntRecord]) -> Option<f64> {
         let mut busiest = Busiest { load: -1.0, elapsed: 0.0 };

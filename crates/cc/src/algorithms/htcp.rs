@@ -1,7 +1,7 @@
 //! `htcp`: windows that grow faster the longer the last congestion is ago, and give up what the queue holds.
 //!
-//! Source: D. Leith, R. Shorten, "H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths", draft-leith-tcp-htcp-06, 2008; checked
-//! against Linux's tcp_htcp. Specification: `spec/htcp.md`.
+//! Source: D. Leith, R. Shorten, "H-TCP: TCP Congestion Control for High Bandwidth-Delay Product Paths", draft-leith-tcp-htcp-06, 2008;
+//! checked against Linux's tcp_htcp. Specification: `spec/htcp.md`.
 //!
 //! The model:
 //! 1. Δ is the time since the last loss: up to 1 s the increase is Reno's, beyond it 1 + 10(Δ - 1) + ((Δ - 1)/2)² segments per round trip.
@@ -37,7 +37,8 @@ farloop_units::params! {
         throughput_change: f64 = 0.2, in 0.0 => 1000.0;
         /// Least RTT from which on β is RTTmin/RTTmax; below it a loss leaves `beta_min` (Linux, htcp_beta_update: 10 ms, a clock tick).
         adaptive_from: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1000);
-        /// Scale the increase by RTTmin/100 ms, between 0.1 and 2, but not below Reno's, so that flows with short RTTs get no more (Linux, tcp_htcp.c, use_rtt_scaling).
+        /// Scale the increase by RTTmin/100 ms, between 0.1 and 2, but not below Reno's, so that flows with short RTTs get no more (Linux,
+        /// tcp_htcp.c, use_rtt_scaling).
         rtt_scaling: bool = false;
     }
 }

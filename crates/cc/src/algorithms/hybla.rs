@@ -76,7 +76,8 @@ impl Avoidance for Reference {
         let factor = libm::exp2(self.rho().min(64.0)) - 1.0; // (2)
         let before = window.segments();
         window.grow_slow_start_by(ack, factor);
-        // Not beyond the threshold, from which one ACK can be many windows away. To it exactly: slow start goes on a fraction of a byte below.
+        // Not beyond the threshold, from which one ACK can be many windows away. To it exactly: slow start goes on a fraction of a byte
+        // below.
         let most = window.ssthresh_segments().min(self.limit).max(before);
         window.set_segments(window.segments().min(most));
     }

@@ -1,7 +1,7 @@
 //! The algorithms that come with farloop. Adding one takes a file here and two lines below: its module, and its entry in `registry!`.
 //!
-//! The registry makes [`Catalog::builtin`](crate::Catalog::builtin), and everything that lists or builds algorithms asks a catalog: the command
-//! line, scenarios, the editor schema, `farloop explain`, property tests over all algorithms.
+//! The registry makes [`Catalog::builtin`](crate::Catalog::builtin), and everything that lists or builds algorithms asks a catalog: the
+//! command line, scenarios, the editor schema, `farloop explain`, property tests over all algorithms.
 
 #[macro_use]
 mod registry;

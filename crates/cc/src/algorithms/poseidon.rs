@@ -1,7 +1,8 @@
 //! `poseidon`: rates set by the largest per-hop delay, against a target that falls with the flow's rate.
 //!
 //! Source: Wang et al., "Poseidon: Efficient, Robust, and Practical Datacenter CC via Deployable INT", NSDI 2023, numbers and the
-//! bounds of U from its authors' public simulator; hops without telemetry: the rule that Gear, IEEE ToN 2025, §V-A, ran as Poseidon's. Equation numbers are those of `spec/poseidon.md`.
+//! bounds of U from its authors' public simulator; hops without telemetry: the rule that Gear, IEEE ToN 2025, §V-A, ran as Poseidon's.
+//! Equation numbers are those of `spec/poseidon.md`.
 //!
 //! The model in five lines:
 //! - each ACK's telemetry gives the delay of every hop; the largest is MPD;

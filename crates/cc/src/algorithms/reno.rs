@@ -22,7 +22,8 @@ farloop_units::params! {
         increase: f64 = 1.0, in 0.001 => 100_000.0;
         /// Fraction of the flight that is kept at a loss (1/2 in RFC 5681, Eq. 4).
         decrease: f64 = 0.5, in 0.1 => 0.99;
-        /// As Linux: congestion avoidance adds whole segments (tcp_cong_avoid_ai), slow start all that an ACK acknowledges (tcp_slow_start), and a loss leaves half the window, used or not (tcp_reno_ssthresh), in whole segments.
+        /// As Linux: congestion avoidance adds whole segments (tcp_cong_avoid_ai), slow start all that an ACK acknowledges
+        /// (tcp_slow_start), and a loss leaves half the window, used or not (tcp_reno_ssthresh), in whole segments.
         linux: bool = false;
     }
 }

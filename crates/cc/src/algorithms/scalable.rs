@@ -24,7 +24,8 @@ farloop_units::params! {
         increase: f64 = 0.01, in 0.0001 => 1.0;
         /// Fraction of the flight that a loss takes (b = 1/8; Kelly).
         decrease: f64 = 0.125, in 0.01 => 0.9;
-        /// Window in segments up to which it is Reno (lwnd = 16; Kelly). Linux: 100, from where on a window grows faster than Reno's (tcp_scalable.c, TCP_SCALABLE_AI_CNT).
+        /// Window in segments up to which it is Reno (lwnd = 16; Kelly). Linux: 100, from where on a window grows faster than Reno's
+        /// (tcp_scalable.c, TCP_SCALABLE_AI_CNT).
         legacy_window: f64 = 16.0, in 0.0 => 1_000_000.0;
         /// Fraction of the flight that a loss takes up to `legacy_window` (1/2, as Reno). Linux: 1/8, as beyond (tcp_scalable_ssthresh).
         legacy_decrease: f64 = 0.5, in 0.01 => 0.9;

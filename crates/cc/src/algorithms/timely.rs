@@ -1,13 +1,15 @@
 //! `timely`: rate control by the gradient of the round-trip time.
 //!
 //! Source: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, Algorithm 1; the preset
-//! `timely-patched`: Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016. Equation numbers are those of `spec/timely.md`.
+//! `timely-patched`: Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016. Equation numbers are those
+//! of `spec/timely.md`.
 //!
 //! The model in five lines:
 //! - a completion event comes once per acknowledged segment and carries the segment's RTT;
 //! - the gradient is the smoothed difference of consecutive RTTs, in units of the minimum RTT;
 //! - below T_low the rate grows by δ whatever the gradient; above T_high it shrinks whatever the gradient;
-//! - between them a gradient ≤ 0 adds δ (5 δ after five such events in a row; `hai` says which count), a positive one shrinks the rate in proportion;
+//! - between them a gradient ≤ 0 adds δ (5 δ after five such events in a row; `hai` says which count), a positive one shrinks the rate in
+//!   proportion;
 //! - the flow is paced at the rate; nothing limits the window unless `window_cap` does.
 //!
 //! ```text
@@ -50,8 +52,8 @@ farloop_units::choice! {
 farloop_units::choice! {
     /// When growth is hyperactive.
     pub enum TimelyHai {
-        /// Between the two thresholds, once `hai_events` events in a row, this one included, had no positive gradient (Algorithm 1 and the code
-        /// that its authors published).
+        /// Between the two thresholds, once `hai_events` events in a row, this one included, had no positive gradient (Algorithm 1 and the
+        /// code that its authors published).
         Gradient = "gradient",
         /// At any increase that follows `hai_events` increases in a row, below T_low too (the simulator of the HPCC paper).
         Any = "any",
@@ -63,8 +65,8 @@ farloop_units::params! {
     pub struct TimelyParams {
         /// Below this RTT the rate always grows (TIMELY, and the code that its authors published: 50 µs).
         t_low: Delta = Delta::from_us(50), in Delta::from_ns(1) => Delta::from_secs(10);
-        /// Above this RTT the rate always shrinks (TIMELY, "ECN or Delay", HPCC's simulator: 500 µs; the authors' published code: 1 ms; Gear,
-        /// Fig. 9, sets 55 ms).
+        /// Above this RTT the rate always shrinks (TIMELY, "ECN or Delay", HPCC's simulator: 500 µs; the authors' published code: 1 ms;
+        /// Gear, Fig. 9, sets 55 ms).
         t_high: Delta = Delta::from_us(500), in Delta::from_ns(1) => Delta::from_secs(10);
         /// RTT that the gradient is divided by (HPCC's simulator: 20 µs); "none" for the flow's base RTT.
         min_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
@@ -93,7 +95,8 @@ farloop_units::params! {
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);
         /// Limit the payload in flight (the "+win" variants of the HPCC paper; HAS_WIN of its simulator).
         window_cap: bool = false;
-        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the flow's line rate times its base RTT.
+        /// With window_cap: what may be in flight at line rate, the same for all flows (GLOBAL_T of HPCC's simulator); "none" for the
+        /// flow's line rate times its base RTT.
         window_cap_bytes: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(1_000_000_000_000));
         /// With window_cap: "rate" multiplies the limit by the rate over the line rate (VAR_WIN of HPCC's simulator).
         window_cap_scaling: CapScaling = CapScaling::Fixed;
@@ -448,8 +451,8 @@ mod tests {
     fn one_update_per_round_where_asked() {
         let params = TimelyParams { update: TimelyUpdate::Rtt, ..TimelyParams::default() };
         let mut b = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
-        // Packet 1 begins a round with packets 2 to 4 in flight. The ACK of packet 4 is of data sent before, that of packet 5 ends the round, and
-        // with 6 to 8 in flight that of packet 9 the next.
+        // Packet 1 begins a round with packets 2 to 4 in flight. The ACK of packet 4 is of data sent before, that of packet 5 ends the
+        // round, and with 6 to 8 in flight that of packet 9 the next.
         let trace = packet_by_packet(&mut b, &[40; 10]);
         let before = [10_000.0; 4];
         assert_eq!(trace[..4], before, "the first sample is only remembered");

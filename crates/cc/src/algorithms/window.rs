@@ -170,7 +170,8 @@ impl Window {
     }
 
     /// The connection was idle for `idle`: the window halves for each retransmission timeout `rto` that has passed, not below what the flow
-    /// started with, and the threshold keeps three quarters of it in mind (RFC 2861, §3; Linux, `tcp_cwnd_restart`). Says whether it shrank.
+    /// started with, and the threshold keeps three quarters of it in mind (RFC 2861, §3; Linux, `tcp_cwnd_restart`). Says whether it
+    /// shrank.
     pub fn idle_restart(&mut self, idle: Delta, rto: Delta) -> bool {
         let timeouts = idle.as_ps().saturating_sub(1) / rto.as_ps().max(1);
         if timeouts == 0 || self.cwnd <= self.restart {

@@ -1,7 +1,7 @@
 //! `yeah`: Scalable while the queue is short, Reno that drains it while it is not.
 //!
-//! Source: A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet 2007; checked against Linux's tcp_yeah.
-//! Specification: `spec/yeah.md`.
+//! Source: A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet 2007; checked against Linux's
+//! tcp_yeah. Specification: `spec/yeah.md`.
 //!
 //! The model, once per round trip with the least RTT of it:
 //! 1. Q = W·(RTT - BaseRTT)/RTT own segments wait, and the path holds L = (RTT - BaseRTT)/BaseRTT more than empty.

@@ -13,8 +13,8 @@
 //! | [`stalls`] | times in which a host handles nothing |
 //! | [`slab`] | states that come and go |
 //!
-//! PFC frames and control packets go first, then data as the NIC says. Calls run down: endpoints never call the host, they tell it what to do
-//! ([`sender::After`], [`Desk::outgoing`](desk::Desk::outgoing)).
+//! PFC frames and control packets go first, then data as the NIC says. Calls run down: endpoints never call the host, they tell it what to
+//! do ([`sender::After`], [`Desk::outgoing`](desk::Desk::outgoing)).
 
 pub(crate) mod connections;
 pub(crate) mod desk;

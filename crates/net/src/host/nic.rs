@@ -1,8 +1,8 @@
 //! A host's NIC: which of its flows sends next.
 //!
-//! Flows whose window and pacing allow it take turns packet by packet (round robin per class, [`NicOrder`] says who is next; lower classes first). A flow is in exactly one
-//! place ([`Place`]): blocked, in the ready queue, or in the pacing heap until its time comes. No timer per packet: the transmitter's next
-//! event is the earliest of these.
+//! Flows whose window and pacing allow it take turns packet by packet (round robin per class, [`NicOrder`] says who is next; lower classes
+//! first). A flow is in exactly one place ([`Place`]): blocked, in the ready queue, or in the pacing heap until its time comes. No timer
+//! per packet: the transmitter's next event is the earliest of these.
 
 use crate::host::paced::{Entry, PacedHeap, Positions};
 use crate::host::turns::Turns;

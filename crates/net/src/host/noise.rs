@@ -2,7 +2,8 @@
 //!
 //! Every packet that a host sends arrives later by a uniform random time from 0 to x, but never before one that the host sent before, nor
 //! closer behind it than its own transmission time: as if packets had come from the host's stack into the NIC with that delay. A round trip
-//! has two such delays, of the sender and of the receiver, so that its standard deviation in an empty network is x/√6; that is what a scenario sets.
+//! has two such delays, of the sender and of the receiver, so that its standard deviation in an empty network is x/√6; that is what a
+//! scenario sets.
 
 use crate::spec::{LinkSpec, NodeKind, NodeSpec, TransportKind, TransportSpec};
 use farloop_engine::RandomStream;
@@ -21,8 +22,8 @@ impl Noise {
         Noise { random, last: Time::ZERO }
     }
 
-    /// How much later than `at_rest`, when it would arrive without noise, a packet arrives that takes `time` on the wire; `sigma` is the standard
-    /// deviation of the round trip.
+    /// How much later than `at_rest`, when it would arrive without noise, a packet arrives that takes `time` on the wire; `sigma` is the
+    /// standard deviation of the round trip.
     pub fn delay(&mut self, at_rest: Time, time: Delta, sigma: Delta) -> Delta {
         let drawn = self.random.below(longest(sigma).as_ps() + 1);
         let at = at_rest.saturating_add(Delta::from_ps(drawn)).max(self.last.saturating_add(time));
@@ -47,8 +48,8 @@ impl TransportSpec {
         self.tcp.delay_noise_intra.max(self.tcp.delay_noise_cross)
     }
 
-    /// A link as PFC must see it: what a host had sent before a pause reached it arrives up to the longest noise later, which headroom has to
-    /// take like a longer link's.
+    /// A link as PFC must see it: what a host had sent before a pause reached it arrives up to the longest noise later, which headroom has
+    /// to take like a longer link's.
     pub fn with_noise(&self, link: &LinkSpec, nodes: &[NodeSpec]) -> LinkSpec {
         let ends = [link.a, link.b].map(|node| nodes[node as usize].kind == NodeKind::Host);
         if !self.noisy() || !ends.contains(&true) {

@@ -76,8 +76,9 @@ impl GoBackN {
         self.timer
     }
 
-    /// Whether there is a packet that a window of `cwnd` allows. A NIC that paces by rate sends while there is less than the window in flight, as
-    /// the window counts bytes: a window of 6.8 packets must not become one of 6, which at 10 Gbps and 20 µs would take an eighth from its flow.
+    /// Whether there is a packet that a window of `cwnd` allows. A NIC that paces by rate sends while there is less than the window in
+    /// flight, as the window counts bytes: a window of 6.8 packets must not become one of 6, which at 10 Gbps and 20 µs would take an
+    /// eighth from its flow.
     #[inline]
     pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
         let in_flight = self.in_flight();
@@ -182,7 +183,8 @@ impl InOrder {
         self.expected
     }
 
-    /// A data packet arrived: takes it, if it is the one that is expected, and not the last one of a flow of `size` bytes. As [`InOrder::on_data`].
+    /// A data packet arrived: takes it, if it is the one that is expected, and not the last one of a flow of `size` bytes. As
+    /// [`InOrder::on_data`].
     #[inline]
     pub fn on_next(&mut self, seq: u64, payload: u64, size: u64) -> bool {
         let next = seq + payload;
@@ -219,8 +221,8 @@ mod tests {
         Answer { seq, nack, rtt: Delta::from_us(10), ecn_echo: false }
     }
 
-    /// Five packets of 100 B, the second lost: the third is answered with a NACK, the fourth and fifth not; the sender goes back once, and its
-    /// window is cut once.
+    /// Five packets of 100 B, the second lost: the third is answered with a NACK, the fourth and fifth not; the sender goes back once, and
+    /// its window is cut once.
     #[test]
     fn a_gap_is_repaired_by_going_back() {
         let (mut sender, mut receiver) = (GoBackN::new(Delta::from_ms(1)), InOrder::default());

@@ -3,7 +3,8 @@
 //! RDMA answers every data packet that it takes by one ACK that carries the next byte expected, the packet's ECN mark as the algorithm's
 //! receiver half sees it, its telemetry and its sending time ([`super::rdma`]); TCP as its receiver says ([`super::tcp`]).
 //!
-//! A receiver is forgotten when all of its flow has arrived and is acknowledged; what still comes is answered as something delivered long ago.
+//! A receiver is forgotten when all of its flow has arrived and is acknowledged; what still comes is answered as something delivered long
+//! ago.
 
 use super::desk::Desk;
 use super::rdma::{InOrder, Verdict};
@@ -102,8 +103,8 @@ impl Receivers {
         }
     }
 
-    /// Turns a data packet around where that is all that happens: in order, not the last one, and to a receiver of RDMA that echoes what comes. As
-    /// [`Receivers::on_packet`], but that the ACK is not on the desk; `false`: nothing has happened.
+    /// Turns a data packet around where that is all that happens: in order, not the last one, and to a receiver of RDMA that echoes what
+    /// comes. As [`Receivers::on_packet`], but that the ACK is not on the desk; `false`: nothing has happened.
     #[inline(always)]
     pub fn echo(&mut self, m: &mut Medium, slot: Slot) -> bool {
         let packet = &mut m.packets[slot];

@@ -160,8 +160,8 @@ impl Senders {
         Some(Departure { packet, fields, sent: Some(outgoing.sent) })
     }
 
-    /// The next packet of a flow of RDMA, whose turn it is, where it has no fields and its algorithm is not told of it: taken into the network. As
-    /// [`Senders::depart`]; `None`: nothing has happened.
+    /// The next packet of a flow of RDMA, whose turn it is, where it has no fields and its algorithm is not told of it: taken into the
+    /// network. As [`Senders::depart`]; `None`: nothing has happened.
     #[inline(always)]
     pub fn depart_quietly(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Slot> {
         let sender = &mut self.states[id];
@@ -476,8 +476,8 @@ impl Senders {
 
     /// A connection is closed, or falls idle: what the next one between its hosts is to know.
     ///
-    /// The kernel keeps it at closing. Persistent connections are closed when a run is over, and those of the next run begin with what they left. A
-    /// run here has none before it: what a connection would leave if it were closed now stands for that.
+    /// The kernel keeps it at closing. Persistent connections are closed when a run is over, and those of the next run begin with what they
+    /// left. A run here has none before it: what a connection would leave if it were closed now stands for that.
     fn remember(&mut self, network: &Network, id: SenderId) {
         if !network.transport.tcp.remember_ssthresh {
             return;
@@ -516,8 +516,8 @@ impl Senders {
         After::Changed(id)
     }
 
-    /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have done after
-    /// an earlier run. What the endpoint knows stays; the algorithm begins anew.
+    /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have
+    /// done after an earlier run. What the endpoint knows stays; the algorithm begins anew.
     fn begin_anew(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> bool {
         let sender = &mut self.states[id];
         let ends = (m.network.flows.source(sender.flow), m.network.flows.destination(sender.flow));

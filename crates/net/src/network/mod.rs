@@ -138,7 +138,8 @@ impl Network {
         self.formats[usize::from(self.flows.algorithm(flow))]
     }
 
-    /// The egress port of `switch` by which packets of `flow` to host `dst` leave as long as nothing has happened to any link; `None` without a path.
+    /// The egress port of `switch` by which packets of `flow` to host `dst` leave as long as nothing has happened to any link; `None`
+    /// without a path.
     pub fn next(&self, switch: SwitchNumber, dst: HostNumber, flow: FlowId) -> Option<PortNumber> {
         self.next_by(0, switch, dst, flow)
     }
@@ -160,8 +161,8 @@ impl Network {
         circuits.schedule.ever_connects(own, rack).then_some(*port)
     }
 
-    /// The egress port of `switch` by which ACKs of `flow` leave where this sends them back by their data's links: the other end of the link by
-    /// which data comes by these of the [routes](Network::routes). `None` where it does not, or no data comes.
+    /// The egress port of `switch` by which ACKs of `flow` leave where this sends them back by their data's links: the other end of the
+    /// link by which data comes by these of the [routes](Network::routes). `None` where it does not, or no data comes.
     pub fn data_came_by(&self, routing: usize, switch: SwitchNumber, flow: FlowId) -> Option<PortNumber> {
         if !self.symmetric[switch] {
             return None;
@@ -218,7 +219,8 @@ impl Network {
         }
     }
 
-    /// Whether packets of `flow` to host `dst` that leave by `port` come past the egress port `target` by these of the [routes](Network::routes).
+    /// Whether packets of `flow` to host `dst` that leave by `port` come past the egress port `target` by these of the
+    /// [routes](Network::routes).
     pub fn leads_over(
         &self,
         routing: usize,
@@ -287,8 +289,8 @@ impl Network {
         path::base_rtt(&there, &back, format.packet, format.ack_wire)
     }
 
-    /// Completion time of the flow alone in the empty network on the path of the connection `number`, a handshake included where the flow opens
-    /// it; zero for unlimited flows.
+    /// Completion time of the flow alone in the empty network on the path of the connection `number`, a handshake included where the flow
+    /// opens it; zero for unlimited flows.
     pub fn ideal_completion(&self, flow: FlowId, number: FlowId) -> Delta {
         let size = self.flows.size(flow);
         if size == Bytes::MAX {

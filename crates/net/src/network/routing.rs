@@ -96,8 +96,8 @@ impl Graph {
 }
 
 impl Routes<SwitchNumber, PortNumber> {
-    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `down` the links that carry nothing, `ecmp[s]` how switch `s` spreads packets;
-    /// another `salt` spreads the same flows differently. `go_on` is called now and then; `None` where it answers `false`.
+    /// Computes the tables. `ends[p]` are owner and peer of port `p`, `down` the links that carry nothing, `ecmp[s]` how switch `s` spreads
+    /// packets; another `salt` spreads the same flows differently. `go_on` is called now and then; `None` where it answers `false`.
     pub fn new(
         hosts: usize,
         ecmp: &[Ecmp],

@@ -110,13 +110,14 @@ impl Schedule {
         Within { number, begin, end, next: self.day(number + 1).0 }
     }
 
-    /// Outgoing port of light that came in by `port` from a time in this slot until `last`, if all of that was in one day with a circuit there. A day
-    /// includes its beginning and its end: what ends with it has passed.
+    /// Outgoing port of light that came in by `port` from a time in this slot until `last`, if all of that was in one day with a circuit
+    /// there. A day includes its beginning and its end: what ends with it has passed.
     pub fn passes(&self, port: u32, first: &Within, last: Time) -> Option<u32> {
         self.to(first.number, port).filter(|_| last <= first.end)
     }
 
-    /// Whether `from` is connected to `to` at this time: all the ends of days included, so that two slots may apply where there is no night.
+    /// Whether `from` is connected to `to` at this time: all the ends of days included, so that two slots may apply where there is no
+    /// night.
     pub fn connects(&self, from: u32, to: u32, at: Time) -> bool {
         let number = self.slot_at(at);
         let before = (number > 0).then(|| number - 1);
@@ -152,7 +153,8 @@ impl Circuits {
     }
 }
 
-/// A circuit switch as one of its neighbours sees it: all it sends now arrives there later by the link's delay, so days are earlier by that.
+/// A circuit switch as one of its neighbours sees it: all it sends now arrives there later by the link's delay, so days are earlier by
+/// that.
 #[derive(Clone, Debug)]
 pub(crate) struct Optics {
     circuits: Arc<Circuits>,

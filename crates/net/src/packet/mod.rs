@@ -83,8 +83,8 @@ const NO_ROW: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Packet {
-    /// On a link: when the packet behind this one arrives (only the first packet of a link is in the calendar); on one that packs its packets
-    /// ([`packed`]) when this one does. In a switch's queue: see [`Packet::ingress`]. A packet is never in both.
+    /// On a link: when the packet behind this one arrives (only the first packet of a link is in the calendar); on one that packs its
+    /// packets ([`packed`]) when this one does. In a switch's queue: see [`Packet::ingress`]. A packet is never in both.
     pub when: Time,
     /// When the data packet left its source; an ACK echoes it.
     pub sent: Time,

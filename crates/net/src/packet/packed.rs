@@ -5,8 +5,8 @@
 //! the packets of a link that leaves its part can be handed over as they are.
 //!
 //! A packet is a run of words: its head ([`Packet`] less what only the arena needs), two words for each record, two for each note. Head and
-//! [`INLINE_HOPS`] records are copied together, whatever they hold, and the next packet is written over what was too much: a copy of known length is a
-//! few moves.
+//! [`INLINE_HOPS`] records are copied together, whatever they hold, and the next packet is written over what was too much: a copy of known
+//! length is a few moves.
 
 use super::{INLINE_HOPS, NO_ROW, Note, Packet, PacketKind};
 use crate::ids::{FlowId, HostNumber, Slot};
@@ -52,7 +52,8 @@ impl Chunk {
     }
 }
 
-/// A first-in-first-out queue of runs of words, in chunks: it grows without a copy, and what was read is given back. No run is in two chunks.
+/// A first-in-first-out queue of runs of words, in chunks: it grows without a copy, and what was read is given back. No run is in two
+/// chunks.
 #[derive(Default)]
 struct Ring {
     /// The chunk that is read, and how far.
@@ -267,8 +268,8 @@ impl Packed {
         self.len
     }
 
-    /// Appends a packet with its records in the arena, of which it says how many mean something. What it has in the side table must be pushed next
-    /// ([`Packed::push_more`]).
+    /// Appends a packet with its records in the arena, of which it says how many mean something. What it has in the side table must be
+    /// pushed next ([`Packed::push_more`]).
     #[inline(always)]
     pub fn push(&mut self, packet: &Packet, records: &[IntRecord; INLINE_HOPS]) {
         self.len += 1;
@@ -290,8 +291,8 @@ impl Packed {
         }
     }
 
-    /// Removes the first packet into `packet` and `records`, of which it says how many mean something; `false`: there is none. What was pushed behind it
-    /// must be taken next ([`Packed::pop_more`]); it has no row of the side table yet.
+    /// Removes the first packet into `packet` and `records`, of which it says how many mean something; `false`: there is none. What was
+    /// pushed behind it must be taken next ([`Packed::pop_more`]); it has no row of the side table yet.
     #[inline(always)]
     pub fn pop(&mut self, packet: &mut Packet, records: &mut [IntRecord; INLINE_HOPS]) -> bool {
         if !self.ring.look() {
@@ -364,8 +365,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Any number of packets, in bursts, with any number of hops and of notes, some of them handed from one arena to another: each comes
-        /// back as it was, and in order.
+        /// Any number of packets, in bursts, with any number of hops and of notes, some of them handed from one arena to another: each
+        /// comes back as it was, and in order.
         #[test]
         fn packets_come_back_as_they_were(
             bursts in proptest::collection::vec((0usize..1500, 0usize..1500, 0..=MAX_HOPS, 0..=MAX_NOTES, any::<bool>()), 1..6)

@@ -1,5 +1,6 @@
-//! Queues of data that waits for circuits, at a port that leads to a circuit switch: one for each neighbour of that switch, which keeps what it has until there is a
-//! circuit again; or one for each of the next days, as a calendar queue has them (Sharma et al., NSDI 2020), whose rest is taken out when its day is over.
+//! Queues of data that waits for circuits, at a port that leads to a circuit switch: one for each neighbour of that switch, which keeps
+//! what it has until there is a circuit again; or one for each of the next days, as a calendar queue has them (Sharma et al., NSDI 2020),
+//! whose rest is taken out when its day is over.
 //!
 //! Only what is complete by the end of the day leaves. Classes are not told apart.
 

@@ -75,8 +75,8 @@ impl Discipline {
         }
     }
 
-    /// Takes out the packet of a class (of the port's classes) whose turn it is, and says whether it was the last that may leave now. One must
-    /// be there.
+    /// Takes out the packet of a class (of the port's classes) whose turn it is, and says whether it was the last that may leave now. One
+    /// must be there.
     pub fn dequeue(&mut self, packets: &Packets, class: u8, now: Time) -> (Slot, bool) {
         let class = usize::from(class - DATA);
         match self {

@@ -8,9 +8,9 @@
 //!        '------------------------------------- due, and none waits -------------------------------------------'
 //! ```
 //!
-//! Queues that are due take turns, one packet each. What a packet waits for its turn is not lost to the flow, up to the time of one packet: else a queue
-//! would be slower than its rate wherever several share a transmitter. A flow that finds no queue free shares one that has no rate with all others as unlucky, and
-//! stays there as long as it has a packet in it: its packets keep their order.
+//! Queues that are due take turns, one packet each. What a packet waits for its turn is not lost to the flow, up to the time of one packet:
+//! else a queue would be slower than its rate wherever several share a transmitter. A flow that finds no queue free shares one that has no
+//! rate with all others as unlucky, and stays there as long as it has a packet in it: its packets keep their order.
 
 use crate::ids::{FlowId, Slot};
 use crate::packet::arena::Packets;
@@ -69,8 +69,8 @@ impl FlowQueues {
         }
     }
 
-    /// Gives a flow without a queue a free one, which begins at the rate that `initial` says. `false` where it must share: none is free, or it
-    /// shares already.
+    /// Gives a flow without a queue a free one, which begins at the rate that `initial` says. `false` where it must share: none is free, or
+    /// it shares already.
     pub fn assign(&mut self, flow: FlowId, now: Time, initial: impl FnOnce() -> Rate) -> bool {
         if self.by_flow.contains_key(&flow) {
             return true;
@@ -323,7 +323,8 @@ mod tests {
         assert!(!Queues::new(0).put(1, 0, 1), "no queues at all");
     }
 
-    /// 8 us at 1 Gbps: a packet that leaves 3 us late is followed after 5 us, one that leaves 26 us late by another one at once, and no more.
+    /// 8 us at 1 Gbps: a packet that leaves 3 us late is followed after 5 us, one that leaves 26 us late by another one at once, and no
+    /// more.
     #[test]
     fn what_a_packet_waits_for_its_turn_is_made_up_for_by_one_packet_at_most() {
         let mut q = Queues::new(1);

@@ -183,8 +183,8 @@ impl Port {
         self.waiting & !self.paused
     }
 
-    /// Whether a packet of a class leaves at once that comes now, where nothing is held back: the transmitter is free, nothing else may go and the class
-    /// is not paused.
+    /// Whether a packet of a class leaves at once that comes now, where nothing is held back: the transmitter is free, nothing else may go
+    /// and the class is not paused.
     #[inline(always)]
     pub fn passes(&self, class: u8, now: Time) -> bool {
         self.busy_until <= now && (self.ready() | (self.paused & 1 << class)) == 0
@@ -288,8 +288,8 @@ impl Port {
         }
     }
 
-    /// Starts to transmit a packet at `start`: stamps telemetry, occupies the transmitter, puts it on the link, where it arrives later than it would
-    /// by `late`; not before one that was sent before.
+    /// Starts to transmit a packet at `start`: stamps telemetry, occupies the transmitter, puts it on the link, where it arrives later than
+    /// it would by `late`; not before one that was sent before.
     ///
     /// `arrival_event` is this port's arrival id in `calendar`.
     #[inline(always)]
@@ -375,8 +375,8 @@ impl Port {
         self.pipe.push_arriving(packets, slot, arrival);
     }
 
-    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those before. On the
-    /// plain path nobody looks at the last one either.
+    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those
+    /// before. On the plain path nobody looks at the last one either.
     #[inline(never)]
     fn put_packed<const PLAIN: bool>(
         &mut self,

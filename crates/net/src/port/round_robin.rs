@@ -1,5 +1,5 @@
-//! Deficit round robin over flows (Shreedhar and Varghese, SIGCOMM 1995): flows with waiting packets take turns; in its turn a flow may send a
-//! quantum of bytes, and what it does not use for lack of a small enough packet is kept for its next turn.
+//! Deficit round robin over flows (Shreedhar and Varghese, SIGCOMM 1995): flows with waiting packets take turns; in its turn a flow may
+//! send a quantum of bytes, and what it does not use for lack of a small enough packet is kept for its next turn.
 
 use crate::ids::{FlowId, Slot};
 use crate::packet::arena::Packets;

@@ -1,4 +1,5 @@
-//! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when something waits.
+//! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when
+//! something waits.
 
 use crate::result::PortRow;
 use crate::spec::{EcnAt, EcnSpec};

@@ -83,7 +83,8 @@ pub(crate) struct Ingress {
     headroom: [u64; DATA_CLASSES],
     /// Xoff was sent, and no Xon since.
     stopped: [bool; DATA_CLASSES],
-    /// The link came up when there was something in the headroom, and there has been since: it may not hold what comes until the neighbour stops.
+    /// The link came up when there was something in the headroom, and there has been since: it may not hold what comes until the neighbour
+    /// stops.
     unsettled: [bool; DATA_CLASSES],
     /// Capacity of the headroom of each class.
     capacity: u64,

@@ -1,9 +1,9 @@
-//! Elephants that a switch finds itself (AccelToR, §III-F and G): for each rack a bounded set, which flows leave when they finish or fall silent, and in which the heaviest flow takes
-//! the place of one that left.
+//! Elephants that a switch finds itself (AccelToR, §III-F and G): for each rack a bounded set, which flows leave when they finish or fall
+//! silent, and in which the heaviest flow takes the place of one that left.
 //!
-//! What a flow sends counts in a [sketch](CountMin) as long as it is none. Of each rack a few flows that the sketch has seen enough of, the candidates, are remembered by name.
-//! All of this is the switch's own; what it knows of flows is in the packets that pass: which flow, how many bytes, the first and the last packet (TCP's FIN, RoCE's "last"), and
-//! whether the host calls it an elephant.
+//! What a flow sends counts in a [sketch](CountMin) as long as it is none. Of each rack a few flows that the sketch has seen enough of, the
+//! candidates, are remembered by name. All of this is the switch's own; what it knows of flows is in the packets that pass: which flow, how
+//! many bytes, the first and the last packet (TCP's FIN, RoCE's "last"), and whether the host calls it an elephant.
 
 use super::sketch::CountMin;
 use crate::check::BuildError;

@@ -1,10 +1,11 @@
 //! Ports whose links go down and come up again.
 //!
-//! A switch knows at once that the link of one of its ports is down: what waits there is dropped, and what comes for it, until the routes avoid
-//! it. Both ends forget the pauses that went over the link. When it comes up, a switch that still holds too much of what came by it pauses the
-//! neighbour anew.
+//! A switch knows at once that the link of one of its ports is down: what waits there is dropped, and what comes for it, until the routes
+//! avoid it. Both ends forget the pauses that went over the link. When it comes up, a switch that still holds too much of what came by it
+//! pauses the neighbour anew.
 
-use super::{Switches, Taken};
+use super::Switches;
+use super::taken::Taken;
 use crate::ids::{PortId, Slot, SwitchId};
 use crate::medium::Medium;
 use crate::packet::{DATA, PacketKind};

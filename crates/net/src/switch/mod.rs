@@ -4,8 +4,9 @@
 //! | --- | --- |
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
+//! | [`taken`] | what it gives to a packet, and a packet that finds none |
 //! | [`forward`] | what decides before the routes |
-//! | [`scheduling`], [`scheduled`] | switches between a packet network and circuits |
+//! | [`scheduling`] | switches between a packet network and circuits |
 //! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
 //! | [`rescue`] | which flows may pass although their circuit is far off |
 //! | [`warm_up`] | which packets accelerate a flow, where that is a number of packets |
@@ -23,27 +24,29 @@ pub(crate) mod elephants;
 pub(crate) mod failure;
 pub(crate) mod forward;
 pub(crate) mod rescue;
-mod scheduled;
 pub(crate) mod scheduling;
 mod sketch;
+pub(crate) mod taken;
 pub(crate) mod warm_up;
 
 use crate::departures;
 use crate::ids::Slot;
-use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};
+use crate::ids::{AgentId, PortId, SwitchId, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::routing::Routes;
-use crate::packet::{DATA, LINK, LOSSY, MARKED, NOT_ECT, Packet, PacketKind};
-use crate::spec::EcnAt;
+use crate::packet::{DATA, LINK, LOSSY, PacketKind};
+use crate::port::priority_queues::{HIGH, LOW};
+use crate::spec::{EcnAt, Overflow, SchedulingSpec};
 use crate::trace::Traced;
-use agent::Agent;
-use buffer::{Admitted, Buffer, Ingress, PFC_FRAME, Refused};
+use agent::{Agent, head_of, queue_of, write_back};
+use buffer::{Admitted, Buffer, Ingress, Refused};
 use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, TimerId};
 use farloop_engine::RandomStream;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
-use scheduling::Scheduling;
+use scheduling::{Scheduling, Verdict, circuit_queues, turn_away};
+use taken::{Taken, pfc_frame, refuse};
 
 /// A switch.
 pub(crate) struct Switch {
@@ -53,24 +56,6 @@ pub(crate) struct Switch {
     pub forwarder: Option<Box<Forwarder>>,
     pub scheduling: Option<Box<Scheduling>>,
     pub random: RandomStream,
-}
-
-/// The buffer that a packet takes that waits.
-pub(crate) struct Taken {
-    /// By which port it came.
-    ingress: PortId,
-    size: u64,
-    lossy: bool,
-    data_class: usize,
-}
-
-impl Taken {
-    /// By a data packet.
-    #[inline]
-    pub fn by(packet: &Packet) -> Taken {
-        let (size, lossy) = (u64::from(packet.wire), packet.flags & LOSSY != 0);
-        Taken { ingress: packet.ingress(), size, lossy, data_class: packet.data_class() }
-    }
 }
 
 /// The switches of a part, with what they have at their ports.
@@ -124,7 +109,7 @@ impl Switches {
         let packet = &m.packets[slot];
         let (class, forward) = (packet.class, packet.is_forward());
         debug_assert!(class != LINK, "PFC frames end at their link");
-        if self.forwarders && class >= DATA && scheduled::receive_scheduled(self, m, s, slot) {
+        if self.forwarders && class >= DATA && self.receive_scheduled(m, s, slot) {
             return;
         }
         let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, ingress, slot) };
@@ -155,7 +140,7 @@ impl Switches {
             m.ports[out].enqueue(&mut m.packets, slot);
             return self.kick(m, s, out);
         }
-        self.mark(m, s, out, slot, EcnAt::Arrival, queue_of(m, out));
+        m.mark(out, slot, EcnAt::Arrival, queue_of(m, out), &mut self.switches[s].random);
         match self.admit(m, s, ingress, out, slot) {
             Ok(()) => {
                 m.packets[slot].set_ingress(ingress);
@@ -165,7 +150,7 @@ impl Switches {
                 m.enqueue(out, slot);
                 self.kick(m, s, out);
             }
-            Err(refused) => self.refuse(m, ingress, out, slot, refused),
+            Err(refused) => refuse(m, &self.ingress[ingress], ingress, out, slot, refused),
         }
     }
 
@@ -248,7 +233,7 @@ impl Switches {
     pub fn transmit(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         let mut ready = m.ports[p].ready();
         if ready == 0 {
-            scheduled::rotate(self, m, s, p);
+            self.rotate(m, s, p);
             let next = m.pass(p);
             ready = m.ports[p].ready();
             if ready == 0 {
@@ -259,7 +244,7 @@ impl Switches {
         let slot = m.dequeue(p, class);
         let mut place = None;
         if class >= DATA {
-            self.mark(m, s, p, slot, EcnAt::Departure, queue_of(m, p));
+            m.mark(p, slot, EcnAt::Departure, queue_of(m, p), &mut self.switches[s].random);
             place = Some(self.leaves(m, p, slot));
         }
         match m.plain {
@@ -283,7 +268,7 @@ impl Switches {
     /// Nothing may leave port `p` of switch `s` now, but its discipline may hold something back for a while.
     #[cold]
     fn wait(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
-        scheduled::rotate(self, m, s, p);
+        self.rotate(m, s, p);
         let next = m.pass(p).max(m.ports[p].busy_until);
         if m.ports[p].ready() != 0 {
             return self.kick(m, s, p);
@@ -384,16 +369,96 @@ impl Switches {
         m.discard(slot);
     }
 
-    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
-    #[inline]
-    fn mark(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot, at: EcnAt, queue: Bytes) {
-        let Some(marking) = m.stats[out].marking.filter(|m| m.at == at) else { return };
-        let marked = marking.decides(queue, &mut self.switches[s].random);
-        let packet = &mut m.packets[slot];
-        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
-            packet.flags |= MARKED;
-            m.stats[out].row.marked += 1;
-            m.trace_mark(out, slot);
+    /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
+    #[inline(never)]
+    fn receive_scheduled(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) -> bool {
+        let Some(scheduling) = &mut self.switches[s].scheduling else { return false };
+        let circuits = scheduling.circuits;
+        match scheduling.verdict(m, slot) {
+            Verdict::Elsewhere => return false,
+            Verdict::Circuit(queue) => self.wait_for_circuit(m, s, circuits, slot, queue),
+            Verdict::Packets(queue) => self.by_packets(m, s, slot, queue),
+            Verdict::Drop => turn_away(m, circuits, slot, Cause::Blocked),
+        }
+        true
+    }
+
+    /// Puts a packet into the queue for circuits with this index.
+    fn wait_for_circuit(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot, queue: usize) {
+        // What waits for a day that is over makes room first.
+        self.rotate(m, s, p);
+        if m.ports[p].agent.exists() && !self.agent_enqueue(m, s, p, slot) {
+            return;
+        }
+        let scheduling = self.switches[s].scheduling.as_ref().expect("it schedules");
+        let (wire, all, shared) = (u64::from(m.packets[slot].wire), m.ports[p].data_queue, scheduling.waiting(m));
+        let queues = circuit_queues(m, p);
+        let (own, others) = (queues.queue(queue).bytes, queues.optics().neighbours() as u64 - 1);
+        let room = scheduling.has_room_for_circuits(wire, own, all, shared, others);
+        if !room {
+            queues.queue(queue).dropped += 1;
+            return match scheduling.spec {
+                SchedulingSpec::AccelToR { overflow: Overflow::Low, .. } => self.by_packets(m, s, slot, LOW),
+                _ => turn_away(m, p, slot, Cause::QueueLimit),
+            };
+        }
+        queues.aim = queue;
+        self.wait_at(m, s, p, slot, own);
+    }
+
+    /// Sends a packet into the packet network, by the queue of this priority.
+    fn by_packets(&mut self, m: &mut Medium, s: SwitchId, slot: Slot, queue: usize) {
+        let p = self
+            .egress(m, s, slot)
+            .expect("links of networks with circuits do not fail; checked when the network is built");
+        self.catch_up(m, s, p);
+        let agent = m.ports[p].agent.exists();
+        if agent && !self.agent_enqueue(m, s, p, slot) {
+            return;
+        }
+        let port = &m.ports[p];
+        if port.busy_until <= m.now && port.ready() == 0 {
+            m.packets[slot].set_ingress(PortId::NONE);
+            m.launch::<false>(p, slot);
+            if agent {
+                self.agent_dequeue(m, s, p, slot);
+            }
+            return;
+        }
+        let scheduling = self.switches[s].scheduling.as_ref().expect("it schedules");
+        let (wire, shared) = (u64::from(m.packets[slot].wire), scheduling.waiting(m));
+        let queues = m.disciplines[m.ports[p].discipline].priority().expect("ports to switches have such queues");
+        let own = queues.queues[queue].bytes;
+        let room = scheduling.has_room_for_packets(wire, own, shared, queue);
+        if !room {
+            queues.queues[queue].dropped += 1;
+            return turn_away(m, p, slot, Cause::QueueLimit);
+        }
+        queues.aim = queue;
+        self.wait_at(m, s, p, slot, own);
+    }
+
+    /// Lets a packet wait at port `p`, in the queue that its discipline is aimed at and that holds so many bytes.
+    fn wait_at(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot, queue: u64) {
+        m.mark(p, slot, EcnAt::Arrival, Bytes::new(queue), &mut self.switches[s].random);
+        // No part of the switch's buffer.
+        m.packets[slot].set_ingress(PortId::NONE);
+        m.enqueue(p, slot);
+        self.kick(m, s, p);
+    }
+
+    /// Takes what waits at port `p` for a day that is over out of its queue: into the packet network, or away with it.
+    #[cold]
+    fn rotate(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        if !m.ports[p].discipline.exists() {
+            return;
+        }
+        while let Some(slot) = m.expired(p) {
+            let spec = self.switches[s].scheduling.as_ref().map(|scheduling| scheduling.spec);
+            match spec {
+                Some(SchedulingSpec::AccelToR { .. }) => turn_away(m, p, slot, Cause::Expired),
+                _ => self.by_packets(m, s, slot, HIGH),
+            }
         }
     }
 
@@ -427,29 +492,9 @@ impl Switches {
         Ok(())
     }
 
-    /// Drops a packet that found no place.
-    #[cold]
-    fn refuse(&mut self, m: &mut Medium, ingress: PortId, out: PortId, slot: Slot, refused: Refused) {
-        let row = &mut m.stats[out].row;
-        let (at_port, in_all) = match refused {
-            Refused::Limit => (&mut row.dropped_limit, &mut m.ledger.totals.dropped_limit),
-            Refused::Buffer => (&mut row.dropped_buffer, &mut m.ledger.totals.dropped_buffer),
-        };
-        *at_port += 1;
-        *in_all += 1;
-        let data_class = m.packets[slot].data_class();
-        m.stats[ingress].lossless_drops += u64::from(self.ingress[ingress].is_lossless(data_class));
-        m.trace_drop(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
-        m.discard(slot);
-    }
-
     /// Sends a PFC frame out of port `p`; an Xoff because of a packet that is bound for the port `out`.
     fn send_pfc(&mut self, m: &mut Medium, s: SwitchId, p: PortId, kind: PacketKind, data_class: usize, out: PortId) {
-        let mut frame = Packet::new(kind, LINK, FlowId::NONE, HostNumber::NONE, PFC_FRAME);
-        frame.value = data_class as u8;
-        if kind == PacketKind::Xoff {
-            m.pauses.explain(&mut frame, out, m.numbers[out], data_class);
-        }
+        let frame = pfc_frame(m, kind, data_class, out);
         self.catch_up(m, s, p);
         let slot = m.packets.insert(frame);
         m.ledger.frames_sent += 1;
@@ -490,27 +535,10 @@ impl Switches {
         slot: Slot,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>, &mut Head) -> R,
     ) -> R {
-        let packet = &m.packets[slot];
-        let mut head = Head {
-            flow: packet.flow.0,
-            wire: Bytes::new(u64::from(packet.wire)),
-            data: packet.kind == PacketKind::Data,
-            ecn_marked: packet.flags & MARKED != 0,
-            fields: fields_of(m, slot),
-            flow_queue: flow_queue_of(m, p, packet),
-        };
+        let mut head = head_of(m, p, slot);
         let before = head.fields;
         let result = self.with_agent(m, s, p, slot, |agent, ctx| handler(agent, ctx, &mut head));
-        if head.fields != before {
-            let own = head.fields.as_slice();
-            m.packets.notes_mut(slot)[..own.len()].copy_from_slice(own);
-        }
-        let packet = &mut m.packets[slot];
-        if head.ecn_marked && packet.flags & MARKED == 0 {
-            packet.flags |= MARKED;
-            m.stats[p].row.marked += u64::from(head.data);
-            m.trace_mark(p, slot);
-        }
+        write_back(m, p, slot, &head, &before);
         result
     }
 
@@ -568,25 +596,4 @@ impl Switches {
         m.enqueue(out, slot);
         self.kick(m, s, out);
     }
-}
-
-/// What waits of a packet's flow in its own queue at port `p`.
-fn flow_queue_of(m: &Medium, p: PortId, packet: &Packet) -> Bytes {
-    let discipline = m.ports[p].discipline;
-    match discipline.exists() && packet.class >= DATA {
-        true => m.disciplines[discipline].flow_queue(packet.data_class(), packet.flow),
-        false => Bytes::ZERO,
-    }
-}
-
-fn queue_of(m: &Medium, p: PortId) -> Bytes {
-    Bytes::new(m.ports[p].data_queue)
-}
-
-/// The header fields that the algorithm of a packet's flow owns.
-fn fields_of(m: &Medium, slot: Slot) -> farloop_cc::Fields {
-    let packet = &m.packets[slot];
-    let count = usize::from(m.network.format(packet.flow).fields);
-    let notes = m.packets.notes(slot);
-    farloop_cc::Fields::of(&notes[..count.min(notes.len())])
 }

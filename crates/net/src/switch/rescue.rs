@@ -1,6 +1,7 @@
-//! Elephants that come at the wrong time: AccelToR drops their packets while their day is far off (Algorithm 1, Case IV). A flow that keeps coming then, because its timeouts and the
-//! week have got out of step, may be dropped week after week. With a rescue it is let into the packet network some time after the first drop, until it has sent something in time: the
-//! authors' simulation does so, their text does not.
+//! Elephants that come at the wrong time: AccelToR drops their packets while their day is far off (Algorithm 1, Case IV). A flow that keeps
+//! coming then, because its timeouts and the week have got out of step, may be dropped week after week. With a rescue it is let into the
+//! packet network some time after the first drop, until it has sent something in time: the authors' simulation does so, their text does
+//! not.
 
 use crate::ids::FlowId;
 use farloop_units::{Delta, Time};

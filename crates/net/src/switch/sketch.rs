@@ -1,11 +1,14 @@
-//! Count-Min sketch (Cormode and Muthukrishnan, J. of Algorithms 55, 2005): how many bytes each flow has sent, in memory that does not depend on how many flows there are.
+//! Count-Min sketch (Cormode and Muthukrishnan, J. of Algorithms 55, 2005): how many bytes each flow has sent, in memory that does not
+//! depend on how many flows there are.
 //!
-//! It has `rows` of `width` counters. In each row a flow has one counter, by the row's own hash, and shares it with others; what it has sent is at most the least of its
-//! counters. The estimate is never too small. Of `N` bytes in all it is too large by more than `e·N/width` with a probability of at most `e^-rows`, for every flow
-//! whatever the others send (there, Theorem 1): in a row the others add `N/width` on average, so more than `e` times that with a probability of at most `1/e`.
-//! That needs hashes by which two flows meet with a probability of `1/width`, drawn for each row independently.
+//! It has `rows` of `width` counters. In each row a flow has one counter, by the row's own hash, and shares it with others; what it has
+//! sent is at most the least of its counters. The estimate is never too small. Of `N` bytes in all it is too large by more than `e·N/width`
+//! with a probability of at most `e^-rows`, for every flow whatever the others send (there, Theorem 1): in a row the others add `N/width`
+//! on average, so more than `e` times that with a probability of at most `1/e`. That needs hashes by which two flows meet with a
+//! probability of `1/width`, drawn for each row independently.
 //!
-//! Sums of sketches are sketches of sums: to forget, it keeps what it counted before it last [aged](CountMin::age) apart. `N` is then what it still knows of.
+//! Sums of sketches are sketches of sums: to forget, it keeps what it counted before it last [aged](CountMin::age) apart. `N` is then what
+//! it still knows of.
 
 use farloop_engine::RandomStream;
 
@@ -26,7 +29,8 @@ struct Counter {
 }
 
 impl CountMin {
-    /// Of so many rows and so many counters in each, at least one; the hashes are drawn from `random`. `None` where there is no memory for it.
+    /// Of so many rows and so many counters in each, at least one; the hashes are drawn from `random`. `None` where there is no memory for
+    /// it.
     pub fn new(rows: u32, width: u32, random: &mut RandomStream) -> Option<CountMin> {
         let hashes = (0..rows.max(1)).map(|_| Hash { a: random.bits(), b: random.bits() }).collect();
         let width = width.max(1);
@@ -67,7 +71,8 @@ impl CountMin {
     }
 }
 
-/// A strongly universal hash of 32 bits (multiply, add and shift: Dietzfelbinger, STACS 1996): the values of two flows are uniform and independent of each other.
+/// A strongly universal hash of 32 bits (multiply, add and shift: Dietzfelbinger, STACS 1996): the values of two flows are uniform and
+/// independent of each other.
 #[derive(Clone, Copy, Debug)]
 struct Hash {
     a: u64,

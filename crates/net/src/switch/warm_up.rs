@@ -1,5 +1,6 @@
-//! Acceleration counted in packets: AccelToR's text accelerates an elephant until a round trip before its day (Algorithm 1, Case III), its authors' simulation by a number of packets
-//! (github.com/HPCC724/RDCNSimulate, `src/ocs/model/Ipv4EpsRouting.cc` and `.h`: `GetSent() < GetWarmupThresh()`; four, or eight after a week of fewer than 25 packets).
+//! Acceleration counted in packets: AccelToR's text accelerates an elephant until a round trip before its day (Algorithm 1, Case III), its
+//! authors' simulation by a number of packets (github.com/HPCC724/RDCNSimulate, `src/ocs/model/Ipv4EpsRouting.cc` and `.h`:
+//! `GetSent() < GetWarmupThresh()`; four, or eight after a week of fewer than 25 packets).
 
 use crate::ids::FlowId;
 

@@ -1,4 +1,5 @@
-//! What follows from a scenario's circuits: the week, AccelToR's numbers, the timeouts that hosts need, and what acceleration asks of the packet network.
+//! What follows from a scenario's circuits: the week, AccelToR's numbers, the timeouts that hosts need, and what acceleration asks of the
+//! packet network.
 
 use crate::diagnostic::Diagnostic;
 use crate::network::NetworkKeys;
@@ -13,7 +14,8 @@ use farloop_units::{Delta, Rate};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// How many times as much as acceleration asks for a rack's links to the packet network should carry: mice need some of it, and flows do not come evenly.
+/// How many times as much as acceleration asks for a rack's links to the packet network should carry: mice need some of it, and flows do
+/// not come evenly.
 const HEADROOM: f64 = 1.8;
 
 /// What a scenario's circuits come to.

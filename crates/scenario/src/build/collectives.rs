@@ -1,6 +1,7 @@
 //! All-reduce: the steps of a collective operation, each of which begins where the one before has come.
 //!
-//! Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH" (IJHPCA 2005), §4; the ring: Patarasuk and Yuan (JPDC 2009).
+//! Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH" (IJHPCA 2005), §4; the ring: Patarasuk
+//! and Yuan (JPDC 2009).
 
 use super::flow_table::{FlowTable, POLL};
 use super::follows::MAX_FOLLOWS;

@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 /// The word for flows that never end.
 const UNBOUNDED: &str = "unbounded";
 
-/// Adds the flows of `workload`, which has `keys` and draws from the stream `number`. Without `generate` they are checked but not made; it stops
-/// the making where it answers `false`.
+/// Adds the flows of `workload`, which has `keys` and draws from the stream `number`. Without `generate` they are checked but not made; it
+/// stops the making where it answers `false`.
 pub(crate) fn add(
     scenario: &Scenario,
     hosts: &Hosts<'_>,

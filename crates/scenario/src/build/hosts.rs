@@ -39,8 +39,8 @@ impl<'a> Hosts<'a> {
         Hosts { layout, facts, ids }
     }
 
-    /// For each of these hosts a number that it shares with those at its switch. Of `u16`, as a population has its groups: more switches than that share
-    /// the last one.
+    /// For each of these hosts a number that it shares with those at its switch. Of `u16`, as a population has its groups: more switches
+    /// than that share the last one.
     pub fn racks(&self, ids: &[NodeId]) -> Vec<u16> {
         let switches = self.switches();
         let mut numbers: HashMap<NodeId, u16> = HashMap::new();

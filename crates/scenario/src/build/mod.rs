@@ -1,9 +1,11 @@
 //! From a scenario to what the simulator runs; checks what can only be known of the whole network.
 //!
-//! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where agents live (`agents`), what flows need
-//! to know of hosts (`hosts`), their clocks (`phases`), flows (`traffic`: those of the scenario and of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`), what
-//! algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way (`detours`), what happens to links (`link_events`). The rules of the
-//! network model are the model's; `refusal` finds the keys that break them.
+//! In this order: nodes and links of the topology, slots of circuit switches (`circuits`), settings of single switches (`switches`), where
+//! agents live (`agents`), what flows need to know of hosts (`hosts`), their clocks (`phases`), flows (`traffic`: those of the scenario and
+//! of files, `flow_list`, then those that are drawn, `random` and `elephants`, or follow from each other, `collectives` and `follows`),
+//! what algorithms need (`needs`), what is recorded (`record`), what follows from circuits (`circuit_facts`), what goes another way
+//! (`detours`), what happens to links (`link_events`). The rules of the network model are the model's; `refusal` finds the keys that break
+//! them.
 
 mod agents;
 mod circuit_facts;
@@ -48,7 +50,8 @@ pub struct Built {
     pub spec: NetworkSpec,
     /// Names of [`NetworkSpec::flows`].
     pub flow_names: Vec<String>,
-    /// Names that stand for several of [`NetworkSpec::flows`]: each `[[flow]]` with all that its `count` makes of it, each workload with a name.
+    /// Names that stand for several of [`NetworkSpec::flows`]: each `[[flow]]` with all that its `count` makes of it, each workload with a
+    /// name.
     pub flow_groups: Vec<(String, Range<u32>)>,
     /// Names of [`NetworkSpec::nodes`].
     pub node_names: Vec<String>,

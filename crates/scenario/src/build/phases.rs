@@ -77,8 +77,8 @@ pub(crate) fn tie_order(scenario: &Scenario) -> Option<u64> {
     (scenario.run.jitter > 0).then_some(u64::from(scenario.run.jitter))
 }
 
-/// Has every flow start later, each by a random time of less than a full packet takes at its source, where `run.jitter` asks for that. A flow that would start
-/// after its stop starts as it did.
+/// Has every flow start later, each by a random time of less than a full packet takes at its source, where `run.jitter` asks for that. A
+/// flow that would start after its stop starts as it did.
 pub(crate) fn shift_starts(scenario: &Scenario, hosts: &Hosts<'_>, flows: &mut [FlowSpec]) {
     let Some(variation) = tie_order(scenario) else { return };
     let mut random = RandomStream::new(scenario.run.seed, "starts", variation);

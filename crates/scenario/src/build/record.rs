@@ -47,7 +47,8 @@ pub(crate) fn record(
     Ok(RecordSpec { interval: Some(interval), flows, ports, queues, worst })
 }
 
-/// How often the ports are sampled of which the worst are kept: at each interval, or, where that is too often, at every second, third, … one.
+/// How often the ports are sampled of which the worst are kept: at each interval, or, where that is too often, at every second, third, …
+/// one.
 fn worst(samples: u64, ports: u64) -> Option<WorstRecordSpec> {
     let of_port = MOST_WATCHED / ports.max(1);
     let every = samples.div_ceil(of_port.max(1)).max(1);

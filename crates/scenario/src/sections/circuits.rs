@@ -49,12 +49,12 @@ params! {
         day: Delta = Delta::from_us(240), in Delta::from_ns(1) => LONGEST;
         /// How long nothing passes after each day.
         night: Delta = Delta::from_us(20), in Delta::ZERO => LONGEST;
-        /// CSV file with the slots, relative to the scenario: a row of column names, which are keys of [[circuit_slot]], then one row for each slot, with spaces
-        /// between several circuits. "none" for the [[circuit_slot]] tables, or, without any, round robin.
+        /// CSV file with the slots, relative to the scenario: a row of column names, which are keys of [[circuit_slot]], then one row for
+        /// each slot, with spaces between several circuits. "none" for the [[circuit_slot]] tables, or, without any, round robin.
         slots: Option<String> = None;
-        /// Which data of their racks the switches with hosts and a link to a circuit switch send there: "none" but by detours; "blocking": elephants, which wait for
-        /// their circuit; "unblocking": elephants while they have a circuit, and by the packet network otherwise; "acceltor": elephants,
-        /// which the packet network accelerates before the day of their circuit (AccelToR, Algorithm 1).
+        /// Which data of their racks the switches with hosts and a link to a circuit switch send there: "none" but by detours; "blocking":
+        /// elephants, which wait for their circuit; "unblocking": elephants while they have a circuit, and by the packet network otherwise;
+        /// "acceltor": elephants, which the packet network accelerates before the day of their circuit (AccelToR, Algorithm 1).
         scheduling: SchedulingChoice = SchedulingChoice::None;
         /// "blocking": what may wait for circuits at a switch, in all queues together (1.5 MB: AccelToR, §IV-B).
         circuit_buffer: Bytes = Bytes::new(1_500_000), in Bytes::new(1) => LARGEST;
@@ -75,14 +75,17 @@ params! {
         packet_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
         /// "acceltor": round-trip time through the circuit; "none" for circuit_rtt of [network] with topology = "hybrid".
         circuit_rtt: Option<Delta> = None, in Some(Delta::from_ps(1)) => Some(LONGEST);
-        /// "acceltor": one more day has a queue than acceleration needs, so that flows which lost packets in their day recover (AccelToR, §III-E).
+        /// "acceltor": one more day has a queue than acceleration needs, so that flows which lost packets in their day recover (AccelToR,
+        /// §III-E).
         safe_margin: bool = true;
         /// "acceltor": how many days have a queue; "none" for what Eq. 1 gives, with safe_margin or without.
         days: Option<u32> = None, in Some(1) => Some(1_000);
-        /// "acceltor": an elephant's first packets, this many since it was last dropped, go into the packet network before its day, and those after them wait for the
-        /// circuit (4 in the authors' simulation). "none": by time, until packet_rtt before the day, as in Algorithm 1.
+        /// "acceltor": an elephant's first packets, this many since it was last dropped, go into the packet network before its day, and
+        /// those after them wait for the circuit (4 in the authors' simulation). "none": by time, until packet_rtt before the day, as in
+        /// Algorithm 1.
         warm_up: Option<u32> = None, in Some(1) => Some(1_000_000);
-        /// With warm_up: twice as many packets of an elephant that sent fewer than this between its last two drops (25 in the authors' simulation).
+        /// With warm_up: twice as many packets of an elephant that sent fewer than this between its last two drops (25 in the authors'
+        /// simulation).
         warm_up_few: u32 = 0, in 0 => 1_000_000;
         /// "acceltor": what happens to an elephant's packet when the queue of its day is full: "drop" drops it, "low" sends it into the
         /// packet network (AccelToR, §IV-G).
@@ -91,10 +94,12 @@ params! {
         /// packet network, until the flow sends one in time for its day (520us in the authors' simulation). "none" to drop all of them,
         /// as in the paper's text.
         rescue: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
-        /// Which flows are elephants: "labelled": those with elephant = true; "detected": for each pair of racks a set that the switch keeps. They join it with their first
-        /// packet while there is room; who has sent its last packet or been idle leaves it, and the heaviest other flow takes the place (AccelToR, §III-F and G).
+        /// Which flows are elephants: "labelled": those with elephant = true; "detected": for each pair of racks a set that the switch
+        /// keeps. They join it with their first packet while there is room; who has sent its last packet or been idle leaves it, and the
+        /// heaviest other flow takes the place (AccelToR, §III-F and G).
         elephants: ElephantsChoice = ElephantsChoice::Labelled;
-        /// "detected": most elephants of a pair of racks; "none" for as many as day_queue has room for windows of 2^m full packets (AccelToR, §III-F).
+        /// "detected": most elephants of a pair of racks; "none" for as many as day_queue has room for windows of 2^m full packets
+        /// (AccelToR, §III-F).
         elephant_limit: Option<u32> = None, in Some(1) => Some(1_000_000);
         /// "detected": an elephant that sends nothing for this long loses its place; what other flows sent is forgotten after one to two
         /// times this long. "none" for four weeks of the circuits, in which a timeout of Eq. 6 may double twice.

@@ -27,10 +27,11 @@ params! {
     pub struct EventKeys {
         /// When it happens; it comes before everything else at that time.
         at: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST);
-        /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one, "tor1<->eps#2" for the second of
-        /// parallel links; "*" stands for any characters, "?" for any one.
+        /// The links, by name, or a list of names: "leaf1<->spine2" in both directions, "leaf1->spine2" in this one, "tor1<->eps#2" for the
+        /// second of parallel links; "*" stands for any characters, "?" for any one.
         link: Option<OneOrMore> = None;
-        /// "down": it carries nothing, and what is on it is lost; "up": it carries packets again. In both directions, between switches only.
+        /// "down": it carries nothing, and what is on it is lost; "up": it carries packets again. In both directions, between switches
+        /// only.
         state: Option<LinkState> = None;
         /// Rate from the next packet on.
         rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);

@@ -28,15 +28,20 @@ choice! {
 params! {
     /// `[hosts]`: the hardware of hosts.
     pub struct HostKeys {
-        /// How far the clocks of hosts are off, so that they transmit faster or slower than their links' rates: "20ppm" draws the offset of each host from -20 to 20 parts per million; a list gives those of some hosts, such as ["h1 +10ppm", "left-* -3.5ppm"] ("*" stands for any characters, "?" for any one; the first that matches counts). At most 100ppm (IEEE 802.3).
+        /// How far the clocks of hosts are off, so that they transmit faster or slower than their links' rates: "20ppm" draws the offset of
+        /// each host from -20 to 20 parts per million; a list gives those of some hosts, such as ["h1 +10ppm", "left-* -3.5ppm"] ("*"
+        /// stands for any characters, "?" for any one; the first that matches counts). At most 100ppm (IEEE 802.3).
         clock_offset: ClockOffsets = ClockOffsets::Drawn(ClockOffset::NONE);
-        /// Mean time for which a host handles nothing that arrives, as one that does something else or coalesces interrupts: packets wait, and are handled together at the end. "0ps" for never. Unlike transport.delay_noise_intra it is noise at a busy host, too.
+        /// Mean time for which a host handles nothing that arrives, as one that does something else or coalesces interrupts: packets wait,
+        /// and are handled together at the end. "0ps" for never. Unlike transport.delay_noise_intra it is noise at a busy host, too.
         stall: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_ms(100);
         /// With stall: mean time from the end of a stall to the beginning of the next one, an exponential time; "none" for 1ms.
         stall_gap: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(Delta::from_secs(10));
         /// With stall: the law of its duration. "pareto": index 1.5, cut at a thousand times the mean, a long tail; "none" for exponential.
         stall_law: Option<StallLawChoice> = None;
-        /// Which of a host's flows sends the next packet, of those that its window and rate allow to. "ready": the one that has waited longest; a flow that becomes ready goes behind all others. "cycle": the next one in a fixed cycle of the host's flows, by their numbers, as in HPCC's simulator.
+        /// Which of a host's flows sends the next packet, of those that its window and rate allow to. "ready": the one that has waited
+        /// longest; a flow that becomes ready goes behind all others. "cycle": the next one in a fixed cycle of the host's flows, by their
+        /// numbers, as in HPCC's simulator.
         order: NicOrderChoice = NicOrderChoice::Ready;
     }
 }

@@ -123,8 +123,8 @@ choice! {
         Router = "router",
         /// At the switches of the top tier (cores or spines) themselves.
         Core = "core",
-        /// At datacenter-interconnect (DCI) switches, which all switches of the top tier have a link to: of their datacenter, with the settings of
-        /// `[switch]`.
+        /// At datacenter-interconnect (DCI) switches, which all switches of the top tier have a link to: of their datacenter, with the
+        /// settings of `[switch]`.
         Dci = "dci",
     }
 }
@@ -147,8 +147,8 @@ params! {
         /// The network inside each of them: its keys are those of the topology of this name.
         fabric: Fabric = Fabric::FatTree;
         /// Where the long-haul links begin: "router": at border routers of their own, with links to all switches of the top tier;
-        /// "core": at these switches (cores or spines) themselves; "dci": at datacenter-interconnect switches, which have the links of border
-        /// routers, but belong to their datacenter and have the settings of [switch].
+        /// "core": at these switches (cores or spines) themselves; "dci": at datacenter-interconnect switches, which have the links of
+        /// border routers, but belong to their datacenter and have the settings of [switch].
         border: Border = Border::Router;
         /// Long-haul links from each datacenter to each other one. border = "router" or "dci": one for each border switch, "none" for 1;
         /// border = "core": one for each of the first switches of the top tier, "none" for all of them.
@@ -187,7 +187,8 @@ params! {
 }
 
 params! {
-    /// `[network]` with `topology = "hybrid"`. The defaults are AccelToR's (§IV-B), with as many links to the packet network as its published simulation has.
+    /// `[network]` with `topology = "hybrid"`. The defaults are AccelToR's (§IV-B), with as many links to the packet network as its
+    /// published simulation has.
     pub struct Hybrid {
         /// Racks, each with a top-of-rack switch.
         racks: u32 = 8, in 2 => 128;
@@ -203,14 +204,16 @@ params! {
         circuit_rate: Rate = Rate::from_gbps(80), in SLOWEST => FASTEST;
         /// One-way propagation delay of the hosts' links.
         link_delay: Delta = Delta::from_us(1), in Delta::ZERO => LONGEST_DELAY;
-        /// Round-trip time of a full packet and its ACK between hosts of two racks in the empty network, through the packet switch: it decides the delay of the links to that.
+        /// Round-trip time of a full packet and its ACK between hosts of two racks in the empty network, through the packet switch: it
+        /// decides the delay of the links to that.
         packet_rtt: Delta = Delta::from_us(60), in Delta::ZERO => LONGEST_DELAY;
         /// Round-trip time of a full packet through the circuit switch and its ACK through the packet switch, in the empty network: it
         /// decides the delay of the links to the circuit switch.
         circuit_rtt: Delta = Delta::from_us(55), in Delta::ZERO => LONGEST_DELAY;
         /// Probability that a packet is lost on the link of a host, in either direction.
         host_loss: f64 = 0.0, in 0.0 => 1.0;
-        /// The hosts whose links lose packets, by name, such as "r2-*" for those of the second rack: "*" stands for any characters, "?" for any one.
+        /// The hosts whose links lose packets, by name, such as "r2-*" for those of the second rack: "*" stands for any characters, "?" for
+        /// any one.
         lossy_hosts: String = "*".to_string();
     }
 }

@@ -47,15 +47,22 @@ params! {
         framing: Bytes = Bytes::new(38), in Bytes::ZERO => Bytes::new(1000);
         /// An ACK or signal as an IP packet, without what the algorithm adds.
         ack: Bytes = Bytes::new(64), in Bytes::new(1) => Bytes::new(9000);
-        /// With which window and rate flows begin, whatever their algorithm. "own": as the algorithm begins. "line-rate": at the rate of the host's link, with the window that it fills in a base round-trip time. "bdp": the same with the rate of the slowest link on the path. "10 segments", or 10: so many full packets per base round-trip time, at most at line rate. Windows and rates are both set; whether there is slow start stays the algorithm's. Not with an initial_cwnd or initial_rate.
+        /// With which window and rate flows begin, whatever their algorithm. "own": as the algorithm begins. "line-rate": at the rate of
+        /// the host's link, with the window that it fills in a base round-trip time. "bdp": the same with the rate of the slowest link on
+        /// the path. "10 segments", or 10: so many full packets per base round-trip time, at most at line rate. Windows and rates are both
+        /// set; whether there is slow start stays the algorithm's. Not with an initial_cwnd or initial_rate.
         start: StartChoice = StartChoice(Start::Own);
-        /// Which telemetry (INT) records a packet carries. "all": every hop's, with wide counters. "three": the TCP option of Gear (ToN 2025, §IV-A), three entries; when full, a queue that drains later replaces the one that drains soonest. "max_queue": only the hop with the longest queue (Gear, §IV-B4).
+        /// Which telemetry (INT) records a packet carries. "all": every hop's, with wide counters. "three": the TCP option of Gear (ToN
+        /// 2025, §IV-A), three entries; when full, a queue that drains later replaces the one that drains soonest. "max_queue": only the
+        /// hop with the longest queue (Gear, §IV-B4).
         int_carriage: IntCarriageChoice = IntCarriageChoice::All;
-        /// Header bytes of the telemetry, in every packet and ACK of algorithms that read it; "none" for the carriage's own: 0 for "all", 40 B for "three", 16 B for "max_queue".
+        /// Header bytes of the telemetry, in every packet and ACK of algorithms that read it; "none" for the carriage's own: 0 for "all",
+        /// 40 B for "three", 16 B for "max_queue".
         int_bytes: Option<Bytes> = None, in Some(Bytes::ZERO) => Some(Bytes::new(1000));
         /// ACKs and signals travel in a class of strict priority that is never paused; otherwise with the data.
         control_priority: bool = true;
-        /// The round-trip time inside a datacenter as algorithms see it; "none" for the largest one between the first host of a datacenter and its others, whether flows are there or not.
+        /// The round-trip time inside a datacenter as algorithms see it; "none" for the largest one between the first host of a datacenter
+        /// and its others, whether flows are there or not.
         intra_rtt: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(LONGEST_DELAY);
     }
 }
@@ -137,9 +144,11 @@ choice! {
 params! {
     /// `[transport]` with `kind = "tcp"`.
     pub struct TcpKeys {
-        /// Hosts as a Linux version has them: other defaults for the keys below, and for parameters of algorithms; each can still be set. "none": the defaults as they stand here.
+        /// Hosts as a Linux version has them: other defaults for the keys below, and for parameters of algorithms; each can still be set.
+        /// "none": the defaults as they stand here.
         preset: HostsChoice = HostsChoice::None;
-        /// How losses are found and repaired. "newreno": duplicate ACKs and partial ACKs (RFC 6582). "sack": selective acknowledgements (RFC 6675). "rack": by time, with tail loss probes (RFC 8985).
+        /// How losses are found and repaired. "newreno": duplicate ACKs and partial ACKs (RFC 6582). "sack": selective acknowledgements
+        /// (RFC 6675). "rack": by time, with tail loss probes (RFC 8985).
         recovery: RecoveryChoice = RecoveryChoice::Sack;
         /// Flows begin with SYN and SYN-ACK; otherwise connections are open, and their round-trip time is known, when flows start.
         handshake: bool = false;
@@ -149,11 +158,14 @@ params! {
         ack_every: u32 = 2, in 1 => 64;
         /// Lower bound of the retransmission timeout (Linux: 200ms; RFC 6298, §2.4: 1s).
         min_rto: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
-        /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR, min_rto), as in Linux.
+        /// What min_rto bounds. "total": the timeout (RFC 6298, §2.4). "variance": its variance term, so that it is SRTT + max(4·RTTVAR,
+        /// min_rto), as in Linux.
         rto_floor: RtoFloorChoice = RtoFloorChoice::Total;
-        /// What ends the back-off of the timeout. "sample": a round-trip time sample (RFC 6298, §5), which repeated packets without timestamps do not give (Karn). "any-ack": any ACK that restarts the timer, as in ns-3.
+        /// What ends the back-off of the timeout. "sample": a round-trip time sample (RFC 6298, §5), which repeated packets without
+        /// timestamps do not give (Karn). "any-ack": any ACK that restarts the timer, as in ns-3.
         backoff_ends: BackoffEndChoice = BackoffEndChoice::Sample;
-        /// Upper bound of the retransmission timeout, back-off included; at least min_rto and initial_rto (RFC 6298, §2.5: at least 60s; Linux: 120s).
+        /// Upper bound of the retransmission timeout, back-off included; at least min_rto and initial_rto (RFC 6298, §2.5: at least 60s;
+        /// Linux: 120s).
         max_rto: Delta = Delta::from_secs(120), in Delta::from_us(1) => Delta::from_secs(3600);
         /// Retransmission timeout before the first round-trip time sample (RFC 6298, §2.1).
         initial_rto: Delta = Delta::from_secs(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
@@ -161,7 +173,8 @@ params! {
         max_retries: u32 = 15, in 1 => 255;
         /// With handshake: repetitions of a SYN after which a flow gives up; "none" for 6 (Linux).
         syn_retries: Option<u32> = None, in Some(0) => Some(255);
-        /// Window to start with, in packets, of flows that set neither initial_cwnd nor initial_rate; "none" for the algorithm's own (10 for those of TCP; RFC 6928).
+        /// Window to start with, in packets, of flows that set neither initial_cwnd nor initial_rate; "none" for the algorithm's own (10
+        /// for those of TCP; RFC 6928).
         initial_cwnd: Option<u32> = None, in Some(1) => Some(1_000_000);
         /// Receive window: how far the sender may be ahead of what is acknowledged. The default is about the largest (RFC 7323, §2.3).
         receive_window: Bytes = Bytes::new(1_000_000_000), in Bytes::new(1000) => Bytes::new(1_000_000_000);
@@ -169,21 +182,27 @@ params! {
         limited_transmit: bool = true;
         /// Duplicate ACKs, or packets beyond a gap, that mean a loss (RFC 5681, §3.2; RFC 6675).
         dup_ack_threshold: u32 = 3, in 1 => 1000;
-        /// Packets and ACKs carry timestamps (RFC 7323), which reveal unnecessary retransmissions (Eifel, RFC 3522) and measure the round-trip time of repeated packets. The 12 B that they take are not added: they are part of header and ack.
+        /// Packets and ACKs carry timestamps (RFC 7323), which reveal unnecessary retransmissions (Eifel, RFC 3522) and measure the
+        /// round-trip time of repeated packets. The 12 B that they take are not added: they are part of header and ack.
         timestamps: bool = true;
-        /// The receiver reports what arrives twice (D-SACK, RFC 2883), which reveals unnecessary retransmissions; not with recovery = "newreno". "none": wherever there are selective acknowledgements.
+        /// The receiver reports what arrives twice (D-SACK, RFC 2883), which reveals unnecessary retransmissions; not with recovery =
+        /// "newreno". "none": wherever there are selective acknowledgements.
         dsack: Option<bool> = None;
-        /// A timeout forgets all selective acknowledgements (RFC 2018, §8), so that everything is sent again; not with recovery = "newreno". Otherwise, as in Linux, they are kept.
+        /// A timeout forgets all selective acknowledgements (RFC 2018, §8), so that everything is sent again; not with recovery =
+        /// "newreno". Otherwise, as in Linux, they are kept.
         forget_sack: bool = false;
-        /// Proportional rate reduction (RFC 6937; Linux, tcp_cwnd_reduction): while losses are repaired the window falls to the algorithm's with what is delivered; otherwise at once. Not for algorithms that set their window by the delivery rate (bbr).
+        /// Proportional rate reduction (RFC 6937; Linux, tcp_cwnd_reduction): while losses are repaired the window falls to the algorithm's
+        /// with what is delivered; otherwise at once. Not for algorithms that set their window by the delivery rate (bbr).
         prr: bool = false;
         /// Detect unnecessary timeouts by forward RTO recovery (F-RTO, RFC 5682).
         frto: bool = true;
         /// With recovery = "rack": probe with a packet when ACKs stay away, long before the timeout (RFC 8985, §7); "none" for true.
         tail_loss_probe: Option<bool> = None;
-        /// With tail loss probes: how much longer than twice the round-trip time the ACK of a lone packet may take before it is probed for; "none" for 200ms (RFC 8985, §7.2).
+        /// With tail loss probes: how much longer than twice the round-trip time the ACK of a lone packet may take before it is probed for;
+        /// "none" for 200ms (RFC 8985, §7.2).
         max_ack_delay: Option<Delta> = None, in Some(Delta::ZERO) => Some(LONGEST_TIMEOUT);
-        /// Pacing where the algorithm gives no rate. "none": packets leave as the window allows. "linux": at the window over the smoothed round-trip time, times the gains below.
+        /// Pacing where the algorithm gives no rate. "none": packets leave as the window allows. "linux": at the window over the smoothed
+        /// round-trip time, times the gains below.
         pacing: PacingChoice = PacingChoice::None;
         /// With pacing = "linux": the gain below half the slow start threshold.
         pacing_gain_slow_start: f64 = 2.0, in 0.1 => 10.0;
@@ -191,18 +210,24 @@ params! {
         pacing_gain: f64 = 1.2, in 0.1 => 10.0;
         /// Noise of the end hosts: a uniform random time up to this is added to each round-trip time sample (GEMINI, ToN 2022, Table V).
         rtt_noise: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
-        /// Noise of the end hosts in the delay of every packet, data and ACK: the standard deviation that round-trip times inside a datacenter have in an empty network (GEMINI, ToN 2022, §IV-B: 17us).
+        /// Noise of the end hosts in the delay of every packet, data and ACK: the standard deviation that round-trip times inside a
+        /// datacenter have in an empty network (GEMINI, ToN 2022, §IV-B: 17us).
         delay_noise_intra: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
         /// As delay_noise_intra, for round-trip times across datacenters (GEMINI, ToN 2022, §IV-B: 58us).
         delay_noise_cross: Delta = Delta::ZERO, in Delta::ZERO => Delta::from_secs(1);
-        /// A connection starts with the slow start threshold that the last one between the same hosts left when it ended, or fell idle with connections = "persistent", as Linux does with
-        /// tcp_no_metrics_save = 0.
+        /// A connection starts with the slow start threshold that the last one between the same hosts left when it ended, or fell idle with
+        /// connections = "persistent", as Linux does with tcp_no_metrics_save = 0.
         remember_ssthresh: bool = false;
-        /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to back (Linux, tcp_tso_autosize, tcp_tso_should_defer); flows that are paced send chunk by chunk, but gemini packet by packet, as its paper says.
+        /// Hosts hand their NICs chunks of what the flow's rate carries in about a millisecond (two packets to 64 kB), which leave back to
+        /// back (Linux, tcp_tso_autosize, tcp_tso_should_defer); flows that are paced send chunk by chunk, but gemini packet by packet, as
+        /// its paper says.
         segmentation_offload: bool = false;
-        /// "per-flow": each flow has a connection of its own. "persistent": a flow takes the idle connection between its hosts that was opened first, with the state that earlier flows left, and opens one where all are busy; flows share connections if they agree in algorithm, class, initial_rate and initial_cwnd.
+        /// "per-flow": each flow has a connection of its own. "persistent": a flow takes the idle connection between its hosts that was
+        /// opened first, with the state that earlier flows left, and opens one where all are busy; flows share connections if they agree in
+        /// algorithm, class, initial_rate and initial_cwnd.
         connections: ConnectionsChoice = ConnectionsChoice::PerFlow;
-        /// With connections = "persistent": the window halves for each retransmission timeout that a connection was idle, down to the initial window (Linux, tcp_slow_start_after_idle; RFC 2861); "none" for true.
+        /// With connections = "persistent": the window halves for each retransmission timeout that a connection was idle, down to the
+        /// initial window (Linux, tcp_slow_start_after_idle; RFC 2861); "none" for true.
         slow_start_after_idle: Option<bool> = None;
     }
 }

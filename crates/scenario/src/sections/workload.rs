@@ -28,8 +28,8 @@ params! {
     /// The key of `[workload]` that decides about the others.
     pub struct ArrivalsKey {
         /// How flows arrive: "poisson": one by one, at random; "permutation", "incast" and "all-to-all": together, in rounds; "elephants":
-        /// the same number from every rack to every other one that it has circuits to; "all-reduce": in the steps of a collective operation; "list": as a file lists them (the default where there is the key flows).
-        /// It decides which other keys there are.
+        /// the same number from every rack to every other one that it has circuits to; "all-reduce": in the steps of a collective
+        /// operation; "list": as a file lists them (the default where there is the key flows). It decides which other keys there are.
         pattern: Arrivals = Arrivals::Poisson;
     }
 }
@@ -121,9 +121,11 @@ choice! {
 params! {
     /// `[workload]` with `pattern = "elephants"`.
     pub struct ElephantKeys {
-        /// Its flows are called NAME-FROM-TO-1, NAME-FROM-TO-2, … by the switches of their racks; "none" for f1, f2, … by their position among all flows.
+        /// Its flows are called NAME-FROM-TO-1, NAME-FROM-TO-2, … by the switches of their racks; "none" for f1, f2, … by their position
+        /// among all flows.
         name: Option<String> = None;
-        /// Flows from each rack to each other one that it has circuits to. They take the racks' hosts in turn. The default: AccelToR, §IV-B.
+        /// Flows from each rack to each other one that it has circuits to. They take the racks' hosts in turn. The default: AccelToR,
+        /// §IV-B.
         per_pair: u32 = 80, in 1 => 100_000;
         /// Flow sizes: "unbounded", or as in other patterns.
         sizes: String = "unbounded".to_string();
@@ -158,10 +160,12 @@ choice! {
 params! {
     /// `[workload]` with `pattern = "all-reduce"`.
     pub struct AllReduceKeys {
-        /// Its flows are called NAME-1-1, NAME-1-2, … by round and position in it, all those of a round NAME-1; "none" for f1, f2, … by their position among all flows.
+        /// Its flows are called NAME-1-1, NAME-1-2, … by round and position in it, all those of a round NAME-1; "none" for f1, f2, … by
+        /// their position among all flows.
         name: Option<String> = None;
-        /// "ring": N hosts pass on an Nth of their data in each of 2(N-1) steps; "recursive-doubling": all of it to a partner, log2 N times; "hierarchical": a ring's first
-        /// N-1 steps in each datacenter, a ring across them with what each host has then, and the other N-1 steps.
+        /// "ring": N hosts pass on an Nth of their data in each of 2(N-1) steps; "recursive-doubling": all of it to a partner, log2 N
+        /// times; "hierarchical": a ring's first N-1 steps in each datacenter, a ring across them with what each host has then, and the
+        /// other N-1 steps.
         collective: Collective = Collective::Ring;
         /// The hosts that take part, by name, in the order of the network: "*" stands for any characters, "?" for any one.
         hosts: String = "*".to_string();

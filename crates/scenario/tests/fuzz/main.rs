@@ -1,5 +1,5 @@
-//! Random scenarios: each that is accepted runs to its end, breaks no invariant, and gives the same on the general path. Neither accepted nor refused
-//! ones panic.
+//! Random scenarios: each that is accepted runs to its end, breaks no invariant, and gives the same on the general path. Neither accepted
+//! nor refused ones panic.
 //!
 //! `FARLOOP_FUZZ_CASES` says how many (`make fuzz`), `FARLOOP_FUZZ_SEED` where to begin: a failure prints the one that repeats it. With
 //! `FARLOOP_FUZZ_DIGESTS` what comes out is written to that file or, where it is there, compared with it: another profile or machine must

@@ -20,13 +20,13 @@ from farloop.judging.claims import Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
 from farloop.papers.acceltor.slow_start import time_alone
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 from farloop.units import seconds, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 ACCELTOR, BLOCKING, UNBLOCKING = "AccelToR", "Blocking", "Unblocking"
 SCHEDULES = (BLOCKING, UNBLOCKING, ACCELTOR)

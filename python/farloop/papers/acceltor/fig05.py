@@ -13,13 +13,13 @@ from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.papers.acceltor.common import ACCELTOR, BLOCKING, COLOURS, NEWRENO, day, packet, slot, way, week
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 from farloop.units import seconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FLOW = "flow/elephant-tor1-tor2-1"
 """The elephant that is looked at; its day is the first of each week."""

@@ -43,7 +43,7 @@ from farloop.papers.acceltor.common import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 COMPARED = 50
 """Racks of the network in which the paper compares numbers; without it the largest network that runs stands for it."""

@@ -28,13 +28,13 @@ from farloop.papers.acceltor.common import (
     weekly,
     windows,
 )
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 TOP = ((0.90, 5e6), (0.97, 10e6), (1.0, 30e6))
 """The upper tenth of WebSearch's sizes, in bytes by cumulative probability (DCTCP, SIGCOMM 2010)."""

@@ -26,12 +26,12 @@ from farloop.papers.acceltor.common import (
     spread,
     weekly,
 )  # fmt: skip
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 BELOW = 0.8
 """Of AccelToR's throughput: up to here another one is well below."""

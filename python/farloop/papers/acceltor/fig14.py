@@ -34,7 +34,7 @@ from farloop.papers.acceltor.common import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FULL = " of five uplinks"
 """How the names of cases end whose load is that of the whole packet network."""

@@ -12,12 +12,12 @@ from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
 from farloop.papers.acceltor.common import HELD, SETTLED, occupancy_by_week
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 PAIR = ("tor1", "tor2")
 """The circuit that is looked at."""

@@ -23,12 +23,12 @@ from farloop.papers.acceltor.common import (
     week,
     weekly,
 )
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 LARGE, SMALL = "500 kB", "300 kB"
 COLOURS = {LARGE: CROSS[0], SMALL: INTRA[0]}

@@ -31,7 +31,7 @@ from farloop.papers.acceltor.common import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 NAMES = {
     "newreno": "NewReno", "bic": "BIC", "cubic": "CUBIC", "highspeed": "HighSpeed", "htcp": "H-TCP", "hybla": "Hybla",

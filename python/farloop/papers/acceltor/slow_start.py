@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 from farloop.units import rate, size
 
 if TYPE_CHECKING:
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 
 def time_alone(run: Run) -> Floats:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from farloop.judging.claims import Judging
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 BELOW = ("gemini", "hpcc", "dctcp")
 """Below 1 in the paper: intra-datacenter flows are less competitive."""

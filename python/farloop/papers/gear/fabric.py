@@ -30,7 +30,7 @@ from farloop.papers.gear.common import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 NEAR = (0.8, 1.25)
 """Normalised ratios that count as near 1, as in Fig. 9."""

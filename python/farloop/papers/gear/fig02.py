@@ -18,7 +18,7 @@ from farloop.palette import CROSS, INTRA
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FULL = 0.999
 """Part of the best throughput from which it counts as full: the link idles for less than one part in a thousand."""

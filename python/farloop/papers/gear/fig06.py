@@ -14,7 +14,7 @@ from farloop.papers.gear.common import backlogs, bars, longest, numbers, order, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:

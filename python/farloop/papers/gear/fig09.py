@@ -16,7 +16,7 @@ from farloop.units import count_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FAIR = (0.8, 1.25)
 """Ratios that count as fair where the paper gives a word and no number."""

@@ -15,7 +15,7 @@ from farloop.units import count_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FLOWS = ("intra1", "cross", "intra2")
 JOINED = (1.5, 3.0)

@@ -18,7 +18,7 @@ from farloop.units import seconds
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 MAIN = "main"
 """The case with the paper's times."""

@@ -14,7 +14,7 @@ from farloop.judging.schedule import Need, scheduled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 BALANCED = (0.8, 1.25)
 """Ratios that count as "fairly balanced"."""

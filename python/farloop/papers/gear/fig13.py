@@ -14,7 +14,7 @@ from farloop.judging.traffic import layer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FAIR = (0.8, 1.25)
 """Ratios that count as fair, as in Fig. 9."""

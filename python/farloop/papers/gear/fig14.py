@@ -14,7 +14,7 @@ from farloop.units import count_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 NUMBERS = {"gear": "ratio_full", "gear-without-cross": "ratio_without_cross"}
 

@@ -18,7 +18,7 @@ from farloop.palette import CROSS, INTRA
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FAIR = (0.8, 1.25)
 """Ratios that count as equal shares, as in Fig. 9."""

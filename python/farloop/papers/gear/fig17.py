@@ -15,7 +15,7 @@ from farloop.judging.traffic import paused
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 RACK_A = ("intra-a1", "intra-a2", "cross-a1", "cross-a2")
 ALL = (*RACK_A, "intra-b1", "intra-b2", "cross-b1", "cross-b2")

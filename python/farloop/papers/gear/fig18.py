@@ -14,7 +14,7 @@ from farloop.judging.schedule import scheduled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 LOW, CHOSEN = 0.01, 0.05
 """The largest floor that is too low, and the one that the paper chooses."""

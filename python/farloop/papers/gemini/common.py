@@ -9,7 +9,7 @@ from farloop import metrics
 from farloop.judging.testbed import base_round_trip, rates, round_trip
 
 if TYPE_CHECKING:
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 SETTLED = 5.0
 """Flows inside a datacenter are measured from here on, or from half of a run that is shorter than twice as long."""

@@ -14,7 +14,7 @@ from farloop.judging.testbed import COLOURS, ENOUGH, SCHEMES, Completion, Losses
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 INSIDE = 0.8
 """More than this part of the losses is inside the datacenters (§II-B)."""

@@ -16,7 +16,7 @@ from farloop.papers.gemini.common import Points, sweep
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FULL = 0.98
 """Throughput that counts as undiminished, over the largest one of its kind.

@@ -15,7 +15,7 @@ from farloop.palette import CROSS, INTRA
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 LEAST, MOST = 1, 20
 """The scales that are compared: Vegas as it is, and the largest of the figure."""

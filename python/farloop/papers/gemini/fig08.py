@@ -16,7 +16,7 @@ from farloop.papers.gemini.common import SETTLED, TestbedScale, sweep
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 PAPER = TestbedScale("gemini/fig08", settled=SETTLED)
 

@@ -17,7 +17,7 @@ from farloop.units import time_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 PAPER = TestbedScale("gemini/fig09", settled=SETTLED_ACROSS)
 

@@ -14,12 +14,12 @@ from farloop.judging.schedule import Need, scheduled
 from farloop.judging.testbed import COLOURS, SCHEMES, said, spans
 from farloop.palette import CROSS, INTRA
 from farloop.papers.gemini.common import TestbedScale
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 TOGETHER = 100.0
 """All three groups run from here on, in seconds."""

@@ -17,7 +17,7 @@ from farloop.papers.gemini.common import TestbedScale
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 SETTLED = 20.0
 """Measured from here on, in seconds, or from half of a run that is shorter than twice as long."""

@@ -15,7 +15,7 @@ from farloop.judging.testbed import COLOURS, SCHEMES, Completion, Losses, longes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FIGURES = {
     "fig12": "1 Gbps, pattern 1",

@@ -12,7 +12,7 @@ from farloop.papers.gemini.common import TestbedScale
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison
+    from farloop.results.run import Comparison
 
 SCALE = TestbedScale("gemini/kernel-fig08", settled=10.0, rates=0.1, times=10.0)
 

@@ -16,7 +16,7 @@ from farloop.papers.gemini.common import delay_and_throughput
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 NO_EFFECT = 0.01
 """A change of the throughput by less than this part is none."""

@@ -17,7 +17,7 @@ from farloop.units import rate, size
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FULL = 0.995
 """Utilisation that counts as full."""

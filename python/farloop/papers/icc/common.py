@@ -10,12 +10,12 @@ import numpy as np
 from farloop import metrics
 from farloop.judging.claims import UndecidedError
 from farloop.palette import CROSS, INTRA
-from farloop.tables import Floats
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from farloop.results import Run
+    from farloop.results.run import Run
 
 RIVALS = {"dcqcn-2015": "DCQCN", "timely": "TIMELY", "pcn": "PCN"}
 """What the paper compares with, in its order, and its names of them."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from farloop import metrics, pfc
+from farloop import metrics
 from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging
 from farloop.judging.measure import lasting
@@ -27,13 +27,14 @@ from farloop.papers.icc.common import (
     smooth,
     unfinished,
 )
+from farloop.results import pfc
 from farloop.units import count_text, time_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 POINT = "burst"
 """The cases that are judged; those with F0, or with spread bursts, are reported beside."""

@@ -26,7 +26,7 @@ from farloop.papers.icc.common import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 LOADS = (20, 30, 40, 50, 60, 70)
 """In percent of the loaded links."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.completion import Mask
 from farloop.judging.claims import UndecidedError
 from farloop.judging.schedule import Need, scheduled
 from farloop.palette import CROSS, INTRA
-from farloop.tables import Floats
+from farloop.results.flow_completion import Mask
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 NAMES = {
     "dcqcn": "DCQCN",

@@ -18,7 +18,7 @@ from farloop.papers.mlcc.common import DCI, fairness, for_good, named, queue, st
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 FAIR = 0.95
 """Jain's index from which shares count as fair."""

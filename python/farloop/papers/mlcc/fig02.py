@@ -18,7 +18,7 @@ from farloop.papers.mlcc.common import named, queue, total
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 SHOWN = ("dcqcn", "powertcp")
 """What the paper shows."""

@@ -17,7 +17,7 @@ from farloop.papers.mlcc.common import DCI, named, queue
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 SHOWN = ("dcqcn", "powertcp")
 """What the paper shows."""

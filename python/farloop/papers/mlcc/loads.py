@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from farloop import metrics
-from farloop.completion import Mask
 from farloop.figures.panels import grid, legend_below
 from farloop.judging.claims import Claim, Finding, Judging, UndecidedError
 from farloop.judging.schedule import Need
 from farloop.palette import CROSS
 from farloop.papers.mlcc.common import COLOURS, LONG, NAMES, RIVALS, FlowTimes, bars, planned, reductions
-from farloop.tables import Floats
+from farloop.results.flow_completion import Mask
+from farloop.results.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 SINCE = 0.01
 """Flows that start from here on are measured: a round trip across, and the time that the first flows take."""

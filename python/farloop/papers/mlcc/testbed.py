@@ -12,7 +12,7 @@ from farloop.papers.mlcc.common import LONG, NAMES, FlowTimes, bars, planned, re
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from farloop.results import Comparison, Run
+    from farloop.results.run import Comparison, Run
 
 SINCE = 0.007
 """Flows that start from here on are measured: after a round trip across."""

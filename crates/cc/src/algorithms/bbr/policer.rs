@@ -1,6 +1,7 @@
 //! The rate of a policer: what two stretches of time with heavy losses delivered alike.
 //!
-//! Source: Linux, `bbr_lt_bw_sampling` ("long-term" bandwidth, `lt_bw`); Flach et al., *An Internet-Wide Analysis of Traffic Policing*, SIGCOMM 2016.
+//! Source: Linux, `bbr_lt_bw_sampling` ("long-term" bandwidth, `lt_bw`); Flach et al., *An Internet-Wide Analysis of Traffic Policing*,
+//! SIGCOMM 2016.
 //!
 //! A token bucket lets a burst pass and drops all beyond its rate, so that the largest delivery rate of some round trips says too much.
 //! From a loss on, an interval of 4 to 16 round trips that ends with a loss and lost a fifth of what it delivered gives a rate. Two such

@@ -2,8 +2,8 @@
 //!
 //! Source: alibaba-edu/High-Precision-Congestion-Control, `RdmaHw::HandleAckDctcp`. Equation numbers are those of `spec/dctcp.md`.
 //!
-//! - Once per round, which ends with the first ACK of data sent after it began, α moves by g towards the marked ACKs over the packets that were
-//!   in flight when it began and one; the very first ACK only begins a round.
+//! - Once per round, which ends with the first ACK of data sent after it began, α moves by g towards the marked ACKs over the packets that
+//!   were in flight when it began and one; the very first ACK only begins a round.
 //! - The first marked ACK cuts the rate by α/2; then nothing cuts or grows it until data sent after the cut is acknowledged.
 //! - Otherwise the end of a round adds one step to the rate.
 //! - Losses change nothing: the fabric is lossless.
@@ -165,10 +165,12 @@ mod tests {
     #[test]
     fn one_cut_and_no_growth_until_data_sent_after_it_is_acknowledged() {
         let mut b = bench(0.5, 0.0);
-        // The mark on packet 2 cuts by 1/4: 41 · 0.75. What had been sent then, packets up to 6, neither cuts nor grows, though packet 6 ends a round.
+        // The mark on packet 2 cuts by 1/4: 41 · 0.75. What had been sent then, packets up to 6, neither cuts nor grows, though packet 6
+        // ends a round.
         let trace = acks(&mut b, 1, &[false, true, true, false, true, false]);
         assert_eq!(trace, [41.0, 30.75, 30.75, 30.75, 30.75, 30.75]);
-        // Packet 7 was sent after the cut: its mark cuts again, with packets up to 11 sent. Packet 11 ends the round before, packet 16 the next one.
+        // Packet 7 was sent after the cut: its mark cuts again, with packets up to 11 sent. Packet 11 ends the round before, packet 16 the
+        // next one.
         assert_eq!(acks(&mut b, 7, &[true; 1]), [23.0625]);
         assert_eq!(acks(&mut b, 8, &[false; 8]), [23.0625; 8]);
         assert_eq!(acks(&mut b, 16, &[false; 1]), [24.0625]);

@@ -35,7 +35,8 @@ impl CrossWindow {
                 // Eq. 8 over the bytes that the link carries in a CRTT. It may exceed u: then nothing else is on the link.
                 OwnCorrection::Printed => ((p.eta / u - 1.0) * self.reference / pipe).min(u),
                 // The ACK that ends a round is that of the round's first packet: what it met includes the step to the window that
-                // the round began with, and nothing of what the window did later. Only congestion can be excused: never what lies below the target.
+                // the round began with, and nothing of what the window did later. Only congestion can be excused: never what lies below the
+                // target.
                 OwnCorrection::Bounded => {
                     ((self.round_start - self.round_before) / pipe).clamp(0.0, (u - p.eta).max(0.0))
                 }

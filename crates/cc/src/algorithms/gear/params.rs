@@ -53,7 +53,8 @@ params! {
         max_stage: u32 = 5, in 0 => 1000;
         /// W_AI as a fraction of line rate times round trip, added once per round trip. The paper gives no value; this is HPCC's.
         w_ai_fraction: f64 = 0.0005, in 0.0 => 1.0;
-        /// Scale the additive increase of intra-DC flows, too, with their round-trip time over the IRTT. The paper scales that of cross-DC flows only.
+        /// Scale the additive increase of intra-DC flows, too, with their round-trip time over the IRTT. The paper scales that of cross-DC
+        /// flows only.
         scale_intra_additive: bool = true;
         /// IRTT: base round-trip time inside a datacenter; "none" to take the network's.
         irtt: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_ms(100));
@@ -69,7 +70,8 @@ params! {
         step_factor_max: f64 = 2.0, in 1.0 => 1e9;
         /// What step III takes for the utilisation after step I.
         step_feedback: StepFeedback = StepFeedback::Round;
-        /// Until the first full sample, measure utilisation between consecutive ACKs (intra-DC) or since the first ACK (cross-DC). The paper does not say what to do.
+        /// Until the first full sample, measure utilisation between consecutive ACKs (intra-DC) or since the first ACK (cross-DC). The
+        /// paper does not say what to do.
         first_rtt_consecutive: bool = true;
         /// The first sample of a cross-DC flow updates its reference window at once, not a CRTT later.
         cross_first_update: bool = true;
@@ -85,7 +87,8 @@ params! {
         intra: Law = Law::Gear;
         /// The law of cross-DC flows; "hpcc" takes Gear's cross-DC logic away (paper, IV-C5).
         cross: Law = Law::Gear;
-        /// HPCC in the place of one half scales its additive increase with its round-trip time, as it does alone. Otherwise all its flows add the W_AI of an IRTT.
+        /// HPCC in the place of one half scales its additive increase with its round-trip time, as it does alone. Otherwise all its flows
+        /// add the W_AI of an IRTT.
         scale_hpcc_additive: bool = true;
     }
 }

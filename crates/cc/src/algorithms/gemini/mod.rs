@@ -52,11 +52,13 @@ farloop_units::params! {
         g: f64 = 0.0625, in 0.0001 => 1.0;
         /// Marked fraction assumed at the start (as DCTCP's).
         initial_alpha: f64 = 1.0, in 0.0 => 1.0;
-        /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion avoidance.
+        /// Start with 10 segments (or the flow's initial window) in slow start; otherwise at the flow's initial rate in congestion
+        /// avoidance.
         slow_start: bool = false;
         /// Windows per smoothed RTT at which packets are paced; twice that in slow start, where windows double.
         pacing_gain: f64 = 1.25, in 0.1 => 10.0;
-        /// Leave out the RTTs of packets that left before a cut, which still met the queue that it answered: delay then cuts in every other round trip at most. Algorithm 1 judges each round trip, and cuts in each.
+        /// Leave out the RTTs of packets that left before a cut, which still met the queue that it answered: delay then cuts in every other
+        /// round trip at most. Algorithm 1 judges each round trip, and cuts in each.
         skip_after_cut: bool = false;
     }
 }

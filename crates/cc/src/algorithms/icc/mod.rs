@@ -1,4 +1,5 @@
-//! `icc`: switch ports that judge their own congestion and write the verdict into passing ACKs; sources that compute their rate from it at once.
+//! `icc`: switch ports that judge their own congestion and write the verdict into passing ACKs; sources that compute their rate from it at
+//! once.
 //!
 //! Source: Wang et al., "Congestion Control Using In-Network Telemetry for Lossless Datacenters", CMC 75(1), 2023: Fig. 7 and Algorithm 1.
 //! Equation numbers are those of `spec/icc.md`.
@@ -16,8 +17,8 @@
 //!   source: V = f(report), one step per report                           <----------------------------+
 //! ```
 //!
-//! The paper's bounds on V are at least C/n wherever there is a queue, which then never goes (`bounds = "printed"`). The default's follow from what the
-//! paper says that they are for. All else is as printed.
+//! The paper's bounds on V are at least C/n wherever there is a queue, which then never goes (`bounds = "printed"`). The default's follow
+//! from what the paper says that they are for. All else is as printed.
 
 mod params;
 mod port;

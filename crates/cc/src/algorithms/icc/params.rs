@@ -43,8 +43,8 @@ params! {
         increase: IccIncrease = IccIncrease::Printed;
         /// Which queues a port reports at once (ICC: Fig. 7, whose second condition can be read either way).
         reports: IccReports = IccReports::Standing;
-        /// The queue that must not be exceeded, Q_d, safely below the threshold of PFC: half of it (ours; the default is that of a buffer of 5 MB with
-        /// xoff_alpha = 0.11).
+        /// The queue that must not be exceeded, Q_d, safely below the threshold of PFC: half of it (ours; the default is that of a buffer
+        /// of 5 MB with xoff_alpha = 0.11).
         q_d: Bytes = Bytes::new(275_000), in Bytes::new(1) => Bytes::new(1_000_000_000_000);
         /// Over what time a port measures the rate of change of its queue and its utilisation (ICC: 5 µs between the two rates).
         window: Delta = Delta::from_us(5), in Delta::from_ns(100) => Delta::from_ms(10);
@@ -54,8 +54,8 @@ params! {
         interval: Delta = Delta::from_us(15), in Delta::from_ns(100) => Delta::from_ms(10);
         /// Utilisation from which a queue is congestion (ICC: 70 %).
         busy: f64 = 0.7, in 0.0 => 1.0;
-        /// The round-trip time T of the bounds, and for how long a port counts a flow after a packet; "none" for the one inside a datacenter, at sources
-        /// the flow's own if that is longer.
+        /// The round-trip time T of the bounds, and for how long a port counts a flow after a packet; "none" for the one inside a
+        /// datacenter, at sources the flow's own if that is longer.
         rtt: Option<Delta> = None, in Some(Delta::from_ns(100)) => Some(Delta::from_secs(10));
         /// The rate never falls below this (ours).
         min_rate: Rate = Rate::from_mbps(100), in Rate::from_bps(1) => Rate::from_gbps(1000);

@@ -141,7 +141,8 @@ mod tests {
 
     const GBPS: f64 = 1e9;
 
-    /// 100 Gbps, ten flows, T = 32 µs, Q_d = 100 kB, with 40 kB in the queue and 12.5 kB more than 5 µs before (20 Gbps) unless it says otherwise.
+    /// 100 Gbps, ten flows, T = 32 µs, Q_d = 100 kB, with 40 kB in the queue and 12.5 kB more than 5 µs before (20 Gbps) unless it says
+    /// otherwise.
     fn verdict(queue: u64, change: i64) -> Verdict {
         let utilisation = 0.5;
         Verdict { queue, change, utilisation, flows: 10, capacity: Rate::from_gbps(100), stamp: 100_000 }

@@ -5,9 +5,9 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// A port's report.
 ///
-/// In the field, from the lowest bit: `there` 1, queue 24, change 24, utilisation 11, flows 16, capacity 20, stamp 32. The queue and its change are
-/// counted in 16 bytes (a queue above 268 MB is 268 MB), rounded away from zero; the utilisation in 1/2047; the capacity has a decimal mantissa of 16 bits
-/// and an exponent of 4; the stamp counts nanoseconds and wraps after 4.3 s.
+/// In the field, from the lowest bit: `there` 1, queue 24, change 24, utilisation 11, flows 16, capacity 20, stamp 32. The queue and its
+/// change are counted in 16 bytes (a queue above 268 MB is 268 MB), rounded away from zero; the utilisation in 1/2047; the capacity has a
+/// decimal mantissa of 16 bits and an exponent of 4; the stamp counts nanoseconds and wraps after 4.3 s.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Verdict {
     /// Bytes that wait, without the packet in service.
@@ -91,8 +91,8 @@ impl Verdict {
         Rate::from_bps(self.capacity.as_bps().max(1)).time_to_send(Bytes::new(self.queue))
     }
 
-    /// Of two ports' verdicts the one for a flow that passes both: that of the queue that takes longer to drain, or, where neither does, of the busier link.
-    /// `other` was there before, and stays if they are equal.
+    /// Of two ports' verdicts the one for a flow that passes both: that of the queue that takes longer to drain, or, where neither does, of
+    /// the busier link. `other` was there before, and stays if they are equal.
     pub fn outweighs(&self, other: &Verdict) -> bool {
         let (own, others) = (self.drain_time(), other.drain_time());
         own > others || own == others && self.utilisation > other.utilisation

@@ -1,8 +1,8 @@
 //! The switch halves of MLCC: the ports of a switch at the border of its datacenter (§3.2).
 //!
-//! Outward, towards other datacenters, a port takes the telemetry off data of its flows, its own included, and sends it back where the packet asks
-//! for that. Inward, each flow has a queue of its own, whose rate is the R_credit that passing ACKs bring; the port remembers their C_R and writes it as
-//! C_D into data, with what is left in the queue.
+//! Outward, towards other datacenters, a port takes the telemetry off data of its flows, its own included, and sends it back where the
+//! packet asks for that. Inward, each flow has a queue of its own, whose rate is the R_credit that passing ACKs bring; the port remembers
+//! their C_R and writes it as C_D into data, with what is left in the queue.
 
 use super::params::MlccParams;
 use super::wire::{AckHeader, DataHeader};

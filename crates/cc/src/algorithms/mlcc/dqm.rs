@@ -1,10 +1,10 @@
 //! DCI-switch queue management (§3.3.1): from the queue of a flow at the receiver's DCI switch to the rate at which its source should send.
 //!
-//! Once per round (Eqs. 1-5): what will have come and gone in an RTT_C from now, the delay that leaves, and the rate that brings this to D_t in θ. Per
-//! packet (Eqs. 6-9): that rate as tokens, and a window around R_credit that follows them.
+//! Once per round (Eqs. 1-5): what will have come and gone in an RTT_C from now, the delay that leaves, and the rate that brings this to
+//! D_t in θ. Per packet (Eqs. 6-9): that rate as tokens, and a window around R_credit that follows them.
 //!
-//! Ours, where the paper leaves it open or cannot work (`spec/mlcc.md`): the enqueue rates to come are the rates *sent* to the source, R̄, averaged over
-//! time; R_DQM is kept between zero and line rate; the window of Eq. 8 leaks with a time constant of RTT_C.
+//! Ours, where the paper leaves it open or cannot work (`spec/mlcc.md`): the enqueue rates to come are the rates *sent* to the source, R̄,
+//! averaged over time; R_DQM is kept between zero and line rate; the window of Eq. 8 leaks with a time constant of RTT_C.
 
 use super::params::{MlccParams, Smoothing};
 use crate::api::FlowInfo;

@@ -1,7 +1,8 @@
 //! The rate law of MLCC's short loops: the sender of HPCC or PowerTCP, told of telemetry by rounds instead of ACKs.
 //!
-//! Both laws answer every report, but move what they answer from once per round trip, which they tell by sequence numbers: a round ends when an ACK
-//! comes for what was sent after it began. Here a round ends when the loop says so, and counts as one BDP sent and acknowledged.
+//! Both laws answer every report, but move what they answer from once per round trip, which they tell by sequence numbers: a round ends
+//! when an ACK comes for what was sent after it began. Here a round ends when the loop says so, and counts as one BDP sent and
+//! acknowledged.
 
 use super::params::{Law, MlccParams};
 use crate::algorithms::hpcc::{HpccParams, HpccSender};

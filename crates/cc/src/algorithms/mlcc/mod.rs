@@ -1,12 +1,13 @@
 //! `mlcc`: three short control loops where one long one would be slow, with the help of the switches that join datacenters.
 //!
-//! Source: Zhao et al., "Efficient Cross-Datacenter Congestion Control with Fast Control Loops", ICPP 2025. What the paper leaves open and what is
-//! ours: `spec/mlcc.md`.
+//! Source: Zhao et al., "Efficient Cross-Datacenter Congestion Control with Fast Control Loops", ICPP 2025. What the paper leaves open and
+//! what is ours: `spec/mlcc.md`.
 //!
 //! The model in five lines:
-//! - near source: the sender's DCI switch takes the telemetry off data and sends it back, so that the sender's datacenter answers within its own RTT;
-//! - receiver-driven: each flow has a queue at the receiver's DCI switch, which gives out packets at the rate R_credit that the receiver computes
-//!   from the telemetry of its datacenter, once per RTT of that (a round: C_R goes out with an ACK, and comes back as C_D);
+//! - near source: the sender's DCI switch takes the telemetry off data and sends it back, so that the sender's datacenter answers within
+//!   its own RTT;
+//! - receiver-driven: each flow has a queue at the receiver's DCI switch, which gives out packets at the rate R_credit that the receiver
+//!   computes from the telemetry of its datacenter, once per RTT of that (a round: C_R goes out with an ACK, and comes back as C_D);
 //! - DQM: each round the receiver predicts that queue one long RTT ahead, and asks for the rate that brings its delay to D_t within θ;
 //! - end to end: that rate, smoothed, reaches the sender with the ACKs; it sends at the lower of the two rates (Eq. 10);
 //! - flows inside a datacenter follow the same rate law from end to end.

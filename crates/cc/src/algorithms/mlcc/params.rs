@@ -31,10 +31,11 @@ params! {
         delay_target: Delta = Delta::from_ms(1), in Delta::ZERO => Delta::from_secs(100);
         /// Rounds over which the rate of the queue is averaged (m; MLCC §4.1: 5).
         averaging: u32 = 5, in 1 => 64;
-        /// Tokens that a packet earns where DQM asks for just the rate of the queue (α; MLCC §4.1: 0.5, below which the queue empties and above
-        /// which it grows).
+        /// Tokens that a packet earns where DQM asks for just the rate of the queue (α; MLCC §4.1: 0.5, below which the queue empties and
+        /// above which it grows).
         alpha: f64 = 0.5, in 0.01 => 1.0;
-        /// Smoothing of DQM's rate: "leaky", with a leak of time constant RTT_C (ours: without it the window of Eq. 8 never settles), or "printed".
+        /// Smoothing of DQM's rate: "leaky", with a leak of time constant RTT_C (ours: without it the window of Eq. 8 never settles), or
+        /// "printed".
         smoothing: Smoothing = Smoothing::Leaky;
         /// Rate law of the short loops, which the paper leaves open: "hpcc", or "powertcp".
         law: Law = Law::Hpcc;

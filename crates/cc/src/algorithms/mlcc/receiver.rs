@@ -1,4 +1,5 @@
-//! The credit-driven algorithm (§3.2.2, Algorithm 1): the receiver sets the rate at which the DCI switch of its datacenter gives out a flow's packets.
+//! The credit-driven algorithm (§3.2.2, Algorithm 1): the receiver sets the rate at which the DCI switch of its datacenter gives out a
+//! flow's packets.
 //!
 //! ```text
 //!   data with C_D --- C_D >= C_R? --- yes: a round has ended --> C_R = C_D + 1; rate law, new reference; DQM

@@ -17,7 +17,8 @@ farloop_units::params! {
         loss_factor: Option<f64> = None, in Some(0.01) => Some(1.0);
         /// Least window in packets (Vegas: 2).
         min_window: u32 = 2, in 1 => 1_000_000;
-        /// As in Linux (tcp_vegas.c): own packets in queues are W·(RTT - BaseRTT)/BaseRTT in whole packets, slow start doubles in every round, a timeout leaves one packet, and BaseRTT is forgotten whenever data goes out while nothing is in flight.
+        /// As in Linux (tcp_vegas.c): own packets in queues are W·(RTT - BaseRTT)/BaseRTT in whole packets, slow start doubles in every
+        /// round, a timeout leaves one packet, and BaseRTT is forgotten whenever data goes out while nothing is in flight.
         linux: bool = false;
     }
 }

@@ -1,0 +1,20 @@
+//! Scenarios from their text to their results. One program for all of these files: each alone would compile the whole engine again.
+
+mod acceltor;
+mod circuits;
+mod detected;
+mod elephants;
+mod fabrics;
+mod format_page;
+mod malformed;
+mod mutations;
+mod plugins;
+mod recording;
+mod scenario;
+mod schedules;
+mod set_up;
+mod standstill;
+mod succession;
+mod trace;
+mod transport;
+mod workloads;

@@ -1,0 +1,142 @@
+"""Runs an arena and writes what it found: the table as CSV and Parquet, the page, and under each scenario's name the runs themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from farloop import _native
+from farloop.arena import table
+from farloop.arena.measuring import measured
+from farloop.arena.plan import Contest, Plan, Refusal
+from farloop.arena.table import Result
+from farloop.output import manifest, names
+from farloop.results.seeds import seed_suffix
+from farloop.results.starts import OWN
+
+if TYPE_CHECKING:
+    from farloop.output.store import Store
+    from farloop.running.progress import Reporter
+
+
+def run(
+    plan: Plan,
+    into: Path,
+    *,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+    store: Store | None = None,
+    report: bool = True,
+) -> list[Result]:
+    """Simulates what a plan says and writes it into an existing directory, scenario by scenario; gives back what was found.
+
+    Finished runs are taken from the store, and put there. Without `report` no page is made.
+
+    Raises:
+        InvariantError: a simulation broke one of its own consistency checks.
+        FarloopError: `threads` is no number of threads.
+    """
+    results = [_hold(contest, plan, into, threads, reporter, store) for contest in plan.contests]
+    write_views(results, plan.algorithms, plan.seeds, plan.scale, into, report=report)
+    content = {
+        "farloop": _native.version(),
+        "kind": "arena",
+        "scale": plan.scale,
+        "seeds": list(plan.seeds),
+        "jitter": plan.jitter,
+        "algorithms": plan.algorithms,
+        "scenarios": [
+            {
+                "name": contest.name,
+                **contest.told,
+                "cannot_run": [vars(refusal) for refusal in contest.refusals],
+                "shaken": result.shaken,
+            }
+            for contest, result in zip(plan.contests, results, strict=True)
+        ],
+    }
+    manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})
+    return results
+
+
+def _hold(
+    contest: Contest, plan: Plan, into: Path, threads: int | None, reporter: Reporter | None, store: Store | None
+) -> Result:
+    """Runs one scenario, writes its runs, and measures them; their tables are gone afterwards."""
+    from farloop.output import saving
+    from farloop.results.run import Comparison
+    from farloop.running.batch import run_all
+
+    if not contest.variants:
+        return Result(contest.name, contest.told, [], contest.refusals)
+    runs = run_all(contest.variants, group=contest.name, threads=threads, reporter=reporter, store=store)
+    comparison = Comparison(contest.told["title"], runs, seeds=plan.seeds, base=contest.base)
+    where = into / contest.name
+    where.mkdir()
+    saving.fill_comparison(comparison, where, store, report=False)
+    found = [measured(one, contest.name) for one in runs]
+    del comparison, runs
+    moved = _shaken(contest, plan, threads, reporter, store)
+    return Result(contest.name, contest.told, found, contest.refusals, moved)
+
+
+def _shaken(
+    contest: Contest, plan: Plan, threads: int | None, reporter: Reporter | None, store: Store | None
+) -> dict[str, list[float | None]]:
+    """The scores of the variations in ties and starts of the first seed's runs, by algorithm; with own starts only, to save time."""
+    from farloop.running.batch import run_all
+    from farloop.running.variations import varied
+
+    if contest.told["start"] != OWN:
+        return {}
+    ending = seed_suffix(plan.seeds[0])
+    first = [one for one in contest.variants if one.label.endswith(ending)]
+    scores: dict[str, list[float | None]] = {}
+    for number in range(1, plan.jitter + 1):
+        wanted = varied(first, number)
+        for one in run_all(wanted, group=contest.name, threads=threads, reporter=reporter, store=store):
+            scores.setdefault(one.algorithm, []).append(measured(one, contest.name).score)
+    return scores
+
+
+def write_views(
+    results: list[Result],
+    algorithms: list[str],
+    seeds: tuple[int, ...],
+    scale: str,
+    into: Path,
+    *,
+    report: bool = True,
+) -> None:
+    """Writes the tables and the page. Nothing in them says how long anything took: the same runs give the same bytes."""
+    table.write(table.cells(results, algorithms, seeds), into, "cells")
+    table.write(table.ranking(results), into, "ranking")
+    if report:
+        from farloop.arena.overview import page
+
+        (into / manifest.REPORT).write_text(page(results, algorithms, seeds, scale), encoding="utf-8")
+
+
+def rewrite(source: Path, kept: dict[str, Any], aside: Path) -> None:
+    """Measures an arena on disk anew, from the tables of its runs, and writes its tables and its page into a directory of `rewriting`.
+
+    Args:
+        source: The arena.
+        kept: Its manifest.
+        aside: The directory.
+
+    Raises:
+        FarloopError: a scenario's directory is no complete output.
+    """
+    from farloop.output.reading import load
+
+    results = []
+    for contest in kept["scenarios"]:
+        name = str(contest["name"])
+        refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
+        told = {key: value for key, value in contest.items() if key not in ("name", "cannot_run", "shaken")}
+        found = list(load(names.within(source, name))) if (source / name).is_dir() else []
+        moved = dict(contest.get("shaken", {}))
+        results.append(Result(name, told, [measured(one, name) for one in found], refusals, moved))
+        del found
+    write_views(results, list(kept["algorithms"]), tuple(kept["seeds"]), str(kept["scale"]), aside)

@@ -1,0 +1,75 @@
+"""`farloop arena`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop import memory
+from farloop.commands.command import guarded
+from farloop.commands.options import (
+    ArenaJitterOption,
+    ArenaScenariosOption,
+    ArenaStartOption,
+    ForceMemoryOption,
+    ForceOption,
+    FreshOption,
+    NoReportOption,
+    OutOption,
+    QuietOption,
+    SetOption,
+    ThreadsOption,
+    algorithm_names,
+)
+
+
+@guarded
+def arena(
+    scenario: ArenaScenariosOption = None,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="The algorithms, separated by commas (default: all).",
+            autocompletion=algorithm_names,
+        ),
+    ] = None,
+    set_: SetOption = None,
+    same_start: ArenaStartOption = "bdp",
+    full: Annotated[bool, typer.Option("--full", help="Run at full scale, which takes longer.")] = False,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="SEEDS", help="One run for each of these seeds, such as 1-10 or 1,3,7 (default: 1-3)."),
+    ] = None,
+    threads: ThreadsOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
+    fresh: FreshOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+    jitter: ArenaJitterOption = 3,
+) -> None:
+    """Rank every algorithm in cross-datacenter scenarios taken from the papers. Repeat an interrupted command to continue it."""
+    from farloop.arena import execution
+    from farloop.arena.plan import plan
+    from farloop.output.directories import directory
+    from farloop.running.progress import reporter
+
+    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start, jitter=jitter)
+    target = out or Path("out") / "arena"
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
+        found = execution.run(
+            planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
+        )
+    if not quiet:
+        from farloop.commands import show
+
+        show.arena(found, planned.algorithms)
+        show.written(target, report=not no_report)

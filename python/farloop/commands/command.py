@@ -1,0 +1,81 @@
+"""What all commands share: they end with a message and an exit code, not with a traceback, and print JSON alike."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import sys
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec, TypeVar
+
+import typer
+
+from farloop import _native
+from farloop.errors import FarloopError, InvariantError
+from farloop.messages import notes, say
+
+EXIT_INVARIANT = 1
+EXIT_USAGE = 2
+EXIT_IMPRECISE = 3
+"""All was simulated, but a precision that was asked for (`farloop sweep --until`) was not reached within the limit of seeds."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def guarded(command: Callable[P, R]) -> Callable[P, R]:
+    """Turns errors into a message on standard error and an exit code."""
+
+    @functools.wraps(command)
+    def run_guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except InvariantError as error:
+            _fail(error, EXIT_INVARIANT)
+        except (FarloopError, _native.ScenarioError) as error:
+            _fail(error, EXIT_USAGE)
+        except (SystemExit, GeneratorExit) as error:
+            # No command ends itself like this: what it was to write is not there, whatever code comes with it.
+            _fail(
+                FarloopError(f"ended by {type(error).__name__} before it was done; nothing was written"), EXIT_INVARIANT
+            )
+        except MemoryError as error:
+            error.args = ("out of memory; fewer --threads, a shorter run or fewer recorded flows and ports need less",)
+            _fail(error, EXIT_INVARIANT)
+
+    return run_guarded
+
+
+def _fail(error: BaseException, code: int) -> NoReturn:
+    # What Python calls set is an option here.
+    message = re.sub("^set: ", "--set: ", str(error))
+    say(f"farloop: {message}" if "\n" not in message else message)
+    if told := notes(error):
+        say(f"farloop: {told}")
+    raise typer.Exit(code)
+
+
+def print_json(content: object) -> None:
+    """Prints JSON, in ASCII where standard output is not UTF-8."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=not unicode))
+
+
+def print_file(text: str) -> None:
+    """Prints what is to become a file of a format that is UTF-8 wherever it is written."""
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+    else:
+        buffer.write(text.encode("utf-8"))
+        buffer.flush()
+
+
+def ready_to_draw(report: bool) -> None:
+    """Before anything loads matplotlib."""
+    if report:
+        from farloop.figures.loading import load_without_help
+
+        load_without_help()

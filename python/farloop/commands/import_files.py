@@ -1,0 +1,68 @@
+"""`farloop import-…`: files of others as parts of a scenario, on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop.commands.command import guarded, print_file
+
+
+@guarded
+def import_graphml(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An undirected GraphML file.")],
+    kind: Annotated[str | None, typer.Option(help="Kind of nodes that have none: host, switch or router.")] = None,
+    datacenter: Annotated[int | None, typer.Option(min=0, help="Datacenter of nodes that have none.")] = None,
+    rate: Annotated[str | None, typer.Option(help="Rate of edges that have none, such as 100Gbps.")] = None,
+    delay: Annotated[str | None, typer.Option(help="One-way delay of edges that have none, such as 5us.")] = None,
+    loss: Annotated[float | None, typer.Option(help="Loss probability of edges that have none.")] = None,
+    corruption: Annotated[float | None, typer.Option(help="Damage probability of edges that have none.")] = None,
+) -> None:
+    """Print the network of a GraphML file as part of a scenario."""
+    from farloop.formats.graphml import from_graphml
+
+    text = from_graphml(
+        file, kind=kind, datacenter=datacenter, rate=rate, delay=delay, loss=loss, corruption=corruption
+    )
+    print_file(text)
+
+
+@guarded
+def import_flows(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file with one row per flow.")],
+) -> None:
+    """Print the flows of a Parquet file as the CSV that a scenario's [workload] reads."""
+    from farloop.formats.flow_list import flows_from_parquet
+
+    print_file(flows_from_parquet(file))
+
+
+@guarded
+def import_goal(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A GOAL trace in its text form.")],
+    hosts: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="The hosts of the ranks: names with commas between them, or one with the number of rank 0's in braces.",
+        ),
+    ] = "h{1}",
+    eager: Annotated[
+        bool, typer.Option("--eager", help="What waits for a message that its own rank sends does not.")
+    ] = False,
+) -> None:
+    """Print the messages of a GOAL trace, and what they wait for, as the CSV that a scenario's [workload] reads."""
+    from farloop.formats.goal import flows_from_goal
+
+    print_file(flows_from_goal(file, hosts=hosts, eager=eager))
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "import-graphml": import_graphml,
+    "import-flows": import_flows,
+    "import-goal": import_goal,
+}
+"""By their names on the command line."""

@@ -1,0 +1,181 @@
+"""`farloop kernel`: algorithms in the Linux kernel that runs."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from farloop.commands.command import guarded, print_json
+from farloop.commands.help_groups import WholeLines
+from farloop.errors import FarloopError
+from farloop.messages import say
+from farloop.units import count_text
+
+if TYPE_CHECKING:
+    from farloop.kernel.programs import Program
+
+app = typer.Typer(
+    cls=WholeLines, help="Run an algorithm in this host's Linux kernel.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+class Name(enum.StrEnum):
+    """The algorithms that there are for the kernel."""
+
+    GEMINI = "gemini"
+    CUBIC = "cubic"
+    DCTCP = "dctcp"
+    VEGAS = "vegas"
+    GEAR = "gear"
+
+
+NameArgument = Annotated[
+    Name,
+    typer.Argument(metavar="ALGORITHM", help="gemini or gear; for comparison cubic, dctcp or vegas."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+@guarded
+def doctor(as_json: JsonOption = False) -> None:
+    """Check what this host needs to load algorithms, and how to get what is missing. Changes nothing."""
+    from farloop.kernel.doctor import report
+
+    found = report()
+    if as_json:
+        print_json(found)
+    else:
+        from farloop.commands import show
+
+        show.kernel_checks(found)
+    if not all(check["ok"] for check in found if check["need"] == "load"):
+        raise typer.Exit(2)
+
+
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a parameter (`farloop explain ALGORITHM`); gemini and gear need capacity, such as capacity=10Gbps. May be repeated.",
+    ),
+]
+
+
+@app.command()
+@guarded
+def load(algorithm: NameArgument, set_: SetOption = None) -> None:
+    """Register an algorithm with the kernel, until `unload` or a reboot. Connections use it only if told to."""
+    program = _program(algorithm)
+    found = program.load(set_ or [])
+    known_as = "" if program.control == algorithm else f" as {program.control}"
+    typer.echo(f"{algorithm} is loaded{known_as}: {', '.join(f'{k} {_shown(v)}' for k, v in found.items())}")
+    typer.echo(
+        f"new connections use it if sysctl net.ipv4.tcp_congestion_control, a route or a socket option names {program.control}"
+    )
+
+
+@app.command()
+@guarded
+def unload(algorithm: NameArgument) -> None:
+    """Unregister an algorithm. Connections that use it keep it until they end."""
+    _program(algorithm).unload()
+    typer.echo(f"{algorithm} is unloaded")
+
+
+@app.command()
+@guarded
+def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
+    """Show whether an algorithm is loaded, and its connections in all network namespaces."""
+    found = {"algorithm": str(algorithm), **_program(algorithm).status()}
+    if as_json:
+        print_json(found)
+    else:
+        from farloop.commands import show
+
+        show.kernel_status(found)
+
+
+@app.command()
+@guarded
+def record(
+    algorithm: NameArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Write to FILE; an existing file is replaced.")],
+    set_: SetOption = None,
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Record for this long, such as 30s.")] = "10s",
+) -> None:
+    """Load gemini for some time and write all events of the connections that begin meanwhile (vectors/README.md)."""
+    from farloop.kernel.recording import write
+
+    if algorithm != Name.GEMINI:
+        raise FarloopError(f"{algorithm} cannot be recorded: vectors are of gemini's arithmetic")
+    found = write(file, set_ or [], duration)
+    typer.echo(f"{file}: {found.events} events of {count_text(found.connections, 'connection')}")
+    if found.lost:
+        say(
+            f"farloop: {count_text(len(found.lost), 'connection')} recorded only in part: the kernel had no room for more events"
+        )
+
+
+telemetry = typer.Typer(
+    cls=WholeLines,
+    help="Carry in-band telemetry on the sockets of a cgroup (docs/int-option.md).",
+    no_args_is_help=True,
+)
+app.add_typer(telemetry, name="telemetry")
+
+CgroupArgument = Annotated[Path, typer.Argument(metavar="CGROUP", help="The directory of a cgroup (version 2).")]
+
+
+@telemetry.command()
+@guarded
+def attach(
+    cgroup: CgroupArgument,
+    entries: Annotated[int, typer.Option(metavar="N", help="Leave room for N hops in each packet, 1 to 3.")] = 3,
+) -> None:
+    """Let new sockets of a cgroup offer switches room for telemetry, and echo what these write."""
+    from farloop.kernel.telemetry import attach as attach_to
+
+    attach_to(cgroup, entries)
+    typer.echo(f"connections that begin in {cgroup} carry telemetry")
+
+
+@telemetry.command()
+@guarded
+def detach(cgroup: CgroupArgument) -> None:
+    """Stop telemetry in a cgroup. Its connections go on without."""
+    from farloop.kernel.telemetry import detach as detach_from
+
+    detach_from(cgroup)
+    typer.echo(f"new connections in {cgroup} carry no telemetry")
+
+
+@telemetry.command("status")
+@guarded
+def telemetry_status(as_json: JsonOption = False) -> None:
+    """Show the connections with telemetry: what they offered, found and echoed, in all network namespaces."""
+    from farloop.kernel.telemetry import connections
+
+    found = connections()
+    if as_json:
+        print_json(found)
+    else:
+        from farloop.commands import show
+
+        show.kernel_telemetry(found)
+
+
+def _program(name: Name) -> Program:
+    from farloop.kernel.baselines import CUBIC, DCTCP, VEGAS
+    from farloop.kernel.gear import GEAR
+    from farloop.kernel.gemini import GEMINI
+
+    return {Name.GEAR: GEAR, Name.GEMINI: GEMINI, Name.CUBIC: CUBIC, Name.DCTCP: DCTCP, Name.VEGAS: VEGAS}[name]
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,95 @@
+"""`farloop list`, `explain` and `schema`: what there is, and what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop.commands.command import guarded, print_file, print_json
+from farloop.commands.options import JsonOption, SetOption, explained, lists
+from farloop.errors import FarloopError
+
+
+@guarded
+def list_(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="algorithms|scenarios|arena|workloads|claims", help="What to list.", autocompletion=lists
+        ),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """List algorithms, scenarios, workloads or claims."""
+    from farloop import catalogue
+    from farloop.commands import show
+
+    rows = catalogue.entries(what)
+    if as_json:
+        print_json(rows)
+    else:
+        show.entries(rows)
+
+
+@guarded
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors that complete and check TOML."""
+    from farloop import api
+
+    print_json(api.schema())
+
+
+@guarded
+def explain(
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            metavar="ALGORITHM|SCENARIO|FILE.py",
+            help="The name of an algorithm, a scenario file or a paper's figure, or a Python file with algorithms.",
+            autocompletion=explained,
+        ),
+    ],
+    page: Annotated[bool, typer.Option("--page", help="Print the algorithm's specification page.")] = False,
+    set_: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Describe an algorithm: source, needs, parameters. Or check a scenario and say how large it is, without running it."""
+    from farloop import catalogue
+    from farloop.commands import show
+
+    if algorithm.endswith(".py"):
+        if page or set_:
+            raise FarloopError(
+                "--page and --set: expected neither for a file of Python, which has no page and no settings by itself"
+            )
+        made = catalogue.of_file(Path(algorithm))
+        if as_json:
+            print_json(made)
+        else:
+            for one in made:
+                show.algorithm(one, None)
+        return
+    if catalogue.is_scenario(algorithm):
+        if page:
+            raise FarloopError("--page: expected an algorithm; a scenario has no page")
+        told = catalogue.scenario(algorithm, set_)
+        if as_json:
+            print_json(told)
+        else:
+            show.scenario(told)
+        return
+    if set_:
+        raise FarloopError("--set: expected a scenario; an algorithm has no settings by itself")
+    entry = catalogue.algorithm(algorithm)
+    found = catalogue.specification(algorithm)
+    if page:
+        if found is None:
+            raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` prints its parameters")
+        print_file(found.read_text("utf-8"))
+        return
+    if as_json:
+        print_json(entry)
+    else:
+        show.algorithm(entry, found)

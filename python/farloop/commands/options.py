@@ -1,0 +1,222 @@
+"""What commands have in common: options and arguments with their help, and what shells complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop.memory import OPTION
+from farloop.results.jitter import MOST_JITTER
+from farloop.scenario import Scenario, arena_names, figure_names
+
+
+def algorithm_names(incomplete: str) -> list[str]:
+    """Names of algorithms that the last one of a list may become, for shells."""
+    from farloop.api import algorithms
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{a['name']}" for a in algorithms() if a["name"].startswith(last)]
+
+
+def figures(incomplete: str) -> list[str]:
+    """Papers' scenarios, for shells."""
+    return [name for name in figure_names() if name.startswith(incomplete)]
+
+
+def explained(incomplete: str) -> list[str]:
+    """What can be explained, for shells."""
+    return [*algorithm_names(incomplete), *figures(incomplete)]
+
+
+def arena_scenarios(incomplete: str) -> list[str]:
+    """The arena's scenarios, for shells."""
+    return [name for name in arena_names() if name.startswith(incomplete)]
+
+
+def lists(incomplete: str) -> list[str]:
+    """What there are lists of, for shells."""
+    from farloop.catalogue import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+def threads_of(given: object) -> int | None:
+    """A number of threads, or `None` for "auto"."""
+    text = str(given)
+    if text == "auto":
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise typer.BadParameter(f"{text!r}: expected a whole number from 1 on, or auto")
+    return int(text)
+
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A scenario file (TOML), or a paper's figure such as gear/fig09.",
+        autocompletion=figures,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting of the scenario, such as run.duration=100ms. May be repeated.",
+    ),
+]
+FiguresArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PAPER[/FIGURE] ...]", help="What to reproduce (default: everything).", autocompletion=figures
+    ),
+]
+AlgorithmsOption = Annotated[
+    str,
+    typer.Option(
+        "--algorithms", metavar="A,B,...", help="The algorithms, separated by commas.", autocompletion=algorithm_names
+    ),
+]
+CaseOption = Annotated[
+    list[str] | None,
+    typer.Option("--case", metavar="NAME", help="Run this case only, whatever the scale. May be repeated."),
+]
+OnlyAlgorithmsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithms", metavar="A,B,...", help="Run these of the algorithms only.", autocompletion=algorithm_names
+    ),
+]
+ArenaScenariosOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scenario",
+        metavar="SCENARIO",
+        help="One of the arena's scenarios (`farloop list arena`), or a scenario file (default: all of the arena's). May be repeated.",
+        autocompletion=arena_scenarios,
+    ),
+]
+SeedOption = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of all random streams.")]
+SeedsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SEEDS",
+        help="Run once per seed, such as 1-10 or 1,3,7, and print means with 95 % confidence intervals.",
+    ),
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N|auto",
+        parser=threads_of,
+        help="Use at most N threads (default: auto, as many as pay). Results do not depend on it.",
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Write to DIR (default: under out/). An earlier output of farloop there is replaced."
+    ),
+]
+ForceOption = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Write into DIR even if it holds other files. They stay, except those with the name of an output file.",
+    ),
+]
+FreshOption = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Simulate everything again. Otherwise runs that DIR already has, or an interrupted command finished, are kept.",
+    ),
+]
+NoReportOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-report",
+        help="Write tables and summary only; `farloop report DIR` draws report and pictures later.",
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+AlgorithmFileOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE.py",
+        help="Load algorithms from a Python file; their names then work like all others. May be repeated.",
+        show_default=False,
+    ),
+]
+TraceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trace",
+        metavar="ITEM",
+        help="Record packets and flows for Perfetto and Wireshark. ITEM is flows=NAME,..., ports=NODE:NEIGHBOUR,..., "
+        "window=FROM..UNTIL, limit=RECORDS or all. May be repeated.",
+    ),
+]
+
+SameStartOption = Annotated[
+    str | None,
+    typer.Option(
+        "--same-start",
+        metavar="line-rate|bdp|N",
+        help="Have all flows begin alike, whatever their algorithm: at line rate, with one BDP of their path, or with N segments per base "
+        "RTT. Slow start stays on where the algorithm has it.",
+    ),
+]
+
+ArenaStartOption = Annotated[
+    str,
+    typer.Option(
+        "--same-start",
+        metavar="line-rate|bdp|N|own",
+        help="How all flows begin in the second set of cells, in which every algorithm starts alike; own for no second set.",
+    ),
+]
+
+JitterOption = Annotated[
+    int,
+    typer.Option(
+        "--jitter",
+        metavar="N",
+        min=0,
+        max=MOST_JITTER,
+        help="Run each simulation (of the first seed) N more times, which differ only in the order of simultaneous events and in "
+        "starts by less than a packet's time; numbers that move are marked as fragile. N = 3 makes four runs of one.",
+    ),
+]
+ArenaJitterOption = Annotated[
+    int,
+    typer.Option(
+        "--jitter",
+        metavar="N",
+        min=0,
+        max=MOST_JITTER,
+        help="Run each simulation of the first seed N more times, which differ only in the order of simultaneous events and in "
+        "starts by less than a packet's time; scores that move are marked as fragile. With three seeds the default makes nine "
+        "simulations of six (same starts are not varied); 0 for none.",
+    ),
+]
+
+ForceMemoryOption = Annotated[
+    bool,
+    typer.Option(
+        OPTION,
+        help="Start also runs that may take more memory than there is. One whose packets no longer fit ends with an error.",
+    ),
+]
+
+
+def with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
+    """A scenario that may name the algorithms of files of Python."""
+    from farloop import algorithm
+
+    return scenario.with_classes([one for file in files or [] for one in algorithm.load(file)])

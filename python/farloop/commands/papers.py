@@ -1,0 +1,88 @@
+"""`farloop reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop import memory
+from farloop.commands.command import guarded, ready_to_draw
+from farloop.commands.options import (
+    CaseOption,
+    FiguresArgument,
+    ForceMemoryOption,
+    ForceOption,
+    FreshOption,
+    JitterOption,
+    NoReportOption,
+    OnlyAlgorithmsOption,
+    OutOption,
+    QuietOption,
+    SameStartOption,
+    SeedsOption,
+    SetOption,
+    ThreadsOption,
+)
+from farloop.messages import say_notes
+
+
+@guarded
+def reproduce(
+    figures: FiguresArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="Run all cases at full scale (hours to days).")] = False,
+    set_: SetOption = None,
+    case: CaseOption = None,
+    algorithms: OnlyAlgorithmsOption = None,
+    same_start: SameStartOption = None,
+    seeds: SeedsOption = None,
+    threads: ThreadsOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
+    fresh: FreshOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+    jitter: JitterOption = 0,
+) -> None:
+    """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it.
+
+    With --set, --case or --algorithms it is a reading: every statement of the claims says whether it holds then, and nothing is a verdict.
+    """
+    from farloop import reproduce as reproduction
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
+    from farloop.running.progress import reporter
+
+    chosen = reproduction.select(figures or [])
+    names = tuple(name.strip() for name in (algorithms or "").split(",") if name.strip())
+    reading = reproduction.Reading(tuple(set_ or ()), tuple(case or ()), names)
+    target = out or Path("out") / slug("-".join(["reproduce", *(figures or [])]))
+    ready_to_draw(not no_report)
+    with (
+        memory.forced(force_memory),
+        directory(target, force=force, fresh=fresh) as aside,
+        reporter(quiet=quiet) as progress,
+    ):
+        done = reproduction.reproduce(
+            chosen,
+            aside.path,
+            full=full,
+            same_start=same_start,
+            reading=reading,
+            seeds=seeds,
+            threads=threads,
+            reporter=progress,
+            store=aside.store,
+            report=not no_report,
+            jitter=jitter,
+        )
+    say_notes(f"{verdicts.figure}: {note}" for verdicts in done for note in verdicts.notes)
+    if not quiet:
+        from farloop.commands import show
+
+        for verdicts in done:
+            show.claims(verdicts.claims)
+            show.deadlocks(verdicts.deadlocks, verdicts.figure)
+        show.written(target, report=not no_report)

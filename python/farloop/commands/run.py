@@ -1,0 +1,161 @@
+"""`farloop run` and `farloop compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop import memory
+from farloop.algorithm import unused
+from farloop.commands.command import guarded, ready_to_draw
+from farloop.commands.options import (
+    AlgorithmFileOption,
+    AlgorithmsOption,
+    ForceMemoryOption,
+    ForceOption,
+    FreshOption,
+    JitterOption,
+    NoReportOption,
+    OutOption,
+    QuietOption,
+    SameStartOption,
+    ScenarioArgument,
+    SeedOption,
+    SeedsOption,
+    SetOption,
+    ThreadsOption,
+    TraceOption,
+    algorithm_names,
+    with_files,
+)
+from farloop.errors import FarloopError
+from farloop.messages import say_notes
+from farloop.scenario import Scenario
+
+
+@guarded
+def run_(
+    scenario: ScenarioArgument,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Algorithm of every flow that does not name its own.", autocompletion=algorithm_names
+        ),
+    ] = None,
+    algorithm_file: AlgorithmFileOption = None,
+    set_: SetOption = None,
+    same_start: SameStartOption = None,
+    seed: SeedOption = None,
+    seeds: SeedsOption = None,
+    threads: ThreadsOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
+    fresh: FreshOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+    trace: TraceOption = None,
+    jitter: JitterOption = 0,
+) -> None:
+    """Simulate one scenario."""
+    from farloop import api
+    from farloop.output import saving
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
+    from farloop.results import starts
+    from farloop.running.progress import reporter
+
+    if trace and seeds is not None:
+        raise FarloopError(
+            "--trace and --seeds: expected one of them, since a trace is of one run; choose its seed with --seed"
+        )
+    if trace and jitter:
+        raise FarloopError("--trace and --jitter: expected one of them, since a trace is of one run")
+    alone = seeds is None and not jitter
+    settings = [*(set_ or []), *starts.setting(same_start)]
+    wanted = with_files(Scenario.load(scenario), algorithm_file).override(settings, algorithm=algorithm, seed=seed)
+    target = out or Path("out") / slug(Path(wanted.file).stem)
+    notes = unused(wanted.classes, wanted.resolved)
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
+        with reporter(quiet=quiet) as progress:
+            if alone:
+                one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
+            else:
+                several = api.run_seeds(
+                    wanted,
+                    algorithm=None,
+                    set=None,
+                    seed=seed,
+                    seeds=seeds,
+                    threads=threads,
+                    reporter=progress,
+                    store=aside.store,
+                    jitter=jitter,
+                )
+        ready_to_draw(not no_report)
+        found = (
+            saving.fill_run(one, aside.path, report=not no_report)
+            if alone
+            else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
+        )
+    say_notes([*notes, *found])
+    if not quiet:
+        from farloop.commands import show
+
+        show.comparison(one.alone if alone else several)
+        show.written(target, report=not no_report)
+        if alone and one.trace is not None:
+            show.traced(target, one.trace)
+
+
+@guarded
+def compare(
+    scenario: ScenarioArgument,
+    algorithms: AlgorithmsOption,
+    algorithm_file: AlgorithmFileOption = None,
+    set_: SetOption = None,
+    same_start: SameStartOption = None,
+    seed: SeedOption = None,
+    seeds: SeedsOption = None,
+    threads: ThreadsOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
+    fresh: FreshOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+    jitter: JitterOption = 0,
+) -> None:
+    """Simulate the same network and traffic under several algorithms. Repeat an interrupted command to continue it."""
+    from farloop import api
+    from farloop.output import saving
+    from farloop.output.directories import directory
+    from farloop.output.manifest import slug
+    from farloop.results import starts
+    from farloop.running.progress import reporter
+
+    wanted = with_files(Scenario.load(scenario), algorithm_file)
+    target = out or Path("out") / slug(f"{Path(wanted.file).stem[:80]}-compared")
+    with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
+        with reporter(quiet=quiet) as progress:
+            result = api.compare(
+                wanted,
+                algorithms,
+                set=[*(set_ or []), *starts.setting(same_start)],
+                seed=seed,
+                seeds=seeds,
+                threads=threads,
+                progress=progress,
+                store=aside.store,
+                jitter=jitter,
+            )
+        ready_to_draw(not no_report)
+        found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
+    say_notes(found)
+    if not quiet:
+        from farloop.commands import show
+
+        show.comparison(result)
+        show.written(target, report=not no_report)

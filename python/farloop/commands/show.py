@@ -1,0 +1,368 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+from farloop.report.shown import PIPE_WIDTH, ratios, table
+from farloop.results.circuit_facts import EXPLANATION, HEADER, fact_row
+from farloop.results.event_facts import HEADER as EVENTS
+from farloop.results.event_facts import event_rows
+from farloop.running.trace import PCAPNG, PERFETTO
+from farloop.scenario import KERNEL
+from farloop.units import bytes_text, count_text, number, time_text
+from farloop.validation.references import programs
+
+if TYPE_CHECKING:
+    from farloop.arena.table import Result
+    from farloop.report.tables import Cell
+    from farloop.results.run import Comparison
+    from farloop.running.trace import Trace
+    from farloop.sweep.measures import Measure
+    from farloop.sweep.study import Study
+    from farloop.validation.checks import FidelityCheck
+    from farloop.validation.relations import RelationOutcome
+
+MOST_POINTS = 40
+"""Of a study's points on the terminal."""
+
+_NEEDS = {
+    "ecn": "ecn",
+    "int": "int",
+    "port_agent": "port_agent",
+    "border_agent": "agents in switches at the borders of datacenters",
+    "symmetric": "symmetric ECMP (ACKs take their data's links back)",
+    "accurate_ecn": "accurate ECN echo (every mark as it came)",
+    "delivery_rate": "delivery rate (TCP only)",
+    "even_pacing": "pacing packet by packet",
+}
+"""How `explain` names what an algorithm needs."""
+
+VERDICTS = ("reproduced", "direction", "differs")
+"""What a claim can come to; all else is none."""
+
+_STYLES = {"reproduced": "green", "direction": "yellow", "differs": "red", "partial": "dim", "not judged": "dim"}
+
+
+def comparison(result: Comparison) -> None:
+    """The runs side by side, as means over seeds where there are several, then what the paper claims of them, if they are of a figure."""
+    from farloop.report.tables import job_rows, paired_rows, run_rows, slowdown_rows, start_rows, worst_rows
+    from farloop.results import offered, starts
+
+    _print_table(*run_rows(result), title=result.title)
+    for header, rows in (worst_rows(result), job_rows(result), slowdown_rows(result)):
+        if rows:
+            _print_table(header, rows)
+    if paired := ratios(*paired_rows(result)):
+        _console().print(paired)
+    header, rows = start_rows(result)
+    alone = len({row[0] for row in rows}) < 2
+    if rows and not alone:
+        _print_table(header, rows)
+    for told in starts.lines(result.runs) if alone else []:
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
+    if told := offered.line([run.numbers["network"]["layers"] for run in result.runs]):
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
+    deadlocks([*result.deadlocks, *result.cautions])
+    claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
+    for claim in result.claims:
+        if claim["verdict"] not in VERDICTS:
+            _console().print(undecided(claim, result.figure), markup=False, highlight=False, soft_wrap=True)
+
+
+def undecided(claim: dict[str, Any], figure: str) -> str:
+    """What is said of a claim that a comparison cannot decide, as one line; the report has the statements."""
+    known = [statement for statement in claim["statements"] if statement["holds"] is not None]
+    told = str(claim["told"])
+    if claim["verdict"] == "partial":
+        holding = sum(bool(statement["holds"]) for statement in known)
+        told = (
+            f"no verdict: these runs decide {len(known)} of its {len(claim['statements'])} statements ({holding} hold)"
+        )
+    command = "farloop testbed figure" if KERNEL in figure else "farloop reproduce"
+    return f"{claim['id']}: {told}; `{command} {figure or claim['id']}` makes the runs that it needs"
+
+
+def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
+    """The place of every algorithm in every scenario."""
+    for start in dict.fromkeys(result.start for result in results):
+        chosen = [result for result in results if result.start == start]
+        places = [
+            {one.algorithm: f"{one.place}{' (fragile)' if one.is_fragile else ''}" for one in result.standings}
+            for result in chosen
+        ]
+        rows = [[a, *(found.get(a) for found in places)] for a in algorithms]
+        _print_table(["place of", *(result.name for result in chosen)], rows)
+
+
+def study(found: Study, collect: Sequence[Measure]) -> None:
+    """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
+    from farloop.sweep.dataset import OF_METRICS
+    from farloop.sweep.multiples import label, told
+
+    keys = [
+        name for name in found.points.column_names if name not in (*(one.name for one in collect), "seeds", "point")
+    ]
+    keys = [name for name in keys if not name.endswith(OF_METRICS)]
+    rows = [
+        [label(found.points, row, keys), str(row["seeds"]), *(told(row, one.name, one.unit) for one in collect)]
+        for row in found.points.slice(0, MOST_POINTS).to_pylist()
+    ]
+    _print_table(["point", "seeds", *(one.name for one in collect)], rows, title=found.title)
+    left = found.points.num_rows - len(rows)
+    counts, statuses = found.counts, found.runs["status"].to_pylist()
+    parts = [f"{left} more points are in points.parquet"] if left > 0 else []
+    parts.append(f"{count_text(counts.made, 'run')} made, {counts.kept} kept from before")
+    parts += [f"{count_text(counts.lost, 'worker')} lost"] if counts.lost else []
+    parts += [f"{statuses.count(status)} {status}" for status in ("failed", "refused") if status in statuses]
+    _console().print("; ".join(parts), markup=False, highlight=False)
+    deadlocks(found.cautions)
+
+
+def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> None:
+    """How near the simulator is to its references: by algorithm, then every number that differs without a known cause."""
+    from farloop.validation import check_tables
+    from farloop.validation.checks import DIFFERS
+
+    if checks:
+        _print_table(check_tables.OVERVIEW, check_tables.overview(checks))
+    differing = [check for check in checks if check.verdict == DIFFERS]
+    if differing:
+        _print_table(
+            check_tables.NUMBERS, check_tables.numbers(differing), "Outside of its limit, without a known cause"
+        )
+    if outcomes:
+        _print_table(check_tables.RELATIONS, check_tables.relations(outcomes))
+    _console().print(Text(f"{check_tables.summary(checks, outcomes)}."))
+
+
+def deadlocks(found: Sequence[str], name: str = "") -> None:
+    """A line for each PFC deadlock, and whatever else is a finding about the simulated network, not an error."""
+    for deadlock in found:
+        told = f"{name} {deadlock}".lstrip()
+        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="bold red")
+
+
+def claims(rows: list[dict[str, Any]]) -> None:
+    """Claims with verdict, the paper's numbers beside ours, and notes; of a reading what each statement says."""
+    from farloop.judging.schedule import READING
+    from farloop.report.tables import claim_rows
+    from farloop.report.verdict_pairs import HOLDS
+
+    console = _console()
+    for claim in rows:
+        console.print(
+            Text.assemble(
+                (claim["id"], "bold"),
+                ": ",
+                (claim.get("told", claim["verdict"]), _STYLES[claim["verdict"]]),
+                f" ({held(claim)}{claim['scale']} scale)",
+            ),
+            highlight=False,
+        )
+        _, numbers = claim_rows(claim)
+        for name, paper, measured in numbers:
+            told = f"  {name}: {measured or '–'}" + (f" (paper {paper})" if paper else "")
+            console.print(told, markup=False, highlight=False)
+        for statement in claim["statements"] if claim["scale"] == READING else []:
+            told = f"  {HOLDS[statement['holds']]}: {statement['text']} ({statement['evidence']})"
+            console.print(told, markup=False, highlight=False, soft_wrap=True)
+        if claim["note"]:
+            console.print(f"  {claim['note']}", markup=False, highlight=False, style="dim")
+        for statement in claim["statements"]:
+            if cause := statement.get("cause"):
+                told = f"  cause, {cause['kind']}: {statement['text']}: {cause['why']}"
+                page = f" (docs/findings/{cause['page']})" if cause["page"] else ""
+                console.print(told + page, markup=False, highlight=False, style="dim")
+
+
+def held(claim: dict[str, Any]) -> str:
+    """How many statements of a claim hold, before more in the same brackets; nothing where none is judged."""
+    return f"{claim['held']} of {claim['judged']} statements hold, " if claim.get("judged") else ""
+
+
+def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
+    """Claims that were simulated and measured: both verdicts, and what each says of every statement."""
+    from farloop.report.verdict_pairs import HOLDS, statements
+    from farloop.testbed import PARTS
+
+    console = _console()
+    for claim in claims:
+        words = [Text(claim["id"], style="bold"), Text(":")]
+        for part in PARTS:
+            verdict = claim[part]["verdict"] if claim[part] else "partial"
+            told = claim[part]["told"] if claim[part] else "–"
+            words += [Text(f" {part} "), Text(told, style=_STYLES[verdict]), Text("," if part == PARTS[0] else "")]
+        console.print(Text.assemble(*words, f" ({claim['scale']} scale)"), highlight=False)
+        for text, rows in statements(claim, PARTS).items():
+            console.print(f"  {text}", markup=False, highlight=False)
+            told = [f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–" for row in rows]
+            both = told[0] == told[1]
+            for part, said in [("both", told[0])] if both else zip(PARTS, told, strict=True):
+                console.print(f"    {part}: {said}", markup=False, highlight=False, soft_wrap=True)
+
+
+def written(target: Path, *, report: bool = True) -> None:
+    """Where the results are; without a report, how to have one drawn."""
+    told = (
+        f"report: {target / 'report.html'}" if report else f"results: {target} (`farloop report {target}` draws them)"
+    )
+    _console().print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def traced(target: Path, trace: Trace) -> None:
+    """Where a trace is, and how much of it."""
+    older = f"; {trace.left_out} older ones did not fit the limit" if trace.left_out else ""
+    told = f"trace: {target / PERFETTO} (ui.perfetto.dev), {PCAPNG} (Wireshark): {trace.records} records{older}"
+    _console().print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def entries(rows: Sequence[dict[str, Any]]) -> None:
+    """Any list of rows that have the same keys."""
+    if not rows:
+        return
+    header = list(rows[0])
+    _print_table(header, [[_plain(row.get(k)) for k in header] for row in rows])
+
+
+def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
+    """One algorithm with its parameters, and where its page is."""
+    console = _console()
+    needs = [words for need, words in _NEEDS.items() if entry["needs"][need]]
+    if entry["needs"].get("header_bytes"):
+        needs.append(f"{entry['needs']['header_bytes']} header bytes")
+    preset = f" (a preset of {entry['preset_of']})" if entry["preset_of"] else ""
+    console.print(f"{entry['name']}{preset}: {entry['summary']}", markup=False, highlight=False)
+    console.print(f"source: {entry['source']}", markup=False, highlight=False)
+    found = programs(entry["name"])
+    told = (
+        f"checked against: {found} (`farloop validate {entry['name']}`)"
+        if found
+        else "checked against: no other program"
+    )
+    console.print(told, markup=False, highlight=False)
+    if page:
+        console.print(f"page: {page}", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"needs: {', '.join(needs) or 'nothing special'}", markup=False, highlight=False)
+    parameters = [
+        [p["name"], _plain(p["default"]) or "none", p["range"] or ", ".join(p.get("choices") or []), p["doc"]]
+        for p in entry["params"]
+    ]
+    if parameters:
+        _print_table(["parameter", "default", "accepted", "meaning"], parameters)
+
+
+def scenario(entry: dict[str, Any]) -> None:
+    """What a scenario comes to, what its circuits need in each of its cases, and what is most likely not meant."""
+    console = _console()
+    what = ", ".join(count_text(entry[key], what) for key, what in _COUNTED.items() if entry[key])
+    title = f"{entry['title']}: " if entry["title"] else ""
+    console.print(f"{title}{what}, {time_text(entry['end_s'])}", markup=False, highlight=False)
+    found = [(entry["file"], entry), *((case["case"], case) for case in entry["cases"])]
+    rows = [fact_row(name, one["circuits"]) for name, one in found if one["circuits"]]
+    if rows:
+        _print_table(["case" if entry["cases"] else "scenario", *HEADER[1:]], rows)
+        console.print(EXPLANATION, markup=False, highlight=False, style="dim")
+    happening = [row for name, one in found for row in event_rows(name, one["events"])]
+    if happening:
+        _print_table(["case" if entry["cases"] else "scenario", *EVENTS[1:]], happening)
+    if entry["forecast"]:
+        _forecast(entry["forecast"])
+    for name, one in found:
+        deadlocks(one["notes"], f"{name}:")
+
+
+def _forecast(found: dict[str, Any]) -> None:
+    """What is known of a scenario without a run."""
+    from farloop.results import offered
+
+    _print_table(offered.HEADER, offered.rows(found["network"]["layers"]))
+    seconds = found["packet_hops"] / offered.HOPS_PER_SECOND
+    run = (
+        f"a run: {found['packet_hops'] / 1e6:,.1f} million packet-hops, about {time_text(seconds)} on one idle core, "
+        f"at most {bytes_text(found['memory_bytes'])} of memory"
+    )
+    for told in (*offered.sentences(found["network"]), run):
+        _console().print(told, markup=False, highlight=False, soft_wrap=True)
+    deadlocks(found["cautions"])
+
+
+_COUNTED = {
+    "hosts": "host",
+    "switches": "packet switch",
+    "circuit_switches": "circuit switch",
+    "links": "link",
+    "flows": "flow",
+}
+
+
+def kernel_checks(rows: Sequence[dict[str, Any]]) -> None:
+    """What `farloop kernel doctor` found."""
+    cells = [["ok" if r["ok"] else "missing", r["need"], r["what"], r["found"]] for r in rows]
+    _print_table(["", "for", "what", "found"], cells)
+
+
+def kernel_status(found: dict[str, Any]) -> None:
+    """The connections of an algorithm in the kernel."""
+    _console().print(f"{found['algorithm']} is {'' if found['loaded'] else 'not '}loaded", highlight=False)
+    connections = found["connections"]
+    if not connections:
+        return
+    names = {"alpha": "alpha", "f": "F", "w_max": "W_max", "base_rtt_ms": "base RTT", "srtt_ms": "RTT", "acks": "ACKs"}
+    names |= {"ecn_cuts": "ECN", "delay_cuts": "delay", "reductions": "ECN"}
+    names |= {"kind": "kind", "load": "load", "acks_with_telemetry": "with telemetry"}
+    own = [key for key in names if key in connections[0]]
+    header = ["connection", "state", "cwnd", "ssthresh", *(names[key] for key in own), "losses"]
+    rows: list[list[Cell]] = []
+    for c in connections:
+        ends, losses = f"{c['source']} > {c['destination']}", c["fast_retransmits"] + c["timeouts"]
+        rows.append(
+            [ends, c.get("state"), c["cwnd"], c.get("ssthresh"), *(_of_connection(key, c[key]) for key in own), losses]
+        )
+    _print_table(header, rows, title="cwnd, ssthresh and W_max in packets; ECN and delay: reductions")
+
+
+def kernel_telemetry(found: list[dict[str, Any]]) -> None:
+    """Connections that carry telemetry, and what became of it."""
+    names = ("probes", "echoed", "probed", "unstamped", "echoes", "no_room", "partial")
+    rows: list[list[Cell]] = [[f"{c['source']} > {c['destination']}", *(c[name] for name in names)] for c in found]
+    title = "sender: probes sent, echoes received; receiver: probes with entries, without, echoes sent, without room, truncated"
+    _print_table(
+        ["connection", "probes", "echoed", "probed", "empty", "echoes", "no room", "cut short"], rows, title=title
+    )
+
+
+def _of_connection(key: str, value: Any) -> Cell:
+    if value is None or key not in ("alpha", "f", "w_max", "base_rtt_ms", "srtt_ms"):
+        return number(value)
+    if key.endswith("_ms"):
+        return time_text(value / 1e3)
+    return f"{value:.1f}" if key == "w_max" else f"{value:.3f}"
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], title: str = "") -> None:
+    _console().print(table(header, rows, title))
+
+
+def _plain(value: Any) -> Cell:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {number(v)}" for k, v in value.items()) or None
+    return number(value)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Leaves it to the entry point: Rich would end with an error where the reader of a pipe has gone away."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def _console() -> Console:
+    console = _Console()
+    return console if console.is_terminal else _Console(width=PIPE_WIDTH)

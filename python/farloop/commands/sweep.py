@@ -1,0 +1,99 @@
+"""`farloop sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop import memory
+from farloop.commands.command import EXIT_IMPRECISE, EXIT_INVARIANT, guarded, ready_to_draw
+from farloop.commands.options import (
+    AlgorithmFileOption,
+    ForceMemoryOption,
+    ForceOption,
+    NoReportOption,
+    OutOption,
+    QuietOption,
+)
+from farloop.messages import say, say_notes
+
+
+@guarded
+def sweep(
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="A study file (TOML): a base scenario, points, what to collect.")
+    ],
+    algorithm_file: AlgorithmFileOption = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PRECISION",
+            help="Add seeds until the 95 % confidence interval is this narrow: 'p99 slowdown ± 5 %' (or +- 5 %).",
+        ),
+    ] = None,
+    most_seeds: Annotated[
+        int | None, typer.Option(min=10, metavar="N", help="Stop --until after N seeds (default: 100).")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|ADDRESS", help="Run on this Ray cluster (install the extra `ray` first: docs/install.md)."
+        ),
+    ] = None,
+    slurm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY=VALUE,...",
+            help="Run as Slurm jobs, such as partition=short,time=2:00:00,jobs=50,runs=10 (extra `slurm`: docs/install.md).",
+        ),
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed before.")] = False,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep finished runs in DIR, and look for them there (default: run-store beside the output).",
+        ),
+    ] = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    force_memory: ForceMemoryOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Simulate a study: many runs over settings, algorithms and seeds, on this machine or a cluster. Finished runs are never repeated."""
+    from farloop.running.progress import counter
+    from farloop.sweep import definition as definitions
+    from farloop.sweep import study as studies
+
+    wanted = definitions.from_file(
+        study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [], told=None if quiet else say
+    )
+    target = out or studies.default_target(study.stem)
+    ready_to_draw(not no_report)
+    with memory.forced(force_memory), counter(quiet=quiet) as counting:
+        found = studies.sweep(
+            wanted,
+            target,
+            studies.engine(target, workers=workers, ray=ray, slurm=slurm, store=store),
+            store=store,
+            retry=retry,
+            force=force,
+            report=not no_report,
+            counting=counting,
+        )
+    say_notes(found.told)
+    if not quiet:
+        from farloop.commands import show
+
+        show.study(found, wanted.collect)
+        show.written(target, report=not no_report)
+    if found.failures:
+        raise typer.Exit(EXIT_INVARIANT)
+    if found.unmet:
+        raise typer.Exit(EXIT_IMPRECISE)

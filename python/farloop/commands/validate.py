@@ -1,0 +1,69 @@
+"""`farloop validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from farloop.commands.command import EXIT_INVARIANT, guarded
+from farloop.commands.options import ForceOption, FreshOption, NoReportOption, OutOption, QuietOption, ThreadsOption
+
+
+def known(incomplete: str) -> list[str]:
+    """References and their cases, for shells."""
+    from farloop.validation import metamorphic, references
+
+    found = [
+        name
+        for reference in map(references.load, references.names())
+        for name in (reference.name, *(f"{reference.name}/{case.name}" for case in reference.cases))
+    ]
+    return [name for name in (*found, metamorphic.NAME) if name.startswith(incomplete)]
+
+
+@guarded
+def validate(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[REFERENCE[/CASE]|ALGORITHM|metamorphic ...]",
+            help="What to compare (default: everything that is quick).",
+            autocompletion=known,
+        ),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Run the longer cases, too.")] = False,
+    threads: ThreadsOption = None,
+    out: OutOption = None,
+    force: ForceOption = False,
+    fresh: FreshOption = False,
+    no_report: NoReportOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compare the simulator with other simulators, Linux and theory. Ends with code 1 if a number differs without a known cause."""
+    from farloop.output.directories import directory
+    from farloop.running.progress import reporter
+    from farloop.validation import check_tables, checking, checks, metamorphic, record
+
+    wanted = names or []
+    among = [name for name in wanted if name != metamorphic.NAME]
+    chosen = checking.select(among, full=full) if among or not wanted else []
+    worlds = metamorphic.WORLDS_IN_FULL if full else metamorphic.WORLDS
+    target = out or Path("out") / "validation"
+    with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
+        found = checking.run(chosen, threads=threads, reporter=progress, store=aside.store)
+        outcomes = (
+            metamorphic.run(worlds, threads=threads, reporter=progress, store=aside.store)
+            if not wanted or metamorphic.NAME in wanted
+            else []
+        )
+        record.write(found, aside.path, scale="full" if full else "quick", outcomes=outcomes, report=not no_report)
+    if not quiet:
+        from farloop.commands import show
+
+        show.validation(found, outcomes)
+        show.written(target, report=not no_report)
+    differs = found and check_tables.worst(found) == checks.DIFFERS
+    if differs or not all(one.holds for one in outcomes):
+        raise typer.Exit(EXIT_INVARIANT)

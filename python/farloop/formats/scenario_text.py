@@ -1,0 +1,130 @@
+"""The text of scenarios: tables of Python as TOML, and messages about it in the words of whoever wrote it."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
+from typing import Any
+
+from farloop._native import ScenarioError
+from farloop.errors import shown
+
+TABLES = "scenario (tables)"
+"""What a scenario from tables has for a file name."""
+
+DEEPEST = 32
+"""Most tables and lists one in another."""
+
+OF_STUDIES = ("base", "grid", "collect", "random", "constraint", "pareto")
+"""Keys at the top of a study's file that no scenario has."""
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def from_tables(tables: Mapping[str, Any]) -> str:
+    """A scenario's tables as TOML.
+
+    Args:
+        tables: What a scenario file has: sections as mappings, `[[flow]]` and the like as lists of mappings; values are text, numbers and
+            booleans, as in the file. A path is text.
+
+    Raises:
+        ScenarioError: a key or a value is nothing that a scenario can have; the text names its path.
+    """
+    plain, sections = [], []
+    for key, value in _items(tables, ""):
+        if isinstance(value, Mapping):
+            sections.append("\n".join([f"\n[{_key(key)}]", *_lines(value, key)]))
+        elif isinstance(value, list | tuple) and value and all(isinstance(one, Mapping) for one in value):
+            sections += [
+                "\n".join([f"\n[[{_key(key)}]]", *_lines(one, f"{key}.{number}")])
+                for number, one in enumerate(value, 1)
+            ]
+        else:
+            plain.append(f"{_key(key)} = {_value(value, key, 1)}")
+    return "\n".join([*plain, *sections]).lstrip("\n") + "\n"
+
+
+@contextmanager
+def told_to_python(text: str, file: str) -> Iterator[None]:
+    """Has errors about a scenario say what a user of Python wrote: "set" for settings, the key alone for tables.
+
+    The command line puts the dashes of `--set` before it (`farloop.commands.command`). A study that is taken for a scenario is
+    recognised here.
+    """
+    try:
+        yield
+    except ScenarioError as error:
+        error.args = (_reworded(str(error), text, file),)
+        raise
+
+
+def _reworded(message: str, text: str, file: str) -> str:
+    if message.startswith("--set: "):
+        return message.removeprefix("--")
+    if file == TABLES:
+        return re.sub(rf"^{re.escape(TABLES)}:\d+: ", "", message)
+    if ": unknown key" in message and is_study(text):
+        return (
+            f"{file}: is a study, not a scenario; `farloop sweep {file}` runs it, and in Python farloop.study({file!r})"
+        )
+    return message
+
+
+def is_study(text: str) -> bool:
+    """Whether a TOML text has the keys of a study."""
+    try:
+        top = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
+    return "base" in top or sum(key in top for key in OF_STUDIES) > 1
+
+
+def _lines(table: Mapping[str, Any], path: str) -> list[str]:
+    return [f"{_key(key)} = {_value(value, f'{path}.{key}', 2)}" for key, value in _items(table, path)]
+
+
+def _items(table: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if not isinstance(key, str):
+            where = f"{path}: " if path else ""
+            raise ScenarioError(f"{where}{shown(repr(key))}: expected a key of text, such as 'duration'")
+        yield key, value
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _value(value: Any, path: str, depth: int) -> str:
+    if depth > DEEPEST:
+        raise ScenarioError(f"{shown(path)}: more than {DEEPEST} tables and lists one in another")
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()  # a number of numpy's
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, str | PathLike) and isinstance(fspath(value), str):
+        return _quoted(fspath(value))
+    if isinstance(value, Mapping):
+        inner = (f"{_key(key)} = {_value(one, f'{path}.{key}', depth + 1)}" for key, one in _items(value, path))
+        return f"{{ {', '.join(inner)} }}"
+    if isinstance(value, Sequence | range) and not isinstance(value, bytes | bytearray):
+        return f"[{', '.join(_value(one, f'{path}.{n}', depth + 1) for n, one in enumerate(value, 1))}]"
+    expected = "expected text, a number, a boolean, a list or a table"
+    hint = "; leave the key out for its default" if value is None else ""
+    raise ScenarioError(f"{shown(path)}: {shown(repr(value))}: {expected}{hint}")
+
+
+def _quoted(text: str) -> str:
+    escaped = "".join(
+        f"\\{c}" if c in '"\\' else c if c.isprintable() or c == " " else f"\\U{ord(c):08X}" for c in text
+    )
+    return f'"{escaped}"'

@@ -1,0 +1,1 @@
+"""What starts an algorithm in Rust: its files, and what a program can translate of one in Python."""

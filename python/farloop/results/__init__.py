@@ -1,0 +1,1 @@
+"""What a run gave: its tables, and every number that is taken from them."""

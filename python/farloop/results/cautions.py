@@ -1,0 +1,94 @@
+"""What a user may believe wrongly of a run or a comparison, in words.
+
+The terminal shows cautions after the tables, a report shows them at its head, and `summary.json` lists them under "cautions". Each has a
+code, so that programs can tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from farloop.results import flow_completion, jitter, offered, starts, steadiness
+from farloop.results.protocols import RunNumbers
+
+CODES = {
+    "fragile": "numbers that ties decide: they move under another order of simultaneous events (`farloop.results.jitter`)",
+    "network": "the simulated network is most likely not the one that was meant",
+    "overload": "the traffic asks for more than a layer of the network carries",
+    "short-flows": "most small flows may end before their first ACK: no algorithm had acted on them",
+    "unfinished": "one flow in a hundred or more did not finish: percentiles of finished flows leave out the slowest",
+    "starts": "the compared algorithms start differently",
+    "not-steady": "flows that begin later are slowed otherwise than earlier ones: a longer run would have other means and percentiles",
+    "warm-up": "a long part of the flows began before the network was as loaded as later",
+}
+"""The codes that there are, and what each is about."""
+
+
+class RunToCaution(RunNumbers, steadiness.SteadyRun, Protocol):
+    """A run with its numbers and what is known of its steadiness."""
+
+
+class ComparisonToCaution(jitter.Varied, Protocol):
+    """Such runs side by side, perhaps with variations."""
+
+    @property
+    def runs(self) -> Sequence[RunToCaution]:
+        """The runs, in the order asked for."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One caution.
+
+    Attributes:
+        code: One of `CODES`.
+        text: What is wrong, with the numbers that show it, as one sentence.
+    """
+
+    code: str
+    text: str
+
+    def row(self) -> dict[str, str]:
+        """As summary.json has it."""
+        return {"code": self.code, "text": self.text}
+
+
+def of_run(run: RunToCaution) -> list[Caution]:
+    """The cautions of one run."""
+    return [*_of_each([run]), *_together([run])]
+
+
+def of_comparison(comparison: ComparisonToCaution) -> list[Caution]:
+    """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
+    moved = [Caution("fragile", text) for _, text in jitter.told(comparison)]
+    return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison), *moved]))
+
+
+def between(comparison: ComparisonToCaution) -> list[Caution]:
+    """Those that no run has by itself."""
+    cases: dict[str, list[RunToCaution]] = {}
+    for run in comparison.runs:
+        cases.setdefault(run.case, []).append(run)
+    return [
+        Caution("starts", text)
+        for text in dict.fromkeys(told for runs in cases.values() for told in starts.differences(runs))
+    ]
+
+
+def _of_each(runs: Sequence[RunToCaution]) -> list[Caution]:
+    return [Caution("network", note) for run in runs for note in run.info.get("notes", [])]
+
+
+def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
+    """What seeds and cases say with other numbers each is said once."""
+    found = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
+    by_algorithm: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        by_algorithm.setdefault(run.algorithm, []).append(run.numbers)
+    for algorithm, each in by_algorithm.items():
+        found += [Caution("unfinished", f"{algorithm}: {text}") for text in flow_completion.left_out(each)]
+        counts = [numbers["before_first_ack"] or {} for numbers in each]
+        found += [Caution("short-flows", f"{algorithm}: {text}") for text in starts.unacted_text(counts)]
+    return found + [Caution(code, text) for code, text in steadiness.warnings_together(runs)]

@@ -1,0 +1,238 @@
+"""Sampled series as curves: the same ones in reports and in pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from farloop.metrics import thinned
+from farloop.palette import Look, flow_looks, port_looks
+from farloop.results.curve_groups import grouped
+from farloop.results.replicas import Replicas
+from farloop.results.tables import Floats, Series
+from farloop.statistics import mean_bands
+from farloop.units import time_text
+
+MOST_CURVES = 8
+"""So many flows or ports of a panel have a curve each; more flows are grouped, of more ports the highest are shown."""
+
+MOST_POINTS = 1500
+LEAST_POINTS = 400
+ALL_POINTS = 60_000
+"""Points of a curve and of all curves of a chart, which browsers draw without delay; neighbours become one."""
+
+FAR_APART = 50.0
+"""Where curves of one chart differ by more than this factor, only a logarithmic axis shows them all."""
+
+KINDS = {"flow": ("flow",), "port": ("port", "worst")}
+"""Kinds of objects of the series that are shown together: the worst ports with those that the scenario names."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric of the series as a chart shows it.
+
+    Attributes:
+        metric: The metric of the series.
+        kind: Whose it is: "flow" or "port".
+        title: What it is called.
+        quantity: "rate" (bit/s), "bytes", "time" (seconds), "share" or "packets".
+        how: How neighbouring samples become one.
+        word: The same in words.
+        far_apart: Whether a logarithmic axis suits it where curves are far apart; shares of a link are compared on a linear one.
+        zero_is_none: Whether a zero says that there is no value yet.
+        hides_zero: Whether a curve that is zero throughout is left out.
+    """
+
+    metric: str
+    kind: str
+    title: str
+    quantity: str
+    how: Callable[..., Floats]
+    word: str
+    far_apart: bool = False
+    zero_is_none: bool = False
+    hides_zero: bool = False
+
+
+CURVES = {
+    c.metric: c
+    for c in (
+        Curve("throughput", "flow", "throughput", "rate", np.mean, "mean"),
+        Curve("cwnd", "flow", "congestion window", "bytes", np.mean, "mean", far_apart=True),
+        Curve("pacing", "flow", "pacing rate", "rate", np.mean, "mean", far_apart=True),
+        Curve("rtt", "flow", "round-trip time", "time", np.mean, "mean", far_apart=True, zero_is_none=True),
+        Curve("max_queue", "port", "queue", "bytes", np.max, "maximum", hides_zero=True),
+        Curve("dropped", "port", "drops", "packets", np.sum, "sum", hides_zero=True),
+        Curve("paused", "port", "paused", "share", np.mean, "mean", hides_zero=True),
+    )
+}
+
+
+UNSEEN = Look("")
+"""Of a curve that has got no look yet."""
+
+
+class Line(NamedTuple):
+    """A curve of one run, the mean over several seeds with its 95 % confidence band, or the median of many flows with one; times in s."""
+
+    name: str
+    look: Look
+    times: Floats
+    values: Floats
+    band: tuple[Floats, Floats] | None = None
+
+    @property
+    def colour(self) -> str:
+        """Of the curve and its band."""
+        return self.look.colour
+
+    @property
+    def is_dots(self) -> bool:
+        """Whether it has so few points that a line between them would be none."""
+        return int(np.isfinite(self.values).sum()) < 2
+
+
+@dataclass
+class _Notes:
+    """What must be said of curves, and how many samples became one point."""
+
+    told: dict[str, None] = field(default_factory=dict)
+    joined: set[tuple[int, float]] = field(default_factory=set)
+
+    def text(self, word: str) -> str:
+        told = list(self.told)
+        if self.joined:
+            told.append(f"each point the {word} of {_told(sorted(self.joined))}")
+        return "; ".join(told)
+
+
+def curves(found: Sequence[Replicas], curve: Curve) -> tuple[list[list[Line]], str]:
+    """The curves of each case, and what they are in words; nothing where every sample of a single run is a point.
+
+    Of several seeds the curve is the mean over them with its band. Where the seeds' flows are different ones (random traffic), their
+    curves have nothing in common: then those of the first seed are drawn. Many flows become the median of them with a band, and the flows
+    that are far from the others. A curve that has no finite value, or of queues, drops and pauses none above zero, is left out.
+    """
+    count = sum(min(MOST_CURVES, len(objects(of.runs[0].samples, curve.kind))) for of in found)
+    points = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // max(1, count)))
+    notes = _Notes()
+    drawn = [_lines(of, curve, points, notes) for of in found]
+    return _with_looks(drawn, curve.kind), notes.text(curve.word)
+
+
+def objects(samples: Series, kind: str) -> list[str]:
+    """The objects of the series that are shown as flows or as ports, such as "flow/intra"."""
+    return [f"{one}/{name}" for one in KINDS[kind] for name in samples.objects(one)]
+
+
+def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes) -> list[Line]:
+    samples = of.runs[0].samples
+    names = objects(samples, curve.kind)
+    if curve.kind == "flow" and len(names) > MOST_CURVES:
+        return _many(of, names, curve, points, notes)
+    chosen = _highest(samples, names, curve.metric)
+    lines = []
+    for name in chosen:
+        times, thin = _thin(of, name, curve, points, notes)
+        # Rates, windows, times, queues: nothing of them is below zero.
+        values, low, high = mean_bands(thin, floor=0.0)
+        if not np.isfinite(values).any() or (curve.hides_zero and not np.nan_to_num(values).any()):
+            continue
+        _tell_seeds(of, len(thin), notes, "with 95 % band")
+        band = (low, high) if len(thin) > 1 else None
+        lines.append(Line(_plain(name), UNSEEN, times, values, band))
+    return lines
+
+
+def _with_looks(drawn: list[list[Line]], kind: str) -> list[list[Line]]:
+    """The curves with their looks: what has one name has one look in all panels."""
+    names = list(dict.fromkeys(line.name for lines in drawn for line in lines if line.look is UNSEEN))
+    looks = (flow_looks if kind == "flow" else port_looks)(names)
+    return [
+        [line._replace(look=looks[line.name]) if line.look is UNSEEN else line for line in lines] for lines in drawn
+    ]
+
+
+def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: _Notes) -> list[Line]:
+    """Of many flows the median with a band, and those that are far from the others."""
+    rows, times = {}, np.empty(0)
+    for name in names:
+        times, thin = _thin(of, name, curve, points, notes)
+        values = np.mean(thin, axis=0)
+        if np.isfinite(values).any():
+            rows[_plain(name)] = values
+            _tell_seeds(of, len(thin), notes, "of each flow")
+    drawn, told = grouped(of.runs[0].flows, times, rows)
+    if drawn:
+        notes.told[told] = None
+    return [Line(one.name, one.look, times, one.values, one.band) for one in drawn]
+
+
+def _highest(samples: Series, names: Sequence[str], metric: str) -> list[str]:
+    """The objects, in their order, whose metric reaches the highest values; all of them if they are few."""
+    if len(names) <= MOST_CURVES:
+        return list(names)
+    peaks = {name: float(np.max(samples.get(name, metric)[1], initial=-np.inf)) for name in names}
+    chosen = set(sorted(names, key=lambda name: -peaks[name])[:MOST_CURVES])
+    return [name for name in names if name in chosen]
+
+
+def _plain(name: str) -> str:
+    """What an object is called in a legend."""
+    return name.split("/", 1)[1]
+
+
+def _tell_seeds(of: Replicas, rows: int, notes: _Notes, how: str) -> None:
+    if of.n > 1:
+        notes.told[f"mean of {of.n} seeds {how}" if rows > 1 else f"the first of {of.n} seeds alone"] = None
+
+
+def _thin(of: Replicas, name: str, curve: Curve, points: int, notes: _Notes) -> tuple[Floats, list[Floats]]:
+    """Times and values of every seed, as many points as are drawn; what is no value is a gap."""
+    times, rows = _rows(of, name, curve)
+    step = math.ceil(times.size / points) if times.size else 1
+    if step > 1:
+        notes.joined.add((step, step * float(np.median(np.diff(times)))))
+    known = [np.isfinite(row) & ((row > 0) | (not curve.zero_is_none)) for row in rows]
+    gaps = [np.where(there, row, np.nan) for there, row in zip(known, rows, strict=True)]
+    thin = [thinned(times, row, curve.how, points)[1] for row in gaps]
+    return thinned(times, times, np.max, points)[0], thin
+
+
+def _rows(of: Replicas, name: str, curve: Curve) -> tuple[Floats, list[Floats]]:
+    """Sampling times, and the values of every seed; only those of the first if the others have no such samples."""
+    times, first = of.runs[0].samples.get(name, curve.metric)
+    rows = [first]
+    for run in of.runs[1:]:
+        if (name, curve.metric) not in run.samples:
+            return times, [first]
+        others, values = run.samples.get(name, curve.metric)
+        if not np.array_equal(times, others):
+            return times, [first]
+        rows.append(values)
+    return times, rows
+
+
+def _told(spans: list[tuple[int, float]]) -> str:
+    least, most = spans[0], spans[-1]
+    if least == most:
+        return f"{least[0]} samples ({time_text(least[1])})"
+    return f"{least[0]} to {most[0]} samples ({time_text(least[1])} to {time_text(most[1])})"
+
+
+def is_far_apart(drawn: Sequence[Sequence[Line]]) -> bool:
+    """Whether the typical values of the curves differ so much that a linear axis would hide some of them."""
+    typical = [float(np.nanmedian(x.values[x.values > 0])) for lines in drawn for x in lines if (x.values > 0).any()]
+    return bool(typical) and max(typical) > FAR_APART * min(typical)
+
+
+def banded(low: Floats, high: Floats) -> list[slice]:
+    """The stretches of a line where it has an interval: each is a band of its own, and between them there is none."""
+    known = np.concatenate([[False], np.isfinite(low) & np.isfinite(high), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1])
+    return [slice(int(first), int(end)) for first, end in zip(edges[::2], edges[1::2], strict=True)]

@@ -1,0 +1,214 @@
+"""Flow completion times as slowdowns: the time until the last byte arrived over that of the same flow alone in the empty network.
+
+Small are the flows up to the median size of all flows of a run that have a size. The split depends on the traffic only, so it is the
+same for every algorithm; sizes that equal the median count as small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from farloop import metrics
+from farloop.results.tables import Floats
+from farloop.statistics import mean_bands
+
+KINDS = {"intra": False, "cross": True}
+"""Kinds of flows: inside a datacenter, and across; with the value of the column `cross_datacenter`."""
+
+MANY = 20
+"""From more finished flows than this on, tables and pictures of the slowdown say more than a list of flows."""
+
+BINS = 10
+"""Size bins of pictures: tenths of the flows, as papers have them."""
+
+CURVE_POINTS = 400
+"""Points of a drawn distribution function."""
+
+SEEDS_TOLD = "over sizes: means over the seeds with 95 % bands; distribution: all seeds' flows together"
+"""What curves of several seeds are."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+def slowdowns(flows: pa.Table) -> Floats:
+    """Slowdown of each flow; NaN for flows that are unfinished or have no size."""
+    received, start = column(flows, "received_ps"), column(flows, "start_ps")
+    return metrics.slowdown(received - start, column(flows, "ideal_fct_ps"))
+
+
+def bounded(flows: pa.Table, end: float) -> Floats:
+    """Slowdown of each flow that has a size and began before the end, in seconds; NaN for the others.
+
+    A flow that has not finished counts with its age, at least with 1: a lower bound of what it will be. Leaving it out would favour what
+    finishes the fewest.
+    """
+    start = column(flows, "start_ps") / 1e12
+    ideal = column(flows, "ideal_fct_ps") / 1e12
+    found = slowdowns(flows)
+    age = np.maximum((end - start) / np.where(ideal > 0, ideal, np.nan), 1.0)
+    found = np.where(np.isnan(found) & (column(flows, "size_bytes") >= 0), age, found)
+    return np.where(start < end, found, np.nan)
+
+
+def is_kind(flows: pa.Table, kind: str) -> Mask:
+    """Which flows are of a kind, "intra" or "cross"."""
+    return np.asarray((column(flows, "cross_datacenter") != 0) == KINDS[kind], dtype=np.bool_)
+
+
+def is_small(flows: pa.Table) -> Mask:
+    """Which flows have a size up to the median one."""
+    sizes = column(flows, "size_bytes")
+    sized = sizes[sizes >= 0]
+    return np.asarray((sizes >= 0) & (sizes <= (np.median(sized) if sized.size else 0.0)), dtype=np.bool_)
+
+
+def slowdown_summary(flows: pa.Table, end: float) -> tuple[dict[str, Any], dict[str, int]]:
+    """Distribution of the slowdown for each kind of flow (`None` where none finished), and how many flows with a size did not finish.
+
+    Args:
+        flows: The table of flows.
+        end: When the run ended, in seconds; flows that start later do not count.
+    """
+    values, small = slowdowns(flows), is_small(flows)
+    waiting = (column(flows, "size_bytes") >= 0) & np.isnan(column(flows, "received_ps"))
+    waiting &= column(flows, "start_ps") / 1e12 < end
+    found: dict[str, Any] = {}
+    unfinished = {}
+    for kind in KINDS:
+        chosen = is_kind(flows, kind)
+        found[kind] = distribution(values[chosen])
+        if found[kind] is not None:
+            found[kind]["small"] = distribution(values[chosen & small])
+            found[kind]["large"] = distribution(values[chosen & ~small])
+        unfinished[kind] = int(np.count_nonzero(waiting & chosen))
+    return found, unfinished
+
+
+def at_least(flows: pa.Table, end: float) -> dict[str, Any]:
+    """Distribution of the slowdown for each kind of flow with the unfinished ones counted by their age (`bounded`).
+
+    Every number is a lower bound. `None` for kinds all of whose flows finished, of which `slowdown_summary` says all.
+    """
+    values, small, measured = bounded(flows, end), is_small(flows), slowdowns(flows)
+    found: dict[str, Any] = {}
+    for kind in KINDS:
+        chosen = is_kind(flows, kind)
+        found[kind] = None
+        if (chosen & np.isnan(measured) & ~np.isnan(values)).any():
+            parts = {"small": distribution(values[chosen & small]), "large": distribution(values[chosen & ~small])}
+            found[kind] = (distribution(values[chosen]) or {}) | parts
+    return found
+
+
+LEFT_OUT = 0.01
+"""From this share of unfinished flows on the 99th percentile of the finished ones says nothing of all flows."""
+
+
+def left_out(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What numbers of finished flows leave out, in words, by kind; of several runs it is told of the one with most unfinished flows.
+
+    Args:
+        summaries: The summaries of runs.
+    """
+    found = []
+    for kind in KINDS:
+        each = [(*_counts(one, kind), one) for one in summaries]
+        unfinished, begun, summary = max(each, key=lambda row: row[0] / max(row[1], 1))
+        if unfinished == 0 or unfinished < LEFT_OUT * begun:
+            continue
+        text = f"{unfinished:,} of {begun:,} {kind} flows did not finish, and numbers of finished flows leave them out"
+        finished, all_flows = summary["slowdown"][kind], summary["slowdown_at_least"][kind]
+        if finished and all_flows:
+            text += f": their 99th percentile of the slowdown is {finished['p99']:.3g}, that of all flows at least {all_flows['p99']:.3g}"
+        more = sum(1 for count, of, _ in each if count and count >= LEFT_OUT * of) - 1
+        found.append(text + (f" (and in {more} other of {len(each)} runs)" if more else ""))
+    return found
+
+
+def _counts(summary: Mapping[str, Any], kind: str) -> tuple[int, int]:
+    """Unfinished flows, and all that began."""
+    unfinished = int(summary["unfinished"][kind])
+    return unfinished, unfinished + int((summary["slowdown"][kind] or {"flows": 0})["flows"])
+
+
+def distribution(values: Floats) -> dict[str, Any] | None:
+    """How many, mean and percentiles of the values that are numbers; `None` if none is."""
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return None
+    p50, p95, p99 = np.percentile(known, [50, 95, 99]).tolist()
+    return {"flows": int(known.size), "mean": float(known.mean()), "p50": p50, "p95": p95, "p99": p99}
+
+
+def by_size(flows: pa.Table, kind: str, percentiles: list[float]) -> tuple[Floats, Floats]:
+    """Percentiles of the slowdown over flow size: the largest size of each bin in bytes, and one row per percentile.
+
+    The bins are tenths of the flows of this kind that have a size, finished or not; equal sizes are never split. A bin in which no flow
+    finished is left out.
+    """
+    chosen = is_kind(flows, kind) & (column(flows, "size_bytes") >= 0)
+    sizes, values = column(flows, "size_bytes")[chosen], slowdowns(flows)[chosen]
+    if not sizes.size:
+        return np.empty(0), np.empty((len(percentiles), 0))
+    edges = np.unique(np.quantile(sizes, np.arange(1, BINS + 1) / BINS, method="inverted_cdf"))
+    bins = np.searchsorted(edges, sizes, side="left")
+    known = ~np.isnan(values)
+    used = [b for b in range(edges.size) if (known & (bins == b)).any()]
+    rows = [np.percentile(values[known & (bins == b)], percentiles) for b in used]
+    return edges[used].astype(np.float64), np.array(rows, dtype=np.float64).reshape(-1, len(percentiles)).T
+
+
+def over_sizes(tables: Sequence[pa.Table], kind: str, percentiles: list[float]) -> tuple[Floats, Floats, Floats]:
+    """Like `by_size`, of one or several runs that differ in their seed: sizes, means over the runs, and both ends of their 95 % intervals.
+
+    The bins are those of the flows of all runs together. A run without a finished flow in a bin does not count there; the ends are NaN
+    where fewer than two do. They are in pairs of lower and upper ones, a pair for each percentile.
+    """
+    if len(tables) == 1:
+        sizes, rows = by_size(tables[0], kind, percentiles)
+        return sizes, rows, np.full((rows.shape[0], 2, rows.shape[1]), np.nan)
+    pooled = np.concatenate([column(t, "size_bytes")[is_kind(t, kind)] for t in tables])
+    pooled = pooled[~np.isnan(pooled)]
+    if not pooled.size:
+        return np.empty(0), np.empty((len(percentiles), 0)), np.empty((len(percentiles), 2, 0))
+    edges = np.unique(np.quantile(pooled, np.arange(1, BINS + 1) / BINS, method="inverted_cdf"))
+    means, ends, used = [], [], []
+    for i, edge in enumerate(edges):
+        least = edges[i - 1] if i else -np.inf
+        rows_of_bin = []
+        for table in tables:
+            sizes, values = column(table, "size_bytes"), slowdowns(table)
+            inside = values[is_kind(table, kind) & (sizes > least) & (sizes <= edge) & ~np.isnan(values)]
+            if inside.size:
+                rows_of_bin.append(np.percentile(inside, percentiles))
+        if rows_of_bin:
+            mean, low, high = mean_bands(rows_of_bin, floor=1.0)
+            means.append(mean)
+            ends.append(np.stack([low, high], axis=1))
+            used.append(edge)
+    shape = (-1, len(percentiles))
+    bands = np.array(ends).reshape(-1, len(percentiles), 2).transpose(1, 2, 0)
+    return np.array(used, dtype=np.float64), np.array(means).reshape(shape).T, bands
+
+
+def cumulative(tables: Sequence[pa.Table], kind: str, points: int) -> tuple[Floats, Floats]:
+    """The distribution function of the slowdown of a kind over all tables: values, and the share of finished flows up to each.
+
+    At most `points` points.
+    """
+    values = np.concatenate([slowdowns(flows)[is_kind(flows, kind)] for flows in tables])
+    values = np.sort(values[~np.isnan(values)])
+    if not values.size:
+        return values, values
+    chosen = np.unique(np.linspace(0, values.size - 1, min(points, values.size)).round().astype(int))
+    return values[chosen], (chosen + 1) / values.size
+
+
+def column(table: pa.Table, name: str) -> Floats:
+    """A column of numbers; NaN where it has none."""
+    return np.asarray(table[name].to_numpy(), dtype=np.float64)

@@ -1,0 +1,311 @@
+"""What the traffic of a scenario asks of its network, layer by layer, whatever the network then carries.
+
+A layer is all links between two tiers of the network: hosts' links up and down, leaves to spines, the long haul. Its load is what the flows
+would put on these links by their sizes and paths, with framing, acknowledgements and handshakes, over the time in which flows arrive,
+divided by what the links carry in that time. Where datacenters are loaded differently, that of the most loaded one counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from farloop import units
+from farloop.results import flow_completion
+from farloop.results.tables import port_names
+from farloop.units import bytes_text, rate_text, time_text
+
+OVERLOAD = 0.95
+"""Above this load of a layer there is a caution."""
+
+MOST_TIERS = 8
+"""With more names of tiers than this names say nothing: hosts, switches and routers are told apart."""
+
+HOPS_PER_SECOND = 12e6
+"""Packet-hops that one idle core simulates in a second, about (docs/performance.md, D3): for what a run takes."""
+
+NAMED = 2
+"""Overloaded layers that the caution names; the table has all."""
+
+HEADER = ["layer", "links", "capacity", "offered", "load", "highest of a link"]
+
+_DATACENTER = re.compile(r"^dc(\d+)-")
+_TIER = re.compile(r"^[A-Za-z]+")
+
+
+def layers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: float) -> dict[str, Any]:
+    """The load of every layer, by its name such as "leaf->spine".
+
+    Each has `links` and `capacity_bps` (of the most loaded datacenter or pair of them), `offered_bps`, `load`, and the most loaded port
+    with its load (`port`, `port_load`); the last four are `None` where a flow without a size passes, which takes what it gets.
+
+    Args:
+        flows: The table of flows, for when they begin.
+        ports: The table of ports.
+        scenario: The scenario with all keys.
+        end: When the run ends, in seconds.
+    """
+    begin, until = window(flows, scenario, end)
+    seconds = until - begin
+    rate = flow_completion.column(ports, "rate_bps")
+    offered = (
+        flow_completion.column(ports, "offered_bytes") * 8 / seconds if seconds > 0 else np.full(rate.size, np.nan)
+    )
+    names, groups = _groups(ports)
+    found: dict[str, Any] = {}
+    for number, (layer, _) in enumerate(names):
+        chosen = groups == number
+        capacity, asked = float(rate[chosen].sum()), offered[chosen]
+        known = not np.isnan(asked).any()
+        one: dict[str, Any] = {"links": int(chosen.sum()), "capacity_bps": capacity}
+        if known:
+            each = asked / rate[chosen]
+            port = int(np.flatnonzero(chosen)[int(np.argmax(each))])
+            total = float(asked.sum())
+            one |= {"offered_bps": total, "load": total / capacity}
+            one |= {"port": port_names(ports.slice(port, 1))[0], "port_load": float(each.max())}
+        else:
+            one |= {"offered_bps": None, "load": None, "port": None, "port_load": None}
+        before = found.get(layer)
+        if before is None or _weight(one) > _weight(before):
+            found[layer] = one
+    return found
+
+
+def window(flows: pa.Table, scenario: Mapping[str, Any], end: float) -> tuple[float, float]:
+    """From when to when flows arrive, in seconds: the times of the workloads; else from the first start to the end of the run."""
+    written = scenario.get("workload", [])
+    workloads = written if isinstance(written, list) else [written]
+    timed = [one for one in workloads if one.get("pattern") in ("poisson", "rounds", "incast")]
+    if timed and len(timed) == len(workloads):
+        starts = [units.seconds(str(one.get("start", "0s"))) for one in timed]
+        stops = [one.get("stop", "none") for one in timed]
+        return min(starts), min(end, max(end if stop == "none" else units.seconds(str(stop)) for stop in stops))
+    starts_ps = flow_completion.column(flows, "start_ps")
+    known = starts_ps[~np.isnan(starts_ps) & (starts_ps / 1e12 < end)]
+    return (float(known.min()) / 1e12 if known.size else 0.0), end
+
+
+def overloads(found: Mapping[str, Any], seconds: float) -> list[str]:
+    """One sentence where a layer is offered more than it can carry; none otherwise."""
+    worst = sorted(
+        ((name, one) for name, one in found.items() if one["load"] is not None and one["load"] > OVERLOAD),
+        key=lambda pair: -pair[1]["load"],
+    )
+    if not worst:
+        return []
+    told = "; ".join(
+        f"{name}: {_rate(one['offered_bps'])} offered to {_rate(one['capacity_bps'])} ({100 * one['load']:,.0f} %)"
+        for name, one in worst[:NAMED]
+    ) + (f"; and {len(worst) - NAMED} more layers" if len(worst) > NAMED else "")
+    return [
+        f"the traffic asks for more than the network carries, over {time_text(seconds)} of arrivals: {told}; "
+        "the queues grow as long as flows arrive, and the flows that finish are the lucky ones"
+    ]
+
+
+def worst_overload(networks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One sentence for several runs, of the most loaded one, and how many are overloaded; none where none is.
+
+    Args:
+        networks: What `facts` says of each run.
+    """
+    told = []
+    for network in networks:
+        begin, until = network["arrivals"]
+        text = overloads(network["layers"], until - begin)
+        told += [(max(one["load"] or 0.0 for one in network["layers"].values()), text[0])] if text else []
+    if not told:
+        return []
+    more = f" (the worst of {len(told)} overloaded runs of {len(networks)})" if len(set(told)) > 1 else ""
+    return [max(told)[1] + more]
+
+
+def rows(found: Mapping[str, Any]) -> list[list[str | None]]:
+    """A row for each layer."""
+    return [
+        [
+            name,
+            str(one["links"]),
+            _rate(one["capacity_bps"]),
+            None if one["offered_bps"] is None else _rate(one["offered_bps"]),
+            "as much as they get" if one["load"] is None else f"{100 * one['load']:,.1f} %",
+            None if one["port"] is None else f"{100 * one['port_load']:,.1f} % ({one['port']})",
+        ]
+        for name, one in found.items()
+    ]
+
+
+def rows_of_seeds(each: Sequence[Mapping[str, Any]]) -> list[list[str | None]]:
+    """The rows of runs that differ in their seed as one: from the least to the most offered, and the highest load of a link in any."""
+    joined = []
+    for name, first in each[0].items():
+        of = [found[name] for found in each if name in found]
+        known = [one for one in of if one["load"] is not None]
+        (row,) = rows({name: max(of, key=lambda one: one["port_load"] or 0.0)})
+        if known and len(known) == len(of) and first["links"] == known[-1]["links"]:
+            ends = [min(known, key=lambda one: one["load"]), max(known, key=lambda one: one["load"])]
+            told = [rows({name: one})[0] for one in ends]
+            row[3:5] = [a if a == b else f"{a} to {b}" for a, b in zip(told[0][3:5], told[1][3:5], strict=True)]
+        joined.append(row)
+    return joined
+
+
+def line(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The layers of one or several runs whose load is known, in one line; empty where flows without an end leave none."""
+    loads: dict[str, list[float]] = {}
+    for found in runs:
+        for name, one in found.items():
+            if one["load"] is not None:
+                loads.setdefault(name, []).append(100 * one["load"])
+    parts = [f"{name} {_percent(min(of), max(of))} %" for name, of in loads.items()]
+    return f"offered load: {', '.join(parts)}" if parts else ""
+
+
+def _percent(low: float, high: float) -> str:
+    least, most = f"{low:,.0f}", f"{high:,.0f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def round_trips(flows: pa.Table) -> dict[str, list[float] | None]:
+    """Least and largest base round-trip time of the flows' paths in seconds, by kind."""
+    times = flow_completion.column(flows, "base_rtt_ps") / 1e12
+    found: dict[str, list[float] | None] = {}
+    for kind in flow_completion.KINDS:
+        own = times[flow_completion.is_kind(flows, kind)]
+        found[kind] = [float(own.min()), float(own.max())] if own.size else None
+    return found
+
+
+def buffers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The bandwidth-delay product of each kind of path at the fastest host's rate, and what each kind of switch has for it.
+
+    Buffer and PFC headroom in bytes; ECN thresholds at the rates of its ports as the time that such a queue takes to drain, in seconds.
+    """
+    kinds = np.array(ports["kind"].to_pylist(), dtype=object)
+    rate, headroom = flow_completion.column(ports, "rate_bps"), flow_completion.column(ports, "headroom_bytes")
+    hosts = rate[kinds == "host"]
+    line = float(hosts.max()) if hosts.size else 0.0
+    trips = round_trips(flows)
+    found: dict[str, Any] = {
+        "line_rate_bps": line,
+        "bdp_bytes": {kind: None if trip is None else line * trip[1] / 8 for kind, trip in trips.items()},
+    }
+    nodes = np.array(ports["node"].to_pylist(), dtype=object)
+    for section, kind in (("switch", "switch"), ("wan_switch", "router")):
+        own = kinds == kind
+        if own.any():
+            _, number = np.unique(nodes[own].astype(str), return_inverse=True)
+            reserved = float(np.bincount(number, weights=headroom[own]).max())
+            rates = sorted(set(rate[own].tolist()))
+            found[section] = _switch(scenario[section], rates) | {"headroom_bytes": reserved}
+    return found
+
+
+def facts(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: float) -> dict[str, Any]:
+    """All of this, as summary.json has it under "network"."""
+    begin, until = window(flows, scenario, end)
+    return {
+        "arrivals": [begin, until],
+        "layers": layers(flows, ports, scenario, end),
+        "base_rtt": round_trips(flows),
+        **buffers(flows, ports, scenario),
+    }
+
+
+def hops(ports: pa.Table, scenario: Mapping[str, Any], end: float) -> float:
+    """Packet-hops of a run that has not run, about: what is offered to each port, at most what it carries until the end."""
+    rate = flow_completion.column(ports, "rate_bps")
+    most = rate * end / 8
+    offered = flow_completion.column(ports, "offered_bytes")
+    # A flow without a size takes what it gets: half of the links that it passes, for want of knowing better.
+    carried = np.where(np.isnan(offered), most / 2, np.minimum(offered, most))
+    transport = scenario["transport"]
+    framing = units.size(str(transport["framing"]))
+    pair = units.size(str(transport["mtu"])) + units.size(str(transport["ack"])) + 2 * framing
+    return float(2 * carried.sum() / pair)
+
+
+def sentences(found: Mapping[str, Any]) -> list[str]:
+    """Round-trip times, bandwidth-delay products, buffers and thresholds, in a line each."""
+    trips = [f"{_span(trip)} {kind}" for kind, trip in found["base_rtt"].items() if trip is not None]
+    products = [f"{bytes_text(size)} {kind}" for kind, size in found["bdp_bytes"].items() if size is not None]
+    told = (
+        [f"base RTT: {', '.join(trips)}; BDP at {_rate(found['line_rate_bps'])}: {', '.join(products)}"]
+        if trips
+        else []
+    )
+    for section in ("switch", "wan_switch"):
+        if section in found:
+            told.append(f"{section}: {_switch_text(found[section])}")
+    return told
+
+
+def _switch(keys: Mapping[str, Any], rates: Sequence[float]) -> dict[str, Any]:
+    buffer = None if keys["buffer"] == "none" else units.size(str(keys["buffer"]))
+    found: dict[str, Any] = {"buffer_bytes": buffer, "pfc": bool(keys["pfc"]), "ecn": None}
+    if keys["ecn"]:
+        scale = None if keys["ecn_rate"] == "none" else units.rate(str(keys["ecn_rate"]))
+        least, most = (units.size(str(keys[key])) for key in ("kmin", "kmax"))
+        found["ecn"] = [
+            {"rate_bps": rate, "kmin_s": least * 8 / (scale or rate), "kmax_s": most * 8 / (scale or rate)}
+            for rate in rates
+        ]
+    return found
+
+
+def _switch_text(one: Mapping[str, Any]) -> str:
+    parts = [f"{bytes_text(one['buffer_bytes'])} of buffer"] if one["buffer_bytes"] is not None else []
+    parts += [f"PFC headroom {bytes_text(one['headroom_bytes'])}"] if one["pfc"] else ["no PFC"]
+    if one["ecn"] is None:
+        return ", ".join([*parts, "no ECN"])
+    marks = [
+        f"{_span([at['kmin_s'], at['kmax_s']])} at {_rate(at['rate_bps'])}" for at in (one["ecn"][0], one["ecn"][-1])
+    ]
+    return ", ".join([*parts, f"ECN marks from {' and '.join(dict.fromkeys(marks))}"])
+
+
+def _rate(bits_per_second: float) -> str:
+    """A rate for people, also in Tbps, which many links together have."""
+    return f"{bits_per_second / 1e12:.3g} Tbps" if bits_per_second >= 1e12 else rate_text(bits_per_second)
+
+
+def _span(times: Sequence[float]) -> str:
+    low, high = time_text(min(times)), time_text(max(times))
+    return low if low == high else f"{low} to {high}"
+
+
+def _weight(one: Mapping[str, Any]) -> float:
+    return float("inf") if one["load"] is None else float(one["load"])
+
+
+def _groups(ports: pa.Table) -> tuple[list[tuple[str, str]], Any]:
+    """The layer, and the datacenters, of each group of ports, the layers in the order in which they stand; and each port's group."""
+    nodes, peers, kinds = (ports[name].to_pylist() for name in ("node", "peer", "kind"))
+    places = dict(zip(nodes, ports["datacenter"].to_pylist(), strict=True))
+    datacenters = {node: _datacenter(node, place) for node, place in places.items()}
+    kind_of = dict(zip(nodes, kinds, strict=True))
+    by_name = {node: _tier(node) for node in kind_of if kind_of[node] != "host"}
+    named = len(set(by_name.values())) <= MOST_TIERS
+    tier = {node: "host" if kind == "host" else by_name[node] if named else kind for node, kind in kind_of.items()}
+    numbers: dict[tuple[str, str], int] = {}
+    groups = np.empty(len(nodes), dtype=np.int64)
+    for row, (node, peer) in enumerate(zip(nodes, peers, strict=True)):
+        key = (f"{tier[node]}->{tier[peer]}", f"{datacenters[node]}->{datacenters[peer]}")
+        groups[row] = numbers.setdefault(key, len(numbers))
+    return list(numbers), groups
+
+
+def _datacenter(node: str, place: int | None) -> str:
+    """Where a node stands; a router that is in no datacenter and called after none stands by itself."""
+    match = _DATACENTER.match(node)
+    return f"dc{place}" if place is not None else f"dc{match[1]}" if match else node
+
+
+def _tier(node: str) -> str:
+    match = _TIER.match(_DATACENTER.sub("", node))
+    return match[0] if match else "switch"

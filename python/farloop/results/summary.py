@@ -1,0 +1,191 @@
+"""The few numbers that stand for a whole run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from farloop import metrics
+from farloop.results import flow_completion, offered, pfc, starts
+from farloop.results.collectives import jobs
+from farloop.results.tables import Floats, Series, port_name
+
+MAX_FLOWS_LISTED = 64
+"""With more flows than this a summary gives their distribution instead of one entry each."""
+
+
+def summarise(
+    flows: pa.Table, ports: pa.Table, pauses: pa.Table, series: Series, info: dict[str, Any], scenario: dict[str, Any]
+) -> dict[str, Any]:
+    """Throughput, fairness, queues, pauses, losses and completion times of a run.
+
+    Rates in bit/s, times in seconds, sizes in bytes; `None` where a number does not exist.
+    """
+    totals = info["totals"]
+    end = float(totals["end_s"])
+    rates = throughputs(flows, end)
+    of_kind = {kind: rates[flow_completion.is_kind(flows, kind)] for kind in flow_completion.KINDS}
+    means = {kind: float(np.mean(r)) if r.size else None for kind, r in of_kind.items()}
+    slowdown, unfinished = flow_completion.slowdown_summary(flows, end)
+    worst = worst_ports(ports, series, end)
+    began = info.get("starts", [])
+    summary: dict[str, Any] = {
+        "title": scenario.get("title", ""),
+        "simulated": totals["end_s"],
+        "ratio": None
+        if means["intra"] is None or means["cross"] is None
+        else metrics.ratio(means["intra"], means["cross"]),
+        "jain": metrics.jain(rates),
+        "throughput": float(np.sum(flows["delivered_bytes"].to_numpy())) * 8 / end if end else None,
+        "mean_throughput": means,
+        "bottleneck": worst["mean_queue"],
+        "worst": worst,
+        "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
+        "dropped": sum(int(totals[cause]) for cause in DROPS),
+        "lost": sum(int(totals[cause]) for cause in ("lost", "lost_circuit", "lost_down", "corrupted")),
+        "packet_hops": totals["packet_hops"],
+        "slowdown": slowdown,
+        "unfinished": unfinished,
+        "slowdown_at_least": flow_completion.at_least(flows, end),
+        "starts": starts.summary_rows(began),
+        "before_first_ack": starts.unacted(flows, ports, began, scenario, end) if began else None,
+        "network": offered.facts(flows, ports, scenario, end),
+        "gave_up": totals["gave_up"],
+        "jobs": jobs(flows, scenario),
+    }
+    if flows.num_rows <= MAX_FLOWS_LISTED:
+        summary["flows"] = flow_rows(flows, end)
+    cleaned: dict[str, Any] = finite(summary)
+    return cleaned
+
+
+def throughputs(flows: pa.Table, end: float) -> Floats:
+    """Delivered payload of each flow over the time that it was active, in bit/s; `end` is the run's, in seconds."""
+    start, received, stop = (
+        flow_completion.column(flows, f"{what}_ps") / 1e12 for what in ("start", "received", "stop")
+    )
+    until = np.where(received >= 0, received, np.minimum(end, np.where(stop >= 0, stop, np.inf)))
+    active = until - start
+    delivered = flow_completion.column(flows, "delivered_bytes") * 8
+    return np.where(active > 0, delivered / np.where(active > 0, active, 1.0), 0.0)
+
+
+def flow_rows(flows: pa.Table, end: float) -> list[dict[str, Any]]:
+    """One entry per flow; `throughput` is the delivered payload over the time that the flow was active."""
+    rates, slowdowns = throughputs(flows, end).tolist(), flow_completion.slowdowns(flows).tolist()
+    rows = []
+    for row, rate, slowdown in zip(flows.to_pylist(), rates, slowdowns, strict=True):
+        rows.append(
+            {
+                "name": row["name"],
+                "source": row["source"],
+                "destination": row["destination"],
+                "algorithm": row["algorithm"],
+                "cross_datacenter": bool(row["cross_datacenter"]),
+                "throughput": rate,
+                "delivered": row["delivered_bytes"],
+                "start": None if row["start_ps"] is None else row["start_ps"] / 1e12,
+                "completion": None if row["received_ps"] is None else (row["received_ps"] - row["start_ps"]) / 1e12,
+                "slowdown": None if math.isnan(slowdown) else slowdown,
+                "base_rtt": row["base_rtt_ps"] / 1e12,
+                "retransmitted": row["retransmitted"],
+                "timeouts": row["timeouts"],
+                "marked": row["marked"],
+                "packets": row["packets"],
+                "loss_rate": row["dropped"] / row["packets"] if row["packets"] else 0.0,
+                "spurious": row["spurious"],
+                "outcome": row["outcome"],
+            }
+        )
+    return rows
+
+
+def slowest(flows: pa.Table, most: int = MAX_FLOWS_LISTED) -> pa.Table:
+    """The flows with the largest slowdown, in the order of the table; all of them if they are no more than `most`.
+
+    Flows without a slowdown come last, the earlier ones first.
+    """
+    if flows.num_rows <= most:
+        return flows
+    order = np.argsort(-np.nan_to_num(flow_completion.slowdowns(flows), nan=-1.0), kind="stable")
+    return flows.take(np.sort(order[:most]))
+
+
+def bounds(keys: Sequence[str]) -> tuple[float, float | None]:
+    """What a number of the summary cannot be below, and what it cannot be above; found by its keys, the outermost first."""
+    last = keys[-1] if keys else ""
+    floor = 1.0 if "slowdown" in keys and last != "flows" else 0.0
+    return floor, 1.0 if last in ("jain", "utilisation", "loss_rate") else None
+
+
+DROPS = (
+    "dropped_buffer",
+    "dropped_limit",
+    "dropped_agent",
+    "dropped_blocked",
+    "dropped_expired",
+    "dropped_down",
+    "dropped_unrouted",
+)
+"""Why switches drop packets: columns of the table of ports, and totals."""
+
+WORST = ("mean_queue", "max_queue", "drops", "paused")
+"""What a port can be the worst of all by."""
+
+
+def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[str, Any] | None]:
+    """The worst of all ports by mean queue, longest queue, drops and time paused; `None` where no port has any.
+
+    Of ports that are equally bad the first in the table counts.
+
+    Args:
+        ports: The table of ports.
+        series: The samples; only ports with series have a percentile of the queue.
+        end: When the run ended, in seconds.
+    """
+    columns = {
+        "mean_queue": flow_completion.column(ports, "mean_queue_bytes"),
+        "max_queue": flow_completion.column(ports, "max_queue_bytes"),
+        "drops": sum(flow_completion.column(ports, f"dropped_{cause}") for cause in ("buffer", "limit", "agent")),
+        "paused": flow_completion.column(ports, "paused_ps") / 1e12,
+    }
+    found: dict[str, dict[str, Any] | None] = {}
+    for what in WORST:
+        values = np.asarray(columns[what])
+        row = int(np.argmax(values)) if values.size else 0
+        found[what] = (
+            _port(ports.slice(row, 1).to_pylist()[0], series, end) if values.size and values[row] > 0 else None
+        )
+    return found
+
+
+def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:
+    """One port: sizes in bytes, times in seconds, drops in packets, the utilisation as a share of its rate over the whole run."""
+    name = port_name(row)
+    known = [kind for kind in ("port", "worst") if (f"{kind}/{name}", "queue") in series]
+    queue = series.get(f"{known[0]}/{name}", "queue")[1] if known else np.empty(0)
+    return {
+        "port": name,
+        "mean_queue": row["mean_queue_bytes"],
+        "p99_queue": float(np.percentile(queue, 99)) if queue.size else None,
+        "max_queue": row["max_queue_bytes"],
+        "drops": sum(row[cause] for cause in DROPS),
+        "paused": row["paused_ps"] / 1e12,
+        "utilisation": row["tx_bytes"] * 8 / (row["rate_bps"] * end) if end else None,
+        "marked": row["marked"],
+    }
+
+
+def finite(value: Any) -> Any:
+    """The same structure with `None` for numbers that JSON has no form for."""
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,186 @@
+"""Columns of the native module as Arrow tables and numpy arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from farloop.errors import UnknownNameError, nearest, shown
+from farloop.output.names import open_regular
+from farloop.results import fields
+
+_TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
+
+Column = tuple[str, bytes, list[str] | None]
+"""A column of the native module: kind ("i64", "i64?", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column."""
+
+_NOTHING = np.iinfo(np.int64).min
+"""What stands in a column of kind "i64?" where there is no number."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def to_arrow(columns: Mapping[str, Column]) -> pa.Table:
+    """An Arrow table of the columns: "dict" columns become dictionary arrays, "i64?" columns have nulls; the others are not copied."""
+    return pa.table({name: _array(column) for name, column in columns.items()})
+
+
+def described(name: str, table: pa.Table) -> pa.Table:
+    """A table with the unit and meaning of each column as metadata of its field; series also with those of the metrics."""
+    known = {field.name: field for field in fields.TABLES[name]}
+    schema = pa.schema([_described(column, known.get(column.name)) for column in table.schema])
+    if name == "series":
+        kinds = {kind: found for kind, found in fields.METRICS.items() if kind != "worst" or _has_worst(table)}
+        metrics = {f"{kind}/{m.name}": [m.unit, m.meaning] for kind, found in kinds.items() for m in found}
+        schema = schema.with_metadata({"farloop.metrics": json.dumps(metrics)})
+    return pa.Table.from_arrays(table.columns, schema=schema)
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Writes a Parquet file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    # Not by its path, which Arrow takes only where it is UTF-8.
+    with path.open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
+
+
+def read(name: str, path: Path) -> pa.Table:
+    """Reads a table of a run that `write` has written.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    return described(name, read_any(path))
+
+
+def read_any(path: Path) -> pa.Table:
+    """Reads any table that `write` has written, with what its columns say of themselves.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    # Not `read_table`: that one takes directories called "load=0.3" for a column.
+    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
+        return file.read()
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a table, of which only the end of its file is read.
+
+    Raises:
+        OSError: there is no such file, or it is damaged.
+        pyarrow.ArrowException: it is no Parquet file.
+    """
+    with open_regular(path) as opened, pq.ParquetFile(opened) as file:
+        return [str(name) for name in file.schema_arrow.names]
+
+
+def _described(column: pa.Field, field: fields.Field | None) -> pa.Field:
+    if field is None:
+        return column.remove_metadata()
+    return column.with_metadata({"unit": field.unit, "meaning": field.meaning})
+
+
+def _has_worst(series: pa.Table) -> bool:
+    """Whether some ports have series because they turned out to be the worst."""
+    dictionaries = (chunk.dictionary for chunk in series["object"].chunks)
+    return any(str(name).startswith("worst/") for names in dictionaries for name in names.to_pylist())
+
+
+def _array(column: Column) -> pa.Array:
+    kind, buffer, names = column
+    if kind == "dict":
+        indices = pa.array(np.frombuffer(buffer, dtype="<u4").astype("<i4"))
+        return pa.DictionaryArray.from_arrays(indices, pa.array(names or [], pa.string()))
+    if kind == "i64?":
+        numbers = np.frombuffer(buffer, dtype="<i8")
+        return pa.array(numbers, mask=numbers == _NOTHING)
+    return pa.array(np.frombuffer(buffer, dtype=_TYPES[kind]))
+
+
+def port_name(row: Mapping[str, Any]) -> str:
+    """What series call the port of a row of the table of ports: "tor1->eps"; on the second of parallel links "tor1->eps#2"."""
+    which = row.get("link") or 1
+    return f"{row['node']}->{row['peer']}" + (f"#{which}" if which > 1 else "")
+
+
+def port_names(ports: pa.Table) -> list[str]:
+    """Those of all rows."""
+    columns = [name for name in ("node", "peer", "link") if name in ports.column_names]
+    return [port_name(row) for row in ports.select(columns).to_pylist()]
+
+
+class Series:
+    """The sampled series of a run, ready to be asked for one object and metric.
+
+    A sample at time t describes the interval since the sample before (rates, maxima, fractions) or the instant t (windows, queues).
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self._index: dict[tuple[str, str], tuple[Floats, Floats]] = {}
+        if table.num_rows == 0:
+            return
+        table = table.combine_chunks()
+        objects, metrics = table["object"].chunk(0), table["metric"].chunk(0)
+        object_names, metric_names = objects.dictionary.to_pylist(), metrics.dictionary.to_pylist()
+        key = objects.indices.to_numpy().astype(np.int64) * len(metric_names) + metrics.indices.to_numpy()
+        order = np.argsort(key, kind="stable")
+        seconds = table["time_ps"].to_numpy()[order] / 1e12
+        values = table["value"].to_numpy()[order].astype(np.float64)
+        keys, starts = np.unique(key[order], return_index=True)
+        for k, start, stop in zip(keys, starts, [*starts[1:], len(order)], strict=True):
+            name = (object_names[k // len(metric_names)], metric_names[k % len(metric_names)])
+            self._index[name] = (seconds[start:stop], values[start:stop])
+
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        return key in self._index
+
+    @property
+    def metrics(self) -> dict[str, list[str]]:
+        """Names of the metrics that were recorded, by kind of object ("flow", "port", "queue"), in the order of the documentation."""
+        found = {(obj.split("/", 1)[0], metric) for obj, metric in self._index}
+        kinds = {kind: [m.name for m in known if (kind, m.name) in found] for kind, known in fields.METRICS.items()}
+        return {kind: names for kind, names in kinds.items() if names}
+
+    def objects(self, kind: str) -> list[str]:
+        """Names of recorded objects of a kind ("flow", "port" or "queue"), in the order of the scenario."""
+        names = dict.fromkeys(o.split("/", 1)[1] for o, _ in self._index if o.startswith(f"{kind}/"))
+        return list(names)
+
+    def highest(self, kind: str, metric: str, most: int) -> list[str]:
+        """Names of the `most` objects of a kind whose metric reaches the highest values, in the order of the scenario."""
+        names = self.objects(kind)
+        if len(names) <= most:
+            return names
+        peaks = {name: float(np.max(self.get(f"{kind}/{name}", metric)[1], initial=-np.inf)) for name in names}
+        chosen = set(sorted(names, key=lambda name: -peaks[name])[:most])
+        return [name for name in names if name in chosen]
+
+    def get(self, obj: str, metric: str) -> tuple[Floats, Floats]:
+        """Sampling times in seconds and values of one metric, such as ("flow/intra", "throughput").
+
+        Raises:
+            UnknownNameError: the object was not recorded, or it has no such metric; the text says what there is. It is a KeyError.
+        """
+        found = self._index.get((obj, metric))
+        if found is not None:
+            return found
+        objects = list(dict.fromkeys(o for o, _ in self._index))
+        if not objects:
+            raise UnknownNameError(f"{shown(obj)}: nothing was recorded; see [record] of the scenario")
+        if obj not in objects:
+            raise UnknownNameError(f"{shown(obj)}: no such object was recorded; {nearest(str(obj), objects)}")
+        metrics = [m for o, m in self._index if o == obj]
+        raise UnknownNameError(f"{shown(metric)}: {obj} has no such metric; {nearest(str(metric), metrics)}")

@@ -1,0 +1,82 @@
+"""Several simulations that belong together: which there are, and their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from farloop.output.store import Simulated, Store, address
+from farloop.results.run import Run
+from farloop.results.seeds import seed_suffix
+from farloop.running.simulate import Job, simulate
+from farloop.scenario import Scenario
+
+if TYPE_CHECKING:
+    from farloop.running.progress import Reporter
+
+
+MOST_VARIATIONS = 1_000_001
+"""`run.jitter` is below this."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One simulation of several: what it is called, the case and the algorithm that it stands for, its scenario."""
+
+    label: str
+    case: str
+    algorithm: str
+    scenario: Scenario
+
+
+def with_seeds(variants: Sequence[Variant], seeds: Sequence[int], *, vary: bool = False) -> list[Variant]:
+    """Every variant once per seed; as they are without seeds. With `vary` a seed is a variation in ties and starts, too (`run.jitter`)."""
+    if not seeds:
+        return list(variants)
+
+    def of_seed(scenario: Scenario, seed: int) -> Scenario:
+        return scenario.override({"run.jitter": seed % MOST_VARIATIONS} if vary else None, seed=seed)
+
+    return [
+        replace(one, label=one.label + seed_suffix(seed), scenario=of_seed(one.scenario, seed))
+        for one in variants
+        for seed in seeds
+    ]
+
+
+def run_all(
+    variants: Sequence[Variant],
+    *,
+    group: str = "",
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+    store: Store | None = None,
+    trace: tuple[str, ...] = (),
+) -> list[Run]:
+    """The runs of all variants, in their order; `group` stands before their labels while they run, `trace` says what to trace.
+
+    Raises:
+        ScenarioError: a scenario is not valid; all are checked before the first one runs.
+        InvariantError: a simulation broke one of its own consistency checks.
+    """
+    jobs = [Job(f"{group} {one.label}".strip(), one.scenario, trace) for one in variants]
+    found = simulate(jobs, threads=threads, reporter=reporter, store=store)
+    return [as_run(simulated, one) for simulated, one in zip(found, variants, strict=True)]
+
+
+def as_run(simulated: Simulated, variant: Variant) -> Run:
+    """What the simulator gave, as the run of a variant."""
+    scenario = variant.scenario
+    return Run(
+        label=variant.label,
+        case=variant.case,
+        algorithm=variant.algorithm,
+        **simulated.tables,
+        info=simulated.info,
+        scenario=scenario.resolved,
+        file=scenario.file_told,
+        overrides=scenario.overrides,
+        address=address(scenario),
+        trace=simulated.trace,
+    )

@@ -1,0 +1,242 @@
+"""Runs simulations, several at a time. The native simulator releases the interpreter's lock, so threads are enough.
+
+Simulations side by side need nothing of each other, the parts of one wait for each other: processors go to simulations first, and
+those that are left over into each of them. Where nobody says how many threads there are to be, a simulation takes as many of its share
+as pay, which it measures while it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from functools import partial
+
+from farloop import _native, memory
+from farloop.algorithm import digest, explained, interrupt, name_of
+from farloop.errors import FarloopError, InvariantError, shown
+from farloop.formats.scenario_text import told_to_python
+from farloop.messages import say
+from farloop.output.store import Simulated, Store, address
+from farloop.results import tables
+from farloop.running.crew import Crew
+from farloop.running.progress import Reporter, Silent
+from farloop.running.trace import made
+from farloop.scenario import Scenario
+
+POLL = 0.2
+"""Seconds between looks for an interrupt while simulations run."""
+
+
+MOST_THREADS = 1024
+"""More than this is a slip."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One simulation: a name for people, what to simulate, and what to trace."""
+
+    name: str
+    scenario: Scenario
+    trace: tuple[str, ...] = ()
+
+
+class Processors:
+    """Divides processors among simulations that run side by side.
+
+    Args:
+        processors: How many there are.
+        waiting: Simulations that have none yet.
+    """
+
+    def __init__(self, processors: int, waiting: int) -> None:
+        self._free = processors
+        self._waiting = waiting
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[int]:
+        """For one simulation: its share of those that are free, at least one, as long as it runs."""
+        with self._lock:
+            share = max(1, self._free // max(1, self._waiting))
+            self._free -= share
+            self._waiting -= 1
+        try:
+            yield share
+        finally:
+            with self._lock:
+                self._free += share
+
+
+def default_threads() -> int:
+    """As many as this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def number_of_threads(wanted: int | None) -> int:
+    """A number of threads; for `None` one per processor.
+
+    Raises:
+        FarloopError: it is none.
+    """
+    if wanted is None:
+        return default_threads()
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= MOST_THREADS:
+        expected = f"expected a whole number from 1 to {MOST_THREADS}, or None for one per processor"
+        raise FarloopError(f"threads: {shown(repr(wanted))}: {expected}")
+    return wanted
+
+
+def simulate(
+    jobs: Sequence[Job],
+    *,
+    threads: int | None = None,
+    reporter: Reporter | None = None,
+    store: Store | None = None,
+) -> list[Simulated]:
+    """Runs all jobs on `threads` threads; for `None` on as many as pay, at most one per processor.
+
+    The results are in the order of the jobs and depend on nothing else.
+    Jobs that are the same simulation run once. What is in the store already does not run, and what has run is put there at once. Where
+    something is traced, everything runs, and the store is left alone. Before the first one runs
+    there is a note about those that may take more memory than is free; of several, no more run side by side than fit.
+
+    Raises:
+        ScenarioError: a scenario is not valid; all are checked before the first one runs.
+        InvariantError: a simulation broke one of its own consistency checks.
+        FarloopError: `threads` is no number of threads, a run may take more memory than there is, or it cannot be written to the store.
+        KeyboardInterrupt: the user interrupted; nothing runs any more.
+    """
+    auto, threads = threads is None, number_of_threads(threads)
+    if any(job.trace for job in jobs):
+        store = None  # What is kept has no trace.
+    keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
+    reporter = reporter or Silent()
+    stop = threading.Event()
+    first = dict(zip(reversed(keys), reversed(jobs), strict=True))
+    missing = [key for key in dict.fromkeys(keys) if store is None or key not in store]
+    for key in dict.fromkeys(keys):
+        if key not in missing and hasattr(reporter, "kept"):
+            reporter.kept(first[key].name)
+    lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
+    processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
+    crew = Crew(lanes)
+    task = partial(_simulate, processors=processors, auto=auto, reporter=reporter, stop=stop, store=store)
+    futures = {key: crew.submit(partial(task, first[key], key)) for key in missing}
+    try:
+        _wait(list(futures.values()))
+    except BaseException:
+        stop.set()
+        crew.leave(lambda: interrupt({one for job in jobs for one in job.scenario.classes}))
+        raise
+    crew.finish()
+    if store is None:
+        made = {key: future.result() for key, future in futures.items()}
+        return [_there(made[key]) for key in keys]
+    # What has just run is read as what ran earlier is, so that nothing can depend on which is which.
+    kept = {key: store.get(key) for key in first}
+    return [_there(kept[key]) for key in keys]
+
+
+def simulated(
+    job: Job, progress: Callable[[float, float, int], bool] | None, threads: int, *, auto: bool = False
+) -> Simulated:
+    """Runs one job from this thread, on `threads` threads, or with `auto` on as many of them as pay; `progress` returns `False` to stop it.
+
+    Raises:
+        ScenarioError: the scenario is not valid.
+        InvariantError: the simulation broke one of its own consistency checks.
+        Cancelled: it was stopped.
+    """
+    scenario = job.scenario
+    output = _run(scenario, progress, threads, job.trace, auto)
+    info = json.loads(output.info)
+    if scenario.classes:
+        info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
+    for invariant in info["invariants"]:
+        if not invariant["ok"]:
+            raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
+    found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
+    return Simulated(found, info, made(job.trace, output.trace))
+
+
+def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
+    """How many of these run side by side, as memory allows.
+
+    Raises:
+        FarloopError: one may take more than there is.
+    """
+    for told in dict.fromkeys(memory.check(one.file, one.memory) for one in scenarios):
+        if told:
+            say(f"farloop: note: {told}")
+    return memory.side_by_side([one.memory for one in scenarios], most)
+
+
+def _there(found: Simulated | None) -> Simulated:
+    if found is None:
+        raise FarloopError("a finished run was taken away while it was needed; run the same command again")
+    return found
+
+
+def _wait(futures: Sequence[Future[Simulated | None]]) -> None:
+    """Returns when all are done; raises as soon as one fails. Waits in short steps: an interrupt counts only between them."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=POLL)
+        for future in done:
+            future.result()
+
+
+def _run(
+    scenario: Scenario,
+    progress: Callable[[float, float, int], bool] | None,
+    threads: int,
+    trace: tuple[str, ...],
+    auto: bool,
+) -> _native.RunOutput:
+    text, file, overrides, classes = (
+        scenario.text,
+        scenario.file_told,
+        list(scenario.overrides),
+        scenario.described_classes,
+    )
+    try:
+        with told_to_python(text, file):
+            return _native.run(text, file, overrides, progress, threads, list(trace), classes, auto)
+    except _native.HandlerError as error:
+        raise explained(error, scenario.classes) from error.__cause__
+
+
+def _simulate(
+    job: Job,
+    key: str,
+    processors: Processors,
+    auto: bool,
+    reporter: Reporter,
+    stop: threading.Event,
+    store: Store | None,
+) -> Simulated | None:
+    """Runs a job; with a store what it gave goes there, and memory is free for the next one."""
+
+    def progress(simulated: float, end: float, packet_hops: int) -> bool:
+        if stop.is_set():
+            return False
+        reporter.update(job.name, simulated, end, packet_hops)
+        return True
+
+    if stop.is_set():
+        return None
+    reporter.start(job.name)
+    with processors.taken() as threads:
+        result = simulated(job, progress, threads, auto=auto)
+    if store is not None:
+        try:
+            store.put(key, result)
+        except OSError as error:
+            raise FarloopError(f"{store.directory}: cannot be written: {error.strerror or error}") from None
+    reporter.finish(job.name)
+    return result if store is None else None

@@ -1,0 +1,72 @@
+"""What `--help` says, and how it reads in 80 columns."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from farloop.commands.app import app
+from farloop.commands.help_groups import GROUPS
+from farloop.sweep import clusters, measures
+
+ROOT = Path(__file__).parents[2]
+
+COLUMNS = 80
+
+
+def shown(*words):
+    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": str(COLUMNS), "NO_COLOR": "1"})
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def commands(command=None, words=()):
+    command = command or get_command(app)
+    yield words
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, (*words, name))
+
+
+def test_every_command_stands_in_one_group_with_its_whole_line():
+    lines = {name: text for group in GROUPS.values() for name, text in group.items()}
+    assert sum(map(len, GROUPS.values())) == len(lines)
+    assert set(lines) == set(get_command(app).commands)
+    text = shown()
+    for title, group in GROUPS.items():
+        assert f"\n{title}:\n" in text
+        for name, line in group.items():
+            assert re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_help_fits_into_80_columns_and_cuts_nothing_short(words):
+    text = shown(*words)
+    assert [line for line in text.splitlines() if len(line) > COLUMNS] == []
+    # What is cut short ends so; lists of values that go on have a comma before it.
+    assert re.findall(r"\w\.\.\.$", text, re.MULTILINE) == []
+    assert "\n  " in text.partition("Options:")[0], "no sentence says what it does"
+
+
+def test_texts_have_an_actor_and_a_verb():
+    """Texts that readers stumbled over, as they are now."""
+    run, sweep = " ".join(shown("run").split()), " ".join(shown("sweep").split())
+    assert "Simulate everything again. Otherwise runs that DIR already has" in run
+    assert "Use at most N threads (default: auto, as many as pay). Results do not depend on it." in run
+    assert "Finished runs are never repeated." in sweep
+    meanings = {name: one.meaning for name, one in measures.MEASURES.items()}
+    assert meanings["intra_small_p99_slowdown"] == (
+        "99th percentile FCT slowdown of finished flows inside a datacenter of at most the median size"
+    )
+    assert meanings["mean_slowdown"] == "mean FCT slowdown of finished flows"
+
+
+def test_clusters_ask_for_what_pip_finds():
+    """farloop is on no index: an extra of a bare name would find nothing."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert sorted(clusters._REQUIREMENTS.values()) == sorted(one for some in extras.values() for one in some)
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    wrong = [page for page in pages if re.search(r"^pip install '?farloop\[", page.read_text("utf-8"), re.MULTILINE)]
+    assert wrong == []

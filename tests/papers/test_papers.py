@@ -1,0 +1,311 @@
+import json
+import math
+import tomllib
+
+import jsonschema
+import pytest
+from support.papers_fixtures import judge, made, planned, rates
+
+import farloop
+from farloop import papers, reproduce, statistics
+from farloop.judging import over_seeds, schedule
+from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
+from farloop.judging.verdicts import with_verdicts
+from farloop.running.batch import Variant, as_run
+from farloop.scenario import PAPERS, Scenario, figure_names
+
+CLAIM = Claim("p/f", "what", {"ratio": 1.0}, {"ratio": 0.1})
+
+
+def statement(holds, *, number=False):
+    return Statement("text", holds, "evidence", number)
+
+
+@pytest.mark.parametrize(
+    ("statements", "verdict"),
+    [
+        ([statement(True), statement(True, number=True)], "reproduced"),
+        ([statement(True), statement(False, number=True)], "direction"),
+        ([statement(False), statement(True, number=True)], "differs"),
+        ([statement(False, number=True)], "differs"),
+        ([], "differs"),
+        ([statement(True), statement(None)], "partial"),
+        ([statement(False), statement(None, number=True)], "partial"),
+    ],
+)
+def test_verdicts(statements, verdict):
+    assert Finding("p/f", statements).verdict == verdict
+
+
+def test_numbers_are_near_within_their_tolerance():
+    assert near(CLAIM, "ratio", 1.09, "text").holds
+    assert near(CLAIM, "ratio", 0.91, "text").holds
+    assert not near(CLAIM, "ratio", 1.11, "text").holds
+    assert near(CLAIM, "ratio", math.inf, "text").holds is False
+    assert near(CLAIM, "ratio", math.nan, "text").holds is None
+
+
+def test_what_does_not_hold_is_in_the_note():
+    row = Finding("p/f", [statement(False)], {"ratio": math.inf}, note="a remark").row(CLAIM, "full")
+    assert row["note"] == "does not hold: text (evidence); a remark"
+    assert row["measured"] == {"ratio": None}
+    assert json.dumps(row, allow_nan=False)
+
+
+@pytest.mark.parametrize("figure", figure_names())
+def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
+    scenario = Scenario.load(figure)
+    assert scenario.resolved["figure"]["id"] == figure
+    claims = read_claims(scenario.resolved)
+    assert claims
+    assert all(set(c.tolerance) <= set(c.paper) for c in claims)
+    module = papers.module(figure)
+    assert module is not None
+    assert callable(module.judge)
+    assert callable(module.draw)
+    quick, full = reproduce.plan(figure, full=False), reproduce.plan(figure, full=True)
+    assert quick.variants
+    assert len(quick.variants) <= len(full.variants)
+
+
+@pytest.mark.parametrize("figure", figure_names())
+def test_every_scenario_agrees_with_the_schema(figure):
+    document = tomllib.loads((PAPERS / f"{figure}.toml").read_text("utf-8"))
+    jsonschema.validate(document, farloop.schema())
+
+
+@pytest.mark.parametrize("figure", figure_names())
+def test_cases_stand_before_claims(figure):
+    """What is read as the figure's own case is what is run."""
+    text = Scenario.load(figure).text
+    left = tomllib.loads(schedule.CASES.sub("", text))
+    assert left == {k: v for k, v in tomllib.loads(text).items() if k != "case"}
+    part = reproduce.plan(figure, full=True).variants[-1]
+    own = schedule.case_scenario(figure, part.case, part.algorithm)
+    assert schedule.flat(own.resolved) == schedule.flat(part.scenario.resolved)
+
+
+def test_a_scenario_that_is_no_figure_has_no_judge():
+    assert papers.module("nobody/fig1") is None
+    assert papers.module("../x") is None
+
+
+def test_selecting_figures():
+    assert reproduce.select([]) == figure_names()
+    assert reproduce.select(["gemini"]) == [f for f in figure_names() if f.startswith("gemini/")]
+    assert reproduce.select(["gear/fig09", "gear"])[0] == "gear/fig09"
+    assert reproduce.select(["gear/fig09", "gear/fig09"]) == ["gear/fig09"]
+    with pytest.raises(farloop.FarloopError, match="did you mean gear"):
+        reproduce.select(["gaer"])
+
+
+def test_judges_decide_from_runs(tmp_path):
+    """A short look at every figure: each judge and each picture copes with what its scenario records."""
+    duration = {
+        "icc/incast": "7ms",
+        "icc/loads": "7ms",
+        "gear/fig02": "100ms",
+        "gear/fig10": "3.2s",
+        "gear/fig11": "7s",
+        "gear/fig12": "100ms",
+        "gear/fig13": "100ms",
+        "gear/fig06": "60ms",
+        "gear/fabric": "60ms",
+        "gemini/theorem1": "200ms",
+        "mlcc/fig02": "12ms",
+        "mlcc/fig03": "12ms",
+        "mlcc/fig04": "12ms",
+        "mlcc/convergence": "12ms",
+        "mlcc/buffers": "12ms",
+        "mlcc/loads": "15ms",
+        "mlcc/testbed": "10ms",
+        "acceltor/fig05": "5ms",
+        "acceltor/fig08": "4ms",
+        "acceltor/fig09": "4ms",
+        "acceltor/fig13": "4ms",
+        "acceltor/fig14": "4ms",
+        "acceltor/fig15": "4ms",
+        "acceltor/fig16": "4ms",
+        "acceltor/fig17": "4ms",
+    }
+    slow = {"network.rate": "1Gbps", "network.bottleneck_rate": "1Gbps", "record.interval": "10ms"}
+    # At 1 Gbps a second takes no time; where initial rates are above that, a tenth of a second at full rate has to do.
+    slow_settings = {
+        "icc/incast": {},
+        "icc/loads": {},
+        "gear/fig10": slow | {"flow.intra1.initial_rate": "500Mbps", "flow.cross.initial_rate": "500Mbps"},
+        "gear/fig12": {},
+        "gear/fig16": {},
+        "gear/fig13": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
+        "gear/fig17": {"network.rate": "1Gbps"},
+        "gear/fig06": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
+        "gear/fabric": {"network.rate": "1Gbps", "network.wan_rate": "4Gbps"},
+    }
+    slow_settings |= {figure: {} for figure in figure_names() if figure.startswith("mlcc/")}
+    # Few racks: only that something comes of it counts here.
+    slow_settings |= {figure: {"network.racks": "4"} for figure in figure_names() if figure.startswith("acceltor/")}
+    for figure in figure_names():
+        testbed = figure.startswith("gemini/") and figure != "gemini/theorem1"
+        settings = ({} if testbed else slow_settings.get(figure, slow)) | {
+            "run.duration": duration.get(figure, "300ms")
+        }
+        base = Scenario.load(figure).override(settings)
+        names = base.resolved["figure"]["algorithms"][:1]
+        scenario = base.override(algorithm=names[0])
+        case = scenario.resolved["case"][0]["name"]
+        (simulated,) = farloop.running.simulate.simulate([farloop.running.simulate.Job(figure, scenario)])
+        run = as_run(simulated, Variant(names[0], case, names[0], scenario))
+        judged = with_verdicts(farloop.Comparison(figure, [run]), scenario)
+        assert [c["id"] for c in judged.claims] == [c.id for c in read_claims(scenario.resolved)]
+        assert all(c["verdict"] in ("partial", "not judged") and c["statements"] for c in judged.claims)
+        assert all("judge failed" not in c["told"] for c in judged.claims)
+        assert judged.save(tmp_path / figure.replace("/", "-")).is_dir()
+        assert list((tmp_path / figure.replace("/", "-") / "figures").glob("*.png"))
+
+
+# What a user may hand in, and what must come of it: results, and a claim that says why it is not judged.
+
+
+def test_names_that_are_no_figures_have_no_judge():
+    for name in ("claims", "__init__", "", "measure", "gear/__init__", "gear/nothing"):
+        assert papers.module(name) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"record.interval": "none"}, "not judged: changed keys record.interval"),
+        ({"record.interval": "5ms"}, "not judged: changed keys record.interval"),
+        ({"run.duration": "500us"}, "not judged: changed keys run.duration"),
+        (
+            {"network.rate": "10Gbps", "run.duration": "1s"},
+            "not judged: changed keys run.duration, network.rate, network.wan_rate",
+        ),
+        ({"algorithm.hpcc.eta": "0.9"}, "not judged: changed keys algorithm.hpcc.eta"),
+        ({"algorithm.gear.eta": "0.9"}, "partial: 2 of 9 statements"),
+        ({"run.seed": "7"}, "partial: 2 of 9 statements"),
+        ({"record.ports": "auto"}, "partial: 2 of 9 statements"),
+    ],
+)
+def test_changed_keys_are_named(change, said):
+    run = made("gear/fig09", "", "hpcc", series=rates(intra=10, cross=80), change=change)
+    assert judge("gear/fig09", [run], "custom")["gear/fig09"]["told"] == said
+
+
+def test_many_changed_keys_are_counted():
+    change = {
+        f"network.{k}": v
+        for k, v in (("rate", "1Gbps"), ("bottleneck_rate", "1Gbps"), ("wan_delay", "1ms"), ("link_delay", "1us"))
+    }
+    run = made(
+        "gear/fig09",
+        "",
+        "hpcc",
+        series=rates(intra=1, cross=8),
+        change=change | {"switch.kmin": "1kB", "run.duration": "1s"},
+    )
+    assert judge("gear/fig09", [run], "custom")["gear/fig09"]["told"].endswith(" and 2 more")
+
+
+@pytest.mark.parametrize("figure", figure_names())
+def test_runs_without_series_break_no_judge(figure):
+    """`record.flows = []` is no other outcome: the statements say what they miss."""
+    runs = planned(figure, lambda case, a: made(figure, case, a))
+    for claim in judge(figure, runs).values():
+        assert claim["verdict"] in ("partial", "differs") or claim["told"] in (
+            "not judged: not recorded: series of flows",
+            "not judged: no week has passed",
+        )
+        assert "judge failed" not in claim["told"]
+
+
+@pytest.mark.parametrize("figure", figure_names())
+def test_runs_without_a_case_break_no_judge(figure):
+    """As `compare` makes them: every run is put at the case that it is, or comes nearest to."""
+    algorithms = schedule.cases(figure)[0].algorithms
+    for claim in judge(figure, [made(figure, "", a) for a in algorithms], "custom").values():
+        # Only the fabric has all its runs of one workload at hand.
+        assert claim["verdict"] in ("partial", "not judged") or figure == "gear/fabric"
+        assert "judge failed" not in claim["told"]
+
+
+def test_a_judge_that_fails_is_a_note(monkeypatch):
+    def broken(comparison, claims):
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(papers.module("gear/fig09"), "judge", broken)
+    claim = judge("gear/fig09", [made("gear/fig09", "0 ms", "hpcc")])["gear/fig09"]
+    assert claim["told"] == "not judged: the judge failed: ZeroDivisionError: by nothing"
+
+
+USERS = """
+[figure]
+id = "{figure}"
+
+[[claim]]
+id = "{claim}"
+what = "mine"
+"""
+
+
+@pytest.mark.parametrize(
+    ("figure", "claim", "said"),
+    [
+        ("gear/fig09", "gear/fig09", "not judged: the claims are not the paper's"),
+        ("gear/fig09", "mine", "not judged: the claims are not the paper's"),
+        ("mine/fig1", "mine", "not judged: no figure of a paper that farloop carries"),
+    ],
+)
+def test_claims_of_a_user(tmp_path, small, figure, claim, said):
+    small.write_text(small.read_text() + USERS.format(figure=figure, claim=claim))
+    comparison = farloop.compare(small, ["hpcc"])
+    assert [(c["id"], c["told"]) for c in comparison.claims] == [(claim, said)]
+    assert comparison.save(tmp_path / "out").is_dir()
+
+
+# Several seeds
+
+
+def test_numbers_are_means_over_the_seeds():
+    def runs(ratios):
+        return [
+            made(
+                "gear/fig14",
+                n.case,
+                n.algorithm,
+                series=rates(intra=30 * r[n.algorithm], cross=30),
+                seed=seed,
+                interval=0.1,
+            )
+            for seed, r in enumerate(ratios, 1)
+            for n in schedule.scheduled(farloop.Comparison("", [], figure="gear/fig14", scale="full"))
+        ]
+
+    # Alone the second seed is beyond the tolerance of 17 %; its statement is one of three in "falls".
+    ratios = [
+        {"gear": 1.0, "gear-without-cross": 0.4},
+        {"gear": 1.3, "gear-without-cross": 1.4},
+        {"gear": 0.97, "gear-without-cross": 0.4},
+    ]
+    claim = judge("gear/fig14", runs(ratios), seeds=[1, 2, 3])["gear/fig14"]
+    full, without, falls = claim["statements"]
+    interval = statistics.mean([1.0, 1.3, 0.97])
+    assert full["holds"] and f"{interval.told('{:.3g}'.format)} (95 %, 3 seeds)" in full["evidence"]
+    assert not without["holds"]
+    assert falls["holds"] and falls["evidence"].startswith("in 2 of 3 seeds")
+    assert claim["measured"]["ratio_full"] == pytest.approx(1.09)
+    assert claim["measured"]["ratio_full, 95 %"] == pytest.approx([interval.low, interval.high])
+    assert claim["note"].endswith(
+        "3 seeds; completion times without the intra logic, Fig. 14(a), need the fat-tree workload: gear/fig14a"
+    )
+    # A seed without all its runs leaves the statement open.
+    part = judge("gear/fig14", runs(ratios)[:-1], seeds=[1, 2, 3])["gear/fig14"]
+    assert part["told"] == "partial: 1 of 3 statements"
+
+
+def test_half_of_the_seeds_are_no_majority():
+    found = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
+    comparison = farloop.Comparison("", [], seeds=(1, 2))
+    (together,) = over_seeds.judged_by_seed(comparison, lambda runs: [found.pop()])
+    assert together.statements[0].holds is False
+    assert together.statements[0].evidence == "in 1 of 2 seeds; such as evidence"

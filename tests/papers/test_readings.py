@@ -1,0 +1,119 @@
+"""Readings of a figure, whose statements are judged without a verdict, and figures that are judged over replicas."""
+
+import dataclasses
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+import farloop
+from farloop import reproduce
+from farloop.commands.app import app
+from farloop.judging import schedule
+from farloop.judging.claims import Claim, Finding, Statement, near
+from farloop.reproduce import Reading
+
+SHORT = ("run.duration=4ms",)
+
+
+def test_a_reading_runs_what_it_names_with_its_settings():
+    planned = reproduce.plan("gear/fig12", full=False, reading=Reading(SHORT, ("10 Mbps",), ("hpcc", "gear")))
+    assert sorted((one.case, one.algorithm) for one in planned.variants) == [("10 Mbps", "gear"), ("10 Mbps", "hpcc")]
+    assert all(one.scenario.resolved["run"]["duration"] == "4ms" for one in planned.variants)
+    assert all(one.scenario.resolved["flow"][0]["initial_rate"] == "10Mbps" for one in planned.variants)
+    unread = reproduce.plan("gear/fig12", full=False)
+    assert len(unread.variants) > 2
+    only = reproduce.plan("gear/fig12", full=False, reading=Reading(algorithms=("gear",)))
+    assert {one.case for one in only.variants} == {one.case for one in unread.variants}
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (Reading(cases=("10 mbps",)), "gear/fig12: case 10 mbps: did you mean 10 Mbps?"),
+        (Reading(algorithms=("gaer",)), "gear/fig12: algorithm gaer: did you mean gear?"),
+        (Reading(("run.durations=4ms",)), "run.durations"),
+    ],
+)
+def test_a_reading_that_is_none_is_refused(reading, said):
+    with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(said)):
+        for one in reproduce.plan("gear/fig12", full=False, reading=reading).variants:
+            _ = one.scenario.resolved
+
+
+def test_a_reading_says_what_each_statement_does(tmp_path):
+    command = [
+        "reproduce",
+        "gear/fig09",
+        "--algorithms",
+        "annulus,hpcc",
+        "--set",
+        "run.duration=30ms",
+        "--case",
+        "0 ms",
+    ]
+    out = tmp_path / "out"
+    found = CliRunner().invoke(app, [*command, "--out", str(out), "--no-report"])
+    assert found.exit_code == 0, found.output
+    assert "gear/fig09: not judged: a reading, with changed keys run.duration (" in found.output
+    assert re.search(r"^  (holds|does not hold): HPCC's intra flow loses \(ratio ", found.output, re.MULTILINE)
+    assert "  undecided: DCTCP nearly starves the cross flow (needs dctcp at 0 ms)" in found.output
+    assert "cause" not in found.output, "of a reading none is known"
+    (kept,) = [c for c in farloop.load(out / "gear/fig09").claims if c["id"] == "gear/fig09"]
+    assert (kept["scale"], kept["verdict"]) == ("reading", "not judged")
+    assert {s["holds"] for s in kept["statements"]} >= {None}
+    assert kept["judged"] == sum(s["holds"] is not None for s in kept["statements"]) > 0
+
+
+def test_without_a_reading_what_departs_from_the_figure_says_nothing():
+    result = farloop.compare("gear/fig09", "annulus,hpcc", set="run.duration=30ms")
+    (claim,) = result.claims
+    assert all(s["holds"] is None for s in claim["statements"])
+
+
+def test_replicas_differ_in_seed_and_ties():
+    planned = dataclasses.replace(reproduce.plan("gear/fig12", full=False), replicas=(1, 2))
+    one = planned.variants[0]
+    pair = dataclasses.replace(planned, variants=[one]).seeded((1, 2))
+    assert [(v.scenario.resolved["run"]["seed"], v.scenario.resolved["run"]["jitter"]) for v in pair] == [
+        (1, 1),
+        (2, 2),
+    ]
+    assert [v.label for v in pair] == [f"{one.label}, seed 1", f"{one.label}, seed 2"]
+    (far,) = dataclasses.replace(planned, variants=[one]).seeded((5_000_000,))
+    assert far.scenario.resolved["run"]["jitter"] <= 1_000_000
+    plain = dataclasses.replace(planned, variants=[one], replicas=()).seeded((2,))
+    assert plain[0].scenario.resolved["run"]["jitter"] == 0
+
+
+def test_replicas_are_the_figures_own_runs():
+    document = {"run": {"seed": 3, "jitter": 3, "duration": "2s"}, "figure": {"replicas": 5}}
+    assert schedule.flat(document) == {"run.duration": "2s"}
+    assert schedule.flat(document | {"figure": {"replicas": 1}}) == {"run.duration": "2s", "run.jitter": 3}
+
+
+@pytest.mark.parametrize(
+    ("value", "better", "side"),
+    [
+        (1.0, "lower", ""),
+        (0.5, "lower", "better"),
+        (2.0, "lower", "worse"),
+        (0.5, "higher", "worse"),
+        (2.0, "higher", "better"),
+        (2.0, None, ""),
+        (float("nan"), "lower", ""),
+    ],
+)
+def test_a_number_can_be_better_than_the_published_one(value, better, side):
+    claim = Claim("a/fig1", "x", {"x": 1.0}, {"x": 0.1})
+    statement = dataclasses.replace(near(claim, "x", value, "x is 1"), better=better)
+    assert statement.side == side
+    assert statement.row()["side"] == side
+    note = Finding("a/fig1", [statement]).row(claim, "full")["note"]
+    assert (f"does not hold, {side} than published: x is 1" in note) == bool(side)
+
+
+def test_held_and_judged_are_counted():
+    statements = [Statement("a", True, ""), Statement("b", False, ""), Statement("c", None, "needs d")]
+    row = Finding("a/fig1", statements).row(Claim("a/fig1", "x", {}, {}), "quick")
+    assert (row["held"], row["judged"]) == (1, 2)

@@ -1,0 +1,27 @@
+"""A source file is short enough to be read in one go."""
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MOST = 600
+LONGER = {
+    "crates/net/src/build.rs": "to be split: links, switches and hosts of a network",
+    "crates/net/src/check.rs": "to be split: checks of links, switches and flows",
+}
+"""Files that may be longer, and why."""
+
+
+def test_no_source_file_is_longer_than_600_lines():
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py", "*.pyi", "*.rs"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    lines = {
+        name: len((ROOT / name).read_bytes().splitlines())
+        for name in listed.stdout.splitlines()
+        if (ROOT / name).is_file()
+    }
+    assert len(lines) > 400
+    long = {name for name, count in lines.items() if count > MOST}
+    assert not {name: lines[name] for name in long - set(LONGER)}
+    assert not set(LONGER) - long, "an exception that is short enough by now"

@@ -1,0 +1,187 @@
+"""The tutorials run as printed, and the site has every page."""
+
+import importlib.util
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import farloop
+from farloop.scenario import figure_names
+
+REPOSITORY = Path(__file__).parents[2]
+TUTORIALS = sorted((REPOSITORY / "docs" / "tutorials").glob("*.md"))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+PATIENCE = 240
+"""Seconds that a block may take."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The site, with the pictures of a reproduction of two figures, of which one has none."""
+    if importlib.util.find_spec("mkdocs") is None or importlib.util.find_spec("mkdocstrings") is None:
+        pytest.skip("mkdocs is not installed; `make site` installs it")
+    directory = tmp_path_factory.mktemp("site")
+    reproduction = directory / "reproduction"
+    pictures = reproduction / "gear" / "fig12" / "figures"
+    pictures.mkdir(parents=True)
+    for name in ("fig12.png", "network.png"):
+        shutil.copyfile(REPOSITORY / "docs/images/gear-fig09.png", pictures / name)
+    (reproduction / "manifest.json").write_text(json.dumps({"figures": ["gear/fig12", "gear/fig11"], "scale": "quick"}))
+    done = build(directory / "out", reproduction)
+    assert done.returncode == 0, done.stderr
+    return directory / "out"
+
+
+def build(out, *arguments):
+    command = [sys.executable, REPOSITORY / "scripts" / "build_site.py", "--out", out, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def blocks(page):
+    return BLOCK.findall(page.read_text("utf-8"))
+
+
+def test_there_are_tutorials():
+    assert {page.stem for page in TUTORIALS} == {"start", "compare", "own-algorithm", "read-a-result", "reproduce"}
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_runs_as_printed(page, tmp_path):
+    shutil.copytree(REPOSITORY / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("target"))
+    ran = 0
+    for kind, text in blocks(page):
+        named = re.match(r"# ([\w-]+\.(toml|py))\n", text)
+        if named:
+            (tmp_path / named[1]).write_text(text, encoding="utf-8")
+        elif kind == "bash":
+            for line in text.splitlines():
+                assert line.startswith("farloop "), line
+                command = f"{shlex.quote(sys.executable)} -m {line}"
+                check(subprocess.run(["sh", "-c", command], **options(tmp_path)), line)
+                ran += 1
+        elif kind == "python":
+            check(subprocess.run([sys.executable, "-c", text], **options(tmp_path)), text)
+            ran += 1
+        else:
+            assert kind == "text", f"{page}: a block of {kind} that nothing tests"
+    assert ran >= 2
+
+
+def options(directory):
+    return {"cwd": directory, "capture_output": True, "text": True, "timeout": PATIENCE, "check": False}
+
+
+def check(done, what):
+    assert done.returncode == 0, f"{what}\n{done.stdout}{done.stderr}"
+
+
+def test_the_page_on_algorithms_in_python_and_the_tutorial_have_the_same_class():
+    tutorial, page = (
+        next(text for _, text in blocks(REPOSITORY / "docs" / name) if text.startswith("# halver.py\n"))
+        for name in ("tutorials/own-algorithm.md", "python-algorithms.md")
+    )
+    assert tutorial == page
+
+
+def test_every_page_of_the_repository_is_in_the_navigation(built):
+    home = (built / "index.html").read_text("utf-8")
+    pages = [
+        *REPOSITORY.glob("*.md"),
+        *(REPOSITORY / "docs").rglob("*.md"),
+        *(REPOSITORY / "spec").glob("*.md"),
+        *(REPOSITORY / "examples" / "plugin-algorithm").glob("*.md"),
+    ]
+    assert len(pages) > 60
+    for page in pages:
+        place = page.relative_to(REPOSITORY).with_suffix(".html")
+        if place.name == "README.html":
+            place = place.with_name("index.html")
+        assert (built / place).is_file(), place
+        assert f'href="{place}"' in home, place
+
+
+def test_the_gallery_has_every_figure_and_the_pictures_of_a_reproduction(built):
+    for name in figure_names():
+        page = (built / "gallery" / f"{name.partition('/')[0]}.html").read_text("utf-8")
+        assert f'id="{name.replace("/", "-")}"' in page
+        assert f"farloop reproduce {name} --full" in re.sub(r"<[^>]+>", "", page)
+    index = json.loads((REPOSITORY / "docs/images/gallery/index.json").read_text("utf-8"))
+    kept = {f"{figure}/{name}" for figure, of in index.items() for name in of["pictures"] if figure != "gear/fig12"}
+    shown = {
+        picture
+        for page in {name.partition("/")[0] for name in figure_names()}
+        for picture in re.findall(rf'src="({page}/[^"]+)"', (built / "gallery" / f"{page}.html").read_text("utf-8"))
+    }
+    assert shown == {*kept, "gear/fig12/fig12.png"}, "without the map of the network"
+    assert all((built / "gallery" / picture).is_file() for picture in shown)
+    drawn = (REPOSITORY / "docs/images/gear-fig09.png").read_bytes()
+    assert (built / "gallery" / "gear" / "fig12" / "fig12.png").read_bytes() == drawn
+    assert "reproduced" in (built / "gallery" / "index.html").read_text("utf-8")
+    assert "mlcc-powertcp" in (built / "docs" / "arena.html").read_text("utf-8")
+
+
+def test_the_reference_has_every_public_name_and_command(built):
+    page = (built / "reference" / "python.html").read_text("utf-8")
+    names = [f"farloop.{name}" for name in farloop.__all__ if name != "__version__"]
+    for name in [*names, "farloop.algorithm.Algorithm", "farloop.algorithm.parameter", "farloop.Run.save"]:
+        assert f'id="{name}"' in page, name
+    assert "Simulates a scenario." in page
+    commands = (built / "reference" / "commands.html").read_text("utf-8")
+    for name in ("run", "compare", "reproduce", "arena", "new-algorithm"):
+        assert f'id="{name}"' in commands
+
+
+def test_search_needs_no_server_and_nothing_from_elsewhere(built):
+    page = (built / "gallery" / "gear.html").read_text("utf-8")
+    assert '<script src="../iframe-worker.js">' in page
+    assert "unpkg" not in page
+    index = (built / "search" / "search_index.js").read_text("utf-8")
+    assert index.startswith("var __index = ")
+    assert "Gear" in index
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_search_finds_pages_from_a_disk(built, tmp_path):
+    command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
+    asked = f"{(built / 'index.html').as_uri()}?q=WebSearch"
+    dump = [*command, "--virtual-time-budget=20000", "--dump-dom", asked]
+    page = subprocess.run(dump, capture_output=True, text=True, timeout=120, check=False).stdout
+    assert re.search(r"\d+ matching documents", page)
+    assert "<mark>WebSearch</mark>" in page
+
+
+def test_tables_that_are_wider_than_the_page_are_seen_to_scroll(built):
+    style = (built / "site.css").read_text("utf-8")
+    assert 'href="../site.css"' in (built / "gallery" / "gear.html").read_text("utf-8")
+    assert re.search(r"md-typeset__scrollwrap \{[^}]*overflow-x: auto", style)
+    assert "scrollwrap::-webkit-scrollbar " in style
+
+
+def test_links_to_files_and_directories_lead_to_pages(built):
+    how_to = (built / "docs" / "how-to.html").read_text("utf-8")
+    assert '<a href="../examples/plugin-algorithm/index.html">examples/plugin-algorithm</a>' in how_to
+    assert "MIT License" in (built / "LICENSE-MIT.html").read_text("utf-8")
+    assert "HPCC" in (built / "spec" / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("a reproduction that is none", "expected what `farloop reproduce --out` wrote"),
+        ("a place that holds something else", "expected an older site"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(asked, said, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    done = build(tmp_path / "out" if asked == "a reproduction that is none" else tmp_path, tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert (tmp_path / "mine.txt").is_file()
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,178 @@
+"""The verdicts in README and findings are what scripts/tally.py writes."""
+
+import datetime
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from farloop.judging.claims import VERDICTS, read_claims
+from farloop.judging.schedule import own_scenario
+from farloop.scenario import figure_names
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))  # what the script imports beside it
+_spec = importlib.util.spec_from_file_location("tally", ROOT / "scripts" / "tally.py")
+tally = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(tally)
+
+
+def claim(name, verdict, told, paper=None, measured=None, *, calibrated=False, scale="full"):
+    numbers = {"paper": paper or {}, "measured": measured or {}}
+    statements = [
+        {"text": "it is so", "holds": True, "evidence": "7", "number": False, "side": "", "cause": {"kind": "open"}},
+        {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
+    ]
+    row = {"id": name, "verdict": verdict, "told": told, "calibrated": calibrated, "scale": scale}
+    return row | numbers | {"held": 1, "judged": 2, "statements": statements}
+
+
+CLAIMS = [
+    claim(
+        "a/fig1",
+        "reproduced",
+        "reproduced (calibrated: W by this figure)",
+        {"ratio": 1.02},
+        {"ratio": 1.04},
+        calibrated=True,
+    ),
+    claim("a/fig2", "differs", "differs", {"x": 3}, {"x": None}),
+    claim("b/fig1", "partial", "partial: 2 of 8 statements", calibrated=True),
+    claim("b/fig2", "direction", "direction", scale="quick"),
+]
+
+
+def test_the_tally_counts():
+    assert tally.tally(CLAIMS).splitlines() == [
+        "| paper | scale | statements that hold, of judged | claims | reproduced | direction | differs | partial | of these calibrated |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| a | full | 2 of 4 | 2 | 1 | 0 | 1 | 0 | 1 |",
+        "| b | full | 1 of 2 | 1 | 0 | 0 | 0 | 1 | 0 |",
+        "| b | quick | 1 of 2 | 1 | 0 | 1 | 0 | 0 | 0 |",
+    ]
+
+
+def test_the_table_has_the_papers_numbers_beside_ours():
+    assert tally.table(CLAIMS).splitlines()[2:] == [
+        "| a/fig1 | full | reproduced (calibrated: W by this figure) | 1 of 2 | ratio 1.02, 1.04 |  |",
+        "| a/fig2 | full | differs | 1 of 2 | x 3, – |  |",
+        "| b/fig1 | full | partial: 2 of 8 statements | 1 of 2 |  |  |",
+        "| b/fig2 | quick | direction | 1 of 2 |  |  |",
+    ]
+
+
+KNOWN = {name: {"id": name, "paper": {"ratio": 1.02}} for name in ("a/fig1", "a/fig2", "a/fig3")}
+STATED = {(name, scale): ["it is so", "it is 3"] for name in KNOWN for scale in ("quick", "full")}
+
+
+def test_a_partial_reproduction_replaces_what_it_ran():
+    quick = claim("a/fig1", "differs", "differs", scale="quick")
+    again = claim("a/fig1", "partial", "partial: 1 of 2 statements", scale="quick")
+    full = claim("a/fig1", "reproduced", "reproduced")
+    other = claim("a/fig2", "direction", "direction", scale="quick")
+    gone = claim("a/fig0", "differs", "differs", scale="quick")
+    record = tally.updated([], [other, quick, gone], KNOWN)
+    assert record == [quick, other], "in the order of the claims; what is no claim any more goes"
+    assert tally.updated(record, [again], KNOWN) == [again, other]
+    assert tally.updated(record, [full], KNOWN) == [quick, full, other], "each scale has its own entry"
+    found = tally.shown(tally.updated(record, [full], KNOWN), KNOWN, STATED)
+    assert [(c["id"], c["scale"], c["verdict"]) for c in found] == [
+        ("a/fig1", "full", "reproduced"), ("a/fig2", "quick", "direction"), ("a/fig3", "–", "not judged"),
+    ]  # fmt: skip
+    assert found[2]["told"] == "not judged: not run"
+    assert found[0]["paper"] == {"ratio": 1.02}
+
+
+def test_full_scale_under_an_earlier_judge_stands_behind_quick_scale_under_todays():
+    quick, full = claim("a/fig1", "differs", "differs", scale="quick"), claim("a/fig1", "reproduced", "reproduced")
+    other = STATED | {("a/fig1", "full"): ["it is so", "it is 4"]}
+    assert tally.shown([quick, full], KNOWN, STATED)[0]["scale"] == "full"
+    assert tally.shown([quick, full], KNOWN, other)[0]["scale"] == "quick"
+    (old, *_) = tally.shown([full], KNOWN, other)
+    assert (old["scale"], old["told"]) == ("full", "reproduced, by an earlier judge"), "better than nothing"
+    assert [tally.is_current(full, stated) for stated in (STATED, other, {})] == [True, False, False]
+
+
+def reproduced(directory, **change):
+    """What a reproduction leaves of one claim."""
+    row = claim("a/fig1", "direction", "direction", {"ratio": 1.02}, {"ratio": 1.5, "other": 7}, scale="quick")
+    (directory / "claims.json").write_text(json.dumps([row | change]))
+    (directory / "manifest.json").write_text(json.dumps({"farloop": "0.1.0"}))
+    return directory / "claims.json"
+
+
+def test_entries_of_a_reproduction(tmp_path):
+    (entry,) = tally.entries(reproduced(tmp_path), KNOWN, "abc1234")
+    assert entry.pop("date") == datetime.datetime.now(datetime.UTC).date().isoformat()
+    assert entry == {
+        "id": "a/fig1",
+        "scale": "quick",
+        "verdict": "direction",
+        "told": "direction",
+        "calibrated": False,
+        "measured": {"ratio": 1.5},
+        "held": 1,
+        "judged": 2,
+        "statements": [
+            {"text": "it is so", "holds": True, "evidence": "7", "number": False, "side": ""},
+            {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
+        ],
+        "version": "0.1.0",
+        "commit": "abc1234",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"id": "a/fig9"}, "a/fig9: no claim of a paper"),
+        ({"scale": "custom"}, "a/fig1: direction at custom scale; expected"),
+        ({"verdict": "fine"}, "a/fig1: fine at quick scale; expected"),
+        ({"paper": 5}, "expected claims.json"),
+    ],
+)
+def test_what_is_no_reproduction_is_refused(change, said, tmp_path):
+    with pytest.raises(tally.RefusedError, match=re.escape(said)):
+        tally.entries(reproduced(tmp_path, **change), KNOWN, "")
+
+
+def test_files_that_are_none_change_nothing(tmp_path, capsys):
+    before = tally.RECORD.read_bytes()
+    (tmp_path / "claims.json").write_text("{")
+    assert tally.main([str(tmp_path / "absent.json")]) == 2
+    assert tally.main([str(tmp_path / "claims.json")]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert "absent.json: No such file" in told[0]
+    assert "expected claims.json of `farloop reproduce`" in told[1]
+    assert tally.RECORD.read_bytes() == before
+
+
+def test_only_what_is_between_the_markers_is_replaced():
+    text = f"before\n{tally.BEGIN}\nold\n{tally.END}\nafter"
+    assert tally.between(text, "new") == f"before\n{tally.BEGIN}\n\nnew\n\n{tally.END}\nafter"
+    assert tally.inside(tally.between(text, "new")) == "new"
+    with pytest.raises(ValueError, match="no markers"):
+        tally.between("none", "new")
+
+
+def test_the_pages_are_what_the_record_says():
+    record, known = tally.read_record(), tally.known_claims()
+    assert tally.updated(record, [], known) == record
+    claims = tally.shown(record, known, tally.stated_today(known))
+    assert tally.inside((ROOT / "README.md").read_text()) == tally.tally(claims)
+    assert tally.inside((tally.FINDINGS / "README.md").read_text()) == tally.led(claims)
+    assert [c["id"] for c in claims] == [c.id for f in figure_names() for c in read_claims(own_scenario(f).resolved)]
+
+
+def test_a_verdict_never_stands_without_what_it_owes_to_calibration():
+    claims = {c.id: c for f in figure_names() for c in read_claims(own_scenario(f).resolved)}
+    assert tally.VERDICTS == VERDICTS
+    known = tally.known_claims()
+    shown = tally.shown(tally.read_record(), known, tally.stated_today(known))
+    judged = [e for e in shown if e["verdict"] in VERDICTS[:3]]
+    assert judged
+    assert all(e["calibrated"] == bool(claims[e["id"]].calibrated) for e in judged)
+    assert all(("(calibrated" in e["told"]) == e["calibrated"] for e in judged)

@@ -1,0 +1,68 @@
+"""Jobs: rounds of collective operations, by hand and simulated."""
+
+import json
+
+import pyarrow as pa
+
+import farloop
+from farloop.results.collectives import jobs
+
+SCENARIO = """\
+title = "Gradients"
+[run]
+duration = "20ms"
+[network]
+topology = "spine-leaf"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+rate = "10Gbps"
+[algorithm]
+name = "dctcp"
+[workload]
+name = "sum"
+pattern = "all-reduce"
+size = "4MB"
+rounds = 3
+compute = "1ms"
+"""
+
+
+def test_a_round_lasts_from_its_first_start_to_its_last_byte():
+    flows = pa.table(
+        {
+            "name": ["a-1-1", "a-1-2", "a-2-1", "a-2-2", "b-1", "a-10-1"],
+            "start_ps": [10, 20, 500, None, 0, 0],
+            "received_ps": [400, 300, 900, None, 7, 9],
+        }
+    )
+    workloads = [{"pattern": "all-reduce", "name": "a", "rounds": 2}, {"pattern": "poisson", "name": "b"}]
+    assert jobs(flows, {"workload": workloads}) == {"a": {"rounds": 2, "rounds_s": [390e-12]}}
+    assert jobs(flows, {"workload": {"pattern": "all-reduce", "name": "none", "rounds": 1}}) == {}
+    assert jobs(flows, {}) == {}
+
+
+def test_summary_table_and_report_tell_of_jobs(tmp_path, capsys):
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    result = farloop.run(tmp_path / "s.toml")
+    found = result.summary["jobs"]["sum"]
+    # Six steps of 1 MB at 10 Gbps, with headers and ACKs: more than 4.8 ms, and no queue to wait in.
+    assert found["rounds"] == 3
+    assert len(found["rounds_s"]) == 3
+    assert all(4.8e-3 < took < 6e-3 for took in found["rounds_s"])
+    result.save(tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["jobs"]["sum"] == found
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Rounds of collective operations" in page
+    assert "<td>sum</td>" in page
+
+
+def test_what_never_began_has_no_start(tmp_path):
+    text = SCENARIO.replace('duration = "20ms"', 'duration = "2ms"').replace("rounds = 3", "rounds = 2")
+    (tmp_path / "s.toml").write_text(text)
+    result = farloop.run(tmp_path / "s.toml")
+    assert result.summary["jobs"]["sum"] == {"rounds": 2, "rounds_s": []}
+    assert result.flows["start_ps"].null_count > 0
+    assert any(flow["start"] is None for flow in result.summary["flows"])
+    result.save(tmp_path / "out")
+    assert farloop.load(tmp_path / "out").runs[0].summary["jobs"] == result.summary["jobs"]

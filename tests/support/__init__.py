@@ -1,0 +1,1 @@
+"""What tests of several topics use: texts, runs made up for judges, readers of what farloop writes."""

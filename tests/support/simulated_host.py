@@ -1,0 +1,22 @@
+"""A host without a kernel: the simulator gives what a testbed would measure."""
+
+from dataclasses import replace
+
+from farloop.running import batch
+from farloop.testbed.measured import MEASURED
+
+
+class Host:
+    """The simulator as the kernel: what it gives is called measured, with the gaps that it is told."""
+
+    def __init__(self, gaps=(), fails_at=None, failure=None):
+        self.gaps, self.fails_at, self.failure, self.labels = list(gaps), fails_at, failure, []
+
+    def __call__(self, variant, progress=None):
+        if len(self.labels) == self.fails_at:
+            raise self.failure
+        self.labels.append(variant.label)
+        (run,) = batch.run_all([variant])
+        gap = self.gaps.pop(0) if self.gaps else 0.001
+        told = {"longest_gap_s": gap, "real_time": True, "kernel": "simulated"}
+        return replace(run, address="", info=run.info | {MEASURED: told})

@@ -1,0 +1,58 @@
+"""A small study, its base scenario, and the journal of a store."""
+
+import json
+from collections import Counter
+
+from farloop.sweep import definition, tasks
+
+BASE = """\
+title = "Short flows"
+[run]
+duration = "20ms"
+[network]
+topology = "dumbbell"
+intra_pairs = 2
+cross_pairs = 2
+rate = "1Gbps"
+link_delay = "5us"
+wan_delay = "1ms"
+[algorithm]
+name = "dctcp"
+[workload]
+sizes = "50kB"
+load = 0.3
+stop = "5ms"
+[record]
+flows = []
+ports = ["left->right"]
+interval = "100us"
+"""
+
+STUDY = """\
+title = "Load and algorithm"
+base = "base.toml"
+collect = ["p99_slowdown", "throughput", "max port/left->right queue"]
+
+[grid]
+algorithm = ["dctcp", "hpcc"]
+workload.load = [0.2, 0.4]
+seed = "1-3"
+"""
+
+
+def written(directory):
+    """Writes study and base scenario into the directory, and gives the directory back."""
+    (directory / "base.toml").write_text(BASE, encoding="utf-8")
+    (directory / "study.toml").write_text(STUDY, encoding="utf-8")
+    return directory
+
+
+def journal(store, what):
+    """How often each run was begun, or finished."""
+    lines = (store / tasks.JOURNAL).read_text("utf-8").splitlines()
+    return Counter(line["run"] for line in map(json.loads, lines) if line["what"] == what)
+
+
+def read(place, text):
+    (place / "study.toml").write_text(text, encoding="utf-8")
+    return definition.from_file(place / "study.toml")
