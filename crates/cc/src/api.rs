@@ -299,6 +299,10 @@ pub trait Sender: Send {
     }
     /// A data packet was handed to the wire.
     fn on_send(&mut self, _ctx: &mut Ctx<'_>, _sent: &Sent) {}
+    /// Whether [`Sender::on_send`] does anything, which never changes; who says no may not be told.
+    fn hears_sends(&self) -> bool {
+        true
+    }
     /// An acknowledgement arrived.
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);
     /// The endpoint detected a loss, or that one was none.

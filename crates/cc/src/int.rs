@@ -178,6 +178,53 @@ impl IntHop {
     }
 }
 
+/// What a hop did between two of its records, in floating point, for who computes with nothing else.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// Picoseconds.
+    pub elapsed: f64,
+    /// Bytes that the port sent.
+    pub sent: f64,
+    /// The smaller one of both queues, in bytes.
+    pub queue: f64,
+    /// The port's rate in bit/s.
+    pub rate: f64,
+}
+
+impl Interval {
+    /// [`IntHop::may_have_wrapped`] of a record in the ideal format.
+    #[inline(always)]
+    pub fn may_have_wrapped(capacity: f64) -> bool {
+        capacity >= (TX_MASK + 1) as f64 * 8e12
+    }
+
+    /// From `before` to `now`, which are of the same hop, in the ideal format and with the same rate; `None` where they are not. The
+    /// numbers are those of [`IntHop::elapsed`] and its like, which are whole and below 2^53.
+    #[inline(always)]
+    pub fn between(before: IntRecord, now: IntRecord) -> Option<Interval> {
+        // 10^15 is a floating-point number like all powers below, and so are mantissas: products are rounded once, as the rate itself would
+        // be.
+        const POWERS: [f64; 16] =
+            [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+        let words = |record: IntRecord| (record.0 as u64, (record.0 >> 64) as u64);
+        let ((low, high), (low_before, high_before)) = (words(now), words(before));
+        let head = high >> (FORMAT_SHIFT - 64);
+        if head != high_before >> (FORMAT_SHIFT - 64) || head & 1 == 1 {
+            return None;
+        }
+        let tx = |low: u64, high: u64| low >> TS_BITS | high << (64 - TS_BITS);
+        let queue = |high: u64| high >> (TS_BITS + TX_BITS - 64) & QLEN_MAX;
+        let float = |whole: u64| whole as i64 as f64;
+        let code = high >> (RATE_SHIFT - 64);
+        Some(Interval {
+            elapsed: float(low.wrapping_sub(low_before) & TS_MASK),
+            sent: float(tx(low, high).wrapping_sub(tx(low_before, high_before)) & TX_MASK),
+            queue: float(queue(high).min(queue(high_before))),
+            rate: float(code >> 4) * POWERS[(code & 15) as usize],
+        })
+    }
+}
+
 /// Records of the same hop in both lists, each ordered by hop number: (before, after).
 #[inline]
 pub fn pairs<'a>(before: &'a [IntRecord], after: &'a [IntRecord]) -> impl Iterator<Item = (IntRecord, IntRecord)> + 'a {
@@ -226,6 +273,12 @@ impl PathRecords {
                 Err(at) => self.0.insert(at, *record),
             }
         }
+    }
+
+    /// Takes over what was reported of the same hops as are known, in their order.
+    #[inline]
+    pub fn replace(&mut self, reported: &[IntRecord]) {
+        self.0.copy_from_slice(reported);
     }
 
     /// Takes over the hops that have no record yet.
@@ -314,10 +367,38 @@ impl IntHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn record(ts: u64, tx: u64, qlen: u64) -> IntRecord {
         let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
         IntRecord::new(Time::from_ps(ts), Bytes::new(tx), Bytes::new(qlen), code, 3)
+    }
+
+    proptest! {
+        /// Computed from the fields, and from the words.
+        #[test]
+        fn intervals_are_those_of_the_fields(
+            (ts, later) in (any::<u64>(), any::<u64>()),
+            (tx, more) in (any::<u64>(), any::<u64>()),
+            (queue, after) in (0u64..1 << 30, 0u64..1 << 30),
+            (mantissa, exponent, hop) in (1u64..1024, 0u32..16, 0u8..32),
+        ) {
+            let code = RateCode::new(Rate::from_bps(mantissa * 10u64.pow(exponent))).expect("representable");
+            let record = |ts, tx, queue| IntRecord::new(Time::from_ps(ts), Bytes::new(tx), Bytes::new(queue), code, hop);
+            let (before, now) = (record(ts, tx, queue), record(later, more, after));
+            let (b, n) = (before.unpack(), now.unpack());
+            let interval = Interval {
+                elapsed: n.elapsed(&b).as_ps() as f64,
+                sent: n.sent(&b).as_f64(),
+                queue: n.qlen.min(b.qlen).as_f64(),
+                rate: n.rate.as_f64(),
+            };
+            prop_assert_eq!(Interval::between(before, now), Some(interval));
+            let other = IntRecord::new(Time::from_ps(ts), Bytes::new(tx), Bytes::new(queue), code, hop ^ 1);
+            prop_assert_eq!(Interval::between(other, now), None);
+            let option = |ts| IntRecord::option_entry(Time::from_ps(ts), Bytes::new(tx), Bytes::new(queue), code, hop);
+            prop_assert_eq!(Interval::between(option(ts), option(later)), None);
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ use farloop_units::Time;
 const ID_BITS: u32 = 20;
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
 const EMPTY: u64 = u64::MAX;
+/// What stands above the root: no key is less.
+const ABOVE: u64 = 0;
 /// Relative times from here on mean "far": the true time stands in the side table.
 const FAR: u64 = (1 << (64 - ID_BITS)) - 2;
 
@@ -20,7 +22,7 @@ pub type EventId = u32;
 /// The pending events of one logical process.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    /// Minima: the root is at 1, the leaf of id `i` at `leaves + i`.
+    /// Minima: [`ABOVE`] is at 0, the root at 1, the leaf of id `i` at `leaves + i`.
     tree: Vec<u64>,
     leaves: usize,
     base: u64,
@@ -38,7 +40,9 @@ impl Calendar {
     pub fn new(ids: usize) -> Calendar {
         assert!(ids <= Self::MAX_IDS, "{ids} event ids; at most {}", Self::MAX_IDS);
         let leaves = ids.next_power_of_two().max(2);
-        Calendar { tree: vec![EMPTY; 2 * leaves], leaves, base: 0, far: vec![0; leaves] }
+        let mut tree = vec![EMPTY; 2 * leaves];
+        tree[0] = ABOVE;
+        Calendar { tree, leaves, base: 0, far: vec![0; leaves] }
     }
 
     /// Has event `id` happen at `time`, instead of whenever it was pending for before.
@@ -55,6 +59,25 @@ impl Calendar {
             (FAR << ID_BITS) | u64::from(id)
         };
         self.put(id, key);
+    }
+
+    /// [`Calendar::set`] of an event that is not pending. Most events come later than what is pending beside them, and change nothing
+    /// further up.
+    #[inline]
+    pub fn add(&mut self, id: EventId, time: Time) {
+        debug_assert!(self.time_of(id).is_none(), "event {id} is pending");
+        let relative = time.as_ps().wrapping_sub(self.base);
+        if relative >= FAR {
+            return self.set(id, time);
+        }
+        let mut i = self.leaves + id as usize;
+        let key = (relative << ID_BITS) | u64::from(id);
+        while let Some(least) = self.tree.get_mut(i)
+            && key < *least
+        {
+            *least = key;
+            i >>= 1;
+        }
     }
 
     /// Forgets event `id`.
@@ -167,6 +190,7 @@ mod tests {
                         prop_assert_eq!(calendar.peek().map(|(t, id)| (t.as_ps(), id)), expected);
                         if let Some((t, id)) = expected { now = t; calendar.cancel(id); model.remove(&id); }
                     }
+                    2 if !model.contains_key(&id) => { calendar.add(id, Time::from_ps(now + delay)); model.insert(id, now + delay); }
                     _ => { calendar.set(id, Time::from_ps(now + delay)); model.insert(id, now + delay); }
                 }
                 prop_assert_eq!(calendar.time_of(id).map(Time::as_ps), model.get(&id).copied());

@@ -1,12 +1,14 @@
 //! From a specification to a simulation: checks everything, numbers what there is, computes routes and headroom, and makes the parts.
 
 mod circuits;
+mod flow_paths;
 mod recorded;
 
 use crate::changes::Changes;
 use crate::check::{BuildError, Sizes, port_infos, sizes};
 use crate::circuit::CircuitSwitch;
 use crate::cut::{Cores, Cut};
+use crate::departures::{all_punctual, punctual};
 use crate::events::Events;
 use crate::host::{Agenda, Hosts};
 use crate::ids::{CircuitNumber, FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber, Table};
@@ -15,18 +17,17 @@ use crate::medium::Medium;
 use crate::network::flows::Flows;
 use crate::network::routing::Routes;
 use crate::network::schedule::Circuits;
-use crate::network::succession::Succession;
 use crate::network::timeline::{Timeline, worst};
-use crate::network::{Format, LinkEnd, Network, NodeRef, path};
-use crate::packet::MAX_HOPS;
+use crate::network::{Format, LinkEnd, Network, NodeRef};
 use crate::packet::arena::Packets;
 use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
+use crate::plain;
 use crate::port::discipline::Discipline;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
-use crate::spec::{DetourSpec, Ecmp, FlowSpec, FollowSpec, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::{DetourSpec, Ecmp, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
@@ -39,12 +40,10 @@ use farloop_cc::{AnyParams, AnyPort, PortAgent};
 use farloop_engine::{Calendar, RandomStream};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Time};
+use flow_paths::{check_flows, largest_intra_rtt, succession};
 use recorded::Recorded;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Flows are checked so many at a time before the caller may stop.
-const POLL: usize = 1024;
 
 /// A link that holds so many full packets keeps them packed; below, they hardly matter for memory.
 const PACKED_FROM: u64 = 1024;
@@ -63,7 +62,6 @@ pub(crate) struct Built {
 /// Builds a network from its specification, cut for `cores`; `go_on` is called often enough for every wish to stop.
 pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> bool) -> Result<Built, BuildError> {
     let mut plan = Plan::new(&spec, go_on)?;
-    let seed = spec.seed;
     let recorded = Recorded::new(&spec)?;
     let network = Arc::new(plan.take_network(spec, go_on)?);
     let cut = Cut::new(&network, cores);
@@ -72,7 +70,7 @@ pub(crate) fn build(spec: NetworkSpec, cores: Cores, go_on: &mut dyn FnMut() -> 
         if !go_on() {
             return Err(BuildError::Cancelled);
         }
-        parts.push(plan.part(&network, &cut, part, seed, &recorded)?);
+        parts.push(plan.part(&network, &cut, part, cores, &recorded)?);
     }
     fill_agendas(&network, &cut, &mut parts);
     for part in &mut parts {
@@ -101,6 +99,7 @@ struct Plan {
     ties: Ties,
     largest: Bytes,
     pauses: bool,
+    seed: u64,
 }
 
 /// What is known of a port.
@@ -158,6 +157,7 @@ impl Plan {
             ties: Ties::new(spec.tie_order, spec.seed, spec.links.len()),
             largest,
             pauses,
+            seed: spec.seed,
         })
     }
 
@@ -208,9 +208,10 @@ impl Plan {
         network: &Arc<Network>,
         cut: &Cut,
         part: usize,
-        seed: u64,
+        cores: Cores,
         recorded: &Recorded,
     ) -> Result<Part, BuildError> {
+        let seed = self.seed;
         let here = |node: u32| cut.part_of[node as usize] == part;
         let (mut own_hosts, mut own_switches, mut own_circuits) = (Vec::new(), Vec::new(), Vec::new());
         for (node, number) in (0..).zip(&network.nodes).filter(|(node, _)| here(*node)) {
@@ -246,6 +247,7 @@ impl Plan {
         let (mut ingress, mut agents, mut disciplines) = (Table::new(), Table::new(), Table::new());
         let mut outboxes: BTreeMap<usize, Vec<PortId>> = BTreeMap::new();
         let mut inlets: BTreeMap<usize, Vec<PortId>> = BTreeMap::new();
+        let all_punctual = cores.takes_the_general_path() || all_punctual(network, self.ties.arrivals_first());
         for (id, number) in numbers.iter() {
             let (end, plan) = (&network.ends[*number], &mut self.ports[*number]);
             let telemetry = RandomStream::new(seed, "telemetry", u64::from(number.0));
@@ -275,6 +277,8 @@ impl Plan {
                 if let Some(agent) = plan.agent.take() {
                     port.agent = agents.push(Agent::new(agent, id));
                 }
+                port.punctual = all_punctual || punctual(network, *number, &port, &row, plan.discipline.as_ref());
+                port.lazy = !port.punctual;
                 if let Some(discipline) = plan.discipline.take() {
                     port.discipline = disciplines.push(discipline);
                 }
@@ -288,8 +292,16 @@ impl Plan {
         for (_, number) in &own_hosts {
             hosts.add(*number, ids[network.host_ports[*number].index()], seed, network.nic_order, network.stalls);
         }
+        let mut ports_of: Table<SwitchId, Vec<PortId>> = own_switches.iter().map(|_| Vec::new()).collect();
+        for (id, port) in ports.iter() {
+            if let Owner::Switch(s) = port.owner {
+                ports_of[s].push(id);
+            }
+        }
+        let mut ports_of = ports_of.into_rows().into_iter();
         let switch = |(_, number): &(u32, SwitchNumber)| {
             Ok(Switch {
+                ports: ports_of.next().unwrap_or_default(),
                 buffer: self.buffers[*number].take().expect("each switch is in one part"),
                 forwarder: Forwarder::new(
                     detours_of(network, *number, &ids),
@@ -314,7 +326,7 @@ impl Plan {
         let all_routes: Vec<Routes<SwitchId, PortId>> = network.routes.iter().map(own_routes).collect();
         let routes = all_routes[0].clone();
         let changes = Changes::of_part(&network.timeline, &ids, all_routes);
-        let medium = Medium {
+        let mut medium = Medium {
             now: Time::ZERO,
             network: network.clone(),
             calendar: Calendar::new(events.all()),
@@ -333,12 +345,15 @@ impl Plan {
             over: Vec::new(),
             scratch: Vec::new(),
             standstill: None,
+            plain: false,
             tracer: None,
         };
+        let switches = Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders() };
+        medium.plain = !all_punctual && plain::of_part(&medium, &switches);
         Ok(Part {
             medium,
             hosts,
-            switches: Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders() },
+            switches,
             circuits,
             recorder: recorded.of_part(network, cut, part, &ids),
             samples: Samples::default(),
@@ -496,109 +511,6 @@ fn detours(
 fn detours_of(network: &Network, switch: SwitchNumber, ids: &[PortId]) -> BTreeMap<HostNumber, PortId> {
     let own = network.detours.range((switch, HostNumber(0))..=(switch, HostNumber::NONE));
     own.map(|((_, host), port)| (*host, ids[port.index()])).collect()
-}
-
-fn check_flows(network: &Network, go_on: &mut dyn FnMut() -> bool) -> Result<(), BuildError> {
-    if network.flows.len() > Agenda::FLOWS {
-        let problem = format!("is one too many; a simulation has at most {}", Agenda::FLOWS);
-        return Err(BuildError::Flow { flow: Agenda::FLOWS, problem });
-    }
-    for (i, spec) in network.flows.iter().enumerate() {
-        let fail = |problem: &str| Err(BuildError::Flow { flow: i, problem: problem.to_string() });
-        let host = |n: u32| match network.nodes.get(n as usize) {
-            Some(NodeRef::Host(h)) => Some(*h),
-            _ => None,
-        };
-        let (Some(src), Some(dst)) = (host(spec.src), host(spec.dst)) else {
-            return fail("begins or ends at a node that is no host");
-        };
-        if src == dst {
-            return fail("begins and ends at the same host");
-        }
-        if i % POLL == 0 && !go_on() {
-            return Err(BuildError::Cancelled);
-        }
-        if spec.size == Bytes::ZERO {
-            return fail("has nothing to send");
-        }
-        if spec.stop <= spec.start {
-            return fail("stops before it starts");
-        }
-        if spec.algorithm as usize >= network.algorithms.len() {
-            return fail("names an algorithm that is not there");
-        }
-        if spec.elephant && network.persistent {
-            return fail("takes circuits, but shares its connection with others");
-        }
-        if spec.class >= FlowSpec::CLASSES {
-            return fail("has a class that does not exist");
-        }
-        let flow = FlowId::new(i);
-        let there = network.path(src, dst, flow);
-        let (Some(there), Some(_)) = (&there, network.path_back(flow)) else {
-            if network.detours.is_empty() {
-                return fail("has no path to its destination");
-            }
-            let destination = if there.is_none() { spec.dst } else { spec.src };
-            let between = [spec.src, spec.dst].map(|n| network.node_specs[n as usize].name.clone());
-            return Err(BuildError::Circle { flow: i, destination, between });
-        };
-        let stamping = there.iter().filter(|p| network.ends[**p].int).count();
-        if stamping > MAX_HOPS {
-            return fail(&format!("passes {stamping} switches that stamp telemetry; at most {MAX_HOPS} fit"));
-        }
-    }
-    Ok(())
-}
-
-/// The order among flows: what follows at a host must end there.
-fn succession(follows: Vec<FollowSpec>, flows: &Flows) -> Result<Succession, BuildError> {
-    for follow in &follows {
-        let fail = |problem: &str| Err(BuildError::Flow { flow: follow.flow as usize, problem: problem.to_string() });
-        if follow.flow.max(follow.after) as usize >= flows.len() {
-            return fail("waits for another one, of which one does not exist");
-        }
-        let (before, after) = (flows.get(FlowId(follow.after)), flows.get(FlowId(follow.flow)));
-        if ![before.src, before.dst].contains(&after.src) {
-            return fail("waits for one that neither comes from nor goes to its source");
-        }
-        if after.stop != Time::NEVER {
-            return fail("waits for another one, and is to stop at a time of its own");
-        }
-        if before.size == Bytes::MAX || before.stop != Time::NEVER {
-            return fail("waits for one that has no size to end with");
-        }
-    }
-    let succession = Succession::new(follows);
-    match succession.circle() {
-        Some(flow) => Err(BuildError::Flow { flow: flow.index(), problem: "waits for itself".to_string() }),
-        None => Ok(succession),
-    }
-}
-
-/// Largest base round-trip time between the first host of a datacenter and its others; without such a pair the smallest
-/// one of any flow.
-fn largest_intra_rtt(network: &Network) -> Delta {
-    let Some(format) = network.formats.first() else { return Delta::ZERO };
-    let mut first: BTreeMap<u16, HostNumber> = BTreeMap::new();
-    let mut largest = Delta::ZERO;
-    for (node, spec) in network.nodes.iter().zip(&network.node_specs) {
-        let (NodeRef::Host(host), Some(datacenter)) = (node, spec.datacenter) else { continue };
-        let Some(origin) = first.get(&datacenter) else {
-            first.insert(datacenter, *host);
-            continue;
-        };
-        let way = |from, to| network.path(from, to, FlowId(0));
-        if let (Some(there), Some(back)) = (way(*origin, *host), way(*host, *origin)) {
-            let ends = |ports: Vec<PortNumber>| ports.into_iter().map(|p| network.ends[p]).collect::<Vec<_>>();
-            largest = largest.max(path::base_rtt(&ends(there), &ends(back), format.packet, format.ack_wire));
-        }
-    }
-    if largest > Delta::ZERO {
-        return largest;
-    }
-    let flows = (0..network.flows.len()).map(FlowId::new);
-    flows.map(|f| network.base_rtt(f, f)).min().unwrap_or(Delta::ZERO)
 }
 
 /// Sorts starts and stops by host and schedules the first of each.

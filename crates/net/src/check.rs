@@ -1,28 +1,28 @@
 //! What can be refused before a network is built: rules about links, packet formats, buffers, telemetry, port agents and size. All of them
 //! but those of flows, whose paths only the finished network knows.
 
+mod circuit_slots;
 mod link_events;
+
+pub use circuit_slots::CircuitPart;
 
 use crate::events::Events;
 use crate::network::timeline::worst;
 use crate::spec::{
-    CircuitSpec, ClockOffset, DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec,
-    SwitchSpec, TransportKind, TransportSpec,
+    ClockOffset, DisciplineSpec, Ecmp, EcnAt, FlowSpec, LinkSpec, NetworkSpec, NodeId, NodeKind, NodeSpec, SwitchSpec,
+    TransportKind, TransportSpec,
 };
 use crate::switch::buffer::required_headroom;
+use circuit_slots::{circuit_links, circuit_slots};
 use farloop_cc::int::RateCode;
 use farloop_cc::{Border, Needs, PortAgent, PortInfo};
 use farloop_engine::Calendar;
 use farloop_tcp::ConfigError;
-use farloop_units::{Bytes, Delta, Rate, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use farloop_units::{Bytes, Delta, Rate};
 use std::fmt;
 
 /// A switch whose buffer holds fewer full packets than this beyond its headroom is refused.
 const LEAST_SHARED: u64 = 2;
-
-/// Most rows of [`crate::result::DayRow`]: one for each day and port.
-const MOST_DAYS: u64 = 50_000_000;
 
 /// Why a specification cannot be simulated. Nodes, links, algorithms and flows are given by index, nodes by name.
 #[derive(Clone, PartialEq, Debug)]
@@ -273,17 +273,6 @@ pub fn check_links(nodes: &[NodeSpec], links: &[LinkSpec]) -> Result<(), BuildEr
     }
 }
 
-/// What of a circuit switch is at fault.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CircuitPart {
-    /// A link, by its index.
-    Link(usize),
-    /// A slot of its cycle, by its index.
-    Slot(usize),
-    /// All slots together.
-    Cycle,
-}
-
 impl NetworkSpec {
     /// Refuses all that [`Simulation::build`](crate::Simulation::build) refuses but flows and series: it begins with this. Linear in nodes,
     /// links and flows; routes are not looked for.
@@ -463,92 +452,6 @@ fn check_circuits(spec: &NetworkSpec) -> Result<(), BuildError> {
         let refused = |part, problem| BuildError::Circuit { circuit: of.name.clone(), part, problem };
         let ports = circuit_links(spec, node).map_err(|(link, problem)| refused(CircuitPart::Link(link), problem))?;
         circuit_slots(spec, circuit, &ports).map_err(|(part, problem)| refused(part, problem))?;
-    }
-    Ok(())
-}
-
-/// The nodes at the ends of its links, which must be switches, each once, at one rate.
-fn circuit_links(spec: &NetworkSpec, circuit: NodeId) -> Result<BTreeSet<NodeId>, (usize, String)> {
-    let mut peers = BTreeSet::new();
-    let mut rate = None;
-    for (i, link) in spec.links.iter().enumerate().filter(|(_, link)| link.a == circuit || link.b == circuit) {
-        let peer = if link.a == circuit { link.b } else { link.a };
-        let of = &spec.nodes[peer as usize];
-        if !matches!(of.kind, NodeKind::Switch(_)) {
-            return Err((i, format!("its link to \"{}\" leads to no packet switch", of.name)));
-        }
-        if !peers.insert(peer) {
-            return Err((i, format!("has two links to \"{}\"", of.name)));
-        }
-        let first = *rate.get_or_insert(link.rate);
-        if first != link.rate {
-            return Err((
-                i,
-                format!("has links of {first} and of {}, but light passes at the rate at which it was sent", link.rate),
-            ));
-        }
-    }
-    Ok(peers)
-}
-
-fn circuit_slots(
-    spec: &NetworkSpec,
-    circuit: &CircuitSpec,
-    ports: &BTreeSet<NodeId>,
-) -> Result<(), (CircuitPart, String)> {
-    let cycle = circuit.cycle().filter(|cycle| *cycle < Delta::MAX && !circuit.slots.is_empty());
-    let Some(cycle) = cycle else {
-        let problem = if circuit.slots.is_empty() { "has no slots" } else { "has slots longer than time goes on" };
-        return Err((CircuitPart::Cycle, problem.into()));
-    };
-    let (count, ends) = (circuit.slots.len(), ports.len());
-    if count as u64 * ends as u64 > MOST_DAYS {
-        let problem = format!("has {count} slots, at {ends} ports: more than {MOST_DAYS} in all");
-        return Err((CircuitPart::Cycle, problem));
-    }
-    let name = |node: &NodeId| spec.nodes.get(*node as usize).map_or("", |of| of.name.as_str());
-    for (i, slot) in circuit.slots.iter().enumerate() {
-        let refused = |problem: String| (CircuitPart::Slot(i), problem);
-        if slot.day == Delta::ZERO {
-            return Err(refused("a slot without a day".into()));
-        }
-        let mut seen: [BTreeMap<NodeId, NodeId>; 2] = Default::default();
-        for (from, to) in &slot.matching {
-            if let Some(other) = [from, to].into_iter().find(|node| !ports.contains(node)) {
-                return Err(refused(format!("no link leads to \"{}\"", name(other))));
-            }
-            if from == to {
-                return Err(refused(format!("\"{}\" is connected to itself", name(from))));
-            }
-            let [sends, receives] = &mut seen;
-            if sends.get(from) == Some(to) {
-                return Err(refused(format!("\"{}\" is connected to \"{}\" twice", name(from), name(to))));
-            }
-            if let Some(other) = sends.insert(*from, *to) {
-                return Err(refused(format!(
-                    "\"{}\" is connected to both \"{}\" and \"{}\"",
-                    name(from),
-                    name(&other),
-                    name(to)
-                )));
-            }
-            if let Some(other) = receives.insert(*to, *from) {
-                return Err(refused(format!(
-                    "both \"{}\" and \"{}\" are connected to \"{}\"",
-                    name(&other),
-                    name(from),
-                    name(to)
-                )));
-            }
-        }
-    }
-    let days = match spec.end {
-        Time::NEVER => 0,
-        end => u128::from(end.as_ps()) * circuit.slots.len() as u128 / u128::from(cycle.as_ps()),
-    };
-    if days * ports.len() as u128 > u128::from(MOST_DAYS) {
-        let problem = format!("has {days} days in the run, at {} ports: more than {MOST_DAYS} in all", ports.len());
-        return Err((CircuitPart::Cycle, problem));
     }
     Ok(())
 }

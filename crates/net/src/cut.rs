@@ -20,6 +20,7 @@ pub struct Cores {
     threads: usize,
     parts: Parts,
     lanes: Use,
+    general: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,11 +42,11 @@ enum Use {
 
 impl Cores {
     /// One: the network is not cut.
-    pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1), lanes: Use::All };
+    pub const ONE: Cores = Cores { threads: 1, parts: Parts::Exactly(1), lanes: Use::All, general: false };
 
     /// So many threads. Where they would mostly wait for each other the network is not cut, and one does all the work.
     pub fn up_to(threads: usize) -> Cores {
-        Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All }
+        Cores { threads: threads.max(1), parts: Parts::Worthwhile, lanes: Use::All, general: false }
     }
 
     /// At most so many threads, and no more than make the run faster: the run is measured while it lasts. A short run, and one on a machine
@@ -63,6 +64,15 @@ impl Cores {
     /// These threads for so many parts, whether or not that pays: for tests.
     pub fn cut_into(self, parts: usize) -> Cores {
         Cores { parts: Parts::Exactly(parts.max(1)), ..self }
+    }
+
+    /// Every departure is made when it is due, and packets take the general path, also where shorter ones would do: for tests.
+    pub fn by_the_general_path(self) -> Cores {
+        Cores { general: true, ..self }
+    }
+
+    pub(crate) fn takes_the_general_path(self) -> bool {
+        self.general
     }
 
     /// As [`Cores::exactly`], and the parts change threads again and again while they run: for tests.
@@ -118,7 +128,7 @@ impl Cut {
     /// Where to cut.
     pub fn new(network: &Network, cores: Cores) -> Cut {
         // Both ends of a persistent connection know which flow has it.
-        if cores == Cores::ONE || network.persistent {
+        if cores.parts == Parts::Exactly(1) || network.persistent {
             return Cut::none(network);
         }
         let graph = Graph::new(network);

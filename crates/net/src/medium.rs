@@ -6,18 +6,18 @@ use crate::ids::{DisciplineId, FlowId, HostId, Key, PortId, PortNumber, Slot, Ta
 use crate::ledger::{Ledger, Request};
 use crate::network::Network;
 use crate::packet::arena::Packets;
-use crate::packet::{CONTROL, CUT, DATA, LINK, Packet, PacketKind};
+use crate::packet::{CONTROL, CUT, DATA, LINK, MARKED, NOT_ECT, Packet, PacketKind};
 use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
-use crate::spec::DATA_CLASSES;
+use crate::spec::{DATA_CLASSES, EcnAt};
 use crate::standstill::Standstill;
 use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
-use farloop_engine::{Calendar, EventId, prefetch};
+use farloop_engine::{Calendar, EventId, RandomStream, prefetch};
 use farloop_trace::{Cause, Tracer};
-use farloop_units::{Delta, Time};
+use farloop_units::{Bytes, Delta, Time};
 use std::sync::Arc;
 
 /// See the module.
@@ -48,6 +48,8 @@ pub(crate) struct Medium {
     pub scratch: Vec<IntRecord>,
     /// The run is to end for it.
     pub standstill: Option<Standstill>,
+    /// The part takes the plain path ([`crate::plain`]).
+    pub plain: bool,
     /// Keeps what happens, where that was asked for.
     pub tracer: Option<Box<Tracer>>,
 }
@@ -98,17 +100,24 @@ impl Medium {
     }
 
     /// Starts to transmit a packet at port `p`, whose transmitter must be free.
-    #[inline]
-    pub fn launch(&mut self, p: PortId, slot: Slot) {
-        self.launch_late(p, slot, Delta::ZERO);
+    #[inline(always)]
+    pub fn launch<const PLAIN: bool>(&mut self, p: PortId, slot: Slot) {
+        match PLAIN {
+            true => {
+                let arrival = self.events.arrival(p);
+                let (packets, calendar) = (&mut self.packets, &mut self.calendar);
+                self.ports[p].launch::<true>(packets, calendar, arrival, slot, self.now, Delta::ZERO);
+            }
+            false => self.launch_late(p, slot, Delta::ZERO),
+        }
     }
 
     /// [`Medium::launch`] of a packet that arrives later by `late`.
-    #[inline]
+    #[inline(never)]
     pub fn launch_late(&mut self, p: PortId, slot: Slot, late: Delta) {
         let arrival = self.events.arrival(p);
         self.trace_departure(p, slot);
-        self.ports[p].launch(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
+        self.ports[p].launch::<false>(&mut self.packets, &mut self.calendar, arrival, slot, self.now, late);
     }
 
     /// Lets a packet go on by port `p` of a circuit switch, as it comes.
@@ -136,6 +145,19 @@ impl Medium {
         let stats = &mut self.stats[p];
         stats.integrate(self.now, before);
         stats.note_queue(queue);
+    }
+
+    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment; `random` is its switch's.
+    #[inline]
+    pub fn mark(&mut self, out: PortId, slot: Slot, at: EcnAt, queue: Bytes, random: &mut RandomStream) {
+        let Some(marking) = self.stats[out].marking.filter(|m| m.at == at) else { return };
+        let marked = marking.decides(queue, random);
+        let packet = &mut self.packets[slot];
+        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
+            packet.flags |= MARKED;
+            self.stats[out].row.marked += 1;
+            self.trace_mark(out, slot);
+        }
     }
 
     /// Takes the next packet of a waiting class out of its queue at port `p`.
@@ -181,7 +203,7 @@ impl Medium {
         port.pass(&mut self.disciplines[port.discipline], &self.packets, self.now)
     }
 
-    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not).
+    /// Has port `p` transmit at `at` ([`Time::NEVER`]: not), or when it is looked at next ([`crate::departures`]).
     #[inline]
     pub fn arm(&mut self, p: PortId, at: Time) {
         let port = &mut self.ports[p];
@@ -189,12 +211,45 @@ impl Medium {
             return;
         }
         port.armed_at = at;
-        let event = self.events.transmission(p);
-        if at == Time::NEVER {
-            self.calendar.cancel(event);
-        } else {
-            self.calendar.set(event, at);
+        if !(port.lazy && port.carries(&self.packets)) {
+            self.wake(p);
+        } else if port.wakes {
+            self.let_sleep(p);
         }
+    }
+
+    /// Puts the transmit event of port `p` into the calendar, or takes it out where nothing is due.
+    #[inline]
+    pub fn wake(&mut self, p: PortId) {
+        let port = &mut self.ports[p];
+        if port.armed_at == Time::NEVER {
+            return self.let_sleep(p);
+        }
+        port.wakes = true;
+        self.calendar.set(self.events.transmission(p), port.armed_at);
+    }
+
+    /// Takes the transmit event of port `p` out of the calendar, where it is there.
+    #[inline]
+    pub fn let_sleep(&mut self, p: PortId) {
+        if std::mem::take(&mut self.ports[p].wakes) {
+            self.calendar.cancel(self.events.transmission(p));
+        }
+    }
+
+    /// Before anything happens: has all ports send when it is due.
+    pub fn be_punctual(&mut self) {
+        for p in self.ports.keys() {
+            let port = &mut self.ports[p];
+            (port.punctual, port.lazy) = (true, false);
+        }
+    }
+
+    /// Whether port `p` has not sent what was due by now.
+    #[inline]
+    pub fn lags(&self, p: PortId) -> bool {
+        let port = &self.ports[p];
+        port.lazy && port.armed_at <= self.now
     }
 
     /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt

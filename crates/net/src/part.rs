@@ -19,7 +19,7 @@ use crate::spec::{LinkChange, NodeKind};
 use crate::standstill::{Clock, Culprit, SLICE, Standstill};
 use crate::switch::{Switches, failure};
 use crate::trace::Traced;
-use farloop_engine::LogicalProcess;
+use farloop_engine::{EventId, LogicalProcess};
 use farloop_units::{Delta, Time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -62,8 +62,24 @@ pub(crate) type Mail = Vec<Packed>;
 impl Part {
     /// Executes events before or at `last`, at most `limit` of them, which it counts down; `false` when none is left.
     pub fn step(&mut self, last: Time, limit: &mut u64) -> bool {
-        while *limit > 0 {
-            *limit -= 1;
+        match self.medium.plain {
+            true => self.run::<true>(last, limit),
+            false => self.run::<false>(last, limit),
+        }
+    }
+
+    #[inline(always)]
+    fn run<const PLAIN: bool>(&mut self, last: Time, limit: &mut u64) -> bool {
+        let mut left = *limit;
+        let goes_on = self.run_counted::<PLAIN>(last, &mut left);
+        *limit = left;
+        goes_on
+    }
+
+    #[inline(always)]
+    fn run_counted<const PLAIN: bool>(&mut self, last: Time, left: &mut u64) -> bool {
+        while *left > 0 {
+            *left -= 1;
             let Some((time, event)) = self.medium.calendar.peek().filter(|(time, _)| *time <= last) else {
                 let next = self.changes.next();
                 // Without an end the last moment is never, which is when nothing changes any more.
@@ -80,7 +96,7 @@ impl Part {
             self.medium.now = time;
             self.medium.ledger.totals.events += 1;
             match self.medium.events.decode(event) {
-                Event::Arrival(p) => self.arrive(p),
+                Event::Arrival(p) => self.arrive::<PLAIN>(p, event),
                 event => self.execute(event),
             }
         }
@@ -97,13 +113,21 @@ impl Part {
                 return false;
             }
             if sample == self.observe_after {
+                self.catch_up(sample);
                 self.recorder.take(&mut self.medium, &self.hosts, &mut self.samples);
             } else if look == self.observe_after {
+                self.hosts.catch_up_all(&mut self.medium, look);
                 self.medium.ledger.census.look(self.medium.packets.live() as u64);
             } else {
                 return self.change(last);
             }
         }
+    }
+
+    /// Sends all that was due by `until` ([`crate::departures`]); what is to be looked at before that has been.
+    pub fn catch_up(&mut self, until: Time) {
+        self.hosts.catch_up_all(&mut self.medium, until);
+        self.switches.catch_up_all(&mut self.medium, until);
     }
 
     /// Makes the next change, if it is for `last` or before.
@@ -181,22 +205,13 @@ impl Part {
         }
     }
 
+    /// Anything but an arrival.
+    #[inline(never)]
     fn execute(&mut self, event: Event) {
         let m = &mut self.medium;
         match event {
-            Event::Arrival(p) => self.arrive(p),
-            Event::Transmission(p) => {
-                m.ports[p].armed_at = Time::NEVER;
-                match m.ports[p].owner {
-                    Owner::Switch(s) => self.switches.transmit(m, s, p),
-                    Owner::Host(h) => self.hosts.transmit(m, h),
-                    Owner::Circuit(_) => unreachable!("nothing waits at a circuit switch"),
-                    Owner::Elsewhere => unreachable!("another part's port transmits there"),
-                }
-                if m.ports[p].armed_at == Time::NEVER {
-                    m.calendar.cancel(m.events.transmission(p));
-                }
-            }
+            Event::Arrival(_) => unreachable!("arrivals have their own way"),
+            Event::Transmission(p) => self.transmit(p),
             Event::Agenda(h) => self.hosts.agenda_due(m, h),
             Event::Timer(h) => self.hosts.timers_due(m, h),
             Event::AgentTimer(a) => {
@@ -207,18 +222,39 @@ impl Part {
         }
     }
 
-    /// The first packet on the link of port `p` arrives at its other end.
-    #[inline]
-    fn arrive(&mut self, p: PortId) {
+    /// Something is due at port `p` now.
+    #[inline(never)]
+    fn transmit(&mut self, p: PortId) {
         let m = &mut self.medium;
-        let event = m.events.arrival(p);
+        match m.ports[p].owner {
+            Owner::Switch(s) => self.switches.send_due(m, s, p),
+            Owner::Host(h) => self.hosts.send_due(m, h),
+            Owner::Circuit(_) => unreachable!("nothing waits at a circuit switch"),
+            Owner::Elsewhere => unreachable!("another part's port transmits there"),
+        }
+    }
+
+    /// The first packet on the link of port `p` arrives at its other end.
+    #[inline(always)]
+    fn arrive<const PLAIN: bool>(&mut self, p: PortId, event: EventId) {
+        if self.medium.lags(p) {
+            self.transmit(p);
+        }
+        let m = &mut self.medium;
         let port = &mut m.ports[p];
         let (slot, next) = port.land(&mut m.packets);
+        let (peer, unreliable) = (port.peer, port.unreliable);
         match next {
             Some(next) => m.calendar.set(event, next),
-            None => m.calendar.cancel(event),
+            None => {
+                let due = port.lazy && port.armed_at != Time::NEVER;
+                m.calendar.cancel(event);
+                // Nothing is on the link any more that would have the port looked at.
+                if due {
+                    m.wake(p);
+                }
+            }
         }
-        let (peer, unreliable) = (port.peer, port.unreliable);
         // Most often this is the next event: its port and packet are on their way while this packet is handled.
         if let Some(next) = m.calendar.hint() {
             m.prefetch(next);
@@ -229,21 +265,32 @@ impl Part {
         let m = &mut self.medium;
         m.ledger.totals.packet_hops += 1;
         let own = p.other_end();
-        m.trace_arrival(own, slot);
+        if !PLAIN {
+            m.trace_arrival(own, slot);
+        }
         if m.packets[slot].class == LINK {
-            let change = m.pfc_frame(own, slot);
-            match peer {
-                Owner::Switch(s) => self.switches.paused(m, s, own, &change),
-                Owner::Host(h) => self.hosts.paused(m, h, &change),
-                Owner::Circuit(_) => unreachable!("nobody pauses a circuit switch"),
-                Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
-            }
-            return;
+            return self.pfc_frame(peer, own, slot);
         }
         match peer {
-            Owner::Switch(s) => self.switches.receive(m, s, own, slot),
-            Owner::Host(h) => self.hosts.receive(m, h, slot),
+            Owner::Switch(s) => self.switches.receive::<PLAIN>(m, s, own, slot),
+            Owner::Host(h) => self.hosts.receive::<PLAIN>(m, h, slot),
             Owner::Circuit(c) => self.circuits[c].receive(m, own, slot),
+            Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
+        }
+    }
+
+    /// A PFC frame reaches the owner of port `p`.
+    #[inline(never)]
+    fn pfc_frame(&mut self, owner: Owner, p: PortId, slot: Slot) {
+        if self.medium.lags(p) {
+            self.transmit(p);
+        }
+        let m = &mut self.medium;
+        let change = m.pfc_frame(p, slot);
+        match owner {
+            Owner::Switch(s) => self.switches.paused(m, s, p, &change),
+            Owner::Host(h) => self.hosts.paused(m, h, &change),
+            Owner::Circuit(_) => unreachable!("nobody pauses a circuit switch"),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }
     }

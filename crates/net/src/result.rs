@@ -314,7 +314,7 @@ pub struct QueueSample {
 pub struct Totals {
     /// Packets (data, ACK, control, PFC) that arrived at a node.
     pub packet_hops: u64,
-    /// Events executed.
+    /// Events executed: of the run, not of the network, so that it depends on how this was cut.
     pub events: u64,
     /// Simulated time when the run ended.
     pub end: Time,

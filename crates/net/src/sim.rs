@@ -100,6 +100,10 @@ impl Simulation {
         while let Some(border) = self.next_border() {
             self.advance(border.min(self.network.end), progress)?;
             if border < self.network.end {
+                for part in &mut self.parts {
+                    part.observe(border, Time::ZERO);
+                    part.catch_up(border - Delta::from_ps(1));
+                }
                 self.watch.look(&self.parts, border, WATCH_INTERVAL);
             }
         }
@@ -122,6 +126,9 @@ impl Simulation {
     pub fn trace(&mut self, filter: &Filter) {
         for part in &mut self.parts {
             part.medium.tracer = Some(Box::new(Tracer::new(filter.clone())));
+            // Records are in the order of time.
+            part.medium.be_punctual();
+            part.medium.plain = false;
         }
     }
 
@@ -241,6 +248,7 @@ impl Simulation {
         let last_sample = if self.network.end == Time::NEVER { final_sample(interval, last) } else { end };
         for part in &mut self.parts {
             part.observe(last_sample.max(end).saturating_add(Delta::from_ps(1)), Time::ZERO);
+            part.catch_up(end);
             // What receivers keep for an ACK has been delivered.
             part.hosts.receivers.drop_held(&mut part.medium);
         }

@@ -131,7 +131,7 @@ fn out_of_step() -> impl Iterator<Item = (&'static str, NetworkSpec)> {
 
 /// The result, without what depends on how the network was cut: the memory that the run took.
 fn tables(result: RunResult) -> RunResult {
-    RunResult { totals: Totals { packet_memory: 0, ..result.totals }, ..result }
+    RunResult { totals: Totals { packet_memory: 0, events: 0, ..result.totals }, ..result }
 }
 
 #[test]
@@ -175,3 +175,26 @@ fn the_digest_of_a_mixed_run_is_pinned() {
     assert_eq!(digest(&run(&mixed(pair, TransportKind::Rdma))), PINNED);
 }
 const PINNED: u64 = 7_173_724_375_643_890_646;
+
+/// Departures that are made late and the short ways of the plain path against an event for each departure and the general path: with
+/// agents, losses and ECN, and without.
+#[test]
+fn the_general_path_gives_the_same() {
+    for (name, spec) in every_case() {
+        let mut bare = spec.clone();
+        bare.links[0] = link(0, 1, Rate::from_gbps(10), us(5));
+        for node in &mut bare.nodes {
+            if let NodeKind::Switch(switch) = &mut node.kind {
+                switch.agents = false;
+            }
+        }
+        for spec in [spec, bare] {
+            let [short, general] = [Cores::ONE, Cores::ONE.by_the_general_path()].map(|cores| {
+                let simulation = Simulation::build(spec.clone(), cores, &mut || true).expect("valid");
+                simulation.run(&mut |_| true).expect("not cancelled")
+            });
+            assert!(short.totals.events < general.totals.events, "{name}: no departure is late");
+            assert!(tables(short) == tables(general), "{name}: the paths differ");
+        }
+    }
+}

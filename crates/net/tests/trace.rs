@@ -59,7 +59,7 @@ fn traced(spec: &NetworkSpec, filter: &Filter, parts: usize) -> (RunResult, Trac
     let (result, trace) = simulation.run_traced(&mut |_| true).expect("nobody stops it");
     sound(&result);
     // The memory that a run takes depends on the cut.
-    (RunResult { totals: Totals { packet_memory: 0, ..result.totals }, ..result }, trace)
+    (RunResult { totals: Totals { packet_memory: 0, events: 0, ..result.totals }, ..result }, trace)
 }
 
 fn count(trace: &Trace, what: impl Fn(&Record) -> bool) -> u64 {
@@ -89,7 +89,7 @@ fn a_tracer_changes_nothing_and_sees_the_same_in_any_cut() {
     for kind in [TransportKind::Rdma, TransportKind::Tcp] {
         let spec = line(kind);
         let plain = untraced(&spec);
-        let plain = RunResult { totals: Totals { packet_memory: 0, ..plain.totals }, ..plain };
+        let plain = RunResult { totals: Totals { packet_memory: 0, events: 0, ..plain.totals }, ..plain };
         let (result, whole) = traced(&spec, &Filter::default(), 1);
         assert!(result == plain, "{kind:?}: the tracer shows in the result");
         assert!(whole.records.len() > 10_000 && whole.left_out == 0);

@@ -38,7 +38,8 @@ pub struct Outcome {
     pub starts: Json,
     /// What was traced, where that was asked for.
     pub trace: Option<Traced>,
-    /// How many parts the network was simulated in. This and [`Totals::packet_memory`] are all that depends on [`Settings::cores`].
+    /// How many parts the network was simulated in. This, [`Totals::packet_memory`] and
+    /// [`Totals::events`] are all that depends on [`Settings::cores`].
     pub parts: usize,
 }
 

@@ -79,6 +79,9 @@ impl<A: Avoidance> Tcp<A> {
 }
 
 impl<A: Avoidance> Sender for Tcp<A> {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
     }

@@ -265,6 +265,9 @@ impl CubicSender {
 }
 
 impl Sender for CubicSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
     }

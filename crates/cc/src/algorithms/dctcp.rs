@@ -209,6 +209,9 @@ pub enum DctcpSender {
 }
 
 impl Sender for DctcpSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         match self {
             DctcpSender::Window(sender) => sender.control(),
@@ -281,6 +284,9 @@ impl WindowSender {
 }
 
 impl Sender for WindowSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         let pacing = self.pacing_gain.map_or(Rate::MAX, |gain| self.window.pacing(self.base_rtt, gain));
         Control { cwnd: self.window.bytes(), pacing }

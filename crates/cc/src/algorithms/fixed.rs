@@ -41,6 +41,9 @@ impl Algorithm for Fixed {
 pub struct FixedSender(Control);
 
 impl Sender for FixedSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         self.0
     }

@@ -20,7 +20,7 @@
 //! ```
 
 use crate::api::*;
-use crate::int::{IntRecord, PathRecords, pairs};
+use crate::int::{IntRecord, Interval, PathRecords, pairs};
 use farloop_units::{Bytes, Delta, Rate};
 
 farloop_units::params! {
@@ -126,30 +126,45 @@ impl HpccSender {
         sender
     }
 
-    /// MeasureInflight of Algorithm 1: the smoothed load after an ACK; `None` where nothing could be measured.
-    fn measure_inflight(&self, records: &[IntRecord]) -> Option<f64> {
-        let mut largest: Option<(f64, f64)> = None;
+    /// MeasureInflight of Algorithm 1: the smoothed load after an ACK; `None` where nothing could be measured. The records of the ACK are
+    /// the latest ones then.
+    #[inline]
+    fn measure_inflight(&mut self, records: &[IntRecord]) -> Option<f64> {
+        let mut busiest = Busiest { load: -1.0, elapsed: 0.0 };
+        // Most often the same hops are reported as before.
+        let alike = self.records.len() == records.len()
+            && self.records.iter().zip(records).all(|(before, now)| {
+                Interval::between(*before, *now).map(|hop| busiest.look(&hop, self.per_base_rtt)).is_some()
+            });
+        if alike {
+            self.records.replace(records);
+        } else {
+            busiest = self.busiest_of_any(records);
+        }
+        if busiest.load < 0.0 {
+            return None;
+        }
+        // Lines 9 and 10: an average over T, in which this ACK's interval has its share.
+        let share = (busiest.elapsed * self.per_base_rtt).min(1.0);
+        Some((1.0 - share) * self.load + share * busiest.load)
+    }
+
+    /// Where other hops are reported than before, or their rate has changed, or records are entries of an option.
+    #[cold]
+    fn busiest_of_any(&mut self, records: &[IntRecord]) -> Busiest {
+        let mut busiest = Busiest { load: -1.0, elapsed: 0.0 };
         for (before, now) in pairs(&self.records, records) {
             let (before, now) = (before.unpack(), now.unpack());
             let elapsed = now.elapsed(&before).as_ps() as f64;
-            let capacity = elapsed * now.rate.as_f64();
-            // No time has passed, or so much that the counter may have wrapped.
-            if elapsed == 0.0 || now.may_have_wrapped(capacity) {
+            // The counter may have wrapped.
+            if now.may_have_wrapped(elapsed * now.rate.as_f64()) {
                 continue;
             }
-            // Eq. 2, u = txRate/B + qlen/(B·T) with the smaller of two queues, over one common denominator: this line runs
-            // once per hop and ACK, and divisions are what it costs.
-            let queue = now.qlen.min(before.qlen).as_f64();
-            let held = now.sent(&before).as_f64() + queue * elapsed * self.per_base_rtt;
-            let load = held * BITS_PS_PER_BYTE_S / capacity;
-            if largest.is_none_or(|(most, _)| load > most) {
-                largest = Some((load, elapsed));
-            }
+            let (sent, queue) = (now.sent(&before).as_f64(), now.qlen.min(before.qlen).as_f64());
+            busiest.look(&Interval { elapsed, sent, queue, rate: now.rate.as_f64() }, self.per_base_rtt);
         }
-        let (load, elapsed) = largest?;
-        // Lines 9 and 10: an average over T, in which this ACK's interval has its share.
-        let share = (elapsed * self.per_base_rtt).min(1.0);
-        Some((1.0 - share) * self.load + share * load)
+        self.records.update(records);
+        busiest
     }
 
     /// ComputeWind of Algorithm 1.
@@ -178,16 +193,45 @@ impl HpccSender {
     }
 }
 
+/// The most loaded hop so far; its load is negative before there is one.
+struct Busiest {
+    load: f64,
+    elapsed: f64,
+}
+
+impl Busiest {
+    /// Takes over a hop that is more loaded.
+    #[inline(always)]
+    fn look(&mut self, hop: &Interval, per_base_rtt: f64) {
+        let capacity = hop.elapsed * hop.rate;
+        // No time has passed, or so much that the counter may have wrapped.
+        if hop.elapsed == 0.0 || Interval::may_have_wrapped(capacity) {
+            return;
+        }
+        // Eq. 2, u = txRate/B + qlen/(B·T) with the smaller of two queues, over one common denominator: this line runs
+        // once per hop and ACK, and divisions are what it costs.
+        let held = hop.sent + hop.queue * hop.elapsed * per_base_rtt;
+        let load = held * BITS_PS_PER_BYTE_S / capacity;
+        if load > self.load {
+            *self = Busiest { load, elapsed: hop.elapsed };
+        }
+    }
+}
+
 /// Bits per byte times picoseconds per second: turns bytes per picosecond into bits per second.
 const BITS_PS_PER_BYTE_S: f64 = 8e12;
 
 impl Sender for HpccSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     #[inline]
     fn control(&self) -> Control {
         self.control
     }
 
     fn on_ack(&mut self, _: &mut Ctx<'_>, ack: &Ack<'_>) {
+        let first = self.records.is_empty();
         if let Some(load) = self.measure_inflight(ack.int) {
             self.load = load;
             let update = ack.ack_seq > self.last_update_seq;
@@ -196,11 +240,10 @@ impl Sender for HpccSender {
                 self.last_update_seq = ack.snd_nxt;
             }
             self.control = self.compute_control();
-        } else if self.records.is_empty() && !ack.int.is_empty() {
+        } else if first && !ack.int.is_empty() {
             // The first ACK: there is nothing to compare with.
             self.last_update_seq = ack.snd_nxt;
         }
-        self.records.update(ack.int);
     }
 
     /// Losses are the endpoint's business: HPCC reacts to load alone.

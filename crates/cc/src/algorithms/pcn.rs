@@ -184,6 +184,9 @@ impl PcnSender {
 }
 
 impl Sender for PcnSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         Control { cwnd: Bytes::MAX, pacing: Rate::from_f64(self.rate) }
     }

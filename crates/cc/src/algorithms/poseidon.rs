@@ -166,6 +166,9 @@ impl PoseidonSender {
 }
 
 impl Sender for PoseidonSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         self.window.control()
     }

@@ -114,6 +114,9 @@ impl PowerTcpSender {
 }
 
 impl Sender for PowerTcpSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     #[inline]
     fn control(&self) -> Control {
         self.window.control
@@ -140,6 +143,9 @@ pub struct ThetaPowerTcpSender {
 }
 
 impl Sender for ThetaPowerTcpSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     #[inline]
     fn control(&self) -> Control {
         self.window.control

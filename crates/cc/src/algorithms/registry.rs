@@ -103,6 +103,9 @@ macro_rules! registry {
             fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
                 match self { $(AnySender::$variant(s) => s.on_send(ctx, sent),)+ AnySender::Dyn(s) => s.on_send(ctx, sent) }
             }
+            fn hears_sends(&self) -> bool {
+                match self { $(AnySender::$variant(s) => s.hears_sends(),)+ AnySender::Dyn(s) => s.hears_sends() }
+            }
             #[inline]
             fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
                 match self { $(AnySender::$variant(s) => s.on_ack(ctx, ack),)+ AnySender::Dyn(s) => s.on_ack(ctx, ack) }
@@ -124,6 +127,19 @@ macro_rules! registry {
             }
             fn on_timer(&mut self, ctx: &mut Ctx<'_>, timer: TimerId) {
                 match self { $(AnySender::$variant(s) => s.on_timer(ctx, timer),)+ AnySender::Dyn(s) => s.on_timer(ctx, timer) }
+            }
+        }
+
+        impl AnyReceiver {
+            /// It is an [`EchoReceiver`]: nobody has to be asked what an ACK carries.
+            pub fn only_echoes(&self) -> bool {
+                use std::any::TypeId;
+                match self {
+                    $(AnyReceiver::$variant(_) => {
+                        TypeId::of::<<$module::$ty as Algorithm>::Receiver>() == TypeId::of::<EchoReceiver>()
+                    })+
+                    AnyReceiver::Dyn(_) => false,
+                }
             }
         }
 

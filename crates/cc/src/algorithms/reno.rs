@@ -99,6 +99,9 @@ impl RenoSender {
 }
 
 impl Sender for RenoSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         Control { cwnd: self.window.bytes(), pacing: Rate::MAX }
     }

@@ -121,6 +121,9 @@ impl SwiftSender {
 }
 
 impl Sender for SwiftSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         self.window.control()
     }

@@ -253,6 +253,9 @@ impl TimelySender {
 }
 
 impl Sender for TimelySender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         let pacing = Rate::from_f64(self.rate);
         Control { cwnd: self.limit.at(pacing), pacing }

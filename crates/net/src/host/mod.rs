@@ -34,10 +34,11 @@ pub(crate) mod thresholds;
 pub(crate) mod timers;
 pub(crate) mod turns;
 
+use crate::departures;
 use crate::ids::{FlowId, HostId, HostNumber, PortId, PortNumber, Slot, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::Network;
-use crate::packet::PacketKind;
+use crate::packet::{DATA, Packet, PacketKind};
 use crate::spec::{NicOrder, StallSpec};
 use crate::standstill::{Culprit, MOST, Standstill};
 use desk::Desk;
@@ -150,14 +151,16 @@ impl Hosts {
     }
 
     /// A packet arrived at a host; no PFC frame.
-    #[inline]
-    pub fn receive(&mut self, m: &mut Medium, id: HostId, slot: Slot) {
+    #[inline(never)]
+    pub fn receive<const PLAIN: bool>(&mut self, m: &mut Medium, id: HostId, slot: Slot) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
-        let packet = &m.packets[slot];
-        debug_assert_eq!(packet.dst, host.number, "misrouted packet");
+        host.catch_up(m, senders);
+        let Packet { kind, dst, .. } = m.packets[slot];
+        debug_assert_eq!(dst, host.number, "misrouted packet");
         m.ledger.totals.delivered += 1;
-        let after = match packet.kind {
+        let after = match kind {
+            PacketKind::Data if PLAIN && receivers.echo(m, slot) => return host.reply(m, senders, slot),
             PacketKind::Data | PacketKind::Bare => {
                 receivers.on_packet(m, &mut host.desk, slot);
                 host.post(m, senders);
@@ -186,13 +189,22 @@ impl Hosts {
         let now = m.now;
         let waited = self.hosts[id].stalls.as_mut().map(|stalls| stalls.take(now)).unwrap_or_default();
         for slot in waited {
-            self.receive(m, id, slot);
+            self.receive::<false>(m, id, slot);
         }
     }
 
-    /// The transmitter of a host is free.
-    pub fn transmit(&mut self, m: &mut Medium, host: HostId) {
-        self.hosts[host].transmit(m, &mut self.senders);
+    /// Sends what was due at a host by now, each packet at its time ([`crate::departures`]).
+    pub fn send_due(&mut self, m: &mut Medium, host: HostId) {
+        self.hosts[host].send_due(m, &mut self.senders);
+    }
+
+    /// Sends what was due at all hosts by `until`.
+    pub fn catch_up_all(&mut self, m: &mut Medium, until: Time) {
+        let now = std::mem::replace(&mut m.now, until);
+        for host in self.hosts.keys() {
+            self.hosts[host].catch_up(m, &mut self.senders);
+        }
+        m.now = now;
     }
 
     /// A PFC frame stopped a host, or let it go on.
@@ -215,6 +227,7 @@ impl Hosts {
         }
         let Hosts { hosts, senders, .. } = self;
         let host = &mut hosts[id];
+        host.catch_up(m, senders);
         let due = host.take_due(&m.network, m.now);
         let event = m.events.agenda(id);
         let stalled = host.stalls.as_ref().and_then(|stalls| stalls.due());
@@ -249,6 +262,7 @@ impl Hosts {
     pub fn timers_due(&mut self, m: &mut Medium, id: HostId) {
         let Hosts { hosts, senders, receivers, .. } = self;
         let host = &mut hosts[id];
+        host.catch_up(m, senders);
         let mut due = 0;
         while let Some(entry) = host.desk.timers.pop_due(m.now) {
             due += 1;
@@ -341,6 +355,38 @@ impl Host {
         self.desk.outgoing.clear();
     }
 
+    /// Sends what was due by now, each packet at its time.
+    #[inline]
+    fn catch_up(&mut self, m: &mut Medium, senders: &mut Senders) {
+        if m.lags(self.port) {
+            self.send_due(m, senders);
+        }
+    }
+
+    fn send_due(&mut self, m: &mut Medium, senders: &mut Senders) {
+        let now = m.now;
+        while let Some(at) = departures::take_due(&mut m.ports[self.port], now) {
+            m.now = at;
+            self.transmit(m, senders);
+        }
+        m.now = now;
+        if m.ports[self.port].armed_at == Time::NEVER {
+            m.let_sleep(self.port);
+        }
+    }
+
+    /// Sends an answer, at once where the transmitter is free: as [`Host::post`] on the plain path.
+    #[inline(always)]
+    fn reply(&mut self, m: &mut Medium, senders: &mut Senders, slot: Slot) {
+        let class = m.packets[slot].class;
+        if class < DATA && m.ports[self.port].passes(class, m.now) {
+            m.launch::<true>(self.port, slot);
+            return self.arm(m);
+        }
+        m.enqueue(self.port, slot);
+        self.kick(m, senders);
+    }
+
     /// Something may have become ready.
     #[inline]
     fn kick(&mut self, m: &mut Medium, senders: &mut Senders) {
@@ -368,7 +414,11 @@ impl Host {
             let slot = m.dequeue(self.port, ready.trailing_zeros() as u8);
             self.launch(m, slot);
         } else if let Some(sender) = self.nic.take(senders, port.paused, m.now) {
-            if let Some(departure) = senders.depart(m, &mut self.desk, sender) {
+            if m.plain
+                && let Some(slot) = senders.depart_quietly(m, &mut self.desk, sender)
+            {
+                m.launch::<true>(self.port, slot);
+            } else if let Some(departure) = senders.depart(m, &mut self.desk, sender) {
                 let slot = departure.inject(m);
                 self.launch(m, slot);
                 if let Some(sent) = &departure.sent {

@@ -31,6 +31,11 @@ pub(crate) trait Flows {
     fn sendable(&self, sender: SenderId) -> bool;
     /// When pacing allows the next packet.
     fn next_send(&self, sender: SenderId) -> Time;
+    /// [`Flows::next_send`] of a flow that is [`Flows::sendable`].
+    #[inline]
+    fn next_turn(&self, sender: SenderId) -> Option<Time> {
+        self.sendable(sender).then(|| self.next_send(sender))
+    }
     /// Its turn ends with nothing that it may send.
     fn blocked(&mut self, sender: SenderId);
     fn positions(&mut self) -> &mut Positions;
@@ -81,9 +86,17 @@ impl Nic {
         }
     }
 
-    /// The flow whose turn it is at `now`, of those that still may send. It is in no queue until [`Nic::sent`].
+    /// The flow whose turn it is at `now`, of those that still may send. Only [`Nic::sent`] may be asked next.
     #[inline]
     pub fn take(&mut self, flows: &mut impl Flows, paused: u8, now: Time) -> Option<SenderId> {
+        // Most often one flow is due, and nobody waits for a turn: it keeps its place in the heap.
+        if let Some(sender) = self.paced.only_due(now)
+            && self.ready.iter().all(Turns::are_over)
+            && !is_paused(paused, flows.flow(sender).1)
+            && flows.next_turn(sender).is_some_and(|at| at <= now)
+        {
+            return Some(sender);
+        }
         while let Some(sender) = self.paced.pop_due(flows.positions(), now) {
             *flows.place(sender) = Place::Ready;
             let (flow, class) = flows.flow(sender);
@@ -107,7 +120,14 @@ impl Nic {
     /// The flow that was taken has sent a packet.
     #[inline]
     pub fn sent(&mut self, flows: &mut impl Flows, sender: SenderId, now: Time) {
-        if flows.sendable(sender) {
+        let turn = flows.next_turn(sender);
+        if *flows.place(sender) == Place::Paced {
+            if let Some(at) = turn.filter(|at| *at > now) {
+                return self.paced.retime(flows.positions(), sender, at);
+            }
+            self.paced.remove(flows.positions(), sender);
+        }
+        if turn.is_some() {
             self.queue(flows, sender, now);
         } else {
             flows.blocked(sender);

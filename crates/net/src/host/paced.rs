@@ -49,6 +49,13 @@ impl PacedHeap {
         self.0.iter().filter(move |e| e.at <= now).map(|e| e.sender)
     }
 
+    /// The flow that may send at `now`, where no other one may.
+    #[inline]
+    pub fn only_due(&self, now: Time) -> Option<SenderId> {
+        let due = |i: usize| self.0.get(i).is_some_and(|e| e.at <= now);
+        (due(0) && !due(1) && !due(2)).then(|| self.0[0].sender)
+    }
+
     #[inline]
     pub fn insert(&mut self, positions: &mut Positions, entry: Entry) {
         self.0.push(entry);
@@ -75,7 +82,10 @@ impl PacedHeap {
         let position = positions.of(sender);
         debug_assert_eq!(self.0[position].sender, sender);
         self.0[position].at = at;
-        self.settle(positions, position);
+        // Most often few flows wait, and it is the first of them.
+        if position > 0 || self.0.len() > 1 {
+            self.settle(positions, position);
+        }
     }
 
     #[inline]

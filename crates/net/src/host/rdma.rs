@@ -183,6 +183,18 @@ impl InOrder {
         self.expected
     }
 
+    /// A data packet arrived: takes it, if it is the one that is expected, and not the last one of a flow of `size` bytes. As
+    /// [`InOrder::on_data`].
+    #[inline]
+    pub fn on_next(&mut self, seq: u64, payload: u64, size: u64) -> bool {
+        let next = seq + payload;
+        let takes = seq == self.expected && next < size;
+        if takes {
+            (self.expected, self.nacked_at) = (next, None);
+        }
+        takes
+    }
+
     /// A data packet arrived.
     #[inline]
     pub fn on_data(&mut self, seq: u64, payload: u64) -> Verdict {

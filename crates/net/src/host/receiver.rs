@@ -11,7 +11,7 @@ use super::rdma::{InOrder, Verdict};
 use super::slab::{Life, Lives, Slab};
 use super::tcp::{TcpReceiver, wire};
 use super::timers::{Deadlines, Due, Side, Which};
-use crate::ids::{FlowId, ReceiverId, Slot};
+use crate::ids::{FlowId, HostNumber, ReceiverId, Slot};
 use crate::medium::Medium;
 use crate::packet::{MARKED, Note, Packet, PacketKind, SYN};
 use crate::spec::TransportKind;
@@ -33,6 +33,14 @@ struct ReceiverState {
     overhead: u16,
     /// 16-byte header fields that the algorithm owns.
     fields: u8,
+    /// The algorithm's half echoes marks and telemetry and does nothing else, and packets have no fields.
+    echoes: bool,
+    /// Where ACKs go, in which class, and their size on the wire.
+    source: HostNumber,
+    ack_class: u8,
+    ack_wire: u16,
+    /// Payload of the whole flow.
+    size: u64,
     endpoint: Endpoint,
     /// The flow whose last byte arrived last.
     noted: FlowId,
@@ -95,6 +103,26 @@ impl Receivers {
         }
     }
 
+    /// Turns a data packet around where that is all that happens: in order, not the last one, and to a receiver of RDMA that echoes what
+    /// comes. As [`Receivers::on_packet`], but that the ACK is not on the desk; `false`: nothing has happened.
+    #[inline(always)]
+    pub fn echo(&mut self, m: &mut Medium, slot: Slot) -> bool {
+        let packet = &mut m.packets[slot];
+        let Some(id) = self.lives.active(packet.flow) else { return false };
+        let receiver = &mut self.states[id];
+        let Endpoint::Rdma(state) = &mut receiver.endpoint else { return false };
+        let payload = u64::from(packet.wire - receiver.overhead);
+        if !receiver.echoes || !state.on_next(packet.seq, payload, receiver.size) {
+            return false;
+        }
+        packet.seq = state.expected();
+        packet.kind = PacketKind::Ack;
+        (packet.class, packet.dst, packet.wire) = (receiver.ack_class, receiver.source, receiver.ack_wire);
+        (packet.flags, packet.value) = (packet.flags & MARKED, 0);
+        m.ledger.totals.injected += 1;
+        true
+    }
+
     /// A timer entry of a flow has come due.
     pub fn on_timer(&mut self, m: &mut Medium, desk: &mut Desk, flow: FlowId, which: Which, at: Time) {
         let Some(id) = self.lives.active(flow) else { return };
@@ -142,14 +170,20 @@ impl Receivers {
             TransportKind::Rdma => Endpoint::Rdma(InOrder::default()),
             TransportKind::Tcp => Endpoint::Tcp(Box::new(TcpReceiver::new(network.tcp_configs[algorithm].clone()))),
         };
+        let (cc, format) = (network.algorithms[algorithm].receiver(&info), network.format(flow));
         let id = self.states.insert(ReceiverState {
             flow,
             overhead: (info.packet - info.mss).get() as u16,
-            fields: network.format(flow).fields,
+            fields: format.fields,
+            echoes: cc.only_echoes() && format.fields == 0,
+            source: network.source(flow),
+            ack_class: m.control_class(),
+            ack_wire: format.ack_wire,
+            size: network.flows.size(flow).get(),
             endpoint,
             noted: FlowId::NONE,
             deadlines: Deadlines::default(),
-            cc: network.algorithms[algorithm].receiver(&info),
+            cc,
         });
         self.lives.begin(flow, id);
         id

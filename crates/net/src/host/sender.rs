@@ -133,8 +133,11 @@ impl Senders {
     #[inline]
     pub fn depart(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
         let sender = &mut self.states[id];
+        let timer = sender.endpoint.timer();
         let outgoing = sender.endpoint.next(m.now, sender.limit, sender.mss)?;
-        self.arm_endpoint(m, desk, id);
+        if sender.endpoint.timer() != timer {
+            self.arm_endpoint(m, desk, id);
+        }
         let sender = &mut self.states[id];
         let payload = outgoing.sent.payload.get() as u16;
         let (kind, wire) = match payload {
@@ -157,10 +160,36 @@ impl Senders {
         Some(Departure { packet, fields, sent: Some(outgoing.sent) })
     }
 
+    /// The next packet of a flow of RDMA, whose turn it is, where it has no fields and its algorithm is not told of it: taken into the
+    /// network. As [`Senders::depart`]; `None`: nothing has happened.
+    #[inline(always)]
+    pub fn depart_quietly(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Slot> {
+        let sender = &mut self.states[id];
+        let Endpoint::Rdma(state) = &mut sender.endpoint else { return None };
+        if sender.hears_sends || sender.fields > 0 {
+            return None;
+        }
+        let timer = state.timer();
+        let next = state.next(m.now, sender.limit, sender.mss);
+        let starts_timer = state.timer() != timer;
+        let wire = next.payload as u16 + sender.overhead;
+        let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
+        (packet.seq, packet.sent) = (next.seq, m.now);
+        (sender.last_send, sender.last_wire) = (m.now, wire);
+        sender.counts.packets += 1;
+        sender.counts.retransmitted += u64::from(next.again);
+        if starts_timer {
+            self.arm_endpoint(m, desk, id);
+        }
+        Some(m.inject(packet))
+    }
+
     /// The packet is on the wire.
     #[inline]
     pub fn departed(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, sent: &Sent) {
-        self.call(m, desk, id, |cc, ctx| cc.on_send(ctx, sent));
+        if self.states[id].hears_sends || m.tracer.is_some() {
+            self.call(m, desk, id, |cc, ctx| cc.on_send(ctx, sent));
+        }
     }
 
     /// An ACK or NACK reached the source of its flow.
@@ -568,6 +597,11 @@ impl Flows for Senders {
     #[inline(always)]
     fn next_send(&self, sender: SenderId) -> Time {
         self.states[sender].next_send()
+    }
+    #[inline(always)]
+    fn next_turn(&self, sender: SenderId) -> Option<Time> {
+        let sender = &self.states[sender];
+        sender.endpoint.sendable(sender.limit, sender.control).then(|| sender.next_send())
     }
     /// What its chunk lacks will be another one.
     #[inline]

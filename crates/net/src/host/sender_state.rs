@@ -8,6 +8,7 @@ use crate::ids::{FlowId, HostNumber};
 use crate::ledger::SenderCounts;
 use crate::network::Network;
 use crate::packet::DATA;
+use crate::spec::TransportKind;
 use crate::trace::Seen;
 use farloop_cc::{AnySender, Control, FlowInfo, Sender};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -26,6 +27,8 @@ pub(crate) struct SenderState {
     pub bare_wire: u16,
     /// 16-byte header fields that the algorithm owns.
     pub fields: u8,
+    /// Its algorithm is told of packets that leave, or TCP paces by what is in flight then.
+    pub hears_sends: bool,
     /// Payload to send in all; `u64::MAX` for unlimited flows; shrinks to what was sent when stopped.
     pub limit: u64,
     /// Offset of the flow's first byte: on a persistent connection, what earlier flows have sent.
@@ -60,6 +63,8 @@ impl SenderState {
             overhead: (info.packet - info.mss).get() as u16,
             bare_wire: format.ack_wire,
             fields: format.fields,
+            hears_sends: cc.hears_sends()
+                || network.transport.kind == TransportKind::Tcp && network.transport.tcp.pacing.is_some(),
             limit: network.flows.size(flow).get(),
             begin: 0,
             idle: false,

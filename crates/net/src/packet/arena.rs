@@ -143,18 +143,26 @@ impl Packets {
         self.packed.push(Packed::default())
     }
 
+    /// Whether there are packed packets on a link.
+    #[inline]
+    pub fn are_packed(&self, link: LinkId) -> bool {
+        self.packed[link].len() > 0
+    }
+
     /// Packs a packet behind the others of a link; its slot is free then.
     #[inline]
     pub fn pack(&mut self, link: LinkId, slot: Slot) {
-        let Cell { packet, int } = &self.slots[slot];
-        let hops = usize::from(packet.hops);
+        let Cell { packet, int } = &mut self.slots[slot];
         let packed = &mut self.packed[link];
-        packed.push(packet, &int[..hops.min(INLINE_HOPS)]);
+        packed.push(packet, int);
         if packet.row != NO_ROW {
             let row = &self.rows[packet.row as usize];
+            let hops = usize::from(packet.hops);
             packed.push_more(&row.records[..hops.saturating_sub(INLINE_HOPS)], &row.notes[..usize::from(packet.notes)]);
+            self.free_rows.push(packet.row);
+            packet.row = NO_ROW;
         }
-        self.vacate(slot);
+        self.free.push(slot);
     }
 
     /// Unpacks the first packet of a link, if there is one, and says when the one behind it arrives, if that is packed, too.
@@ -164,27 +172,25 @@ impl Packets {
             return None;
         }
         let slot = self.vacant();
-        let packed = &mut self.packed[link];
-        let Cell { packet, int } = &mut self.slots[slot];
-        packed.pop_into(packet);
-        let (hops, notes) = (usize::from(packet.hops), packet.notes);
-        packed.pop_records(&mut int[..hops.min(INLINE_HOPS)]);
-        if hops > INLINE_HOPS || notes > 0 {
-            self.unpack_more(link, slot);
+        let (Cell { packet, int }, packed) = (&mut self.slots[slot], &mut self.packed[link]);
+        packed.pop(packet, int);
+        let next = packed.next_arrival();
+        if usize::from(packet.hops) > INLINE_HOPS || packet.notes > 0 {
+            return Some((slot, self.unpack_more(link, slot)));
         }
-        Some((slot, self.packed[link].next_arrival()))
+        Some((slot, next))
     }
 
-    /// What a packet had in the side table.
+    /// What a packet had in the side table; when the one behind it arrives.
     #[inline(never)]
-    fn unpack_more(&mut self, link: LinkId, slot: Slot) {
+    fn unpack_more(&mut self, link: LinkId, slot: Slot) -> Option<Time> {
         self.row(slot);
         let packet = &self.slots[slot].packet;
         let (more, notes) = (usize::from(packet.hops).saturating_sub(INLINE_HOPS), usize::from(packet.notes));
         let row = &mut self.rows[packet.row as usize];
         let packed = &mut self.packed[link];
-        packed.pop_records(&mut row.records[..more]);
-        packed.pop_notes(&mut row.notes[..notes]);
+        packed.pop_more(&mut row.records[..more], &mut row.notes[..notes]);
+        packed.next_arrival()
     }
 
     /// Gives all packed packets of a link these flags, too.
@@ -235,21 +241,27 @@ impl Packets {
         self.slots[to].packet.hops = hops;
     }
 
+    /// A packet with the records that lie behind it, of which it says how many mean something.
+    #[inline(always)]
+    pub fn with_records(&mut self, slot: Slot) -> (&mut Packet, &mut [IntRecord; INLINE_HOPS]) {
+        let Cell { packet, int } = &mut self.slots[slot];
+        (packet, int)
+    }
+
     /// Appends a hop's telemetry; hops beyond [`MAX_HOPS`] are refused with `false`.
-    #[inline]
-    pub fn stamp(&mut self, slot: Slot, record: impl FnOnce(u8) -> IntRecord) -> bool {
+    #[inline(never)]
+    pub fn stamp(&mut self, slot: Slot, record: IntRecord) -> bool {
         let Cell { packet, int } = &mut self.slots[slot];
         let hop = packet.hops as usize;
-        if hop < INLINE_HOPS {
-            int[hop] = record(hop as u8);
-            packet.hops += 1;
-            return true;
+        if let Some(place) = int.get_mut(hop) {
+            *place = record;
+        } else if hop < MAX_HOPS {
+            self.row(slot).records[hop - INLINE_HOPS] = record;
+        } else {
+            return false;
         }
-        if hop < MAX_HOPS {
-            self.row(slot).records[hop - INLINE_HOPS] = record(hop as u8);
-            self.slots[slot].packet.hops += 1;
-        }
-        hop < MAX_HOPS
+        self.slots[slot].packet.hops += 1;
+        true
     }
 
     /// The packet's row of the side table.
@@ -382,9 +394,10 @@ mod tests {
         let code = RateCode::new(Rate::from_gbps(100)).expect("representable");
         let record = |hop: u8| IntRecord::new(Time::from_ps(u64::from(hop)), Bytes::ZERO, Bytes::ZERO, code, hop);
         for _ in 0..MAX_HOPS {
-            assert!(packets.stamp(slot, record));
+            let hop = packets[slot].hops;
+            assert!(packets.stamp(slot, record(hop)));
         }
-        assert!(!packets.stamp(slot, record));
+        assert!(!packets.stamp(slot, record(0)));
         let mut scratch = Vec::new();
         let hops: Vec<u8> = packets.int(slot, &mut scratch).iter().map(|r| r.unpack().hop).collect();
         assert_eq!(hops, (0..MAX_HOPS as u8).collect::<Vec<_>>());

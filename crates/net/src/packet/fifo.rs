@@ -2,6 +2,7 @@
 
 use crate::ids::Slot;
 use crate::packet::arena::Packets;
+use farloop_units::Time;
 
 /// A first-in-first-out queue.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,12 @@ impl Fifo {
         self.head
     }
 
+    /// Has `slot` be the first packet: that behind the one that was, or [`Slot::NONE`] for an empty queue.
+    #[inline]
+    pub fn set_head(&mut self, slot: Slot) {
+        self.head = slot;
+    }
+
     /// The last packet; the queue must not be empty.
     pub fn tail(&self) -> Slot {
         self.tail
@@ -45,6 +52,19 @@ impl Fifo {
         }
         self.tail = slot;
         last
+    }
+
+    /// Appends a packet that arrives at `when`, which the one before it notes.
+    #[inline(always)]
+    pub fn push_arriving(&mut self, packets: &mut Packets, slot: Slot, when: Time) {
+        packets[slot].next = Slot::NONE;
+        if self.head == Slot::NONE {
+            self.head = slot;
+        } else {
+            let last = &mut packets[self.tail];
+            (last.next, last.when) = (slot, when);
+        }
+        self.tail = slot;
     }
 
     /// Removes the first packet; the queue must not be empty.

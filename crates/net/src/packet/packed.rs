@@ -1,147 +1,264 @@
 //! Packets one behind the other, packed: 40 bytes each and 16 per telemetry record or note, in the order in which they arrive.
 //!
 //! A link of 400 Gbps and 25 ms holds 800,000 packets that nobody looks at before they arrive. In the arena each would take two
-//! cache lines anywhere in memory; here they lie one behind the other and are written and read once. Each entry says when it arrives, so
-//! that the packets of a link that leaves its part can be handed over as they are.
+//! cache lines anywhere in memory; here they lie one behind the other and are written and read once. Each says when it arrives, so that
+//! the packets of a link that leaves its part can be handed over as they are.
+//!
+//! A packet is a run of words: its head ([`Packet`] less what only the arena needs), two words for each record, two for each note. Head and
+//! [`INLINE_HOPS`] records are copied together, whatever they hold, and the next packet is written over what was too much: a copy of known
+//! length is a few moves.
 
-use super::{NO_ROW, Note, Packet, PacketKind};
+use super::{INLINE_HOPS, NO_ROW, Note, Packet, PacketKind};
 use crate::ids::{FlowId, HostNumber, Slot};
 use farloop_cc::IntRecord;
 use farloop_units::Time;
 use std::collections::VecDeque;
 
-/// Entries of a ring's first chunk: a link that holds few packets takes little.
-const FIRST: usize = 32;
-/// Entries of its largest: some ten kilobytes, so that a long ring takes little more than what is in it.
-const LARGEST: usize = 512;
+/// Words of a packet's head.
+const HEAD: usize = 5;
+/// Words that are copied together.
+const COPIED: usize = HEAD + 2 * INLINE_HOPS;
 
-/// A first-in-first-out queue in chunks: it grows without a copy, and what was read is given back.
-struct Ring<T> {
+/// Words of a ring's first chunk: a link that holds few packets takes little.
+const FIRST: usize = 256;
+/// Words of its largest: some ten kilobytes, so that a long ring takes little more than what is in it.
+const LARGEST: usize = 4096;
+
+/// Words in a row. One that is written has nothing behind them, one that is read as much as is copied behind the last run.
+#[derive(Default)]
+struct Chunk {
+    words: Vec<u64>,
+    /// How many words are runs, of a chunk that is not written any more.
+    end: usize,
+}
+
+impl Chunk {
+    fn of(words: usize) -> Chunk {
+        Chunk { words: Vec::with_capacity(words), end: 0 }
+    }
+
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.words.capacity() - self.words.len()
+    }
+
+    /// It is not written any more.
+    fn close(mut self) -> Chunk {
+        self.end = self.words.len();
+        if self.end > 0 {
+            self.words.extend_from_slice(&[0; COPIED - HEAD]);
+        }
+        self
+    }
+}
+
+/// A first-in-first-out queue of runs of words, in chunks: it grows without a copy, and what was read is given back. No run is in two
+/// chunks.
+#[derive(Default)]
+struct Ring {
     /// The chunk that is read, and how far.
-    head: Vec<T>,
+    head: Chunk,
     read: usize,
     /// Full ones.
-    middle: VecDeque<Vec<T>>,
+    middle: VecDeque<Chunk>,
     /// The chunk that is written.
-    tail: Vec<T>,
+    tail: Chunk,
     /// A chunk that was read, for the next one that is needed.
-    spare: Option<Vec<T>>,
-    /// How many entries the chunks have room for, and the most at once.
+    spare: Option<Chunk>,
+    /// How many words the chunks have room for, and the most at once.
     room: usize,
     most: usize,
 }
 
-impl<T> Default for Ring<T> {
-    fn default() -> Ring<T> {
-        let (head, tail) = (Vec::new(), Vec::new());
-        Ring { head, read: 0, middle: VecDeque::new(), tail, spare: None, room: 0, most: 0 }
-    }
-}
-
-impl<T: Copy> Ring<T> {
-    #[inline]
-    fn push(&mut self, entry: T) {
-        if self.tail.len() == self.tail.capacity() {
-            self.begin_chunk();
+impl Ring {
+    /// Makes room for runs of so many words, and what is copied behind the last one.
+    #[inline(always)]
+    fn make_room(&mut self, words: usize) {
+        if self.tail.room() < words + COPIED {
+            self.begin_chunk(words);
         }
-        self.tail.push(entry);
     }
 
     /// The last chunk is full, or there is none.
     #[inline(never)]
-    fn begin_chunk(&mut self) {
+    fn begin_chunk(&mut self, words: usize) {
         let next = self.spare.take().unwrap_or_else(|| {
-            let next = Vec::with_capacity((2 * self.tail.capacity()).clamp(FIRST, LARGEST));
-            self.room += next.capacity();
-            self.most = self.most.max(self.room);
+            let next = Chunk::of((2 * self.tail.words.capacity()).clamp(FIRST, LARGEST));
+            self.take_room(next.words.capacity());
             next
         });
+        debug_assert!(next.room() >= words + COPIED, "a packet fits any chunk");
         let full = std::mem::replace(&mut self.tail, next);
-        if full.capacity() > 0 {
-            self.middle.push_back(full);
+        self.keep(full.close());
+    }
+
+    fn take_room(&mut self, words: usize) {
+        self.room += words;
+        self.most = self.most.max(self.room);
+    }
+
+    /// Puts a chunk behind the full ones, or, if nothing is in it, away.
+    fn keep(&mut self, chunk: Chunk) {
+        if chunk.end > 0 {
+            self.middle.push_back(chunk);
+        } else {
+            self.put_by(chunk);
         }
     }
 
-    #[inline]
-    fn pop(&mut self) -> Option<T> {
-        if self.read == self.head.len() && !self.next_chunk() {
-            return None;
+    /// A chunk that holds nothing any more: one is kept.
+    fn put_by(&mut self, mut chunk: Chunk) {
+        chunk.end = 0;
+        chunk.words.clear();
+        if chunk.words.capacity() == 0 {
+            return;
         }
-        self.read += 1;
-        Some(self.head[self.read - 1])
+        // The larger one is of more use.
+        if let Some(other) = self.spare.take() {
+            let larger = other.words.capacity() > chunk.words.capacity();
+            let (keep, drop) = if larger { (other, chunk) } else { (chunk, other) };
+            self.room -= drop.words.capacity();
+            chunk = keep;
+        }
+        self.spare = Some(chunk);
+    }
+
+    /// Has the chunk that is read hold a run, where there is one.
+    #[inline(always)]
+    fn look(&mut self) -> bool {
+        self.read < self.head.end || self.next_chunk()
     }
 
     /// All of the first chunk has been read: goes on with the next one, if there is one.
     #[inline(never)]
     fn next_chunk(&mut self) -> bool {
-        self.head.clear();
         self.read = 0;
-        match self.middle.pop_front() {
-            None => std::mem::swap(&mut self.head, &mut self.tail),
-            Some(next) => {
-                let read = std::mem::replace(&mut self.head, next);
-                if read.capacity() > 0
-                    && let Some(superfluous) = self.spare.replace(read)
-                {
-                    self.room -= superfluous.capacity();
-                }
-            }
+        let next = self.middle.pop_front().unwrap_or_else(|| std::mem::take(&mut self.tail).close());
+        let read = std::mem::replace(&mut self.head, next);
+        self.put_by(read);
+        self.head.end > 0
+    }
+
+    /// Takes all runs of `more`, of which none has been read, behind its own: few are copied, many handed over as they are.
+    fn append(&mut self, more: &mut Ring) {
+        debug_assert!(more.read == 0 && more.head.end == 0, "mail is read once");
+        let words = more.tail.words.len();
+        if more.middle.is_empty() && (words + COPIED <= FIRST || words + COPIED <= self.tail.room()) {
+            self.make_room(words);
+            self.tail.words.extend_from_slice(&more.tail.words);
+            more.tail.words.clear();
+            return;
         }
-        !self.head.is_empty()
-    }
-
-    /// Takes all entries of `more`, behind its own.
-    fn append(&mut self, more: &mut Ring<T>) {
-        while let Some(entry) = more.pop() {
-            self.push(entry);
+        let written = std::mem::take(&mut self.tail);
+        self.keep(written.close());
+        for chunk in more.middle.drain(..).chain([std::mem::take(&mut more.tail).close()]) {
+            more.room -= chunk.words.capacity();
+            self.take_room(chunk.words.capacity());
+            self.keep(chunk);
         }
     }
 
-    /// All entries that have not been read.
-    fn unread(&mut self) -> impl Iterator<Item = &mut T> {
-        self.head[self.read..].iter_mut().chain(self.middle.iter_mut().flatten()).chain(&mut self.tail)
+    /// All words that have not been read, chunk by chunk.
+    fn unread(&mut self) -> impl Iterator<Item = &mut [u64]> {
+        let head = &mut self.head.words[self.read..self.head.end];
+        let middle = self.middle.iter_mut().map(|chunk| &mut chunk.words[..chunk.end]);
+        std::iter::once(head).chain(middle).chain(std::iter::once(&mut self.tail.words[..]))
     }
 
-    /// The first entry, which stays.
+    /// The first word, which stays.
     #[inline]
-    fn first(&self) -> Option<&T> {
-        self.head.get(self.read).or_else(|| self.middle.front().unwrap_or(&self.tail).first())
+    fn first(&self) -> Option<u64> {
+        if self.read < self.head.end {
+            return Some(self.head.words[self.read]);
+        }
+        self.middle.front().unwrap_or(&self.tail).words.first().copied()
     }
 
     fn memory(&self) -> usize {
-        self.room * size_of::<T>()
+        self.room * size_of::<u64>()
     }
 
     fn max_memory(&self) -> usize {
-        self.most * size_of::<T>()
+        self.most * size_of::<u64>()
     }
 }
 
-/// What is kept of a packet; the fields are those of [`Packet`].
-#[derive(Clone, Copy)]
-struct Entry {
-    when: Time,
-    sent: Time,
-    seq: u64,
-    flow: FlowId,
-    dst: HostNumber,
-    wire: u16,
-    value: u8,
-    notes: u8,
-    kind: PacketKind,
-    class: u8,
-    flags: u8,
-    hops: u8,
+/// All kinds, each at its number.
+const KINDS: [PacketKind; 10] = [
+    PacketKind::Data,
+    PacketKind::Bare,
+    PacketKind::Ack,
+    PacketKind::Nack,
+    PacketKind::Cnp,
+    PacketKind::Quantized,
+    PacketKind::ReceiveRate,
+    PacketKind::Telemetry,
+    PacketKind::Xoff,
+    PacketKind::Xon,
+];
+
+/// Where the small fields of a head stand in its last word, in bits.
+const VALUE: u32 = 16;
+const NOTES: u32 = 24;
+const KIND: u32 = 32;
+const CLASS: u32 = 40;
+const FLAGS: u32 = 48;
+const HOPS: u32 = 56;
+
+/// The words of a packet's head.
+#[inline(always)]
+fn head_of(packet: &Packet) -> [u64; HEAD] {
+    let &Packet { when, sent, seq, flow, dst, wire, value, notes, kind, class, flags, hops, next: _, row: _ } = packet;
+    let small = u64::from(wire)
+        | u64::from(value) << VALUE
+        | u64::from(notes) << NOTES
+        | u64::from(kind as u8) << KIND
+        | u64::from(class) << CLASS
+        | u64::from(flags) << FLAGS
+        | u64::from(hops) << HOPS;
+    [when.as_ps(), sent.as_ps(), seq, u64::from(flow.0) | u64::from(dst.0) << 32, small]
 }
 
-const _: () = assert!(size_of::<Entry>() == 40);
+/// The packet of a head.
+#[inline(always)]
+fn packet_of([when, sent, seq, ends, small]: [u64; HEAD]) -> Packet {
+    Packet {
+        when: Time::from_ps(when),
+        sent: Time::from_ps(sent),
+        seq,
+        next: Slot::NONE,
+        flow: FlowId(ends as u32),
+        dst: HostNumber((ends >> 32) as u32),
+        row: NO_ROW,
+        wire: small as u16,
+        value: (small >> VALUE) as u8,
+        notes: (small >> NOTES) as u8,
+        kind: KINDS[usize::from((small >> KIND) as u8)],
+        class: (small >> CLASS) as u8,
+        flags: (small >> FLAGS) as u8,
+        hops: (small >> HOPS) as u8,
+    }
+}
+
+/// How many words a packet takes, by the last word of its head.
+fn words_of(small: u64) -> usize {
+    HEAD + 2 * usize::from((small >> HOPS) as u8) + 2 * usize::from((small >> NOTES) as u8)
+}
+
+#[inline(always)]
+fn words(bits: u128) -> [u64; 2] {
+    [bits as u64, (bits >> 64) as u64]
+}
+
+#[inline(always)]
+fn bits(words: &[u64]) -> u128 {
+    u128::from(words[0]) | u128::from(words[1]) << 64
+}
 
 /// The packets on one link.
 #[derive(Default)]
 pub(crate) struct Packed {
-    entries: Ring<Entry>,
-    records: Ring<IntRecord>,
-    notes: Ring<Note>,
+    ring: Ring,
     len: usize,
 }
 
@@ -151,96 +268,90 @@ impl Packed {
         self.len
     }
 
-    /// Appends a packet with its telemetry, or the first piece of it.
-    #[inline]
-    pub fn push(&mut self, packet: &Packet, records: &[IntRecord]) {
-        let &Packet { when, sent, seq, flow, dst, wire, value, notes: count, kind, class, flags, hops, .. } = packet;
+    /// Appends a packet with its records in the arena, of which it says how many mean something. What it has in the side table must be
+    /// pushed next ([`Packed::push_more`]).
+    #[inline(always)]
+    pub fn push(&mut self, packet: &Packet, records: &[IntRecord; INLINE_HOPS]) {
         self.len += 1;
-        self.entries.push(Entry { when, sent, seq, flow, dst, wire, value, notes: count, kind, class, flags, hops });
-        for record in records {
-            self.records.push(*record);
-        }
+        let head = head_of(packet);
+        self.ring.make_room(words_of(head[HEAD - 1]));
+        let run: [u64; COPIED] = std::array::from_fn(|i| match i.checked_sub(HEAD) {
+            None => head[i],
+            Some(i) => words(records[i / 2].to_bits())[i % 2],
+        });
+        let all = &mut self.ring.tail.words;
+        all.extend_from_slice(&run);
+        all.truncate(all.len() - 2 * INLINE_HOPS.saturating_sub(usize::from(packet.hops)));
     }
 
     /// What a packet has in the side table, behind it.
     pub fn push_more(&mut self, records: &[IntRecord], notes: &[Note]) {
-        for record in records {
-            self.records.push(*record);
-        }
-        for note in notes {
-            self.notes.push(*note);
+        for bits in records.iter().map(|record| record.to_bits()).chain(notes.iter().copied()) {
+            self.ring.tail.words.extend_from_slice(&words(bits));
         }
     }
 
-    /// Removes the first packet, which must be there, into `packet`. Its telemetry and notes, of which it says how many there are, must be
-    /// taken next; it has no row of the side table yet.
-    #[inline]
-    pub fn pop_into(&mut self, packet: &mut Packet) {
-        let entry = self.entries.pop().expect("a packet is there");
-        let Entry { when, sent, seq, flow, dst, wire, value, notes, kind, class, flags, hops } = entry;
+    /// Removes the first packet into `packet` and `records`, of which it says how many mean something; `false`: there is none. What was
+    /// pushed behind it must be taken next ([`Packed::pop_more`]); it has no row of the side table yet.
+    #[inline(always)]
+    pub fn pop(&mut self, packet: &mut Packet, records: &mut [IntRecord; INLINE_HOPS]) -> bool {
+        if !self.ring.look() {
+            return false;
+        }
+        let place = self.ring.head.words[self.ring.read..].first_chunk::<COPIED>().expect("runs are copied whole");
+        let head = place.first_chunk::<HEAD>().expect("the shorter one");
+        *packet = packet_of(*head);
+        for (i, record) in records.iter_mut().enumerate() {
+            *record = IntRecord::from_bits(bits(&place[HEAD + 2 * i..]));
+        }
+        self.ring.read += HEAD + 2 * usize::from(packet.hops).min(INLINE_HOPS);
         self.len -= 1;
-        *packet = Packet {
-            when,
-            sent,
-            seq,
-            next: Slot::NONE,
-            flow,
-            dst,
-            row: NO_ROW,
-            wire,
-            value,
-            notes,
-            kind,
-            class,
-            flags,
-            hops,
+        true
+    }
+
+    /// What was pushed behind the packet that was removed last.
+    pub fn pop_more(&mut self, records: &mut [IntRecord], notes: &mut [Note]) {
+        let Ring { head, read, .. } = &mut self.ring;
+        let mut next = || {
+            *read += 2;
+            bits(&head.words[*read - 2..])
         };
-    }
-
-    /// The next telemetry records of the packet that was removed last.
-    #[inline]
-    pub fn pop_records(&mut self, records: &mut [IntRecord]) {
-        for record in records {
-            *record = self.records.pop().expect("as many as packets say");
-        }
-    }
-
-    /// The notes of the packet that was removed last.
-    pub fn pop_notes(&mut self, notes: &mut [Note]) {
-        for note in notes {
-            *note = self.notes.pop().expect("as many as packets say");
-        }
+        records.iter_mut().for_each(|record| *record = IntRecord::from_bits(next()));
+        notes.iter_mut().for_each(|note| *note = next());
     }
 
     /// Gives all packets these flags, too.
     pub fn flag(&mut self, flags: u8) {
-        for entry in self.entries.unread() {
-            entry.flags |= flags;
+        for chunk in self.ring.unread() {
+            let mut at = 0;
+            while at < chunk.len() {
+                let small = &mut chunk[at + HEAD - 1];
+                *small |= u64::from(flags) << FLAGS;
+                at += words_of(*small);
+            }
         }
     }
 
     /// When the first packet arrives.
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
-        self.entries.first().map(|entry| entry.when)
+        self.ring.first().map(Time::from_ps)
     }
 
-    /// Takes all packets of `more`, behind its own.
+    /// Takes all packets of `more`, of which none has been removed, behind its own.
     pub fn append(&mut self, more: &mut Packed) {
         self.len += std::mem::take(&mut more.len);
-        self.entries.append(&mut more.entries);
-        self.records.append(&mut more.records);
-        self.notes.append(&mut more.notes);
+        self.ring.append(&mut more.ring);
     }
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        self.entries.memory() + self.records.memory() + self.notes.memory()
+        self.ring.memory()
     }
 
     /// Most bytes of memory in use at once.
     pub fn max_memory(&self) -> usize {
-        self.entries.max_memory() + self.records.max_memory() + self.notes.max_memory()
+        self.ring.max_memory()
     }
 }
 
@@ -274,7 +385,8 @@ mod tests {
                     let (packets, link) = if over { (&mut there, out) } else { (&mut here, link) };
                     let slot = packets.insert(packet);
                     for _ in 0..hops {
-                        packets.stamp(slot, |hop| record(sent, hop));
+                        let hop = packets[slot].hops;
+                        packets.stamp(slot, record(sent, hop));
                     }
                     packets.set_notes(slot, &notes_of(sent, notes));
                     packets.pack(link, slot);
@@ -309,28 +421,45 @@ mod tests {
         }
     }
 
+    /// A ring that holds packets of two records each, of which `left` stay at the end.
+    fn busy(packets: u64, left: u64) -> Packed {
+        let mut packed = Packed::default();
+        let mut records = [IntRecord::default(); INLINE_HOPS];
+        let (mut packet, mut next) = (Packet::new(PacketKind::Data, DATA, FlowId(7), HostNumber(9), 1538), 0);
+        for seq in 0..packets {
+            packed.push(&Packet { seq, hops: 2, ..packet }, &records);
+            if seq >= left {
+                assert!(packed.pop(&mut packet, &mut records));
+                assert_eq!(packet.seq, next);
+                next += 1;
+            }
+        }
+        packed
+    }
+
     #[test]
     fn what_was_read_is_given_back() {
-        let mut ring = Ring::default();
-        for entry in 0..10 * LARGEST {
-            ring.push(entry);
-            ring.push(entry);
-            assert_eq!(ring.pop(), Some(entry / 2));
-        }
-        assert!(ring.room <= 13 * LARGEST, "room for {} where {} are", ring.room, 10 * LARGEST);
-        assert_eq!(ring.max_memory(), ring.most * size_of::<usize>());
-        while ring.pop().is_some() {}
-        let kept = ring.head.capacity() + ring.tail.capacity() + ring.spare.as_ref().map_or(0, Vec::capacity);
-        assert_eq!((ring.first(), ring.room), (None, kept));
+        let mut packed = busy(100_000, 5_000);
+        let held = 5_000 * (HEAD + 4);
+        assert!(packed.ring.room <= held + 4 * LARGEST, "room for {} where {held} are", packed.ring.room);
+        assert!(packed.max_memory() <= (held + 4 * LARGEST) * size_of::<u64>());
+        let (mut packet, mut records) =
+            (Packet::new(PacketKind::Data, DATA, FlowId(7), HostNumber(9), 1), Default::default());
+        while packed.pop(&mut packet, &mut records) {}
+        let Ring { head, tail, spare, room, .. } = &packed.ring;
+        let kept =
+            head.words.capacity() + tail.words.capacity() + spare.as_ref().map_or(0, |chunk| chunk.words.capacity());
+        assert_eq!((packed.next_arrival(), packed.len(), *room), (None, 0, kept));
     }
 
     #[test]
     fn a_link_with_few_packets_takes_little() {
-        let mut ring = Ring::default();
-        for entry in 0..1000 {
-            ring.push(entry);
-            assert_eq!(ring.pop(), Some(entry));
-        }
-        assert!(ring.most <= 7 * FIRST, "{}", ring.most);
+        let packed = busy(1000, 1);
+        assert!(packed.ring.most <= 3 * FIRST, "{}", packed.ring.most);
+    }
+
+    #[test]
+    fn kinds_have_their_numbers() {
+        assert!((0..).zip(KINDS).all(|(number, kind)| kind as u8 == number));
     }
 }

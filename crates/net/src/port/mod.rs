@@ -13,7 +13,7 @@ pub(crate) mod stats;
 use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchId};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
-use crate::packet::{CLASSES, CUT, DATA, PacketKind};
+use crate::packet::{CLASSES, CUT, DATA, Packet, PacketKind};
 use crate::spec::{ClockOffset, IntCarriage};
 use clock::Clock;
 use discipline::Discipline;
@@ -38,7 +38,7 @@ pub(crate) enum Owner {
 #[repr(C, align(64))]
 pub(crate) struct Port {
     pub busy_until: Time,
-    /// When the transmit event is pending for; [`Time::NEVER`] for not at all.
+    /// When something is due to be sent that waits for the transmitter or its time; [`Time::NEVER`] for not at all.
     pub armed_at: Time,
     /// Picoseconds per byte where that is a whole number, else zero and `clock` or `rate` decides.
     ps_per_byte: u64,
@@ -60,6 +60,12 @@ pub(crate) struct Port {
     pub unreliable: bool,
     /// The link leaves the part.
     pub leaves: bool,
+    /// What is due here may be sent later than it is due ([`crate::departures`]).
+    pub lazy: bool,
+    /// Never so.
+    pub punctual: bool,
+    /// The transmit event is in the calendar.
+    pub wakes: bool,
     pub tx_bytes: u64,
     pub tx_packets: u64,
     /// Bytes that wait in data classes.
@@ -110,6 +116,9 @@ impl Port {
             pipe: Fifo::default(),
             packed: LinkId::NONE,
             leaves: false,
+            lazy: false,
+            punctual: true,
+            wakes: false,
             data_queue: 0,
             data_packets: 0,
             waiting: 0,
@@ -158,6 +167,7 @@ impl Port {
     }
 
     /// [`Port::transmission_time`] of a packet that is sent now, where a byte takes no whole number of picoseconds.
+    #[inline(never)]
     fn advance(&mut self, wire: u16) -> Delta {
         match &mut self.clock {
             Some(clock) => clock.advance(wire),
@@ -169,6 +179,13 @@ impl Port {
     #[inline]
     pub fn ready(&self) -> u8 {
         self.waiting & !self.paused
+    }
+
+    /// Whether a packet of a class leaves at once that comes now, where nothing is held back: the transmitter is free, nothing else may go
+    /// and the class is not paused.
+    #[inline(always)]
+    pub fn passes(&self, class: u8, now: Time) -> bool {
+        self.busy_until <= now && (self.ready() | (self.paused & 1 << class)) == 0
     }
 
     /// Puts a packet into its class' queue. Data of a port with a discipline goes there: [`Discipline::enqueue`].
@@ -273,8 +290,8 @@ impl Port {
     /// it would by `late`; not before one that was sent before.
     ///
     /// `arrival_event` is this port's arrival id in `calendar`.
-    #[inline]
-    pub fn launch(
+    #[inline(always)]
+    pub fn launch<const PLAIN: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -284,18 +301,25 @@ impl Port {
         late: Delta,
     ) {
         debug_assert!(start >= self.busy_until, "two packets on one transmitter");
-        if let Some(rate) = self.int
-            && packets[slot].kind == PacketKind::Data
-        {
-            // The count before this packet belongs to the moment at which it starts: differences are then exact.
-            let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());
-            if packets.carriage() == IntCarriage::All {
-                packets.stamp(slot, |hop| IntRecord::new(start, tx, queue, rate, hop));
-            } else {
-                self.stamp_entry(packets, slot, start, rate);
+        let wire = if PLAIN || packets.carriage() == IntCarriage::All {
+            let (queue, rate) = (self.shown_queue(), self.int);
+            let (packet, records) = packets.with_records(slot);
+            if let Some(rate) = rate
+                && packet.kind == PacketKind::Data
+            {
+                // The count before this packet belongs to the moment at which it starts: differences are then exact.
+                let record = IntRecord::new(start, Bytes::new(self.tx_bytes), queue, rate, packet.hops);
+                if let Some(place) = records.get_mut(usize::from(packet.hops)) {
+                    *place = record;
+                    packet.hops += 1;
+                } else {
+                    packets.stamp(slot, record);
+                }
             }
-        }
-        let wire = packets[slot].wire;
+            packets[slot].wire
+        } else {
+            self.stamp_entry(packets, slot, start)
+        };
         let time = match self.ps_per_byte {
             0 => self.advance(wire),
             ps => Delta::from_ps(ps * u64::from(wire)),
@@ -305,7 +329,7 @@ impl Port {
         self.tx_bytes += u64::from(wire);
         self.tx_packets += 1;
         let arrival = end + self.delay + late;
-        self.put(packets, calendar, arrival_event, slot, arrival);
+        self.put::<PLAIN>(packets, calendar, arrival_event, slot, arrival);
     }
 
     /// A packet that a circuit switch lets pass at `now`, its last bit at that moment.
@@ -321,12 +345,18 @@ impl Port {
         self.tx_bytes += u64::from(packets[slot].wire);
         self.tx_packets += 1;
         let arrival = now + self.delay;
-        self.put(packets, calendar, arrival_event, slot, arrival);
+        self.put::<false>(packets, calendar, arrival_event, slot, arrival);
+    }
+
+    /// Whether a packet is on the link.
+    #[inline]
+    pub fn carries(&self, packets: &Packets) -> bool {
+        !self.pipe.is_empty() || self.packed.exists() && packets.are_packed(self.packed)
     }
 
     /// Puts a packet on the link, behind the others there.
     #[inline(always)]
-    fn put(
+    fn put<const PLAIN: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -335,20 +365,18 @@ impl Port {
         arrival: Time,
     ) {
         if self.packed.exists() {
-            return self.put_packed(packets, calendar, arrival_event, slot, arrival);
+            return self.put_packed::<PLAIN>(packets, calendar, arrival_event, slot, arrival);
         }
         if self.pipe.is_empty() {
-            calendar.set(arrival_event, arrival);
-            self.pipe.push(packets, slot);
-        } else {
-            let last = self.pipe.push(packets, slot);
-            packets[last].when = arrival;
+            calendar.add(arrival_event, arrival);
         }
+        self.pipe.push_arriving(packets, slot, arrival);
     }
 
     /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those
-    /// before.
-    fn put_packed(
+    /// before. On the plain path nobody looks at the last one either.
+    #[inline(never)]
+    fn put_packed<const PLAIN: bool>(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -359,14 +387,16 @@ impl Port {
         // Where the delay has become shorter, packets still do not overtake.
         let arrival = arrival.max(self.latest);
         self.latest = arrival;
-        if !self.pipe.is_empty() {
-            let last = self.pipe.pop(packets);
-            packets.pack(self.packed, last);
-        } else if !self.leaves {
-            calendar.set(arrival_event, arrival);
-        }
-        self.pipe.push(packets, slot);
         packets[slot].when = arrival;
+        if !self.leaves && !self.carries(packets) {
+            calendar.add(arrival_event, arrival);
+        }
+        self.pack_all(packets);
+        if PLAIN {
+            packets.pack(self.packed, slot);
+        } else {
+            self.pipe.push(packets, slot);
+        }
     }
 
     /// Packs the last packet, too.
@@ -378,17 +408,19 @@ impl Port {
     }
 
     /// Takes the first packet off the link, and says when the one behind it arrives.
-    #[inline]
+    #[inline(always)]
     pub fn land(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {
         if self.packed.exists() {
             return self.land_packed(packets);
         }
-        let slot = self.pipe.pop(packets);
-        if self.pipe.is_empty() {
+        let slot = self.pipe.head();
+        let &Packet { next, when, .. } = &packets[slot];
+        self.pipe.set_head(next);
+        if next == Slot::NONE {
             return (slot, None);
         }
-        prefetch(&packets[self.pipe.head()]);
-        (slot, Some(packets[slot].when))
+        prefetch(&packets[next]);
+        (slot, Some(when))
     }
 
     /// The link goes down: marks what is on it. Only links that pack their packets do.
@@ -413,6 +445,7 @@ impl Port {
         slots
     }
 
+    #[inline(never)]
     fn land_packed(&mut self, packets: &mut Packets) -> (Slot, Option<Time>) {
         match packets.unpack(self.packed) {
             Some((slot, Some(next))) => (slot, Some(next)),
@@ -423,11 +456,14 @@ impl Port {
 }
 
 impl Port {
-    /// Offers telemetry to a packet that carries some hops' only.
+    /// Offers telemetry to a data packet that carries some hops' only, and gives the packet's size.
     #[cold]
-    fn stamp_entry(&mut self, packets: &mut Packets, slot: Slot, start: Time, rate: RateCode) {
+    fn stamp_entry(&mut self, packets: &mut Packets, slot: Slot, start: Time) -> u16 {
         let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());
-        packets.stamp_entry(slot, |hop| IntRecord::option_entry(start, tx, queue, rate, hop), &mut self.random);
+        if let Some(rate) = self.int.filter(|_| packets[slot].kind == PacketKind::Data) {
+            packets.stamp_entry(slot, |hop| IntRecord::option_entry(start, tx, queue, rate, hop), &mut self.random);
+        }
+        packets[slot].wire
     }
 }
 
@@ -435,7 +471,6 @@ impl Port {
 mod tests {
     use super::*;
     use crate::ids::{FlowId, HostNumber};
-    use crate::packet::Packet;
 
     fn port(rate: Rate) -> Port {
         let random = RandomStream::new(1, "telemetry", 0);
@@ -480,7 +515,7 @@ mod tests {
             let us = |n| Time::ZERO + Delta::from_us(n);
             for at in [0, 1, 5] {
                 let slot = packets.insert(Packet { seq: at, ..data(DATA) });
-                port.launch(&mut packets, &mut calendar, 0, slot, us(at), Delta::ZERO);
+                port.launch::<false>(&mut packets, &mut calendar, 0, slot, us(at), Delta::ZERO);
                 assert_eq!(port.busy_until, us(at + 1));
             }
             assert_eq!(calendar.time_of(0), (!leaves).then_some(us(2)), "a part does not wait for what leaves it");

@@ -1,10 +1,12 @@
 //! Port agents: the switch halves of algorithms, with their timers.
 
-use crate::ids::{AgentId, FlowId, PortId};
+use crate::ids::{AgentId, FlowId, PortId, Slot};
 use crate::medium::Medium;
-use farloop_cc::{AnyPort, Ctx, Effect, PortAgent, TimerId};
+use crate::packet::{DATA, MARKED, Packet, PacketKind};
+use crate::trace::Traced;
+use farloop_cc::{AnyPort, Ctx, Effect, Head, PortAgent, TimerId};
 use farloop_engine::RandomStream;
-use farloop_units::{Rate, Time};
+use farloop_units::{Bytes, Rate, Time};
 
 /// An agent at an egress port.
 pub(crate) struct Agent {
@@ -62,4 +64,53 @@ impl Agent {
             _ => m.calendar.cancel(event),
         }
     }
+}
+
+/// What an agent at port `p` sees of a packet.
+pub(crate) fn head_of(m: &Medium, p: PortId, slot: Slot) -> Head {
+    let packet = &m.packets[slot];
+    Head {
+        flow: packet.flow.0,
+        wire: Bytes::new(u64::from(packet.wire)),
+        data: packet.kind == PacketKind::Data,
+        ecn_marked: packet.flags & MARKED != 0,
+        fields: fields_of(m, slot),
+        flow_queue: flow_queue_of(m, p, packet),
+    }
+}
+
+/// Writes into a packet what the agent of port `p` changed in its head, which had the fields `before`.
+pub(crate) fn write_back(m: &mut Medium, p: PortId, slot: Slot, head: &Head, before: &farloop_cc::Fields) {
+    if head.fields != *before {
+        let own = head.fields.as_slice();
+        m.packets.notes_mut(slot)[..own.len()].copy_from_slice(own);
+    }
+    let packet = &mut m.packets[slot];
+    if head.ecn_marked && packet.flags & MARKED == 0 {
+        packet.flags |= MARKED;
+        m.stats[p].row.marked += u64::from(head.data);
+        m.trace_mark(p, slot);
+    }
+}
+
+/// What waits of a packet's flow in its own queue at port `p`.
+fn flow_queue_of(m: &Medium, p: PortId, packet: &Packet) -> Bytes {
+    let discipline = m.ports[p].discipline;
+    match discipline.exists() && packet.class >= DATA {
+        true => m.disciplines[discipline].flow_queue(packet.data_class(), packet.flow),
+        false => Bytes::ZERO,
+    }
+}
+
+/// Bytes of data that wait at port `p`.
+pub(crate) fn queue_of(m: &Medium, p: PortId) -> Bytes {
+    Bytes::new(m.ports[p].data_queue)
+}
+
+/// The header fields that the algorithm of a packet's flow owns.
+fn fields_of(m: &Medium, slot: Slot) -> farloop_cc::Fields {
+    let packet = &m.packets[slot];
+    let count = usize::from(m.network.format(packet.flow).fields);
+    let notes = m.packets.notes(slot);
+    farloop_cc::Fields::of(&notes[..count.min(notes.len())])
 }

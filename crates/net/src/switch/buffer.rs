@@ -34,6 +34,8 @@ pub(crate) struct Buffer {
     /// Longest data queue of a port that a lossy packet may make, in bytes and in packets.
     limit_bytes: u64,
     limit_packets: u32,
+    /// (Ingress, class) pairs whose neighbours must not send.
+    stopped: u32,
     pfc: Option<PfcState>,
 }
 
@@ -109,12 +111,6 @@ impl Ingress {
         self.pfc && !self.unsettled[data_class]
     }
 
-    /// Its link goes down: the neighbour forgets what it was told.
-    pub fn forget_pauses(&mut self) {
-        self.stopped = [false; DATA_CLASSES];
-        self.unsettled = [false; DATA_CLASSES];
-    }
-
     /// Bytes in the headroom of a class.
     pub fn headroom(&self, data_class: usize) -> Bytes {
         Bytes::new(self.headroom[data_class])
@@ -131,6 +127,7 @@ impl Buffer {
             alpha: in_65536ths(spec.alpha),
             limit_bytes: bytes.map_or(u64::MAX, Bytes::get),
             limit_packets: packets.unwrap_or(u32::MAX),
+            stopped: 0,
             pfc: spec.pfc.as_ref().map(PfcState::new),
         }
     }
@@ -140,9 +137,33 @@ impl Buffer {
         self.used
     }
 
+    /// Whether some neighbour must not send.
+    pub fn stops_any(&self) -> bool {
+        self.stopped > 0
+    }
+
     /// Finds a place for a packet of `size` bytes that came by `ingress` and joins a queue of `queue` bytes in `packets` packets.
-    #[inline]
     pub fn admit(
+        &mut self,
+        ingress: &mut Ingress,
+        data_class: usize,
+        size: u64,
+        queue: u64,
+        packets: u32,
+    ) -> Result<Admitted, Refused> {
+        let admitted = self.admit_surely(ingress, data_class, size, queue, packets);
+        if admitted != Err(Refused::Buffer) || !ingress.pfc || ingress.headroom[data_class] + size > ingress.capacity {
+            return admitted;
+        }
+        ingress.headroom[data_class] += size;
+        let stop = !std::mem::replace(&mut ingress.stopped[data_class], true);
+        self.stopped += u32::from(stop);
+        Ok(if stop { Admitted::Stop } else { Admitted::Lossless })
+    }
+
+    /// [`Buffer::admit`] without headroom: who finds a place so finds it where less is taken, too, and whom a limit refuses is refused.
+    #[inline]
+    pub fn admit_surely(
         &mut self,
         ingress: &mut Ingress,
         data_class: usize,
@@ -161,20 +182,15 @@ impl Buffer {
             self.used += size;
             return Ok(Admitted::Lossy);
         };
-        if ingress.headroom[data_class] == 0
-            && size <= free
-            && ingress.shared[data_class] + size <= self.xoff_threshold(pfc)
+        if ingress.headroom[data_class] > 0
+            || size > free
+            || ingress.shared[data_class] + size > self.xoff_threshold(pfc)
         {
-            self.used += size;
-            ingress.shared[data_class] += size;
-            return Ok(Admitted::Lossless);
-        }
-        if ingress.headroom[data_class] + size > ingress.capacity {
             return Err(Refused::Buffer);
         }
-        ingress.headroom[data_class] += size;
-        let stop = !std::mem::replace(&mut ingress.stopped[data_class], true);
-        Ok(if stop { Admitted::Stop } else { Admitted::Lossless })
+        self.used += size;
+        ingress.shared[data_class] += size;
+        Ok(Admitted::Lossless)
     }
 
     /// Frees the place of a lossy packet.
@@ -198,15 +214,24 @@ impl Buffer {
         let low = ingress.shared[data_class] + pfc.hysteresis <= self.xoff_threshold(pfc);
         let go_on = low || ingress.shared[data_class] == 0;
         ingress.stopped[data_class] = !go_on;
+        self.stopped -= u32::from(go_on);
         go_on
     }
 
+    /// The link of an ingress goes down: the neighbour forgets what it was told.
+    pub fn forget_pauses(&mut self, ingress: &mut Ingress) {
+        self.stopped -= ingress.stopped.iter().map(|stopped| u32::from(*stopped)).sum::<u32>();
+        ingress.stopped = [false; DATA_CLASSES];
+        ingress.unsettled = [false; DATA_CLASSES];
+    }
+
     /// The link of an ingress has come up: whether the neighbour must stop at once, for what is still held of what came by it before.
-    pub fn stops_again(&self, ingress: &mut Ingress, data_class: usize) -> bool {
+    pub fn stops_again(&mut self, ingress: &mut Ingress, data_class: usize) -> bool {
         let Some(pfc) = self.pfc.as_ref().filter(|_| ingress.pfc) else { return false };
         let held = ingress.headroom[data_class] > 0;
         let stops = held || ingress.shared[data_class] > self.xoff_threshold(pfc);
         (ingress.stopped[data_class], ingress.unsettled[data_class]) = (stops, held);
+        self.stopped += u32::from(stops);
         stops
     }
 

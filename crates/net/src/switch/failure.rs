@@ -5,9 +5,10 @@
 //! pauses the neighbour anew.
 
 use super::Switches;
+use super::taken::Taken;
 use crate::ids::{PortId, Slot, SwitchId};
 use crate::medium::Medium;
-use crate::packet::{DATA, LOSSY, PacketKind};
+use crate::packet::{DATA, PacketKind};
 use crate::port::Owner;
 use crate::spec::DATA_CLASSES;
 use farloop_units::{Bytes, Time};
@@ -16,7 +17,7 @@ use farloop_units::{Bytes, Time};
 pub(crate) fn goes_down(switches: &mut Switches, m: &mut Medium, s: SwitchId, p: PortId) {
     m.arm(p, Time::NEVER);
     m.ports[p].busy_until = Time::NEVER;
-    switches.ingress[p].forget_pauses();
+    switches.switches[s].buffer.forget_pauses(&mut switches.ingress[p]);
     let (waiting, was_paused) = m.drain(p);
     if was_paused && m.ports[p].agent.exists() {
         switches.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, false, Bytes::ZERO));
@@ -27,10 +28,9 @@ pub(crate) fn goes_down(switches: &mut Switches, m: &mut Medium, s: SwitchId, p:
             m.drop_down(p, slot);
             continue;
         }
-        let (size, lossy, ingress) = (u64::from(packet.wire), packet.flags & LOSSY != 0, packet.ingress());
-        let data_class = packet.data_class();
+        let place = Taken::by(packet);
         m.drop_down(p, slot);
-        switches.release(m, s, ingress, size, lossy, data_class);
+        switches.release(m, s, &place);
     }
 }
 

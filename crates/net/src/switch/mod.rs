@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
+//! | [`taken`] | what it gives to a packet, and a packet that finds none |
 //! | [`forward`] | what decides before the routes |
 //! | [`scheduling`] | switches between a packet network and circuits |
 //! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
@@ -25,28 +26,33 @@ pub(crate) mod forward;
 pub(crate) mod rescue;
 pub(crate) mod scheduling;
 mod sketch;
+pub(crate) mod taken;
 pub(crate) mod warm_up;
 
+use crate::departures;
 use crate::ids::Slot;
-use crate::ids::{AgentId, FlowId, HostNumber, PortId, SwitchId, Table};
+use crate::ids::{AgentId, PortId, SwitchId, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::routing::Routes;
-use crate::packet::{DATA, LINK, LOSSY, MARKED, NOT_ECT, Packet, PacketKind};
+use crate::packet::{DATA, LINK, LOSSY, PacketKind};
 use crate::port::priority_queues::{HIGH, LOW};
 use crate::spec::{EcnAt, Overflow, SchedulingSpec};
 use crate::trace::Traced;
-use agent::Agent;
-use buffer::{Admitted, Buffer, Ingress, PFC_FRAME, Refused};
+use agent::{Agent, head_of, queue_of, write_back};
+use buffer::{Admitted, Buffer, Ingress, Refused};
 use farloop_cc::{Admit, Ctx, Effect, Head, PortAgent, TimerId};
 use farloop_engine::RandomStream;
 use farloop_trace::Cause;
-use farloop_units::{Bytes, Time};
+use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
 use scheduling::{Scheduling, Verdict, circuit_queues, turn_away};
+use taken::{Taken, pfc_frame, refuse};
 
 /// A switch.
 pub(crate) struct Switch {
     pub buffer: Buffer,
+    /// Its ports.
+    pub ports: Vec<PortId>,
     pub forwarder: Option<Box<Forwarder>>,
     pub scheduling: Option<Box<Scheduling>>,
     pub random: RandomStream,
@@ -65,8 +71,41 @@ pub(crate) struct Switches {
 
 impl Switches {
     /// A packet arrives at switch `s` by the link whose own egress port is `ingress`; no PFC frame.
-    #[inline]
-    pub fn receive(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
+    #[inline(always)]
+    pub fn receive<const PLAIN: bool>(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
+        if !PLAIN {
+            return self.receive_any(m, s, ingress, slot);
+        }
+        let packet = &m.packets[slot];
+        let class = packet.class;
+        debug_assert!(class != LINK, "PFC frames end at their link");
+        let Some(out) = self.routes.forward(s, packet.dst, packet.flow, packet.sent) else {
+            return self.astray(m, s, ingress, slot);
+        };
+        let port = &mut m.ports[out];
+        if port.armed_at <= m.now {
+            return self.receive_late(m, s, ingress, out, slot);
+        }
+        if !port.passes(class, m.now) {
+            return self.hold(m, s, ingress, out, slot);
+        }
+        let arrival = m.events.arrival(out);
+        port.launch::<true>(&mut m.packets, &mut m.calendar, arrival, slot, m.now, Delta::ZERO);
+    }
+
+    /// The same for a port at which something was due.
+    #[inline(never)]
+    fn receive_late(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
+        self.catch_up(m, s, out);
+        match m.ports[out].passes(m.packets[slot].class, m.now) {
+            true => m.launch::<true>(out, slot),
+            false => self.hold(m, s, ingress, out, slot),
+        }
+    }
+
+    /// The same, whatever there is at the switch and its ports.
+    #[inline(never)]
+    fn receive_any(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, slot: Slot) {
         let packet = &m.packets[slot];
         let (class, forward) = (packet.class, packet.is_forward());
         debug_assert!(class != LINK, "PFC frames end at their link");
@@ -74,28 +113,34 @@ impl Switches {
             return;
         }
         let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, ingress, slot) };
+        self.catch_up(m, s, out);
         let agents = self.agents.len() > 0;
         if agents && !forward && m.ports[ingress].agent.exists() {
             self.agent_reverse(m, s, ingress, slot);
         }
-        if class < DATA {
+        if agents && class >= DATA && m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
+            return;
+        }
+        let port = &m.ports[out];
+        let holds = class < DATA || port.discipline.exists() && m.disciplines[port.discipline].holds();
+        if holds || !port.passes(class, m.now) {
+            return self.hold(m, s, ingress, out, slot);
+        }
+        m.launch::<false>(out, slot);
+        if agents && m.ports[out].agent.exists() {
+            self.agent_dequeue(m, s, out, slot);
+        }
+    }
+
+    /// A packet that came by `ingress` cannot leave switch `s` by port `out` at once: it waits there, if there is room.
+    #[inline(never)]
+    fn hold(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
+        if m.packets[slot].class < DATA {
             m.trace_enqueue(out, slot);
             m.ports[out].enqueue(&mut m.packets, slot);
             return self.kick(m, s, out);
         }
-        if agents && m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
-            return;
-        }
-        let port = &m.ports[out];
-        let free = port.busy_until <= m.now && (port.ready() | (port.paused & 1 << class)) == 0;
-        if free && !(port.discipline.exists() && m.disciplines[port.discipline].holds()) {
-            m.launch(out, slot);
-            if agents && m.ports[out].agent.exists() {
-                self.agent_dequeue(m, s, out, slot);
-            }
-            return;
-        }
-        self.mark(m, s, out, slot, EcnAt::Arrival, queue_of(m, out));
+        m.mark(out, slot, EcnAt::Arrival, queue_of(m, out), &mut self.switches[s].random);
         match self.admit(m, s, ingress, out, slot) {
             Ok(()) => {
                 m.packets[slot].set_ingress(ingress);
@@ -105,7 +150,64 @@ impl Switches {
                 m.enqueue(out, slot);
                 self.kick(m, s, out);
             }
-            Err(refused) => self.refuse(m, ingress, out, slot, refused),
+            Err(refused) => refuse(m, &self.ingress[ingress], ingress, out, slot, refused),
+        }
+    }
+
+    /// Sends what was due at port `p` of switch `s` by now, each at its time ([`crate::departures`]).
+    #[inline(always)]
+    pub fn catch_up(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        if m.lags(p) {
+            self.send_due(m, s, p);
+        }
+    }
+
+    /// [`Switches::catch_up`] of a port at which something is due.
+    pub fn send_due(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+        let now = m.now;
+        while let Some(at) = departures::take_due(&mut m.ports[p], now) {
+            m.now = at;
+            self.transmit(m, s, p);
+        }
+        m.now = now;
+        if m.ports[p].armed_at == Time::NEVER {
+            m.let_sleep(p);
+        }
+    }
+
+    /// Sends what was due at all ports of switch `s` by now.
+    #[inline(never)]
+    fn catch_up_switch(&mut self, m: &mut Medium, s: SwitchId) {
+        for at in 0..self.switches[s].ports.len() {
+            let p = self.switches[s].ports[at];
+            self.catch_up(m, s, p);
+        }
+    }
+
+    /// Sends what was due at all ports of all switches by `until`.
+    pub fn catch_up_all(&mut self, m: &mut Medium, until: Time) {
+        let now = std::mem::replace(&mut m.now, until);
+        for s in self.switches.keys() {
+            self.catch_up_switch(m, s);
+        }
+        m.now = now;
+    }
+
+    /// From now on the ports of switch `s` are on time, those that may be late or all, or may be late again.
+    #[cold]
+    fn set_lazy(&mut self, m: &mut Medium, s: SwitchId, lazy: bool) {
+        if !lazy {
+            self.catch_up_switch(m, s);
+        }
+        for &p in &self.switches[s].ports {
+            let port = &mut m.ports[p];
+            if port.punctual || port.lazy == lazy {
+                continue;
+            }
+            port.lazy = lazy;
+            if !lazy {
+                m.wake(p);
+            }
         }
     }
 
@@ -140,19 +242,26 @@ impl Switches {
         }
         let class = ready.trailing_zeros() as u8;
         let slot = m.dequeue(p, class);
-        let ingress = m.packets[slot].ingress();
+        let mut place = None;
         if class >= DATA {
-            self.mark(m, s, p, slot, EcnAt::Departure, queue_of(m, p));
+            m.mark(p, slot, EcnAt::Departure, queue_of(m, p), &mut self.switches[s].random);
+            place = Some(self.leaves(m, p, slot));
         }
-        m.launch(p, slot);
+        match m.plain {
+            true => m.launch::<true>(p, slot),
+            false => m.launch::<false>(p, slot),
+        }
         let port = &m.ports[p];
         let mut next = port.busy_until;
         if port.ready() == 0 {
             next = if port.discipline.exists() { m.pass(p).max(next) } else { Time::NEVER };
         }
         m.arm(p, next);
-        if class >= DATA {
-            self.left(m, s, p, ingress, slot);
+        if let Some(place) = place {
+            if self.agents.len() > 0 && m.ports[p].agent.exists() {
+                self.agent_dequeue(m, s, p, slot);
+            }
+            self.release(m, s, &place);
         }
     }
 
@@ -177,24 +286,22 @@ impl Switches {
         }
     }
 
-    /// A data packet that had waited left by port `p`: frees its place, and lets the neighbour go on where that is due.
+    /// A data packet that has waited is about to leave by port `p`: the place that it gives back.
     #[inline]
-    fn left(&mut self, m: &mut Medium, s: SwitchId, p: PortId, ingress: PortId, slot: Slot) {
+    fn leaves(&mut self, m: &mut Medium, p: PortId, slot: Slot) -> Taken {
         let packet = &mut m.packets[slot];
-        let (size, lossy, data_class) = (u64::from(packet.wire), packet.flags & LOSSY != 0, packet.data_class());
+        let place = Taken::by(packet);
         packet.flags &= !LOSSY;
-        if m.stats[p].held & (1 << data_class) != 0 {
+        if m.stats[p].held & (1 << place.data_class) != 0 {
             m.note_held(p, slot);
         }
-        if self.agents.len() > 0 && m.ports[p].agent.exists() {
-            self.agent_dequeue(m, s, p, slot);
-        }
-        self.release(m, s, ingress, size, lossy, data_class);
+        place
     }
 
     /// Frees the place of a packet that had waited, and lets the neighbour go on where that is due.
     #[inline]
-    fn release(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, size: u64, lossy: bool, data_class: usize) {
+    fn release(&mut self, m: &mut Medium, s: SwitchId, place: &Taken) {
+        let &Taken { ingress, size, lossy, data_class } = place;
         // What the switch itself sent takes no buffer.
         if !ingress.exists() {
             return;
@@ -204,11 +311,15 @@ impl Switches {
             buffer.release_lossy(size);
         } else if buffer.release(&mut self.ingress[ingress], data_class, size) {
             self.send_pfc(m, s, ingress, PacketKind::Xon, data_class, PortId::NONE);
+            if !self.switches[s].buffer.stops_any() {
+                self.set_lazy(m, s, true);
+            }
         }
     }
 
     /// A PFC frame stopped port `p` of switch `s`, or let it go on.
     pub fn paused(&mut self, m: &mut Medium, s: SwitchId, p: PortId, change: &PauseChange) {
+        debug_assert!(!m.lags(p), "paused late");
         if change.changed && m.ports[p].agent.exists() {
             let queue = queue_of(m, p);
             self.with_agent(m, s, p, Slot::NONE, |agent, ctx| agent.on_pause(ctx, change.paused, queue));
@@ -260,7 +371,7 @@ impl Switches {
 
     /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
     #[inline(never)]
-    pub fn receive_scheduled(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) -> bool {
+    fn receive_scheduled(&mut self, m: &mut Medium, s: SwitchId, slot: Slot) -> bool {
         let Some(scheduling) = &mut self.switches[s].scheduling else { return false };
         let circuits = scheduling.circuits;
         match scheduling.verdict(m, slot) {
@@ -283,14 +394,7 @@ impl Switches {
         let (wire, all, shared) = (u64::from(m.packets[slot].wire), m.ports[p].data_queue, scheduling.waiting(m));
         let queues = circuit_queues(m, p);
         let (own, others) = (queues.queue(queue).bytes, queues.optics().neighbours() as u64 - 1);
-        let room = match scheduling.spec {
-            SchedulingSpec::Blocking { buffer, queue, .. } => {
-                let limit = queue.map_or(buffer.get() / others.max(1), Bytes::get);
-                all + wire <= buffer.get() && own + wire <= limit
-            }
-            SchedulingSpec::Unblocking { buffer } => shared + wire <= buffer.get(),
-            SchedulingSpec::AccelToR { queue, .. } => own + wire <= queue.get(),
-        };
+        let room = scheduling.has_room_for_circuits(wire, own, all, shared, others);
         if !room {
             queues.queue(queue).dropped += 1;
             return match scheduling.spec {
@@ -307,6 +411,7 @@ impl Switches {
         let p = self
             .egress(m, s, slot)
             .expect("links of networks with circuits do not fail; checked when the network is built");
+        self.catch_up(m, s, p);
         let agent = m.ports[p].agent.exists();
         if agent && !self.agent_enqueue(m, s, p, slot) {
             return;
@@ -314,7 +419,7 @@ impl Switches {
         let port = &m.ports[p];
         if port.busy_until <= m.now && port.ready() == 0 {
             m.packets[slot].set_ingress(PortId::NONE);
-            m.launch(p, slot);
+            m.launch::<false>(p, slot);
             if agent {
                 self.agent_dequeue(m, s, p, slot);
             }
@@ -324,11 +429,7 @@ impl Switches {
         let (wire, shared) = (u64::from(m.packets[slot].wire), scheduling.waiting(m));
         let queues = m.disciplines[m.ports[p].discipline].priority().expect("ports to switches have such queues");
         let own = queues.queues[queue].bytes;
-        let room = match scheduling.spec {
-            SchedulingSpec::Blocking { packets, .. } => own + wire <= packets.get(),
-            SchedulingSpec::Unblocking { buffer } => shared + wire <= buffer.get(),
-            SchedulingSpec::AccelToR { high, low, .. } => own + wire <= [high, low][queue].get(),
-        };
+        let room = scheduling.has_room_for_packets(wire, own, shared, queue);
         if !room {
             queues.queues[queue].dropped += 1;
             return turn_away(m, p, slot, Cause::QueueLimit);
@@ -339,7 +440,7 @@ impl Switches {
 
     /// Lets a packet wait at port `p`, in the queue that its discipline is aimed at and that holds so many bytes.
     fn wait_at(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot, queue: u64) {
-        self.mark(m, s, p, slot, EcnAt::Arrival, Bytes::new(queue));
+        m.mark(p, slot, EcnAt::Arrival, Bytes::new(queue), &mut self.switches[s].random);
         // No part of the switch's buffer.
         m.packets[slot].set_ingress(PortId::NONE);
         m.enqueue(p, slot);
@@ -348,7 +449,7 @@ impl Switches {
 
     /// Takes what waits at port `p` for a day that is over out of its queue: into the packet network, or away with it.
     #[cold]
-    pub fn rotate(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
+    fn rotate(&mut self, m: &mut Medium, s: SwitchId, p: PortId) {
         if !m.ports[p].discipline.exists() {
             return;
         }
@@ -361,34 +462,29 @@ impl Switches {
         }
     }
 
-    /// Marks a packet of port `out` by the queue without it, if the port marks at this moment.
-    #[inline]
-    fn mark(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot, at: EcnAt, queue: Bytes) {
-        let Some(marking) = m.stats[out].marking.filter(|m| m.at == at) else { return };
-        let marked = marking.decides(queue, &mut self.switches[s].random);
-        let packet = &mut m.packets[slot];
-        if marked && packet.kind == PacketKind::Data && packet.flags & NOT_ECT == 0 {
-            packet.flags |= MARKED;
-            m.stats[out].row.marked += 1;
-            m.trace_mark(out, slot);
-        }
-    }
-
     /// Finds buffer for a packet that must wait.
     fn admit(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) -> Result<(), Refused> {
-        let packet = &mut m.packets[slot];
+        let packet = &m.packets[slot];
         let (size, data_class) = (u64::from(packet.wire), packet.data_class());
         let (queue, packets) = (m.ports[out].data_queue, m.ports[out].data_packets);
-        let held = &mut self.ingress[ingress];
-        match self.switches[s].buffer.admit(held, data_class, size, queue, packets)? {
-            Admitted::Lossy => packet.flags |= LOSSY,
+        let mut admitted =
+            self.switches[s].buffer.admit_surely(&mut self.ingress[ingress], data_class, size, queue, packets);
+        if admitted == Err(Refused::Buffer) {
+            self.catch_up_switch(m, s);
+            let held = &mut self.ingress[ingress];
+            admitted = self.switches[s].buffer.admit(held, data_class, size, queue, packets);
+        }
+        match admitted? {
+            Admitted::Lossy => m.packets[slot].flags |= LOSSY,
             admitted => {
+                let held = &self.ingress[ingress];
                 let headroom = held.headroom(data_class);
                 if headroom > Bytes::ZERO {
                     let row = &mut m.stats[ingress].row;
                     row.max_headroom = row.max_headroom.max(headroom);
                 }
                 if admitted == Admitted::Stop {
+                    self.set_lazy(m, s, false);
                     self.send_pfc(m, s, ingress, PacketKind::Xoff, data_class, out);
                 }
             }
@@ -396,29 +492,10 @@ impl Switches {
         Ok(())
     }
 
-    /// Drops a packet that found no place.
-    #[cold]
-    fn refuse(&mut self, m: &mut Medium, ingress: PortId, out: PortId, slot: Slot, refused: Refused) {
-        let row = &mut m.stats[out].row;
-        let (at_port, in_all) = match refused {
-            Refused::Limit => (&mut row.dropped_limit, &mut m.ledger.totals.dropped_limit),
-            Refused::Buffer => (&mut row.dropped_buffer, &mut m.ledger.totals.dropped_buffer),
-        };
-        *at_port += 1;
-        *in_all += 1;
-        let data_class = m.packets[slot].data_class();
-        m.stats[ingress].lossless_drops += u64::from(self.ingress[ingress].is_lossless(data_class));
-        m.trace_drop(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
-        m.discard(slot);
-    }
-
     /// Sends a PFC frame out of port `p`; an Xoff because of a packet that is bound for the port `out`.
     fn send_pfc(&mut self, m: &mut Medium, s: SwitchId, p: PortId, kind: PacketKind, data_class: usize, out: PortId) {
-        let mut frame = Packet::new(kind, LINK, FlowId::NONE, HostNumber::NONE, PFC_FRAME);
-        frame.value = data_class as u8;
-        if kind == PacketKind::Xoff {
-            m.pauses.explain(&mut frame, out, m.numbers[out], data_class);
-        }
+        let frame = pfc_frame(m, kind, data_class, out);
+        self.catch_up(m, s, p);
         let slot = m.packets.insert(frame);
         m.ledger.frames_sent += 1;
         m.trace_enqueue(p, slot);
@@ -458,27 +535,10 @@ impl Switches {
         slot: Slot,
         handler: impl FnOnce(&mut dyn PortAgent, &mut Ctx<'_>, &mut Head) -> R,
     ) -> R {
-        let packet = &m.packets[slot];
-        let mut head = Head {
-            flow: packet.flow.0,
-            wire: Bytes::new(u64::from(packet.wire)),
-            data: packet.kind == PacketKind::Data,
-            ecn_marked: packet.flags & MARKED != 0,
-            fields: fields_of(m, slot),
-            flow_queue: flow_queue_of(m, p, packet),
-        };
+        let mut head = head_of(m, p, slot);
         let before = head.fields;
         let result = self.with_agent(m, s, p, slot, |agent, ctx| handler(agent, ctx, &mut head));
-        if head.fields != before {
-            let own = head.fields.as_slice();
-            m.packets.notes_mut(slot)[..own.len()].copy_from_slice(own);
-        }
-        let packet = &mut m.packets[slot];
-        if head.ecn_marked && packet.flags & MARKED == 0 {
-            packet.flags |= MARKED;
-            m.stats[p].row.marked += u64::from(head.data);
-            m.trace_mark(p, slot);
-        }
+        write_back(m, p, slot, &head, &before);
         result
     }
 
@@ -531,29 +591,9 @@ impl Switches {
     /// Sends a packet that switch `s` itself has made, at its port `p`.
     fn send(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot) {
         let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, p, slot) };
+        self.catch_up(m, s, out);
         m.packets[slot].set_ingress(PortId::NONE);
         m.enqueue(out, slot);
         self.kick(m, s, out);
     }
-}
-
-/// What waits of a packet's flow in its own queue at port `p`.
-fn flow_queue_of(m: &Medium, p: PortId, packet: &Packet) -> Bytes {
-    let discipline = m.ports[p].discipline;
-    match discipline.exists() && packet.class >= DATA {
-        true => m.disciplines[discipline].flow_queue(packet.data_class(), packet.flow),
-        false => Bytes::ZERO,
-    }
-}
-
-fn queue_of(m: &Medium, p: PortId) -> Bytes {
-    Bytes::new(m.ports[p].data_queue)
-}
-
-/// The header fields that the algorithm of a packet's flow owns.
-fn fields_of(m: &Medium, slot: Slot) -> farloop_cc::Fields {
-    let packet = &m.packets[slot];
-    let count = usize::from(m.network.format(packet.flow).fields);
-    let notes = m.packets.notes(slot);
-    farloop_cc::Fields::of(&notes[..count.min(notes.len())])
 }

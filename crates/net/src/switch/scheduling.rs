@@ -23,6 +23,7 @@ use crate::switch::rescue::Rescue;
 use crate::switch::warm_up::WarmUp;
 use crate::trace::Traced;
 use farloop_trace::Cause;
+use farloop_units::Bytes;
 
 /// What a switch schedules by.
 pub(crate) struct Scheduling {
@@ -105,6 +106,28 @@ impl Scheduling {
                     _ => Verdict::Circuit(queues.of_slot(own)),
                 }
             }
+        }
+    }
+
+    /// Whether `wire` bytes fit into a queue for circuits that holds `own`, at a port with `all` waiting and uplinks with `shared`; `others` racks share
+    /// the port.
+    pub fn has_room_for_circuits(&self, wire: u64, own: u64, all: u64, shared: u64, others: u64) -> bool {
+        match self.spec {
+            SchedulingSpec::Blocking { buffer, queue, .. } => {
+                let limit = queue.map_or(buffer.get() / others.max(1), Bytes::get);
+                all + wire <= buffer.get() && own + wire <= limit
+            }
+            SchedulingSpec::Unblocking { buffer } => shared + wire <= buffer.get(),
+            SchedulingSpec::AccelToR { queue, .. } => own + wire <= queue.get(),
+        }
+    }
+
+    /// The same of the queue of this priority towards the packet network.
+    pub fn has_room_for_packets(&self, wire: u64, own: u64, shared: u64, queue: usize) -> bool {
+        match self.spec {
+            SchedulingSpec::Blocking { packets, .. } => own + wire <= packets.get(),
+            SchedulingSpec::Unblocking { buffer } => shared + wire <= buffer.get(),
+            SchedulingSpec::AccelToR { high, low, .. } => own + wire <= [high, low][queue].get(),
         }
     }
 

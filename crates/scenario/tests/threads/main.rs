@@ -18,7 +18,7 @@ const PATIENCE: u64 = 300_000;
 fn cut(text: &str, cores: Cores, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
     let outcome = run_with(text, "case.toml", &[], &Settings { cores, ..Settings::default() }, progress)?;
     // The memory that packets take is no part of what is simulated, nor is the number of parts.
-    Ok(Outcome { totals: Totals { packet_memory: 0, ..outcome.totals }, parts: 1, ..outcome })
+    Ok(Outcome { totals: Totals { packet_memory: 0, events: 0, ..outcome.totals }, parts: 1, ..outcome })
 }
 
 /// Says what differs.

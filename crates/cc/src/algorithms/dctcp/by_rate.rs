@@ -86,6 +86,9 @@ impl RateSender {
 }
 
 impl Sender for RateSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         let pacing = Rate::from_f64(self.rate);
         Control { cwnd: self.limit.at(pacing), pacing }

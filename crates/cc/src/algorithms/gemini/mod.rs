@@ -219,6 +219,9 @@ impl GeminiSender {
 }
 
 impl Sender for GeminiSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     fn control(&self) -> Control {
         let pacing = Rate::from_bps(self.state.pacing(&self.constants));
         Control { cwnd: Bytes::new(self.state.cwnd_bytes()), pacing }

@@ -103,6 +103,9 @@ fn bits(bytes: u64) -> f64 {
 }
 
 impl Sender for IccSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     #[inline]
     fn control(&self) -> Control {
         Control { cwnd: Bytes::MAX, pacing: Rate::from_f64(self.rate) }

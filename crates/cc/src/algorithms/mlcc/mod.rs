@@ -142,6 +142,9 @@ impl CrossSender {
 }
 
 impl Sender for MlccSender {
+    fn hears_sends(&self) -> bool {
+        false
+    }
     #[inline]
     fn control(&self) -> Control {
         match &self.0 {

@@ -1,0 +1,92 @@
+//! Departures that are made late: what is due at a port is sent when somebody looks, not by an event of its own.
+//!
+//! A packet that waits for its transmitter leaves at a time that is known when it is queued. Nobody sees whether it has left until its port
+//! is looked at, so most ports have no event for it: whoever looks has the port catch up first, each departure with the clock of its own
+//! time. That gives one event for each packet-hop, its arrival. A port catches up
+//!
+//! - before a packet lands from its link: the one behind it must be there;
+//! - before a packet is queued there, and before a PFC frame stops it or lets it go on;
+//! - a host's before the host does anything;
+//! - before samples, looks and the end of a run.
+//!
+//! Something always looks: while a packet is on the port's link its landing does, and a port whose link is empty has an event
+//! ([`Medium::arm`](crate::medium::Medium::arm)). So a port is late by the delay of its link at most: what waits at the landing of the
+//! packet before it was due at that packet's departure or later.
+//!
+//! What other ports may see of a port that is late is the buffer that its packets take in the switch. Counts that are too large are bounds:
+//! who finds room with them finds it. Who does not has all ports of the switch catch up, and asks again. Only an Xon would come late. So
+//! from an Xoff of a switch until its last Xon all of its ports are on time ([`Switches::catch_up_switch`](crate::switch::Switches)).
+//!
+//! Some ports are always on time ([`punctual`]). They have an event for each departure, before all arrivals of that moment.
+
+use crate::host::noise;
+use crate::ids::PortNumber;
+use crate::network::Network;
+use crate::network::NodeRef;
+use crate::port::Port;
+use crate::port::discipline::Discipline;
+use crate::port::stats::PortStats;
+use crate::spec::{EcnAt, TransportKind};
+use farloop_cc::AnyParams;
+use farloop_units::{Delta, Time};
+
+/// Whether no port may be late: where arrivals go before departures of the same moment, or links change.
+pub(crate) fn all_punctual(network: &Network, arrivals_first: bool) -> bool {
+    arrivals_first || !network.timeline.changes.is_empty() || !network.timeline.routes.is_empty()
+}
+
+/// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws
+/// from, waits for more than the transmitter, or starts a timer that may end before the port is looked at.
+pub(crate) fn punctual(
+    network: &Network,
+    number: PortNumber,
+    port: &Port,
+    stats: &PortStats,
+    discipline: Option<&Discipline>,
+) -> bool {
+    let end = &network.ends[number];
+    let marks = stats.marking.is_some_and(|marking| marking.at == EcnAt::Departure);
+    match end.owner {
+        NodeRef::Circuit(_) => true,
+        NodeRef::Host(_) => port.leaves || shortest_timer(network) < end.delay + noise_of(network),
+        // Who counts a victim asks which flow uses a connection now.
+        NodeRef::Switch(_) => {
+            let holds = discipline.is_some_and(Discipline::holds);
+            port.leaves || port.agent.exists() || marks || holds || network.persistent
+        }
+    }
+}
+
+/// Timers that are started when a packet leaves take so long at least.
+fn shortest_timer(network: &Network) -> Delta {
+    // What comes with farloop starts none; an algorithm from elsewhere may start any.
+    if network.algorithms.iter().any(|algorithm| matches!(algorithm, AnyParams::Dyn(_))) {
+        return Delta::ZERO;
+    }
+    let transport = &network.transport;
+    match transport.kind {
+        TransportKind::Rdma => transport.rto_intra.min(transport.rto_cross),
+        // With a sample of the round-trip time no timer is shorter than that, but for the upper bound.
+        TransportKind::Tcp => transport.tcp.initial_rto.min(transport.tcp.max_rto),
+    }
+}
+
+/// How much later than by the link's delay a packet of a host may arrive.
+fn noise_of(network: &Network) -> Delta {
+    let tcp = &network.transport.tcp;
+    match network.noisy {
+        true => noise::longest(tcp.delay_noise_intra.max(tcp.delay_noise_cross)),
+        false => Delta::ZERO,
+    }
+}
+
+/// Whether something was due at a port by `until`, and when. What is sent then makes the port due anew.
+#[inline]
+pub(crate) fn take_due(port: &mut Port, until: Time) -> Option<Time> {
+    let at = port.armed_at;
+    if at > until {
+        return None;
+    }
+    port.armed_at = Time::NEVER;
+    Some(at)
+}
