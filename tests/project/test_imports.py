@@ -18,9 +18,6 @@ MOST_ON_TOP = 13
 UPWARDS = {"farloop.results.run": {"farloop.output.saving", "farloop.report.shown"}}
 """A result can save and show itself: the two ways up that there are."""
 
-UNTIL_THEY_MOVE = {"test_testbed_live.py": {"test_kernel_live"}}
-"""Tests with the live kernel that have a fixture of another one."""
-
 
 def modules(package):
     """Every module of a package by its dotted name; the package itself is called as its directory."""
@@ -111,7 +108,7 @@ def test_no_test_imports_another():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            others = {name.rpartition(".")[2] for name in names} & set(tests) - UNTIL_THEY_MOVE.get(path.name, set())
+            others = {name.rpartition(".")[2] for name in names} & set(tests)
             assert not others, f"{path}: what several tests use is in tests/support"
 
 
