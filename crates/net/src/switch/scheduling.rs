@@ -109,8 +109,8 @@ impl Scheduling {
         }
     }
 
-    /// Whether `wire` bytes fit into a queue for circuits that holds `own`, at a port with `all` waiting and uplinks with `shared`; `others` racks share
-    /// the port.
+    /// Whether `wire` bytes fit into a queue for circuits that holds `own`, at a port with `all` waiting and uplinks with `shared`;
+    /// `others` racks share the port.
     pub fn has_room_for_circuits(&self, wire: u64, own: u64, all: u64, shared: u64, others: u64) -> bool {
         match self.spec {
             SchedulingSpec::Blocking { buffer, queue, .. } => {
