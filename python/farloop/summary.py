@@ -147,7 +147,7 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
     columns = {
         "mean_queue": completion.column(ports, "mean_queue_bytes"),
         "max_queue": completion.column(ports, "max_queue_bytes"),
-        "drops": sum(completion.column(ports, f"dropped_{cause}") for cause in ("buffer", "limit", "agent")),
+        "drops": sum(completion.column(ports, cause) for cause in DROPS),
         "paused": completion.column(ports, "paused_ps") / 1e12,
     }
     found: dict[str, dict[str, Any] | None] = {}

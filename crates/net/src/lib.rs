@@ -28,6 +28,7 @@ mod check;
 mod circuit;
 mod cut;
 mod deadlock;
+mod drops;
 mod events;
 mod host;
 mod ids;

@@ -14,7 +14,9 @@ use farloop_delay::queue::Pace;
 use farloop_delay::wire::Line;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_scenario::tables::{Column, Table};
-use farloop_scenario::{CircuitFacts, Cores, Diagnostic, EventFact, Outcome, RunError, Settings, TraceSpec, Traced};
+use farloop_scenario::{
+    Cause, CircuitFacts, Cores, Diagnostic, EventFact, Outcome, RunError, Settings, TraceSpec, Traced,
+};
 use farloop_units::{Kind, ParamSpec, Value};
 use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
@@ -343,10 +345,10 @@ impl RunOutput {
             "parts": self.outcome.parts,
             "totals": {
                 "packet_hops": t.packet_hops, "events": t.events, "end_s": t.end.as_secs_f64(), "injected": t.injected,
-                "delivered": t.delivered, "dropped_buffer": t.dropped_buffer, "dropped_limit": t.dropped_limit,
-                "dropped_agent": t.dropped_agent, "dropped_blocked": t.dropped_blocked, "dropped_expired": t.dropped_expired,
-                "dropped_down": t.dropped_down, "dropped_unrouted": t.dropped_unrouted,
-                "lost": t.lost, "lost_circuit": t.lost_circuit, "lost_down": t.lost_down, "corrupted": t.corrupted, "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
+                "delivered": t.delivered, "dropped_buffer": t.drops[Cause::Buffer], "dropped_limit": t.drops[Cause::QueueLimit],
+                "dropped_agent": t.drops[Cause::Agent], "dropped_blocked": t.drops[Cause::Blocked], "dropped_expired": t.drops[Cause::Expired],
+                "dropped_down": t.drops[Cause::LinkDown], "dropped_unrouted": t.drops[Cause::NoRoute],
+                "lost": t.drops[Cause::Loss], "lost_circuit": t.drops[Cause::Circuit], "lost_down": t.drops[Cause::Cut], "corrupted": t.drops[Cause::Corruption], "in_flight": t.in_flight, "max_in_flight": t.max_in_flight,
                 "elephants_labelled": t.elephants_labelled, "elephants_idle": t.elephants_idle,
                 "elephants_finished": t.elephants_finished, "rescued": t.rescued, "finished": t.finished, "gave_up": t.gave_up,
             },

@@ -80,7 +80,7 @@ pub use diagnostic::Diagnostic;
 pub use error::RunError;
 pub use estimate::MemoryShare;
 pub use farloop_net::{Cores, available_memory, total_memory};
-pub use farloop_trace::{SpecError, TraceSpec};
+pub use farloop_trace::{Cause, SpecError, TraceSpec};
 pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;

@@ -6,7 +6,7 @@ use crate::build::Built;
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
-    DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
+    Cause, DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
 };
 use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
@@ -327,18 +327,18 @@ impl Names {
             ("tx_bytes", ints(&|r| r.tx.get())),
             ("offered_bytes", Column::OptionalI64(rows.iter().map(|r| r.offered.map(|b| b.get() as i64)).collect())),
             ("packets", ints(&|r| r.packets)),
-            ("dropped_buffer", ints(&|r| r.dropped_buffer)),
-            ("dropped_limit", ints(&|r| r.dropped_limit)),
-            ("dropped_agent", ints(&|r| r.dropped_agent)),
-            ("dropped_blocked", ints(&|r| r.dropped_blocked)),
-            ("dropped_expired", ints(&|r| r.dropped_expired)),
-            ("dropped_down", ints(&|r| r.dropped_down)),
-            ("dropped_unrouted", ints(&|r| r.dropped_unrouted)),
+            ("dropped_buffer", ints(&|r| r.drops[Cause::Buffer])),
+            ("dropped_limit", ints(&|r| r.drops[Cause::QueueLimit])),
+            ("dropped_agent", ints(&|r| r.drops[Cause::Agent])),
+            ("dropped_blocked", ints(&|r| r.drops[Cause::Blocked])),
+            ("dropped_expired", ints(&|r| r.drops[Cause::Expired])),
+            ("dropped_down", ints(&|r| r.drops[Cause::LinkDown])),
+            ("dropped_unrouted", ints(&|r| r.drops[Cause::NoRoute])),
             ("shared_queue", ints(&|r| r.shared_queue)),
-            ("lost", ints(&|r| r.lost)),
-            ("lost_circuit", ints(&|r| r.lost_circuit)),
-            ("lost_down", ints(&|r| r.lost_down)),
-            ("corrupted", ints(&|r| r.corrupted)),
+            ("lost", ints(&|r| r.drops[Cause::Loss])),
+            ("lost_circuit", ints(&|r| r.drops[Cause::Circuit])),
+            ("lost_down", ints(&|r| r.drops[Cause::Cut])),
+            ("corrupted", ints(&|r| r.drops[Cause::Corruption])),
             ("marked", ints(&|r| r.marked)),
             ("pauses", ints(&|r| r.pauses)),
             ("paused_ps", ints(&|r| r.paused.as_ps())),

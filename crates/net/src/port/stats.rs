@@ -1,5 +1,6 @@
 //! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when something waits.
 
+use crate::drops::Drops;
 use crate::result::PortRow;
 use crate::spec::{EcnAt, EcnSpec};
 use farloop_engine::RandomStream;
@@ -64,18 +65,8 @@ impl PortStats {
             tx: Bytes::ZERO,
             offered: None,
             packets: 0,
-            dropped_buffer: 0,
-            dropped_limit: 0,
-            dropped_agent: 0,
-            dropped_blocked: 0,
-            dropped_expired: 0,
-            dropped_down: 0,
-            dropped_unrouted: 0,
+            drops: Drops::default(),
             shared_queue: 0,
-            lost: 0,
-            lost_circuit: 0,
-            lost_down: 0,
-            corrupted: 0,
             marked: 0,
             pauses: 0,
             paused: Delta::ZERO,
@@ -120,10 +111,9 @@ impl PortStats {
         self.row.max_queue = self.row.max_queue.max(Bytes::new(queue));
     }
 
-    /// Data packets dropped on their way to the port so far.
+    /// Packets dropped so far before they could leave by the port.
     pub fn dropped(&self) -> u64 {
-        let PortRow { dropped_buffer, dropped_limit, dropped_agent, dropped_blocked, dropped_expired, .. } = self.row;
-        dropped_buffer + dropped_limit + dropped_agent + dropped_blocked + dropped_expired + self.row.dropped_down
+        self.row.drops.at_port()
     }
 
     /// Total pause time up to `now`.

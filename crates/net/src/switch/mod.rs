@@ -42,7 +42,7 @@ use farloop_engine::RandomStream;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
 use forward::Forwarder;
-use scheduling::{Scheduling, Verdict, circuit_queues, turn_away};
+use scheduling::{Scheduling, Verdict, circuit_queues};
 
 /// A switch.
 pub(crate) struct Switch {
@@ -252,10 +252,7 @@ impl Switches {
         if let Some(out) = self.forward(m, s, slot) {
             return m.drop_down(out, slot);
         }
-        m.stats[ingress.other_end()].row.dropped_unrouted += 1;
-        m.ledger.totals.dropped_unrouted += 1;
-        m.trace_drop(ingress, slot, Cause::NoRoute);
-        m.discard(slot);
+        m.lose(ingress.other_end(), slot, Cause::NoRoute);
     }
 
     /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
@@ -267,7 +264,7 @@ impl Switches {
             Verdict::Elsewhere => return false,
             Verdict::Circuit(queue) => self.wait_for_circuit(m, s, circuits, slot, queue),
             Verdict::Packets(queue) => self.by_packets(m, s, slot, queue),
-            Verdict::Drop => turn_away(m, circuits, slot, Cause::Blocked),
+            Verdict::Drop => m.lose(circuits, slot, Cause::Blocked),
         }
         true
     }
@@ -295,7 +292,7 @@ impl Switches {
             queues.queue(queue).dropped += 1;
             return match scheduling.spec {
                 SchedulingSpec::AccelToR { overflow: Overflow::Low, .. } => self.by_packets(m, s, slot, LOW),
-                _ => turn_away(m, p, slot, Cause::QueueLimit),
+                _ => m.lose(p, slot, Cause::QueueLimit),
             };
         }
         queues.aim = queue;
@@ -331,7 +328,7 @@ impl Switches {
         };
         if !room {
             queues.queues[queue].dropped += 1;
-            return turn_away(m, p, slot, Cause::QueueLimit);
+            return m.lose(p, slot, Cause::QueueLimit);
         }
         queues.aim = queue;
         self.wait_at(m, s, p, slot, own);
@@ -355,7 +352,7 @@ impl Switches {
         while let Some(slot) = m.expired(p) {
             let spec = self.switches[s].scheduling.as_ref().map(|scheduling| scheduling.spec);
             match spec {
-                Some(SchedulingSpec::AccelToR { .. }) => turn_away(m, p, slot, Cause::Expired),
+                Some(SchedulingSpec::AccelToR { .. }) => m.lose(p, slot, Cause::Expired),
                 _ => self.by_packets(m, s, slot, HIGH),
             }
         }
@@ -399,17 +396,13 @@ impl Switches {
     /// Drops a packet that found no place.
     #[cold]
     fn refuse(&mut self, m: &mut Medium, ingress: PortId, out: PortId, slot: Slot, refused: Refused) {
-        let row = &mut m.stats[out].row;
-        let (at_port, in_all) = match refused {
-            Refused::Limit => (&mut row.dropped_limit, &mut m.ledger.totals.dropped_limit),
-            Refused::Buffer => (&mut row.dropped_buffer, &mut m.ledger.totals.dropped_buffer),
-        };
-        *at_port += 1;
-        *in_all += 1;
         let data_class = m.packets[slot].data_class();
         m.stats[ingress].lossless_drops += u64::from(self.ingress[ingress].is_lossless(data_class));
-        m.trace_drop(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
-        m.discard(slot);
+        let cause = match refused {
+            Refused::Limit => Cause::QueueLimit,
+            Refused::Buffer => Cause::Buffer,
+        };
+        m.lose(out, slot, cause);
     }
 
     /// Sends a PFC frame out of port `p`; an Xoff because of a packet that is bound for the port `out`.
@@ -431,10 +424,7 @@ impl Switches {
         let queue = queue_of(m, p);
         let admit = self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_enqueue(ctx, head, queue));
         if admit == Admit::Drop {
-            m.stats[p].row.dropped_agent += 1;
-            m.ledger.totals.dropped_agent += 1;
-            m.trace_drop(p, slot, Cause::Agent);
-            m.discard(slot);
+            m.lose(p, slot, Cause::Agent);
         }
         admit == Admit::Enqueue
     }
