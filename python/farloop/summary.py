@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from farloop import completion, metrics, offered, pfc, starts
+from farloop import completion, fields, metrics, offered, pfc, starts
 from farloop.jobs import jobs
 from farloop.tables import Floats, Series, port_name
 
@@ -45,7 +45,7 @@ def summarise(
         "worst": worst,
         "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
         "dropped": sum(int(totals[cause]) for cause in DROPS),
-        "lost": sum(int(totals[cause]) for cause in ("lost", "lost_circuit", "lost_down", "corrupted")),
+        "lost": sum(int(totals[cause]) for cause in LOST),
         "packet_hops": totals["packet_hops"],
         "slowdown": slowdown,
         "unfinished": unfinished,
@@ -119,16 +119,11 @@ def bounds(keys: Sequence[str]) -> tuple[float, float | None]:
     return floor, 1.0 if last in ("jain", "utilisation", "loss_rate") else None
 
 
-DROPS = (
-    "dropped_buffer",
-    "dropped_limit",
-    "dropped_agent",
-    "dropped_blocked",
-    "dropped_expired",
-    "dropped_down",
-    "dropped_unrouted",
-)
+DROPS = tuple(field.name for field in fields.TABLES["ports"] if field.name.startswith("dropped_"))
 """Why switches drop packets: columns of the table of ports, and totals."""
+
+LOST = tuple(field.name for field in fields.TABLES["ports"] if field.name.startswith(("lost", "corrupted")))
+"""Why packets are lost on links and at circuit switches: the same."""
 
 WORST = ("mean_queue", "max_queue", "drops", "paused")
 """What a port can be the worst of all by."""

@@ -48,6 +48,14 @@ impl Index<Cause> for Drops {
     }
 }
 
+impl FromIterator<Cause> for Drops {
+    fn from_iter<I: IntoIterator<Item = Cause>>(causes: I) -> Drops {
+        let mut drops = Drops::default();
+        causes.into_iter().for_each(|cause| drops.count(cause));
+        drops
+    }
+}
+
 impl fmt::Debug for Drops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(Cause::ALL.map(|cause| (cause, self[cause]))).finish()

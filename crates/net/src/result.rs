@@ -105,7 +105,7 @@ pub struct Deadlock {
 }
 
 /// One egress port.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PortRow {
     /// Node that owns the port.
     pub node: u32,

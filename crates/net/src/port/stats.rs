@@ -1,6 +1,5 @@
 //! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when something waits.
 
-use crate::drops::Drops;
 use crate::result::PortRow;
 use crate::spec::{EcnAt, EcnSpec};
 use farloop_engine::RandomStream;
@@ -59,22 +58,7 @@ impl Marking {
 
 impl PortStats {
     pub fn new(node: u32, peer: u32, loss: f64, corruption: f64, random: RandomStream) -> PortStats {
-        let row = PortRow {
-            node,
-            peer,
-            tx: Bytes::ZERO,
-            offered: None,
-            packets: 0,
-            drops: Drops::default(),
-            shared_queue: 0,
-            marked: 0,
-            pauses: 0,
-            paused: Delta::ZERO,
-            max_queue: Bytes::ZERO,
-            queue_integral: 0,
-            headroom: Bytes::ZERO,
-            max_headroom: Bytes::ZERO,
-        };
+        let row = PortRow { node, peer, ..PortRow::default() };
         PortStats {
             row,
             queue_changed: Time::ZERO,
