@@ -197,6 +197,7 @@ impl Medium {
 
     /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt from what is drawn:
     /// real ones are refreshed.
+    #[inline(never)]
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
         let packet = &self.packets[slot];
         if packet.flags & CUT != 0 {
