@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from support import live
 
 import farloop
+from farloop import _native
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -124,3 +126,28 @@ def scripts() -> Iterator[Callable[[str], ModuleType]]:
 def kernel_objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled programs for the kernel, where it can run them; otherwise the test is skipped, with the reason."""
     return live.kernel_objects(tmp_path_factory.mktemp("objects"))
+
+
+@pytest.fixture
+def on_scenario(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Has the simulator's scenarios noted in a list, and their runs made by `run(real, *arguments)`."""
+    real = _native.Scenario
+
+    def patch(run: Callable[..., Any] = lambda real, *arguments: real(*arguments)) -> list[Any]:
+        made: list[Any] = []
+
+        class Patched:
+            def __init__(self, *arguments: Any) -> None:
+                self.arguments, self.real = arguments, real(*arguments)
+                made.append(self)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self.real, name)
+
+            def run(self, *arguments: Any) -> Any:
+                return run(self.real.run, *arguments)
+
+        monkeypatch.setattr(_native, "Scenario", Patched)
+        return made
+
+    return patch

@@ -6,6 +6,7 @@ import difflib
 import itertools
 import json
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -150,6 +151,29 @@ class Scenario:
         """Its algorithms in Python as the simulator takes them."""
         return [described(one) for one in self.classes]
 
+    def prepared(self, *, take: bool = False) -> _native.Scenario:
+        """The simulator's handle of it: parsed once, its network built once for all that is asked of it.
+
+        Only the scenario that was asked for last keeps its handle, which may hold a large network. With `take` it is kept no more,
+        for what takes the network anyway: a run, a check, a forecast.
+
+        Raises:
+            ScenarioError: the scenario is not valid.
+        """
+        global _latest
+        with _LATEST:
+            latest, handle = _latest
+            if latest is self and handle is not None:
+                _latest = (None, None) if take else _latest
+                return handle
+        _encodable(self.file, self.text)
+        with told_to_python(self.text, self.file_told):
+            handle = _native.Scenario(self.text, self.file_told, list(self.overrides), self.described_classes)
+        if not take:
+            with _LATEST:
+                _latest = (self, handle)
+        return handle
+
     @cached_property
     def resolved(self) -> dict[str, Any]:
         """The whole scenario with all defaults and overrides in place.
@@ -158,6 +182,12 @@ class Scenario:
             ScenarioError: the scenario is not valid.
         """
         return self._settled[0]
+
+    def known(self, resolved: dict[str, Any]) -> Scenario:
+        """The same scenario, where it is known already what it is `resolved` to."""
+        one = Scenario(self.text, self.file, self.overrides, self.classes)
+        one.__dict__["resolved"] = resolved
+        return one
 
     @property
     def memory(self) -> Estimate:
@@ -171,12 +201,9 @@ class Scenario:
     @cached_property
     def _settled(self) -> tuple[dict[str, Any], Estimate]:
         """All keys, and the memory: the network is built for both, which takes its time."""
-        _encodable(self.file, self.text)
+        handle = self.prepared()
         with told_to_python(self.text, self.file_told):
-            resolved, shares = _native.resolve_and_estimate(
-                self.text, self.file_told, list(self.overrides), self.described_classes
-            )
-        return json.loads(resolved), Estimate(tuple(shares))
+            return json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
 
     @cached_property
     def explained(self) -> dict[str, Any]:
@@ -185,10 +212,9 @@ class Scenario:
         Raises:
             ScenarioError: the scenario is not valid.
         """
-        _encodable(self.file, self.text)
+        handle = self.prepared()
         with told_to_python(self.text, self.file_told):
-            text = _native.explain(self.text, self.file_told, list(self.overrides), self.described_classes)
-        explained: dict[str, Any] = json.loads(text)
+            explained: dict[str, Any] = json.loads(handle.explain())
         return explained
 
     @cached_property
@@ -203,18 +229,24 @@ class Scenario:
         """
         from farloop.results import offered, tables
 
-        given = (self.text, self.file_told, list(self.overrides), self.described_classes)
-        found = {name: tables.to_arrow(columns) for name, columns in _native.forecast(*given).items()}
-        flows, ports, end = found["flows"], found["ports"], float(self.explained["end_s"])
-        facts = offered.facts(flows, ports, self.resolved, end)
+        # First what leaves the network where it is, then the forecast, which takes it.
+        end, resolved = float(self.explained["end_s"]), self.resolved
+        found = {name: tables.to_arrow(columns) for name, columns in self.prepared(take=True).forecast().items()}
+        flows, ports = found["flows"], found["ports"]
+        facts = offered.facts(flows, ports, resolved, end)
         begin, until = facts["arrivals"]
         return {
             "network": facts,
             "memory_bytes": self.memory.total,
-            "packet_hops": offered.hops(ports, self.resolved, end),
+            "packet_hops": offered.hops(ports, resolved, end),
             "cautions": offered.overloads(facts["layers"], until - begin),
         }
 
+
+_latest: tuple[Scenario | None, _native.Scenario | None] = (None, None)
+"""The scenario that was asked for last, with its handle."""
+
+_LATEST = threading.Lock()
 
 Source = str | PathLike[str] | Mapping[str, Any] | Scenario
 """A scenario: its file, the name of a paper's figure, its tables as dictionaries, or one that is loaded."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import farloop
-from farloop import _native, reproduce
+from farloop import reproduce
 from farloop.commands.report import rewrite
 from farloop.output import directories, manifest, reading, saving
 
@@ -196,13 +196,13 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
     assert manifest.foreign(target) == ["notes.txt"]
 
 
-def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch):
+def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_scenario):
     text = small.read_text() + '[figure]\nid = "nobody/fig1"\n[[claim]]\nid = "nobody/fig1"\nwhat = "nothing"\n'
     scenario = farloop.Scenario.from_text(text, str(small))
     found = farloop.compare(scenario, ["hpcc"], set={"run.duration": "1ms"})
     target = found.save(tmp_path / "r")
     (claim,) = json.loads((target / "claims.json").read_text())
-    monkeypatch.setattr(_native, "run", None)
+    on_scenario(lambda *_: pytest.fail("it is simulated"))
 
     def judged(comparison, base, scale):
         assert base.overrides == (("run.duration", "1ms"),)
@@ -252,8 +252,7 @@ def test_labels_become_file_names():
     assert manifest.slug("-") == "run"
 
 
-def test_a_violated_invariant_is_an_error_that_names_it(small, monkeypatch):
-    real = _native.run
+def test_a_violated_invariant_is_an_error_that_names_it(small, on_scenario):
 
     class Broken:
         def __init__(self, output):
@@ -262,7 +261,7 @@ def test_a_violated_invariant_is_an_error_that_names_it(small, monkeypatch):
                 json.loads(output.info) | {"invariants": [{"name": "conservation", "ok": False, "detail": "7 of 8"}]}
             )
 
-    monkeypatch.setattr(_native, "run", lambda *args: Broken(real(*args)))
+    on_scenario(lambda real, *args: Broken(real(*args)))
     with pytest.raises(farloop.InvariantError, match=r"conservation: 7 of 8"):
         farloop.run(small)
 

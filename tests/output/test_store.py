@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import farloop
-from farloop import _native, reproduce
+from farloop import reproduce
 from farloop.commands.report import rewrite
 from farloop.output import directories, manifest, store
 from farloop.output.store import Pending, Simulated, Store, address, prefix
@@ -60,8 +60,8 @@ def test_a_killed_comparison_goes_on_where_it_was(command, small):
     assert started(command(*arguments, "--out", "r", "--fresh")) == ["dctcp", "hpcc", "timely"]
 
 
-def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch):
-    real_plan, real_run = reproduce.plan, _native.run
+def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch, on_scenario):
+    real_plan = reproduce.plan
     made = []
 
     def plan(figure, *, full, same_start=None, reading=None):
@@ -71,18 +71,18 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch):
         ]
         return dataclasses.replace(planned, variants=variants)
 
-    def run(*arguments):
+    def run(real, *arguments):
         made.append(arguments)
         if len(made) == 4:
             raise MemoryError
-        return real_run(*arguments)
+        return real(*arguments)
 
     def once():
         with directories.directory(tmp_path / "r") as out:
             reproduce.reproduce(["gear/fig02", "gear/fig09"], out.path, full=False, threads=1, store=out.store)
 
     monkeypatch.setattr(reproduce, "plan", plan)
-    monkeypatch.setattr(_native, "run", run)
+    on_scenario(run)
     with pytest.raises(MemoryError) as raised:
         once()
     assert raised.value.__notes__ == ["3 finished runs are kept; the same command goes on from there"]
@@ -207,9 +207,9 @@ def test_a_run_that_cannot_be_written_is_not_there(outcome, tmp_path):
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_equal_jobs_run_once(scenario, monkeypatch):
-    real, made = _native.run, []
-    monkeypatch.setattr(_native, "run", lambda *args: made.append(args) or real(*args))
+def test_equal_jobs_run_once(scenario, on_scenario):
+    made = []
+    on_scenario(lambda real, *args: made.append(args) or real(*args))
     first, second = simulate([Job("a", scenario), Job("b", scenario.override(seed=3))])
     assert len(made) == 1
     assert first is second

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import farloop
-from farloop.results import fields
+from farloop.results import fields, tables
 
 PAGE = Path(__file__).parents[2] / "docs" / "outputs.md"
 
@@ -55,6 +55,28 @@ def test_every_metric_is_declared(result, tmp_path):
     told = json.loads(pq.read_schema(tmp_path / "r" / "series.parquet").metadata[b"farloop.metrics"])
     assert set(told) == {f"{kind}/{metric}" for kind, metric in declared}
     assert told["flow/throughput"][0] == "bit/s"
+
+
+def test_every_total_of_a_run_is_declared_and_on_the_page(result, tmp_path):
+    assert list(result.info["totals"]) == [total.name for total in fields.TOTALS]
+    assert (
+        json.loads((result.save(tmp_path / "r") / "manifest.json").read_text("utf-8"))["totals"]
+        == result.info["totals"]
+    )
+    text = PAGE.read_text("utf-8").partition("<!-- totals of runs -->")[2]
+    assert all(f"| `{total.name}` | {total.unit} |" in text for total in fields.TOTALS)
+
+
+def test_rows_that_lack_columns_are_filled_as_declared():
+    table = tables.from_rows("ports", [{"node": "a", "peer": "b", "kind": "host", "packets": 7}])
+    assert table.schema.equals(tables.described("ports", table).schema)
+    (row,) = table.to_pylist()
+    assert (row["packets"], row["marked"], row["offered_bytes"], row["mean_queue_bytes"]) == (7, 0, None, 0.0)
+
+
+@pytest.mark.parametrize("name", fields.TABLES)
+def test_rows_make_the_types_that_the_simulator_gives(name, result):
+    assert tables.from_rows(name, []).schema.types == getattr(result, name).schema.types
 
 
 def test_the_page_is_made_from_the_same_declaration():

@@ -46,7 +46,7 @@ def test_building_can_be_stopped():
         return False
 
     with pytest.raises(_native.Cancelled):
-        _native.run(LARGE + MANY, "large.toml", [], progress)
+        _native.Scenario(LARGE + MANY, "large.toml").run(progress)
     assert calls == [(0.0, 0)]
 
 
@@ -59,7 +59,7 @@ def test_an_interrupt_ends_the_checks():
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         began = time.process_time()
         with pytest.raises(KeyboardInterrupt):
-            _native.resolve(LARGE + MANY, "large.toml", [])
+            _native.Scenario(LARGE + MANY, "large.toml").resolved()
         assert time.process_time() - began < 2
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

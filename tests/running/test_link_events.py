@@ -31,6 +31,15 @@ def test_what_a_failing_link_loses_is_counted_by_cause(failure):
     assert all(event["links"] == ["leaf1<->spine1"] for event in failure.info["events"])
 
 
+def test_a_port_that_drops_only_by_link_failure_is_the_worst_by_drops(failure):
+    causes = {cause for cause, n in failure.info["totals"].items() if cause.startswith("dropped_") and n}
+    assert causes == {"dropped_down"}
+    rows = failure.ports.to_pylist()
+    most = max(rows, key=lambda row: row["dropped_down"])
+    worst = failure.summary["worst"]["drops"]
+    assert (worst["port"], worst["drops"]) == (f"{most['node']}->{most['peer']}", most["dropped_down"])
+
+
 def test_flows_move_to_the_other_spine_and_back(failure):
     """Both spines carry data before and after, one of them meanwhile; routes change a millisecond after the link."""
 

@@ -65,15 +65,15 @@ def test_two_threads_that_are_asked_for_get_along_with_others(command):
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(on_scenario):
     """What the simulator is asked for: (threads, as many as pay)."""
-    real, asked = _native.run, []
+    asked = []
 
-    def run(*arguments):
-        asked.append((arguments[4], arguments[7]))
-        return real(*arguments)
+    def run(real, progress, threads, trace, auto):
+        asked.append((threads, auto))
+        return real(progress, threads, trace, auto)
 
-    monkeypatch.setattr(_native, "run", run)
+    on_scenario(run)
     return asked
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from support.studies import BASE, STUDY, journal
 import farloop
 from farloop import memory
 from farloop.errors import FarloopError
-from farloop.output.store import Store, simulator
+from farloop.output.store import Store, address, simulator
 from farloop.running.progress import CountLines
 from farloop.sweep import multiples, points, pool, tasks
 
@@ -36,6 +37,23 @@ def swept(tmp_path_factory):
     (where / "base.toml").write_text(BASE, encoding="utf-8")
     (where / "study.toml").write_text(STUDY, encoding="utf-8")
     return farloop.study(where / "study.toml", out=where / "out" / "s", workers=2)
+
+
+def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place, on_scenario):
+    asked, loads = on_scenario(), [0.2, 0.4]
+    base = place / "base.toml"
+    study = farloop.study(base=base, grid={"workload.load": loads}, out=place / "s", workers=1)
+    assert study.counts.made == len(loads)
+    built = Counter()
+    for one in asked:
+        built[dict(one.arguments[2]).get("workload.load")] += one.builds
+    assert {load: built[str(load)] for load in loads} == dict.fromkeys(loads, 1)
+    # What a worker does, in this process.
+    scenario = farloop.Scenario.load(base).override({"workload.load": 0.3})
+    task = tasks.Task.of(address(scenario), "one", scenario, place / "run-store", 1)
+    asked.clear()
+    assert tasks.make(task).status == tasks.MADE
+    assert [one.builds for one in asked] == [1]
 
 
 def test_the_dataset_has_parameters_metrics_and_the_way_to_each_run(swept):

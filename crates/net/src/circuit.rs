@@ -7,7 +7,6 @@
 use crate::ids::{CircuitId, PortId, Slot, Table};
 use crate::medium::Medium;
 use crate::network::schedule::{Circuits, Within};
-use crate::trace::Traced;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Time};
 use std::sync::Arc;
@@ -48,10 +47,7 @@ impl CircuitSwitch {
         }
         let number = self.seen.number;
         let Some(to) = schedule.passes(port, &self.seen, m.now) else {
-            m.stats[sender].row.lost_circuit += 1;
-            m.ledger.totals.lost_circuit += 1;
-            m.trace_drop(own, slot, Cause::Circuit);
-            return m.discard(slot);
+            return m.lose(sender, slot, Cause::Circuit);
         };
         self.astray += u64::from(!schedule.connects(port, to, first) || m.now > self.seen.end);
         let used = &mut self.used[to as usize];

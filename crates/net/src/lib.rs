@@ -30,6 +30,7 @@ mod circuit;
 mod cut;
 mod deadlock;
 mod departures;
+mod drops;
 mod events;
 mod host;
 mod ids;

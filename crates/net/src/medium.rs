@@ -254,6 +254,7 @@ impl Medium {
 
     /// Draws whether the link behind port `p` loses or damages a packet, and sees whether it went down meanwhile. PFC frames are exempt
     /// from what is drawn: real ones are refreshed.
+    #[inline(never)]
     pub fn vanishes(&mut self, p: PortId, slot: Slot) -> bool {
         let packet = &self.packets[slot];
         if packet.flags & CUT != 0 {
@@ -268,16 +269,8 @@ impl Medium {
         if u >= stats.loss + stats.corruption {
             return false;
         }
-        if u < stats.loss {
-            stats.row.lost += 1;
-            self.ledger.totals.lost += 1;
-            self.trace_drop(p.other_end(), slot, Cause::Loss);
-        } else {
-            stats.row.corrupted += 1;
-            self.ledger.totals.corrupted += 1;
-            self.trace_drop(p.other_end(), slot, Cause::Corruption);
-        }
-        self.discard(slot);
+        let cause = if u < stats.loss { Cause::Loss } else { Cause::Corruption };
+        self.lose(p, slot, cause);
         true
     }
 
@@ -287,10 +280,7 @@ impl Medium {
         if self.packets[slot].class == LINK {
             return self.discard_frame(slot);
         }
-        self.stats[p].row.lost_down += 1;
-        self.ledger.totals.lost_down += 1;
-        self.trace_drop(p.other_end(), slot, Cause::LinkDown);
-        self.discard(slot);
+        self.lose(p, slot, Cause::Cut);
     }
 
     /// Drops a packet that should have left by port `p`, whose link is down.
@@ -299,10 +289,7 @@ impl Medium {
         if self.packets[slot].class == LINK {
             return self.discard_frame(slot);
         }
-        self.stats[p].row.dropped_down += 1;
-        self.ledger.totals.dropped_down += 1;
-        self.trace_drop(p, slot, Cause::LinkDown);
-        self.discard(slot);
+        self.lose(p, slot, Cause::LinkDown);
     }
 
     /// Forgets a PFC frame that nobody receives.
@@ -326,6 +313,16 @@ impl Medium {
             self.pauses.forget(p, data_class, self.now);
         }
         (slots, was_paused)
+    }
+
+    /// Loses a packet at port `p`, or behind it: counts it at that port and in all, tells the trace, and forgets the packet.
+    #[cold]
+    pub fn lose(&mut self, p: PortId, slot: Slot, cause: Cause) {
+        self.stats[p].row.drops.count(cause);
+        self.ledger.totals.drops.count(cause);
+        let seen = if cause.is_behind_port() { p.other_end() } else { p };
+        self.trace_drop(seen, slot, cause);
+        self.discard(slot);
     }
 
     /// Forgets a packet that will not arrive.

@@ -1,5 +1,6 @@
 //! What a simulation gives back: columns, counters, invariants.
 
+pub use crate::drops::{Cause, Drops};
 use farloop_units::{Bytes, Delta, Rate, Time};
 
 /// The outcome of one simulation.
@@ -105,7 +106,7 @@ pub struct Deadlock {
 }
 
 /// One egress port.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PortRow {
     /// Node that owns the port.
     pub node: u32,
@@ -118,30 +119,10 @@ pub struct PortRow {
     pub offered: Option<Bytes>,
     /// Packets put on the wire.
     pub packets: u64,
-    /// Data packets dropped for lack of buffer on their way to this port.
-    pub dropped_buffer: u64,
-    /// Data packets dropped because this port's queue had reached its limit.
-    pub dropped_limit: u64,
-    /// Data packets dropped by a port agent.
-    pub dropped_agent: u64,
-    /// Data packets dropped because the day of their circuit was too far off.
-    pub dropped_blocked: u64,
-    /// Data packets dropped because they had not left when the day of their circuit was over.
-    pub dropped_expired: u64,
-    /// Packets dropped because this port's link was down, when they came or when it went down.
-    pub dropped_down: u64,
-    /// Packets that this port sent to a switch from which no path led on.
-    pub dropped_unrouted: u64,
+    /// Packets dropped at this port, lost on its link, or dropped at the far end because no path led on: by cause.
+    pub drops: Drops,
     /// Data packets that found no queue of their flow free, and shared one.
     pub shared_queue: u64,
-    /// Packets lost on this port's link.
-    pub lost: u64,
-    /// Packets that found no circuit at the other end of this port's link, or were cut by the end of its day.
-    pub lost_circuit: u64,
-    /// Packets that were on this port's link when it went down.
-    pub lost_down: u64,
-    /// Packets damaged on this port's link.
-    pub corrupted: u64,
     /// Packets that got an ECN mark here.
     pub marked: u64,
     /// Pause (Xoff) frames that reached this port: how often it was told to stop.
@@ -322,28 +303,8 @@ pub struct Totals {
     pub injected: u64,
     /// Of these, the ones that reached their destination.
     pub delivered: u64,
-    /// Dropped for lack of buffer.
-    pub dropped_buffer: u64,
-    /// Dropped because a port's queue had reached its limit.
-    pub dropped_limit: u64,
-    /// Dropped by port agents.
-    pub dropped_agent: u64,
-    /// Dropped because the day of their circuit was too far off.
-    pub dropped_blocked: u64,
-    /// Dropped because the day of their circuit was over.
-    pub dropped_expired: u64,
-    /// Dropped because the link of their port was down.
-    pub dropped_down: u64,
-    /// Dropped because no path led on.
-    pub dropped_unrouted: u64,
-    /// Lost on links.
-    pub lost: u64,
-    /// Lost at circuit switches, at night or without a circuit.
-    pub lost_circuit: u64,
-    /// On links that went down.
-    pub lost_down: u64,
-    /// Damaged on links.
-    pub corrupted: u64,
+    /// The ones that were dropped, lost or damaged, by cause.
+    pub drops: Drops,
     /// Still in queues or on links at the end.
     pub in_flight: u64,
     /// Most packets in flight, PFC frames included, of some thousand looks at fixed times and one at the end.
@@ -377,17 +338,7 @@ impl Totals {
             events,
             injected,
             delivered,
-            dropped_buffer,
-            dropped_limit,
-            dropped_agent,
-            dropped_blocked,
-            dropped_expired,
-            dropped_down,
-            dropped_unrouted,
-            lost,
-            lost_circuit,
-            lost_down,
-            corrupted,
+            drops,
             elephants_labelled,
             elephants_idle,
             elephants_finished,
@@ -404,17 +355,7 @@ impl Totals {
         self.events += events;
         self.injected += injected;
         self.delivered += delivered;
-        self.dropped_buffer += dropped_buffer;
-        self.dropped_limit += dropped_limit;
-        self.dropped_agent += dropped_agent;
-        self.dropped_blocked += dropped_blocked;
-        self.dropped_expired += dropped_expired;
-        self.dropped_down += dropped_down;
-        self.dropped_unrouted += dropped_unrouted;
-        self.lost += lost;
-        self.lost_circuit += lost_circuit;
-        self.lost_down += lost_down;
-        self.corrupted += corrupted;
+        self.drops.add(drops);
         self.elephants_labelled += elephants_labelled;
         self.elephants_idle += elephants_idle;
         self.elephants_finished += elephants_finished;

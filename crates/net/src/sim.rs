@@ -362,7 +362,7 @@ impl Simulation {
             for (p, port) in m.ports.iter() {
                 let stats = &mut m.stats[p];
                 if port.owner == Owner::Elsewhere {
-                    elsewhere.push((m.numbers[p], stats.row.clone()));
+                    elsewhere.push((m.numbers[p], stats.row.drops));
                     continue;
                 }
                 stats.integrate(end, port.data_queue);
@@ -377,12 +377,7 @@ impl Simulation {
         let mut rows: Table<PortNumber, PortRow> =
             rows.into_rows().into_iter().map(|row| row.expect("each port is in one part")).collect();
         for (port, seen) in elsewhere {
-            let row = &mut rows[port];
-            row.lost += seen.lost;
-            row.corrupted += seen.corrupted;
-            row.lost_circuit += seen.lost_circuit;
-            row.lost_down += seen.lost_down;
-            row.dropped_unrouted += seen.dropped_unrouted;
+            rows[port].drops.add(&seen);
         }
         rows
     }
@@ -501,17 +496,7 @@ impl Simulation {
     }
 
     fn invariants(&self, totals: &Totals, ports: &Table<PortNumber, PortRow>) -> Vec<Invariant> {
-        let dropped = totals.dropped_buffer
-            + totals.dropped_limit
-            + totals.dropped_agent
-            + totals.dropped_blocked
-            + totals.dropped_expired
-            + totals.dropped_down
-            + totals.dropped_unrouted
-            + totals.lost
-            + totals.lost_circuit
-            + totals.lost_down
-            + totals.corrupted;
+        let dropped = totals.drops.total();
         let accounted = totals.delivered + dropped + totals.in_flight;
         let conservation = Invariant {
             name: "conservation",

@@ -3,8 +3,7 @@
 
 use crate::common::*;
 use farloop_cc::AnyParams;
-use farloop_net::result::FlowRow;
-use farloop_net::result::Totals;
+use farloop_net::result::{Cause, FlowRow, PortRow, Totals};
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -76,7 +75,10 @@ fn twice_the_same_and_another_seed_another_result() {
         let first = run(&spec);
         assert!(first.ports.iter().any(|p| p.pauses > 0), "{name}: no pause in the case");
         assert!(!first.worst_series.is_empty(), "{name}: no worst port in the case");
-        assert!(first.totals.lost > 0 && first.totals.corrupted > 0, "{name}: no loss in the case");
+        assert!(
+            first.totals.drops[Cause::Loss] > 0 && first.totals.drops[Cause::Corruption] > 0,
+            "{name}: no loss in the case"
+        );
         // TCP packets are ECN-capable where the algorithm asks for it.
         let capable = spec.transport.kind == TransportKind::Rdma || spec.algorithms.iter().any(|a| a.needs().ecn);
         assert!(!capable || first.ports.iter().any(|p| p.marked > 0), "{name}: no mark in the case");
@@ -161,10 +163,17 @@ fn a_run_without_an_end_is_over_when_nothing_is_left() {
 
 /// FNV-1a over the debug form: the numbers themselves, independent of memory layout.
 fn digest(result: &RunResult) -> u64 {
-    let text = format!("{:?} {:?} {:?}", result.flows, result.ports, result.flow_series);
-    let text = text.replace("shared_queue: 0, ", "").replace("lost_circuit: 0, ", "");
-    let text = text.replace("dropped_blocked: 0, dropped_expired: 0, dropped_down: 0, dropped_unrouted: 0, ", "");
-    let text = text.replace("lost_down: 0, ", "");
+    let mut text = format!("{:?} {:?} {:?}", result.flows, result.ports, result.flow_series);
+    text = text.replace("shared_queue: 0, ", "");
+    for PortRow { drops, .. } in &result.ports {
+        let [buffer, limit, agent] = [Cause::Buffer, Cause::QueueLimit, Cause::Agent].map(|cause| drops[cause]);
+        let (lost, corrupted) = (drops[Cause::Loss], drops[Cause::Corruption]);
+        assert_eq!(drops.total(), buffer + limit + agent + lost + corrupted, "the case has no other causes");
+        let told = format!(
+            "dropped_buffer: {buffer}, dropped_limit: {limit}, dropped_agent: {agent}, lost: {lost}, corrupted: {corrupted}"
+        );
+        text = text.replace(&format!("drops: {drops:?}"), &told);
+    }
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 

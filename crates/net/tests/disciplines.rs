@@ -1,6 +1,7 @@
 //! Who gets how much of a port: first in, first out by arrivals, in turns by flow.
 
 use crate::common::*;
+use farloop_net::result::Cause;
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -74,6 +75,6 @@ fn classes_stay_apart_and_pauses_hold() {
     };
     let result = shared(&["60Gbps", "12Gbps"], drr(1538), pauses);
     assert!(result.ports.iter().any(|p| p.pauses > 0));
-    assert_eq!(result.totals.dropped_buffer, 0);
+    assert_eq!(result.totals.drops[Cause::Buffer], 0);
     near(&shares(&result), &[0.5, 0.5]);
 }

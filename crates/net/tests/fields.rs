@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use farloop_cc::*;
+use farloop_net::result::Cause;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation};
 use farloop_units::{Bytes, Delta, ParamError, ParamSpec, Rate, Time, Value};
@@ -184,7 +185,7 @@ fn fields_come_back_as_they_were_changed() {
         let (whole, seen) = outcome(1);
         assert_eq!(whole.totals.finished, 4, "{name}");
         assert!(
-            whole.totals.lost > 10 && whole.flows.iter().all(|f| f.retransmitted > 0),
+            whole.totals.drops[Cause::Loss] > 10 && whole.flows.iter().all(|f| f.retransmitted > 0),
             "{name}: {:?}",
             whole.totals
         );

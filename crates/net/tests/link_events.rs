@@ -1,7 +1,7 @@
 //! Links that go down, come up, and change: what is lost, when routes change, what PFC and recovery make of it.
 
 use crate::common::*;
-use farloop_net::result::Totals;
+use farloop_net::result::{Cause, Totals};
 use farloop_net::spec::*;
 use farloop_net::{Cores, NetworkSpec, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -78,17 +78,35 @@ fn what_is_on_the_wire_is_lost_and_routes_change_after_the_stated_time() {
     // Down at 20.5 us: packets 8 to 18 are on the wire, 19 to 28 come before the routes change at 30.5 us.
     let result = run_in_parts(&with(&spec, us(10), vec![event(20_500, link, LinkChange::Down)]));
     let row = &result.ports[port];
-    assert_eq!((row.lost_down, row.dropped_down, row.packets), (11, 10, 19));
-    assert_eq!((result.totals.lost_down, result.totals.dropped_down), (11, 10));
+    assert_eq!((row.drops[Cause::Cut], row.drops[Cause::LinkDown], row.packets), (11, 10, 19));
+    assert_eq!((result.totals.drops[Cause::Cut], result.totals.drops[Cause::LinkDown]), (11, 10));
     assert_eq!(result.flows[0].dropped, 21);
     // Packet 29 comes at 31 us and takes the other spine, as all do after it until 42 us.
     let other = &result.ports[2 - port];
-    assert_eq!((other.packets, other.dropped_down), (12, 0));
+    assert_eq!((other.packets, other.drops[Cause::LinkDown]), (12, 0));
     // A picosecond more, and packet 29 is dropped as well; none on the wire is more or fewer.
     let later = run(with(&spec, us(10) + Delta::from_ps(500_001), vec![event(20_500, link, LinkChange::Down)]));
-    assert_eq!((later.ports[port].dropped_down, later.ports[2 - port].packets), (11, 11));
+    assert_eq!((later.ports[port].drops[Cause::LinkDown], later.ports[2 - port].packets), (11, 11));
     let exactly = run(with(&spec, us(10) + Delta::from_ps(500_000), vec![event(20_500, link, LinkChange::Down)]));
-    assert_eq!((exactly.ports[port].dropped_down, exactly.ports[2 - port].packets), (10, 12), "routes change first");
+    assert_eq!(
+        (exactly.ports[port].drops[Cause::LinkDown], exactly.ports[2 - port].packets),
+        (10, 12),
+        "routes change first"
+    );
+}
+
+/// A port is among the worst by drops, whatever the cause: no queue is ever long here, and no port is paused.
+#[test]
+fn a_port_that_drops_only_because_its_link_is_down_is_among_the_worst() {
+    let worst = Some(WorstRecordSpec { every: 1, most: 1 });
+    let record = RecordSpec { interval: Some(us(10)), worst, ..RecordSpec::default() };
+    let plain = leaf_spine(plain_switch(), vec![endless()], TransportKind::Rdma, "fixed");
+    let spec = NetworkSpec { end: at(42_400), record, ..plain };
+    let (link, port) = taken(&spec);
+    let result = run(with(&spec, us(10), vec![event(20_500, link, LinkChange::Down)]));
+    assert_eq!(result.totals.drops.dropped(), result.ports[port].drops[Cause::LinkDown]);
+    let own = result.worst_series.iter().filter(|sample| sample.port == port as u32);
+    assert_eq!(own.map(|sample| sample.dropped).sum::<u64>(), 10);
 }
 
 /// Down from 20.5 to 25.5 us: packets 24 to 28 find it up again. The routes avoid it from 30.5 to 35.5 us all the same.
@@ -99,7 +117,7 @@ fn a_link_that_comes_up_carries_at_once_and_routes_follow_later() {
     let (link, port) = taken(&spec);
     let events = vec![event(20_500, link, LinkChange::Down), event(25_500, link, LinkChange::Up)];
     let result = run_in_parts(&with(&spec, us(10), events));
-    assert_eq!((result.ports[port].lost_down, result.ports[port].dropped_down), (11, 5));
+    assert_eq!((result.ports[port].drops[Cause::Cut], result.ports[port].drops[Cause::LinkDown]), (11, 5));
     // Packets 29 to 33 at 31 to 35 us take the other spine.
     assert_eq!(result.ports[2 - port].packets, 5);
     assert_eq!(result.ports[port].packets, 19 + 5 + 7);
@@ -117,9 +135,12 @@ fn without_any_path_packets_are_dropped_and_senders_recover() {
         let result = run_in_parts(&with(&spec, us(100), events));
         let (row, totals) = (&result.flows[0], &result.totals);
         // What spines send on is dropped there until they know, and then at leaf 1, which the host sent to.
-        assert!(totals.lost_down > 0 && totals.dropped_down > 0 && totals.dropped_unrouted > 0, "{totals:?}");
-        let unrouted = |port: usize| result.ports[port].dropped_unrouted;
-        assert_eq!((0..12).map(unrouted).sum::<u64>(), totals.dropped_unrouted);
+        assert!(
+            totals.drops[Cause::Cut] > 0 && totals.drops[Cause::LinkDown] > 0 && totals.drops[Cause::NoRoute] > 0,
+            "{totals:?}"
+        );
+        let unrouted = |port: usize| result.ports[port].drops[Cause::NoRoute];
+        assert_eq!((0..12).map(unrouted).sum::<u64>(), totals.drops[Cause::NoRoute]);
         assert!(unrouted(8) > 0, "what host 1 sent to leaf 1");
         let finish = row.finish.expect("recovers");
         assert!(row.timeouts > 0 && finish > at(2_100_000) && finish > alone, "{row:?}");
@@ -224,7 +245,7 @@ fn where_the_delay_shrinks_packets_keep_their_order() {
     // What spines got they send on, at once or one after the other: leaf 2 has its first packet at 13 + 1 + 10 us.
     let sent_on = |end| {
         let result = run_in_parts(&NetworkSpec { end: at(end), ..shorter.clone() });
-        assert_eq!(result.totals.lost_down + result.totals.dropped_down, 0);
+        assert_eq!(result.totals.drops[Cause::Cut] + result.totals.drops[Cause::LinkDown], 0);
         // The spine's port to leaf 2 belongs to link 2 or 3.
         let row = &result.ports[2 * (link as usize + 2) + 1];
         (row.packets, row.max_queue)
@@ -255,5 +276,5 @@ fn losses_begin_when_they_are_to() {
     let events = vec![event(20_500, link, LinkChange::Loss(1.0)), event(25_500, link, LinkChange::Loss(0.0))];
     let result = run_in_parts(&NetworkSpec { end: at(60_000), ..with(&spec, us(10), events) });
     // Packets are complete at the spine every microsecond: at 21, 22, 23, 24 and 25 us they are lost.
-    assert_eq!((result.ports[port].lost, result.totals.lost), (5, 5));
+    assert_eq!((result.ports[port].drops[Cause::Loss], result.totals.drops[Cause::Loss]), (5, 5));
 }

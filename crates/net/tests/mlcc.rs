@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use farloop_cc::*;
+use farloop_net::result::Cause;
 use farloop_net::spec::*;
 use farloop_net::{Cores, RunResult, Simulation, simulate};
 use farloop_units::{Bytes, Delta, ParamError, ParamSpec, Rate, Time, Value};
@@ -319,7 +320,7 @@ fn lost_acks_and_lost_data_stall_nothing() {
     }
     spec.transport.rto_cross = Delta::from_ms(20);
     let result = all_end(spec);
-    assert!(result.totals.lost > 0);
+    assert!(result.totals.drops[Cause::Loss] > 0);
 }
 
 #[test]

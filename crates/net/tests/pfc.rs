@@ -1,6 +1,7 @@
 //! Priority flow control: nothing is lost, and pauses last as long as arithmetic says.
 
 use crate::common::*;
+use farloop_net::result::Cause;
 use farloop_net::spec::*;
 use farloop_net::{required_headroom, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -39,7 +40,7 @@ proptest! {
         spec.transport.mtu = Bytes::new(mtu);
         let result = simulate(spec).expect("the buffer is large enough");
         sound(&result);
-        prop_assert_eq!(result.totals.dropped_buffer, 0);
+        prop_assert_eq!(result.totals.drops[Cause::Buffer], 0);
         prop_assert_eq!(result.totals.finished, u64::from(senders));
         for port in &result.ports {
             prop_assert!(port.max_headroom <= port.headroom);

@@ -1,6 +1,7 @@
 //! Clocks that are off and the order of ties: what they change, and what they must not.
 
 use crate::common::*;
+use farloop_net::result::Cause;
 use farloop_net::spec::*;
 use farloop_net::{BuildError, RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -120,7 +121,7 @@ fn without_ties_their_order_changes_nothing() {
     let flows = (0..12u32).map(|i| flow(i % 3 + 1, 4, at(u64::from(i) * 2_000), Bytes::new(200_000))).collect();
     let spec = network(nodes, links, algorithm("dcqcn", &[]), flows);
     let first = run(&spec);
-    assert!(first.totals.lost > 0);
+    assert!(first.totals.drops[Cause::Loss] > 0);
     for order in 1..4 {
         let mut other = run(&NetworkSpec { tie_order: Some(order), ..spec.clone() });
         // Where arrivals go before departures of the same moment, these need events.

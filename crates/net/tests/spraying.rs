@@ -1,7 +1,7 @@
 //! Packets sprayed over equal paths: they arrive out of order, and the endpoints cope.
 
 use crate::common::*;
-use farloop_net::result::FlowRow;
+use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -63,7 +63,7 @@ fn sprayed_packets_use_all_paths_alike() {
 fn reordering_looks_like_loss_unless_the_threshold_allows_for_it() {
     let retransmitted = |ecmp, kind, threshold| {
         let result = fabric(ecmp, kind, threshold);
-        assert_eq!((result.totals.dropped_buffer, result.totals.lost), (0, 0));
+        assert_eq!((result.totals.drops[Cause::Buffer], result.totals.drops[Cause::Loss]), (0, 0));
         result.flows.iter().map(|f| f.retransmitted).sum::<u64>()
     };
     assert_eq!(retransmitted(Ecmp::Flow, TransportKind::Tcp, 3), 0);
@@ -80,7 +80,7 @@ fn reordering_looks_like_loss_unless_the_threshold_allows_for_it() {
 fn rack_lives_with_spraying_where_counting_does_not() {
     let outcome = |recovery| {
         let result = fabric_with(Ecmp::Packet, TransportKind::Tcp, TcpSpec { recovery, ..tcp() }, us(2));
-        assert_eq!((result.totals.dropped_buffer, result.totals.lost), (0, 0));
+        assert_eq!((result.totals.drops[Cause::Buffer], result.totals.drops[Cause::Loss]), (0, 0));
         let last = result.flows.iter().filter_map(|f| f.received).max().expect("finished").as_secs_f64();
         let sum = |of: fn(&FlowRow) -> u64| result.flows.iter().map(of).sum::<u64>() as f64;
         assert!(sum(|f| f.timeouts) == 0.0 && sum(|f| f.spurious) > 0.0);

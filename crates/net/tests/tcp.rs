@@ -1,7 +1,7 @@
 //! TCP end to end: the endpoints of `farloop-tcp` over links that lose, damage and reorder.
 
 use crate::common::*;
-use farloop_net::result::FlowRow;
+use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time, Value};
@@ -123,7 +123,8 @@ fn a_lost_syn_costs_the_initial_timeout() {
         let result = run(&spec);
         let (packets, _) = sent_by(&result, 1, 0);
         // SYN, its repetition, data with the ACK of the handshake; SYN-ACK and ACK.
-        (result.totals.lost == 1 && packets == 3 && result.flows[0].packets == 1).then_some(result.flows[0])
+        (result.totals.drops[Cause::Loss] == 1 && packets == 3 && result.flows[0].packets == 1)
+            .then_some(result.flows[0])
     });
     let row = lucky.expect("one of 200 seeds loses the SYN alone");
     assert_eq!(row.received.expect("finished") - row.start, row.ideal + tcp().initial_rto);
@@ -142,7 +143,7 @@ fn a_flow_without_answers_gives_up_and_says_so() {
         if handshake {
             // SYN repetitions are limited to six (Linux), with doubling timeouts: 127 times the first.
             assert_eq!(result.totals.end, row.start + tcp().initial_rto * 127);
-            assert_eq!((row.packets, row.timeouts, result.totals.lost), (0, 0, 7));
+            assert_eq!((row.packets, row.timeouts, result.totals.drops[Cause::Loss]), (0, 0, 7));
         } else {
             assert_eq!(u64::from(retries), row.timeouts);
         }
@@ -189,7 +190,7 @@ fn selective_acknowledgements_take_room_on_the_wire() {
                 spec.seed = seed;
                 let result = run(&spec);
                 let (acks, bytes) = sent_by(&result, 2, 0);
-                (result.totals.lost == 1 && result.flows[0].dropped == 1).then_some(bytes - acks * ACK)
+                (result.totals.drops[Cause::Loss] == 1 && result.flows[0].dropped == 1).then_some(bytes - acks * ACK)
             })
             .expect("a seed with one loss")
     };
@@ -289,11 +290,11 @@ fn a_port_drops_what_its_limit_does_not_hold_and_says_why() {
         let result = run(&spec);
         let port = result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port");
         assert_eq!(
-            (port.dropped_limit, port.dropped_buffer),
-            (result.totals.dropped_limit, result.totals.dropped_buffer)
+            (port.drops[Cause::QueueLimit], port.drops[Cause::Buffer]),
+            (result.totals.drops[Cause::QueueLimit], result.totals.drops[Cause::Buffer])
         );
         assert_eq!(result.flows[0].delivered.get(), 50 * MSS);
-        (port.max_queue.get() / PACKET, port.dropped_limit > 0, port.dropped_buffer > 0)
+        (port.max_queue.get() / PACKET, port.drops[Cause::QueueLimit] > 0, port.drops[Cause::Buffer] > 0)
     };
     let plenty = 1 << 40;
     assert_eq!(dropped(QueueLimit::NONE, plenty), (45, false, false));
@@ -399,8 +400,8 @@ fn series_of_ports_count_what_was_dropped_when() {
     spec.record = RecordSpec { interval: Some(us(1)), flows: vec![], ports: vec![(0, 2, 0)], ..RecordSpec::default() };
     let result = run(&spec);
     let port = result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port");
-    assert!(port.dropped_limit > 0);
-    assert_eq!(result.port_series.iter().map(|s| s.dropped).sum::<u64>(), port.dropped_limit);
+    assert!(port.drops[Cause::QueueLimit] > 0);
+    assert_eq!(result.port_series.iter().map(|s| s.dropped).sum::<u64>(), port.drops[Cause::QueueLimit]);
     // The burst of 50 packets arrives between 1 and 8 µs; whatever is dropped first, is then.
     let first = result.port_series.iter().find(|s| s.dropped > 0).expect("dropped");
     assert!(first.time <= Time::ZERO + us(8), "{first:?}");

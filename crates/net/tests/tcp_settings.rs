@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use farloop_cc::AnyParams;
-use farloop_net::result::FlowRow;
+use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -40,7 +40,7 @@ fn delay_of_a_lost_packet(tcp: TcpSpec) -> (Delta, FlowRow) {
         spec.seed = seed;
         let result = run(&spec);
         let row = result.flows[0];
-        (result.totals.lost == 1 && row.dropped == 1).then_some(row)
+        (result.totals.drops[Cause::Loss] == 1 && row.dropped == 1).then_some(row)
     });
     let row = lucky.expect("one of 200 seeds loses the first packet alone");
     (row.received.expect("finished") - row.start - row.ideal, row)
@@ -74,7 +74,7 @@ fn reordered(tcp: TcpSpec) -> FlowRow {
     let mut spec = network(nodes, links, algorithm("reno", &[]), vec![flow(4, 5, Time::ZERO, Bytes::new(2000 * MSS))]);
     spec.transport = TransportSpec { tcp, ..transport(TransportKind::Tcp) };
     let result = run(&spec);
-    assert_eq!((result.totals.lost, result.totals.finished), (0, 1));
+    assert_eq!((result.totals.drops[Cause::Loss], result.totals.finished), (0, 1));
     result.flows[0]
 }
 

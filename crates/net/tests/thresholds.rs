@@ -4,7 +4,7 @@
 //! because nothing else leaves before the last has come.
 
 use crate::common::*;
-use farloop_net::result::PortRow;
+use farloop_net::result::{Cause, PortRow};
 use farloop_net::simulate;
 use farloop_net::spec::*;
 use farloop_units::{Bytes, Rate, Time};
@@ -50,7 +50,7 @@ fn between_the_thresholds_the_probability_decides_at_kmax_too() {
 fn held(spec: SwitchSpec) -> (u64, u64, u64) {
     let row = nine_packets(spec).0;
     assert_eq!(row.max_queue.get() % PACKET, 0);
-    (row.max_queue.get() / PACKET, row.dropped_limit, row.dropped_buffer)
+    (row.max_queue.get() / PACKET, row.drops[Cause::QueueLimit], row.drops[Cause::Buffer])
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn headroom_takes_what_it_has_room_for() {
             headroom: Some(Bytes::new(headroom)),
         };
         let (out, ingress) = nine_packets(SwitchSpec { pfc: Some(pfc), ..plain_switch() });
-        (ingress.max_headroom.get() / PACKET, out.dropped_buffer)
+        (ingress.max_headroom.get() / PACKET, out.drops[Cause::Buffer])
     };
     assert_eq!(into(5 * PACKET), (5, 3));
     assert_eq!(into(5 * PACKET - 1), (4, 4));

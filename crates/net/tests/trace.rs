@@ -108,9 +108,12 @@ fn records_agree_with_the_tables() {
     for kind in [TransportKind::Rdma, TransportKind::Tcp] {
         let (result, trace) = traced(&line(kind), &Filter::default(), 2);
         assert_eq!(trace.left_out, 0);
-        assert!(result.totals.lost > 0 && result.totals.corrupted > 0);
+        assert!(result.totals.drops[Cause::Loss] > 0 && result.totals.drops[Cause::Corruption] > 0);
         let sum = |cause| count(&trace, |record| is_drop(&record.event, cause));
-        assert_eq!((sum(Cause::Loss), sum(Cause::Corruption)), (result.totals.lost, result.totals.corrupted));
+        assert_eq!(
+            (sum(Cause::Loss), sum(Cause::Corruption)),
+            (result.totals.drops[Cause::Loss], result.totals.drops[Cause::Corruption])
+        );
         assert_eq!(count(&trace, |record| matches!(record.event, Event::Arrive { .. })), result.totals.packet_hops);
         assert_eq!(count(&trace, |record| record.event == Event::Finish), result.totals.finished);
         let marks =
@@ -124,7 +127,7 @@ fn records_agree_with_the_tables() {
             let found = (of(&marks, port(i)), of(&pauses, port(i)), of(&sent, port(i)));
             assert_eq!(found, (row.marked, row.pauses, row.packets), "{kind:?}: port {i}");
             // What a link loses is told where it should have arrived: at the link's other end.
-            assert_eq!(of(&lost, port(i ^ 1)), row.lost, "{kind:?}: port {i}");
+            assert_eq!(of(&lost, port(i ^ 1)), row.drops[Cause::Loss], "{kind:?}: port {i}");
             let longest =
                 trace.records.iter().filter(|record| record.place == port(i)).filter_map(|record| match record.event {
                     Event::Enqueue { queue, .. } => Some(queue),
@@ -169,12 +172,12 @@ fn drops_have_their_cause() {
     let (result, trace) = traced(&drops(QueueLimit::NONE, 30_000), &Filter::default(), 1);
     let dropped = count(&trace, |record| is_drop(&record.event, Cause::Buffer));
     assert!(dropped > 0);
-    assert_eq!(dropped, result.totals.dropped_buffer);
+    assert_eq!(dropped, result.totals.drops[Cause::Buffer]);
     let limit = QueueLimit { packets: Some(5), ..QueueLimit::NONE };
     let (result, trace) = traced(&drops(limit, 1 << 30), &Filter::default(), 1);
     let dropped = count(&trace, |record| is_drop(&record.event, Cause::QueueLimit));
     assert!(dropped > 0);
-    assert_eq!(dropped, result.totals.dropped_limit);
+    assert_eq!(dropped, result.totals.drops[Cause::QueueLimit]);
     assert!(count(&trace, |record| record.event == Event::Timer { timer: "retransmission" }) > 0);
 }
 

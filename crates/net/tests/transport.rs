@@ -1,7 +1,7 @@
 //! Endpoints and NICs: loss recovery, timeouts, stops, pacing, turns, classes.
 
 use crate::common::*;
-use farloop_net::result::FlowRow;
+use farloop_net::result::{Cause, FlowRow};
 use farloop_net::spec::*;
 use farloop_net::{RunResult, simulate};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -35,7 +35,7 @@ const ROUND_TRIP: Delta = Delta::from_ps(1538 * (80 + 800) + 102 * (80 + 800) + 
 /// Data packets that the links of the flow 1 → 2 lost or damaged.
 fn destroyed(result: &RunResult) -> u64 {
     let forward = result.ports.iter().filter(|p| (p.node, p.peer) == (1, 0) || (p.node, p.peer) == (0, 2));
-    forward.map(|p| p.lost + p.corrupted).sum()
+    forward.map(|p| p.drops[Cause::Loss] + p.drops[Cause::Corruption]).sum()
 }
 
 fn first_sendings(row: &FlowRow) -> u64 {
@@ -91,7 +91,7 @@ fn one_loss_costs_tcp_one_packet_and_rdma_its_window() {
         switch.buffer = Bytes::new(2 * 10 * 1538);
         let result = run(spec);
         let row = &result.flows[0];
-        let dropped = result.totals.dropped_buffer;
+        let dropped = result.totals.drops[Cause::Buffer];
         assert!(dropped > 0 && row.finish.is_some(), "{kind:?}");
         match kind {
             TransportKind::Tcp => assert_eq!((row.retransmitted, row.timeouts), (dropped, 0)),
@@ -271,7 +271,7 @@ fn a_pause_stops_its_own_class_only() {
         let mut spec = network(nodes, links, algorithm("fixed", &[]), flows.to_vec());
         spec.end = Time::ZERO + duration;
         let result = run(spec);
-        assert!(result.ports[0].pauses > 0 && result.totals.dropped_buffer == 0);
+        assert!(result.ports[0].pauses > 0 && result.totals.drops[Cause::Buffer] == 0);
         [0, 1].map(|f: usize| gbps_on_the_wire(&result.flows[f], duration))
     };
     let [slow, fast] = rates([0, 1]);

@@ -31,8 +31,9 @@ impl Failure {
         self.0.0.load(Ordering::Relaxed)
     }
 
-    /// Takes it.
+    /// Takes it, as if there had been none.
     pub fn take(&self) -> Option<PyErr> {
+        self.0.0.store(false, Ordering::Relaxed);
         self.0.1.lock().expect("nobody panics with it").take()
     }
 

@@ -2,6 +2,7 @@
 //! `cargo run --release -p farloop-scenario --example run -- FILE [--threads N|auto] [--parts N] [KEY=VALUE ...]`. With `--parts` the
 //! network is cut into so many parts, whether or not that pays.
 
+use farloop_net::result::Cause;
 use farloop_scenario::{Cores, RunError, Settings, run_with};
 use std::io::Write;
 use std::path::Path;
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
         totals.events,
         wall * 1e9 / totals.packet_hops as f64,
         totals.bytes_per_packet(),
-        totals.dropped_buffer,
+        totals.drops[Cause::Buffer],
     );
     text += &format!("parts: {}\n", outcome.parts);
     for invariant in &outcome.invariants {

@@ -14,8 +14,8 @@
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
 //!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
-//! 6. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what names mean in a trace. `run`: from text to
-//!    tables.
+//! 6. [`columns`]: every column of a result declared once. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what names mean in a trace. `run`: from text to
+//!    tables; [`Prepared`] is a scenario that all is asked of and that is built once.
 //!
 //! ```
 //! use farloop_scenario::parse;
@@ -42,6 +42,7 @@
 //! it to [`parse_with`].
 
 pub mod bench;
+pub mod columns;
 pub mod diagnostic;
 pub mod figure;
 pub mod sections;
@@ -86,13 +87,10 @@ pub use figure::{Case, Claim, Figure, Overrides};
 pub use files::read;
 pub use network::NetworkKeys;
 pub use parse::{parse, parse_while, parse_with};
-pub use run::{
-    Outcome, Settings, check, explain, forecast, resolve, resolve_and_estimate, run, run_with, run_with_algorithms,
-};
+pub use run::{Outcome, Prepared, Settings, run, run_with};
 pub use scenario::Scenario;
 pub use schema::{schema, schema_with};
 pub use switch::SwitchOverride;
-pub use testbed::testbed;
 pub use topology::datacenters::FabricKeys;
 pub use trace::Traced;
 pub use transport::EndpointKeys;

@@ -1,12 +1,13 @@
 //! Runs a scenario: from its text to tables.
 
-use crate::build::{CircuitFacts, EventFact, of_paths};
+use crate::build::{Built, CircuitFacts, EventFact, of_paths};
 use crate::diagnostic::Diagnostic;
 use crate::error::RunError;
 use crate::estimate::MemoryShare;
 use crate::parse::parse_while;
 use crate::scenario::Scenario;
-use crate::tables::{Names, Tables};
+use crate::tables::{Names, Tables, totals};
+use crate::testbed;
 use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
 use farloop_net::result::{Invariant, Totals};
@@ -15,6 +16,8 @@ use farloop_net::{Cores, Culprit, OutOfMemory, Progress, Simulation, Standstill,
 use farloop_trace::TraceSpec;
 use farloop_units::Time;
 use serde_json::{Value as Json, json};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The outcome of a run.
@@ -43,6 +46,13 @@ pub struct Outcome {
     pub parts: usize,
 }
 
+impl Outcome {
+    /// The totals by name, as [`TOTALS`](crate::columns::TOTALS) declares them.
+    pub fn totals_json(&self) -> Json {
+        totals(&self.totals)
+    }
+}
+
 /// How often who waits for a network to be built is asked whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
@@ -58,49 +68,104 @@ pub(crate) fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> b
     }
 }
 
-/// Checks all that [`run`] checks before it simulates, with the algorithms of `catalog`, and gives the scenario with all its defaults as
-/// JSON. `go_on` is called now and then and returns `false` to stop.
-pub fn resolve(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<String, RunError> {
-    let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
-    scenario.build_while(&mut go_on)?;
-    Ok(scenario.resolved().to_string())
+/// A scenario that is parsed once, and whose network is built once: when something first needs it. A simulation takes the network for itself, so that there are no two of
+/// them in memory; whoever asks for something after that has it built again.
+///
+/// `go_on` is called now and then and returns `false` to stop.
+#[derive(Debug)]
+pub struct Prepared {
+    scenario: Scenario,
+    built: Mutex<Option<Built>>,
+    builds: AtomicU32,
 }
 
-/// As [`resolve`], and what the run takes of memory, the largest share first: for who is to decide whether it can start, and does not want
-/// to build it twice.
-pub fn resolve_and_estimate(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<(String, Vec<MemoryShare>), RunError> {
-    let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
-    let built = scenario.build_while(&mut go_on)?;
-    Ok((scenario.resolved().to_string(), built.memory()))
+impl Prepared {
+    /// Parses a scenario, with the algorithms of `catalog`; see [`parse_while`].
+    pub fn parse(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+        catalog: &Catalog,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Prepared, RunError> {
+        let scenario = parse_while(text, file, overrides, catalog, &mut now_and_then(go_on))?;
+        Ok(Prepared { scenario, built: Mutex::new(None), builds: AtomicU32::new(0) })
+    }
+
+    /// How often its network has been built.
+    pub fn builds(&self) -> u32 {
+        self.builds.load(Ordering::Relaxed)
+    }
+
+    /// The scenario with all its defaults, as JSON; checks all that a run checks before it simulates.
+    pub fn resolved(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
+        self.look(go_on, |_, _| self.scenario.resolved().to_string())
+    }
+
+    /// What its run takes of memory, the largest share first; checks as [`Prepared::resolved`].
+    pub fn memory(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Vec<MemoryShare>, RunError> {
+        self.look(go_on, |built, _| built.memory())
+    }
+
+    /// What it comes to, as JSON: nodes, links, flows, what its circuits need, what is most likely not meant. Checks as [`Prepared::resolved`].
+    pub fn explain(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
+        self.look(go_on, |built, _| explained(built).to_string())
+    }
+
+    /// What a testbed builds of it, as JSON; refuses what none can build.
+    pub fn testbed(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
+        testbed::check_algorithms(&self.scenario)?;
+        self.look(go_on, |built, go_on| testbed::testbed(&self.scenario, built, go_on))?
+    }
+
+    /// Checks all that a run refuses: as [`Prepared::resolved`], and what only the simulation tells, such as more stamping switches on a path than a packet
+    /// has room for.
+    pub fn check(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
+        self.ready(&Settings::default(), &mut now_and_then(go_on)).map(drop)
+    }
+
+    /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. Checks as [`Prepared::check`].
+    pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Tables, RunError> {
+        let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
+        Ok(names.tables(&simulation.unrun()))
+    }
+
+    /// Simulates it. `progress` is called now and then and returns `false` to stop; while the network is built, without any packet-hops.
+    pub fn run(&self, settings: &Settings, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
+        let ready = self.ready(settings, &mut now_and_then(|| progress(nothing_yet())))?;
+        simulate(self.scenario.document.file(), ready, progress)
+    }
+
+    /// Shows the network to `f`.
+    fn look<T>(
+        &self,
+        go_on: &mut dyn FnMut() -> bool,
+        f: impl FnOnce(&Built, &mut dyn FnMut() -> bool) -> T,
+    ) -> Result<T, RunError> {
+        let mut go_on = now_and_then(go_on);
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if built.is_none() {
+            *built = Some(self.build(&mut go_on)?);
+        }
+        Ok(f(built.as_ref().expect("just built"), &mut go_on))
+    }
+
+    /// The simulation, which takes the network.
+    fn ready(&self, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
+        let kept = self.built.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let built = kept.map_or_else(|| self.build(go_on), Ok)?;
+        ready(&self.scenario, built, settings, go_on)
+    }
+
+    fn build(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Built, RunError> {
+        self.builds.fetch_add(1, Ordering::Relaxed);
+        self.scenario.build_while(go_on)
+    }
 }
 
-/// What a scenario comes to, as JSON: nodes, links, flows, what its circuits need, what is most likely not meant. Checks as [`resolve`].
-pub fn explain(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<String, RunError> {
-    let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
-    let built = scenario.build_while(&mut go_on)?;
+fn explained(built: &Built) -> Json {
     let count = |is: fn(&NodeKind) -> bool| built.spec.nodes.iter().filter(|node| is(&node.kind)).count();
-    let explained = json!({
+    json!({
         "hosts": count(|kind| matches!(kind, NodeKind::Host)),
         "switches": count(|kind| matches!(kind, NodeKind::Switch(_))),
         "circuit_switches": count(|kind| matches!(kind, NodeKind::Circuit(_))),
@@ -110,37 +175,7 @@ pub fn explain(
         "circuits": built.circuits.as_ref().map(CircuitFacts::json),
         "events": built.events.iter().map(EventFact::json).collect::<Vec<_>>(),
         "notes": built.notes,
-    });
-    Ok(explained.to_string())
-}
-
-/// Checks all that [`run`] refuses: as [`resolve`], and what only the built network tells, such as more stamping switches on a path than a
-/// packet has room for.
-pub fn check(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<(), RunError> {
-    let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
-    ready(&scenario, &Settings::default(), &mut go_on).map(drop)
-}
-
-/// The tables of a scenario without a run: what follows from network and traffic alone, all that is counted being zero. Checks as
-/// [`check`].
-pub fn forecast(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Tables, RunError> {
-    let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
-    let Ready { names, simulation, .. } = ready(&scenario, &Settings::default(), &mut go_on)?;
-    Ok(names.tables(&simulation.unrun()))
+    })
 }
 
 /// How a scenario is run; nothing of this changes its result.
@@ -178,31 +213,19 @@ pub fn run_with(
     settings: &Settings,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    run_with_algorithms(text, file, overrides, &Catalog::builtin(), settings, progress)
-}
-
-/// As [`run_with`], with the algorithms of `catalog`.
-pub fn run_with_algorithms(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    settings: &Settings,
-    progress: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Outcome, RunError> {
-    // The scenario itself is gone when the simulation begins, which needs the memory more.
-    let ready = {
-        let mut building = now_and_then(|| progress(nothing_yet()));
-        let scenario = parse_while(text, file, overrides, catalog, &mut building)?;
-        ready(&scenario, settings, &mut building)?
-    };
-    simulate(file, ready, progress)
+    let catalog = Catalog::builtin();
+    let scenario = parse_while(text, file, overrides, &catalog, &mut now_and_then(|| progress(nothing_yet())))?;
+    scenario.run(settings, progress)
 }
 
 impl Scenario {
     /// As [`run_with`], of a scenario that is parsed already.
     pub fn run(&self, settings: &Settings, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
-        let ready = ready(self, settings, &mut now_and_then(|| progress(nothing_yet())))?;
+        let ready = {
+            let mut building = now_and_then(|| progress(nothing_yet()));
+            let built = self.build_while(&mut building)?;
+            ready(self, built, settings, &mut building)?
+        };
         simulate(self.document.file(), ready, progress)
     }
 }
@@ -222,8 +245,12 @@ struct Ready {
 }
 
 /// The simulation of a scenario.
-fn ready(scenario: &Scenario, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Result<Ready, RunError> {
-    let mut built = scenario.build_while(go_on)?;
+fn ready(
+    scenario: &Scenario,
+    mut built: Built,
+    settings: &Settings,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Ready, RunError> {
     let (circuits, notes) = (built.circuits.take(), std::mem::take(&mut built.notes));
     let events = std::mem::take(&mut built.events);
     let names = Names::of(&built);

@@ -3,10 +3,16 @@
 //! Times are integer picoseconds, sizes integer bytes; series hold real numbers in bit/s, bytes, seconds and fractions.
 
 use crate::build::Built;
+use crate::columns::{
+    CircuitColumns, FLOW_METRICS, FlowColumns, FlowMetrics, PORT_METRICS, PauseColumns, PortColumns, PortMetrics,
+    QUEUE_METRICS, QueueColumns, QueueMetrics, SeriesColumns, TotalNumbers, Words,
+};
+pub use crate::columns::{Column, Table};
 use crate::parallel::{numbered, parallel};
 use farloop_net::RunResult;
 use farloop_net::result::{
-    DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
+    Cause, DayRow, Deadlock, FlowRow, PauseRow, PortRow, PortSample, QueueName, QueueRow, QueueSample, Range, StartRow,
+    Totals,
 };
 use farloop_net::spec::{LinkChange, LinkEventSpec, LinkSpec, NodeKind};
 use farloop_units::{Bytes, Rate, Time};
@@ -19,24 +25,6 @@ const OUTCOMES: [&str; 4] = ["finished", "stopped", "unfinished", "gave-up"];
 
 /// What a node is.
 const KINDS: [&str; 4] = ["host", "switch", "router", "circuit"];
-
-/// A column of values.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Column {
-    /// Signed integers.
-    I64(Vec<i64>),
-    /// Signed integers, or nothing where there is no such number.
-    OptionalI64(Vec<Option<i64>>),
-    /// Unsigned 32-bit integers.
-    U32(Vec<u32>),
-    /// Real numbers.
-    F64(Vec<f64>),
-    /// Indices into a list of words.
-    Dictionary(Vec<u32>, Vec<String>),
-}
-
-/// A table: columns with their names, all of the same length.
-pub type Table = Vec<(&'static str, Column)>;
 
 /// The tables of one run.
 #[derive(Clone, PartialEq, Debug)]
@@ -177,36 +165,35 @@ impl Names {
     fn flows(&self, result: &RunResult) -> Table {
         let end = |f: &FlowRow| self.ends[f.flow as usize];
         let rows = &result.flows;
-        let ints = |f: &dyn Fn(&FlowRow) -> i64| Column::I64(rows.iter().map(f).collect());
-        let words = |f: &dyn Fn(&FlowRow) -> u32, names: &[String]| {
-            Column::Dictionary(rows.iter().map(f).collect(), names.to_vec())
-        };
-        let maybe = |f: &dyn Fn(&FlowRow) -> Option<i64>| Column::OptionalI64(rows.iter().map(f).collect());
+        let ints = |f: &dyn Fn(&FlowRow) -> i64| rows.iter().map(f).collect::<Vec<i64>>();
+        let words = |f: &dyn Fn(&FlowRow) -> u32, names: &[String]| Words(rows.iter().map(f).collect(), names.to_vec());
+        let maybe = |f: &dyn Fn(&FlowRow) -> Option<i64>| rows.iter().map(f).collect::<Vec<_>>();
         let moment = |t: Option<Time>| t.map(|t| t.as_ps() as i64);
         let size = |f: &FlowRow| Some(end(f).3).filter(|s| *s != Bytes::MAX);
-        vec![
-            ("name", words(&|r| r.flow, &self.flows)),
-            ("source", words(&|r| end(r).0, &self.nodes)),
-            ("destination", words(&|r| end(r).1, &self.nodes)),
-            ("algorithm", words(&|r| u32::from(end(r).2), &self.algorithms)),
-            ("cross_datacenter", Column::U32(rows.iter().map(|r| u32::from(end(r).4)).collect())),
-            ("start_ps", maybe(&|r| moment(Some(r.start).filter(|t| *t != Time::NEVER)))),
-            ("stop_ps", maybe(&|r| moment(Some(self.stops[r.flow as usize]).filter(|t| *t != Time::NEVER)))),
-            ("finish_ps", maybe(&|r| moment(r.finish))),
-            ("received_ps", maybe(&|r| moment(r.received))),
-            ("delivered_bytes", ints(&|r| r.delivered.get() as i64)),
-            ("size_bytes", maybe(&|r| size(r).map(|s| s.get() as i64))),
-            ("ideal_fct_ps", maybe(&|r| size(r).and_then(|_| i64::try_from(r.ideal.as_ps()).ok()))),
-            ("base_rtt_ps", ints(&|r| r.base_rtt.as_ps() as i64)),
-            ("retransmitted", ints(&|r| r.retransmitted as i64)),
-            ("timeouts", ints(&|r| r.timeouts as i64)),
-            ("marked", ints(&|r| r.marked as i64)),
-            ("packets", ints(&|r| r.packets as i64)),
-            ("victim_packets", ints(&|r| r.victim_packets as i64)),
-            ("dropped", ints(&|r| r.dropped as i64)),
-            ("spurious", ints(&|r| r.spurious as i64)),
-            ("outcome", words(&|r| self.outcome(r, result.totals.end), &OUTCOMES.map(String::from))),
-        ]
+        let columns = FlowColumns {
+            name: words(&|r| r.flow, &self.flows),
+            source: words(&|r| end(r).0, &self.nodes),
+            destination: words(&|r| end(r).1, &self.nodes),
+            algorithm: words(&|r| u32::from(end(r).2), &self.algorithms),
+            cross_datacenter: rows.iter().map(|r| u32::from(end(r).4)).collect(),
+            start_ps: maybe(&|r| moment(Some(r.start).filter(|t| *t != Time::NEVER))),
+            stop_ps: maybe(&|r| moment(Some(self.stops[r.flow as usize]).filter(|t| *t != Time::NEVER))),
+            finish_ps: maybe(&|r| moment(r.finish)),
+            received_ps: maybe(&|r| moment(r.received)),
+            delivered_bytes: ints(&|r| r.delivered.get() as i64),
+            size_bytes: maybe(&|r| size(r).map(|s| s.get() as i64)),
+            ideal_fct_ps: maybe(&|r| size(r).and_then(|_| i64::try_from(r.ideal.as_ps()).ok())),
+            base_rtt_ps: ints(&|r| r.base_rtt.as_ps() as i64),
+            retransmitted: ints(&|r| r.retransmitted as i64),
+            timeouts: ints(&|r| r.timeouts as i64),
+            marked: ints(&|r| r.marked as i64),
+            packets: ints(&|r| r.packets as i64),
+            victim_packets: ints(&|r| r.victim_packets as i64),
+            dropped: ints(&|r| r.dropped as i64),
+            spurious: ints(&|r| r.spurious as i64),
+            outcome: words(&|r| self.outcome(r, result.totals.end), &OUTCOMES.map(String::from)),
+        };
+        columns.table()
     }
 
     /// Index into [`OUTCOMES`].
@@ -220,18 +207,9 @@ impl Names {
     }
 
     fn series(&self, result: &RunResult) -> Table {
-        const METRICS: [&str; 10] = [
-            "throughput",
-            "cwnd",
-            "pacing",
-            "rtt",
-            "queue",
-            "max_queue",
-            "utilisation",
-            "paused",
-            "dropped",
-            "waiting",
-        ];
+        // Where the metrics of each kind of object begin among all of them.
+        let of_ports = FLOW_METRICS.len() as u32;
+        let of_queues = of_ports + PORT_METRICS.len() as u32;
         let mut objects: Vec<String> = Vec::new();
         let (mut time, mut object, mut metric, mut value) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut flow_object: BTreeMap<u32, u32> = BTreeMap::new();
@@ -252,7 +230,8 @@ impl Names {
             });
             let throughput = s.delivered.as_f64() * 8.0 / self.interval;
             let (cwnd, pacing) = (unlimited(s.cwnd.get()), unlimited(s.pacing_bps));
-            push(s.time, id, 0, &[throughput, cwnd, pacing, s.rtt.as_secs_f64()]);
+            let metrics = FlowMetrics { throughput, cwnd, pacing, rtt: s.rtt.as_secs_f64() };
+            push(s.time, id, 0, &metrics.values());
         }
         for s in &result.port_series {
             let row = &result.ports[s.port as usize];
@@ -260,7 +239,7 @@ impl Names {
                 objects.push(format!("port/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
-            push(s.time, id, 4, &self.of_port(s, row, self.interval));
+            push(s.time, id, of_ports, &self.of_port(s, row, self.interval).values());
         }
         let mut queue_object: BTreeMap<(u32, QueueName), u32> = BTreeMap::new();
         for QueueSample { time, port, queue, bytes } in &result.queue_series {
@@ -269,7 +248,7 @@ impl Names {
                 objects.push(format!("queue/{port}/{}", self.queue_name(*queue)));
                 objects.len() as u32 - 1
             });
-            push(*time, id, 9, &[bytes.as_f64()]);
+            push(*time, id, of_queues, &QueueMetrics { waiting: bytes.as_f64() }.values());
         }
         let mut worst_object: BTreeMap<u32, u32> = BTreeMap::new();
         for s in &result.worst_series {
@@ -277,23 +256,22 @@ impl Names {
                 objects.push(format!("worst/{}", self.port_name(s.port, result)));
                 objects.len() as u32 - 1
             });
-            push(s.time, id, 4, &self.of_port(s, &result.ports[s.port as usize], self.worst_interval));
+            let metrics = self.of_port(s, &result.ports[s.port as usize], self.worst_interval);
+            push(s.time, id, of_ports, &metrics.values());
         }
-        let metrics = METRICS.iter().map(|m| m.to_string()).collect();
-        vec![
-            ("time_ps", Column::I64(time)),
-            ("object", Column::Dictionary(object, objects)),
-            ("metric", Column::Dictionary(metric, metrics)),
-            ("value", Column::F64(value)),
-        ]
+        let declared = [FLOW_METRICS, PORT_METRICS, QUEUE_METRICS];
+        let metrics = declared.into_iter().flatten().map(|metric| metric.name.to_string()).collect();
+        let metric = Words(metric, metrics);
+        SeriesColumns { time_ps: time, object: Words(object, objects), metric, value }.table()
     }
 
     /// The metrics of a port in a sample of so many seconds.
-    fn of_port(&self, sample: &PortSample, row: &PortRow, interval: f64) -> [f64; 5] {
+    fn of_port(&self, sample: &PortSample, row: &PortRow, interval: f64) -> PortMetrics {
         let rate = self.mean_rate(sample.port, self.links[&(row.node, row.peer)].rate, sample.time, interval);
         let utilisation = sample.tx.as_f64() * 8.0 / (interval * rate);
         let paused = sample.paused.as_secs_f64() / interval;
-        [sample.queue.as_f64(), sample.max_queue.as_f64(), utilisation, paused, sample.dropped as f64]
+        let (queue, max_queue) = (sample.queue.as_f64(), sample.max_queue.as_f64());
+        PortMetrics { queue, max_queue, utilisation, paused, dropped: sample.dropped as f64 }
     }
 
     /// The mean rate of a port over the sampling interval that ends at `until`; it begins the run with `first`.
@@ -311,50 +289,51 @@ impl Names {
 
     fn ports(&self, result: &RunResult) -> Table {
         let rows = &result.ports;
-        let ints = |f: &dyn Fn(&PortRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
-        let words = |f: &dyn Fn(&PortRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
+        let ints = |f: &dyn Fn(&PortRow) -> u64| rows.iter().map(|r| f(r) as i64).collect::<Vec<_>>();
+        let words = |f: &dyn Fn(&PortRow) -> u32| Words(rows.iter().map(f).collect(), self.nodes.clone());
         let place = |r: &PortRow| self.places[r.node as usize];
         let link = |r: &PortRow| &self.links[&(r.node, r.peer)];
         let end = result.totals.end.as_ps() as f64;
         let mean = |r: &PortRow| if end > 0.0 { r.queue_integral as f64 / end } else { 0.0 };
-        vec![
-            ("node", words(&|r| r.node)),
-            ("peer", words(&|r| r.peer)),
-            ("link", Column::U32(self.parallel.clone())),
-            ("kind", Column::Dictionary(rows.iter().map(|r| place(r).0).collect(), KINDS.map(String::from).to_vec())),
-            ("datacenter", Column::OptionalI64(rows.iter().map(|r| place(r).1.map(i64::from)).collect())),
-            ("rate_bps", ints(&|r| link(r).rate.as_bps())),
-            ("delay_ps", ints(&|r| link(r).delay.as_ps())),
-            ("tx_bytes", ints(&|r| r.tx.get())),
-            ("offered_bytes", Column::OptionalI64(rows.iter().map(|r| r.offered.map(|b| b.get() as i64)).collect())),
-            ("packets", ints(&|r| r.packets)),
-            ("dropped_buffer", ints(&|r| r.dropped_buffer)),
-            ("dropped_limit", ints(&|r| r.dropped_limit)),
-            ("dropped_agent", ints(&|r| r.dropped_agent)),
-            ("dropped_blocked", ints(&|r| r.dropped_blocked)),
-            ("dropped_expired", ints(&|r| r.dropped_expired)),
-            ("dropped_down", ints(&|r| r.dropped_down)),
-            ("dropped_unrouted", ints(&|r| r.dropped_unrouted)),
-            ("shared_queue", ints(&|r| r.shared_queue)),
-            ("lost", ints(&|r| r.lost)),
-            ("lost_circuit", ints(&|r| r.lost_circuit)),
-            ("lost_down", ints(&|r| r.lost_down)),
-            ("corrupted", ints(&|r| r.corrupted)),
-            ("marked", ints(&|r| r.marked)),
-            ("pauses", ints(&|r| r.pauses)),
-            ("paused_ps", ints(&|r| r.paused.as_ps())),
-            ("max_queue_bytes", ints(&|r| r.max_queue.get())),
-            ("mean_queue_bytes", Column::F64(rows.iter().map(mean).collect())),
-            ("headroom_bytes", ints(&|r| r.headroom.get())),
-            ("max_headroom_bytes", ints(&|r| r.max_headroom.get())),
-        ]
+        let columns = PortColumns {
+            node: words(&|r| r.node),
+            peer: words(&|r| r.peer),
+            link: self.parallel.clone(),
+            kind: Words(rows.iter().map(|r| place(r).0).collect(), KINDS.map(String::from).to_vec()),
+            datacenter: rows.iter().map(|r| place(r).1.map(i64::from)).collect(),
+            rate_bps: ints(&|r| link(r).rate.as_bps()),
+            delay_ps: ints(&|r| link(r).delay.as_ps()),
+            tx_bytes: ints(&|r| r.tx.get()),
+            offered_bytes: rows.iter().map(|r| r.offered.map(|b| b.get() as i64)).collect(),
+            packets: ints(&|r| r.packets),
+            dropped_buffer: ints(&|r| r.drops[Cause::Buffer]),
+            dropped_limit: ints(&|r| r.drops[Cause::QueueLimit]),
+            dropped_agent: ints(&|r| r.drops[Cause::Agent]),
+            dropped_blocked: ints(&|r| r.drops[Cause::Blocked]),
+            dropped_expired: ints(&|r| r.drops[Cause::Expired]),
+            dropped_down: ints(&|r| r.drops[Cause::LinkDown]),
+            dropped_unrouted: ints(&|r| r.drops[Cause::NoRoute]),
+            shared_queue: ints(&|r| r.shared_queue),
+            lost: ints(&|r| r.drops[Cause::Loss]),
+            lost_circuit: ints(&|r| r.drops[Cause::Circuit]),
+            lost_down: ints(&|r| r.drops[Cause::Cut]),
+            corrupted: ints(&|r| r.drops[Cause::Corruption]),
+            marked: ints(&|r| r.marked),
+            pauses: ints(&|r| r.pauses),
+            paused_ps: ints(&|r| r.paused.as_ps()),
+            max_queue_bytes: ints(&|r| r.max_queue.get()),
+            mean_queue_bytes: rows.iter().map(mean).collect(),
+            headroom_bytes: ints(&|r| r.headroom.get()),
+            max_headroom_bytes: ints(&|r| r.max_headroom.get()),
+        };
+        columns.table()
     }
 
     fn queues(&self, result: &RunResult) -> Table {
         let rows = &result.queues;
         let port = |r: &QueueRow| &result.ports[r.port as usize];
-        let ints = |f: &dyn Fn(&QueueRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
-        let words = |f: &dyn Fn(&QueueRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
+        let ints = |f: &dyn Fn(&QueueRow) -> u64| rows.iter().map(|r| f(r) as i64).collect::<Vec<_>>();
+        let words = |f: &dyn Fn(&QueueRow) -> u32| Words(rows.iter().map(f).collect(), self.nodes.clone());
         let mut names: Vec<String> = Vec::new();
         let mut known: BTreeMap<QueueName, u32> = BTreeMap::new();
         let mut name = |queue: QueueName| {
@@ -364,58 +343,109 @@ impl Names {
             })
         };
         let queues = rows.iter().map(|r| name(r.queue)).collect();
-        vec![
-            ("node", words(&|r| port(r).node)),
-            ("peer", words(&|r| port(r).peer)),
-            ("link", Column::U32(rows.iter().map(|r| self.parallel[r.port as usize]).collect())),
-            ("queue", Column::Dictionary(queues, names)),
-            ("max_bytes", ints(&|r| r.max_bytes.get())),
-            ("full", ints(&|r| r.full)),
-            ("expired", ints(&|r| r.expired)),
-        ]
+        let columns = QueueColumns {
+            node: words(&|r| port(r).node),
+            peer: words(&|r| port(r).peer),
+            link: rows.iter().map(|r| self.parallel[r.port as usize]).collect(),
+            queue: Words(queues, names),
+            max_bytes: ints(&|r| r.max_bytes.get()),
+            full: ints(&|r| r.full),
+            expired: ints(&|r| r.expired),
+        };
+        columns.table()
     }
 
     fn circuits(&self, result: &RunResult) -> Table {
         let rows = &result.days;
-        let ints = |f: &dyn Fn(&DayRow) -> u64| Column::I64(rows.iter().map(|r| f(r) as i64).collect());
-        let words = |f: &dyn Fn(&DayRow) -> u32| Column::Dictionary(rows.iter().map(f).collect(), self.nodes.clone());
+        let ints = |f: &dyn Fn(&DayRow) -> u64| rows.iter().map(|r| f(r) as i64).collect::<Vec<_>>();
+        let words = |f: &dyn Fn(&DayRow) -> u32| Words(rows.iter().map(f).collect(), self.nodes.clone());
         let occupancy = |r: &DayRow| {
             let rate = self.links[&(r.circuit, r.to)].rate.as_f64();
             r.tx.as_f64() * 8.0 / (rate * r.day.as_secs_f64())
         };
-        vec![
-            ("circuit", words(&|r| r.circuit)),
-            ("source", words(&|r| r.from)),
-            ("destination", words(&|r| r.to)),
-            ("slot", ints(&|r| r.slot)),
-            ("start_ps", ints(&|r| r.start.as_ps())),
-            ("day_ps", ints(&|r| r.day.as_ps())),
-            ("tx_bytes", ints(&|r| r.tx.get())),
-            ("occupancy", Column::F64(rows.iter().map(occupancy).collect())),
-        ]
+        let columns = CircuitColumns {
+            circuit: words(&|r| r.circuit),
+            source: words(&|r| r.from),
+            destination: words(&|r| r.to),
+            slot: ints(&|r| r.slot),
+            start_ps: ints(&|r| r.start.as_ps()),
+            day_ps: ints(&|r| r.day.as_ps()),
+            tx_bytes: ints(&|r| r.tx.get()),
+            occupancy: rows.iter().map(occupancy).collect(),
+        };
+        columns.table()
     }
 
     fn pauses(&self, result: &RunResult) -> Table {
         let rows = &result.pauses;
         let ends = |port: &dyn Fn(&PauseRow) -> u32, end: &dyn Fn(&PortRow) -> u32| {
             let node = |r: &PauseRow| end(&result.ports[port(r) as usize]);
-            Column::Dictionary(rows.iter().map(node).collect(), self.nodes.clone())
+            Words(rows.iter().map(node).collect(), self.nodes.clone())
         };
-        vec![
-            ("node", ends(&|r| r.port, &|p| p.node)),
-            ("peer", ends(&|r| r.port, &|p| p.peer)),
-            ("cause_node", ends(&|r| r.cause, &|p| p.node)),
-            ("cause_peer", ends(&|r| r.cause, &|p| p.peer)),
-            ("root_node", ends(&|r| r.root, &|p| p.node)),
-            ("root_peer", ends(&|r| r.root, &|p| p.peer)),
-            ("depth", Column::U32(rows.iter().map(|r| r.depth).collect())),
-            ("pauses", Column::I64(rows.iter().map(|r| r.pauses as i64).collect())),
-            ("paused_ps", Column::I64(rows.iter().map(|r| r.paused.as_ps() as i64).collect())),
-        ]
+        let columns = PauseColumns {
+            node: ends(&|r| r.port, &|p| p.node),
+            peer: ends(&|r| r.port, &|p| p.peer),
+            cause_node: ends(&|r| r.cause, &|p| p.node),
+            cause_peer: ends(&|r| r.cause, &|p| p.peer),
+            root_node: ends(&|r| r.root, &|p| p.node),
+            root_peer: ends(&|r| r.root, &|p| p.peer),
+            depth: rows.iter().map(|r| r.depth).collect(),
+            pauses: rows.iter().map(|r| r.pauses as i64).collect(),
+            paused_ps: rows.iter().map(|r| r.paused.as_ps() as i64).collect(),
+        };
+        columns.table()
     }
 }
 
-/// Index into [`KINDS`].
+/// The totals of a run by name, as its manifest has them.
+pub(crate) fn totals(of: &Totals) -> Json {
+    let Totals {
+        packet_hops,
+        events,
+        end,
+        injected,
+        delivered,
+        drops,
+        in_flight,
+        max_in_flight,
+        // What it cost, and not what was simulated.
+        packet_memory: _,
+        elephants_labelled,
+        elephants_idle,
+        elephants_finished,
+        rescued,
+        finished,
+        gave_up,
+    } = *of;
+    let numbers = TotalNumbers {
+        packet_hops,
+        events,
+        end_s: end.as_secs_f64(),
+        injected,
+        delivered,
+        dropped_buffer: drops[Cause::Buffer],
+        dropped_limit: drops[Cause::QueueLimit],
+        dropped_agent: drops[Cause::Agent],
+        dropped_blocked: drops[Cause::Blocked],
+        dropped_expired: drops[Cause::Expired],
+        dropped_down: drops[Cause::LinkDown],
+        dropped_unrouted: drops[Cause::NoRoute],
+        lost: drops[Cause::Loss],
+        lost_circuit: drops[Cause::Circuit],
+        lost_down: drops[Cause::Cut],
+        corrupted: drops[Cause::Corruption],
+        in_flight,
+        max_in_flight,
+        elephants_labelled,
+        elephants_idle,
+        elephants_finished,
+        rescued,
+        finished,
+        gave_up,
+    };
+    numbers.json()
+}
+
 /// By port whose rate changes: from when on which one, by time.
 fn rates(events: &[LinkEventSpec]) -> BTreeMap<u32, Vec<(Time, Rate)>> {
     let mut rates: BTreeMap<u32, Vec<(Time, Rate)>> = BTreeMap::new();
@@ -431,11 +461,44 @@ fn rates(events: &[LinkEventSpec]) -> BTreeMap<u32, Vec<(Time, Rate)>> {
     rates
 }
 
+/// Index into [`KINDS`].
 fn kind(built: &Built, id: u32, kind: &NodeKind) -> u32 {
     match kind {
         NodeKind::Host => 0,
         NodeKind::Switch(_) if built.routers.contains(&id) => 2,
         NodeKind::Switch(_) => 1,
         NodeKind::Circuit(_) => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::parse;
+    use farloop_net::result::Drops;
+
+    const SCENARIO: &str = r#"
+        run.duration = "1ms"
+        network.topology = "dumbbell"
+        algorithm.name = "dctcp"
+        flow = [{ from = "s1", to = "d1", size = "1MB" }]
+    "#;
+
+    #[test]
+    fn each_cause_of_loss_has_one_column_of_ports_and_one_total() {
+        let built = parse(SCENARIO, "example.toml", &[]).expect("valid").build().expect("valid");
+        let names = Names::of(&built);
+        let plain = farloop_net::Simulation::new(built.spec).expect("valid").unrun();
+        let of_ports = |result: &RunResult| names.tables(result).ports;
+        for cause in Cause::ALL {
+            let mut result = plain.clone();
+            result.ports[0].drops = Drops::from_iter([cause]);
+            let differs = of_ports(&plain).iter().zip(of_ports(&result)).filter(|(a, b)| **a != *b).count();
+            assert_eq!(differs, 1, "{cause:?} at a port");
+            let drops = Drops::from_iter([cause]);
+            let [before, after] = [&plain.totals, &Totals { drops, ..plain.totals }].map(totals);
+            let (before, after) = (before.as_object().expect("numbers"), after.as_object().expect("numbers"));
+            assert_eq!(before.iter().filter(|(name, n)| after[*name] != **n).count(), 1, "{cause:?} in all");
+        }
     }
 }

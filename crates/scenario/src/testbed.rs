@@ -7,14 +7,11 @@ use crate::error::RunError;
 use crate::host_presets;
 use crate::json::json as plain;
 use crate::parallel::parallel;
-use crate::parse::parse_while;
-use crate::run::now_and_then;
 use crate::scenario::Scenario;
 use crate::sections::{HostsChoice, TcpKeys, Transport};
 use crate::topology::PlacedLink;
 use crate::transport::EndpointKeys;
 use crate::workload::Workload;
-use farloop_cc::Catalog;
 use farloop_net::spec::{EcnAt, NodeId, NodeKind, SwitchSpec};
 use farloop_net::{Cores, Simulation};
 use farloop_units::{Bytes, Delta, Params, Rate, Time, Value};
@@ -49,37 +46,32 @@ const ETHERNET: u64 = 14;
 /// IPv4 and TCP headers with timestamps.
 const HEADERS: Bytes = Bytes::new(52);
 
-/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand.
-/// `go_on` is called now and then and returns `false` to stop.
-pub fn testbed(
-    text: &str,
-    file: &str,
-    overrides: &[(String, String)],
-    catalog: &Catalog,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<String, RunError> {
-    let mut go_on = now_and_then(go_on);
-    let scenario = parse_while(text, file, overrides, catalog, &mut go_on)?;
-    // Before what the simulator would need for an algorithm that no kernel has, such as telemetry.
+/// Refuses algorithms that no kernel has: before the network is built, which may refuse what only the simulator needs for one, such as telemetry.
+pub(crate) fn check_algorithms(scenario: &Scenario) -> Result<(), Diagnostic> {
     let flows = scenario.flows.iter().map(|f| f.algorithm.as_deref());
     for name in flows.chain(scenario.workloads.iter().map(Workload::algorithm)) {
-        of_kernel(&scenario, name.unwrap_or(&scenario.algorithm.name))?;
+        of_kernel(scenario, name.unwrap_or(&scenario.algorithm.name))?;
     }
-    let built = scenario.build_while(&mut go_on)?;
-    let placed = layout(&scenario)?.links;
-    check_transport(&scenario)?;
-    check_network(&scenario, &built, &placed)?;
+    Ok(())
+}
+
+/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand. `go_on` is called now and
+/// then and returns `false` to stop.
+pub(crate) fn testbed(scenario: &Scenario, built: &Built, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
+    let placed = layout(scenario)?.links;
+    check_transport(scenario)?;
+    check_network(scenario, built, &placed)?;
     if !scenario.events.is_empty() {
         return Err(scenario
             .at(&["event", "1", "at"], "a testbed's links do not change", "expected no [[event]]")
             .into());
     }
-    check_hosts(&scenario)?;
-    check_flows(&scenario, &built)?;
+    check_hosts(scenario)?;
+    check_flows(scenario, built)?;
     let algorithms: Vec<Json> = (built.algorithm_names.iter())
-        .map(|name| check_algorithm(&scenario, name))
+        .map(|name| check_algorithm(scenario, name))
         .collect::<Result<_, Diagnostic>>()?;
-    Ok(told(&scenario, &built, algorithms, &mut go_on)?.to_string())
+    Ok(told(scenario, built, algorithms, go_on)?.to_string())
 }
 
 /// Clocks and ties are this machine's.

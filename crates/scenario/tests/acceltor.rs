@@ -1,5 +1,6 @@
 //! AccelToR in a hybrid network (Chen, Tian and Zhang): what it fills of the circuits, beside switches that block and that do not.
 
+use farloop_net::result::Cause;
 use farloop_net::spec::{NodeKind, NodeSpec, SchedulingSpec};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
@@ -36,7 +37,7 @@ fn run(text: &str, cores: Cores) -> Outcome {
     let settings = Settings { cores, ..Settings::default() };
     let outcome = run_with(text, "case.toml", &[], &settings, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}"));
     assert!(outcome.invariants.iter().all(|i| i.ok), "{:?}", outcome.invariants);
-    assert_eq!(outcome.totals.lost_circuit, 0, "only what finishes in its day is sent");
+    assert_eq!(outcome.totals.drops[Cause::Circuit], 0, "only what finishes in its day is sent");
     outcome
 }
 
@@ -79,7 +80,7 @@ fn acceleration_fills_the_circuits() {
     let filled = settled(&accelerated);
     assert!(filled > 0.9, "{filled}");
     // Flows that lost the end of their day come back a week later: dropped at the edges of days, and only there.
-    assert!(accelerated.totals.dropped_blocked > 0 && accelerated.totals.dropped_expired > 0);
+    assert!(accelerated.totals.drops[Cause::Blocked] > 0 && accelerated.totals.drops[Cause::Expired] > 0);
     // What a switch holds for its circuits does not depend on the number of racks: three days, of 500 kB each.
     let queues = &accelerated.tables.queues;
     let Some((_, Column::Dictionary(at, names))) = queues.iter().find(|(n, _)| *n == "queue") else {
@@ -190,7 +191,10 @@ fn full_queues_may_overflow_into_the_packet_network() {
     };
     let dropped = run(&short("drop"), Cores::ONE);
     let low = run(&short("low"), Cores::ONE);
-    assert!(dropped.totals.dropped_limit > 0 && low.totals.dropped_limit < dropped.totals.dropped_limit / 2);
+    assert!(
+        dropped.totals.drops[Cause::QueueLimit] > 0
+            && low.totals.drops[Cause::QueueLimit] < dropped.totals.drops[Cause::QueueLimit] / 2
+    );
     let mut cut = run(&short("low"), Cores::exactly(3, 1));
     assert!(cut.parts > 1);
     (cut.parts, cut.totals.packet_memory) = (low.parts, low.totals.packet_memory);
@@ -220,7 +224,7 @@ fn flows_that_start_at_any_time_are_rescued() {
         let circuits = format!("scheduling = \"acceltor\"{keys}");
         run(&scenario(&circuits, 5, "1.4ms", "6ms"), Cores::ONE)
     });
-    assert!(needless.totals.dropped_blocked > 0 && needless == plain);
+    assert!(needless.totals.drops[Cause::Blocked] > 0 && needless == plain);
 }
 
 /// §IV-F: of all packets from and to the hosts of one rack 1 % are lost. One more queue for days leaves time to repair losses; not enough

@@ -1,6 +1,7 @@
 //! Circuit switches: what passes when, what is lost, and what schedules are refused.
 
 use farloop_engine::RandomStream;
+use farloop_net::result::Cause;
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, RunError, Settings, parse, run_with};
 
@@ -67,7 +68,7 @@ fn bits_pass_at_once() {
     // 1000 B and 78 B around them take 862.4 ns at 10 Gbps: at the host, at each top-of-rack switch, and not at the circuit switch; four
     // links of 1 us.
     assert_eq!(ints(&small.tables.flows, "received_ps"), [3 * 862_400 + 4_000_000]);
-    assert_eq!(small.totals.lost_circuit, 0);
+    assert_eq!(small.totals.drops[Cause::Circuit], 0);
 }
 
 #[test]
@@ -90,9 +91,13 @@ fn nothing_passes_at_night_nor_over_its_edges() {
     // A full packet of 1538 B takes 1230.4 ns: 81 whole ones fit into 100 us, and 81 or 80 where the phase is unlucky.
     assert!(bytes.iter().step_by(2).skip(1).all(|b| [80 * 1538, 81 * 1538].contains(b)), "{bytes:?}");
     assert!(bytes.iter().skip(1).step_by(2).all(|b| *b == 0), "the other way nothing was sent: {bytes:?}");
-    assert!(outcome.totals.lost_circuit > 1000, "a third of the time there is a circuit: {:?}", outcome.totals);
+    assert!(
+        outcome.totals.drops[Cause::Circuit] > 1000,
+        "a third of the time there is a circuit: {:?}",
+        outcome.totals
+    );
     let lost: i64 = ints(&outcome.tables.ports, "lost_circuit").iter().sum();
-    assert_eq!(lost as u64, outcome.totals.lost_circuit);
+    assert_eq!(lost as u64, outcome.totals.drops[Cause::Circuit]);
 }
 
 /// Any schedule, any parts: the invariants hold, days and ports agree, and the cut cannot be seen.
@@ -179,15 +184,15 @@ fn mean_occupancy(outcome: &Outcome, from: i64) -> f64 {
 fn what_waits_for_its_circuit_is_never_cut() {
     let ample = "scheduling = \"blocking\"\ncircuit_buffer = \"20MB\"";
     let outcome = run(&hybrid(ample, NEW_RENO, "elephant = true"));
-    assert_eq!((outcome.totals.lost_circuit, outcome.totals.dropped_limit), (0, 0));
+    assert_eq!((outcome.totals.drops[Cause::Circuit], outcome.totals.drops[Cause::QueueLimit]), (0, 0));
     // Two of three destinations have traffic.
     assert!(mean_occupancy(&outcome, 2_000_000_000) > 0.2, "{}", mean_occupancy(&outcome, 0));
     let tight = run(&hybrid("scheduling = \"blocking\"\ncircuit_buffer = \"60kB\"", NEW_RENO, "elephant = true"));
-    assert!(tight.totals.lost_circuit == 0 && tight.totals.dropped_limit > 0, "{:?}", tight.totals);
+    assert!(tight.totals.drops[Cause::Circuit] == 0 && tight.totals.drops[Cause::QueueLimit] > 0, "{:?}", tight.totals);
     let largest = ints(&tight.tables.queues, "max_bytes");
     assert!(largest.iter().max() <= Some(&20_000), "a third of 60 kB for each of three racks: {largest:?}");
     let full: i64 = ints(&tight.tables.queues, "full").iter().sum();
-    assert_eq!(full as u64, tight.totals.dropped_limit);
+    assert_eq!(full as u64, tight.totals.drops[Cause::QueueLimit]);
     assert!(mean_occupancy(&tight, 0) < mean_occupancy(&outcome, 0));
 }
 
@@ -308,7 +313,7 @@ fn mice_stay_in_the_packet_network() {
 #[test]
 fn unblocked_elephants_take_both_ways() {
     let outcome = run(&hybrid("scheduling = \"unblocking\"", NEW_RENO, "elephant = true"));
-    assert_eq!(outcome.totals.lost_circuit, 0);
+    assert_eq!(outcome.totals.drops[Cause::Circuit], 0);
     let ports = &outcome.tables.ports;
     let sum = |values: Vec<i64>| values.into_iter().sum::<i64>();
     let circuits = sum(ints(&outcome.tables.circuits, "tx_bytes"));
@@ -317,7 +322,7 @@ fn unblocked_elephants_take_both_ways() {
     assert!(delivered > circuits, "{delivered} bytes, of which {circuits} by circuits");
     // Less than a third of the time each flow has a circuit: blocked, it has no more than that.
     let tight = run(&hybrid("scheduling = \"unblocking\"\nshared_queue = \"30kB\"", NEW_RENO, "elephant = true"));
-    assert!(tight.totals.dropped_limit > 0);
+    assert!(tight.totals.drops[Cause::QueueLimit] > 0);
 }
 
 #[test]
@@ -325,7 +330,7 @@ fn a_rotor_network_is_one_scenario() {
     for algorithm in ["algorithm.name = \"hpcc\"", "transport.kind = \"tcp\"\nalgorithm.name = \"dctcp\""] {
         let text = hybrid("scheduling = \"blocking\"\ncircuit_buffer = \"20MB\"", algorithm, "elephant = true");
         let outcome = run(&text);
-        assert_eq!(outcome.totals.lost_circuit, 0, "{algorithm}");
+        assert_eq!(outcome.totals.drops[Cause::Circuit], 0, "{algorithm}");
         assert!(
             ints(&outcome.tables.flows, "delivered_bytes").iter().all(|b| *b > 100_000),
             "{algorithm}: every flow gets on"

@@ -1,6 +1,6 @@
 //! Elephants that top-of-rack switches find themselves, and flows that are rescued (AccelToR, §III-F and G).
 
-use farloop_net::result::Totals;
+use farloop_net::result::{Cause, Totals};
 use farloop_net::spec::{ElephantSpec, NodeKind, NodeSpec};
 use farloop_scenario::tables::{Column, Table};
 use farloop_scenario::{Cores, Outcome, Settings, parse, run_with};
@@ -42,7 +42,7 @@ fn run_on(text: &str, cores: Cores) -> Outcome {
     let settings = Settings { cores, ..Settings::default() };
     let outcome = run_with(text, "case.toml", &[], &settings, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}"));
     assert!(outcome.invariants.iter().all(|i| i.ok), "{:?}", outcome.invariants);
-    assert_eq!(outcome.totals.lost_circuit, 0, "only what finishes in its day is sent");
+    assert_eq!(outcome.totals.drops[Cause::Circuit], 0, "only what finishes in its day is sent");
     outcome
 }
 

@@ -1,5 +1,6 @@
 //! Schedules that users give: each runs and is what it says, or is refused with file, line and key.
 
+use farloop_net::result::Cause;
 use farloop_scenario::tables::Column;
 use farloop_scenario::{Cores, Diagnostic, Outcome, Settings, parse, run_with};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,7 +57,7 @@ fn run(text: &str, file: &str) -> Outcome {
     let settings = Settings { cores: Cores::ONE, ..Settings::default() };
     let outcome = run_with(text, file, &[], &settings, &mut |_| true).unwrap_or_else(|e| panic!("{e:?}"));
     assert!(outcome.invariants.iter().all(|i| i.ok), "{:?}", outcome.invariants);
-    assert_eq!(outcome.totals.lost_circuit, 0, "switches that schedule send only what passes");
+    assert_eq!(outcome.totals.drops[Cause::Circuit], 0, "switches that schedule send only what passes");
     outcome
 }
 

@@ -1,7 +1,7 @@
 //! Building networks: it can be stopped wherever it asks, it asks often, and what only the finished network refuses names its key.
 
 use farloop_cc::Catalog;
-use farloop_scenario::{RunError, parse_while, resolve, run};
+use farloop_scenario::{Prepared, RunError, Settings, parse_while, run};
 
 const SCENARIO: &str = r#"
 [run]
@@ -88,7 +88,9 @@ fn paths_that_stamp_too_often_name_the_flow() {
         let text = format!("{}{traffic}", row(switches));
         let line = text.lines().count() - traffic.lines().count() + 1;
         // Paths are not looked for before the network is built.
-        resolve(&text, "a.toml", &[], &Catalog::builtin(), &mut || true).expect("all but the path is right");
+        let prepared = Prepared::parse(&text, "a.toml", &[], &Catalog::builtin(), &mut || true).expect("valid");
+        prepared.resolved(&mut || true).expect("all but the path is right");
+        assert!(matches!(prepared.check(&mut || true), Err(RunError::Scenario(_))));
         match run(&text, "a.toml", &[], &mut |_| true) {
             Err(RunError::Scenario(diagnostic)) => (diagnostic.to_string(), line),
             other => panic!("{other:?}"),
@@ -105,4 +107,24 @@ fn paths_that_stamp_too_often_name_the_flow() {
     assert!(message.starts_with(&format!("a.toml:{line}: flow.long: the flow \"long-1\" passes 17")), "{message}");
     let (message, line) = refused("[workload]\npattern = \"permutation\"\n", 17);
     assert!(message.starts_with(&format!("a.toml:{line}: workload: the flow \"f1\" passes 17")), "{message}");
+}
+
+#[test]
+fn a_scenario_is_built_once_for_all_that_is_asked_of_it() {
+    let text = "run.duration = \"1ms\"\nnetwork.topology = \"dumbbell\"\nalgorithm.name = \"dctcp\"\n\
+                [[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"1MB\"\n";
+    let prepared = Prepared::parse(text, "a.toml", &[], &Catalog::builtin(), &mut || true).expect("valid");
+    assert_eq!(prepared.builds(), 0, "parsing builds nothing");
+    let go_on = &mut || true;
+    let resolved = prepared.resolved(go_on).expect("valid");
+    assert!(prepared.explain(go_on).expect("valid").contains("\"hosts\""));
+    assert!(!prepared.memory(go_on).expect("valid").is_empty());
+    let one = prepared.run(&Settings::default(), &mut |_| true).expect("runs");
+    assert_eq!(prepared.builds(), 1);
+    // The simulation took the network.
+    let other = prepared.run(&Settings::default(), &mut |_| true).expect("runs");
+    assert_eq!((prepared.builds(), one.tables == other.tables), (2, true));
+    assert_eq!(prepared.resolved(go_on).expect("valid"), resolved);
+    let plain = run(text, "a.toml", &[], &mut |_| true).expect("runs");
+    assert!(plain.tables == one.tables);
 }

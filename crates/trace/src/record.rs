@@ -216,7 +216,7 @@ pub struct TcpFlags {
     pub cwr: bool,
 }
 
-/// Why a packet was lost.
+/// Why a packet was lost. Every cause has a column in the table of ports; they stand in the order of the columns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
     /// The switch's buffer was full.
@@ -225,20 +225,49 @@ pub enum Cause {
     QueueLimit,
     /// A port agent (an algorithm at the switch) said so.
     Agent,
-    /// The link lost it.
-    Loss,
-    /// The link damaged it.
-    Corruption,
-    /// A circuit switch had no circuit for it, or not long enough.
-    Circuit,
-    /// The link was down, or went down.
-    LinkDown,
-    /// No path led to where it was bound for.
-    NoRoute,
     /// The day of its circuit was too far off for any queue.
     Blocked,
     /// The day of its circuit was over before it left.
     Expired,
+    /// The link that it should have left by was down, or went down while it waited.
+    LinkDown,
+    /// No path led to where it was bound for.
+    NoRoute,
+    /// The link lost it.
+    Loss,
+    /// A circuit switch had no circuit for it, or not long enough.
+    Circuit,
+    /// The link went down while it was on it.
+    Cut,
+    /// The link damaged it.
+    Corruption,
+}
+
+impl Cause {
+    /// Every cause, in the order of the columns.
+    pub const ALL: [Cause; 11] = [
+        Cause::Buffer,
+        Cause::QueueLimit,
+        Cause::Agent,
+        Cause::Blocked,
+        Cause::Expired,
+        Cause::LinkDown,
+        Cause::NoRoute,
+        Cause::Loss,
+        Cause::Circuit,
+        Cause::Cut,
+        Cause::Corruption,
+    ];
+
+    /// Whether the packet was lost on a link or by a circuit switch, which has no buffer; all else is dropped by who should have sent it on.
+    pub fn is_on_link(self) -> bool {
+        matches!(self, Cause::Loss | Cause::Circuit | Cause::Cut | Cause::Corruption)
+    }
+
+    /// Whether the packet had left its port and got lost behind it, on the link or at the link's far end.
+    pub fn is_behind_port(self) -> bool {
+        self.is_on_link() || self == Cause::NoRoute
+    }
 }
 
 impl fmt::Display for Cause {
@@ -247,12 +276,12 @@ impl fmt::Display for Cause {
             Cause::Buffer => "buffer full",
             Cause::QueueLimit => "queue limit",
             Cause::Agent => "port agent",
-            Cause::Loss => "lost on the link",
-            Cause::Circuit => "no circuit",
-            Cause::LinkDown => "link down",
-            Cause::NoRoute => "no route",
             Cause::Blocked => "circuit too far off",
             Cause::Expired => "day of its circuit over",
+            Cause::LinkDown | Cause::Cut => "link down",
+            Cause::NoRoute => "no route",
+            Cause::Loss => "lost on the link",
+            Cause::Circuit => "no circuit",
             Cause::Corruption => "damaged on the link",
         })
     }

@@ -43,18 +43,7 @@ fn packet() -> impl Strategy<Value = Packet> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let cause = prop_oneof![
-        Just(Cause::Buffer),
-        Just(Cause::QueueLimit),
-        Just(Cause::Agent),
-        Just(Cause::Loss),
-        Just(Cause::Corruption),
-        Just(Cause::Circuit),
-        Just(Cause::LinkDown),
-        Just(Cause::NoRoute),
-        Just(Cause::Blocked),
-        Just(Cause::Expired)
-    ];
+    let cause = prop::sample::select(Cause::ALL.to_vec());
     let bytes = || number().prop_map(Bytes::new);
     prop_oneof![
         (packet(), bytes()).prop_map(|(packet, queue)| Event::Enqueue { packet, queue }),

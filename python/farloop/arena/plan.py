@@ -204,8 +204,10 @@ def _begun_alike(
 
 
 def _check(scenario: Scenario) -> None:
+    # Its keys first: the check takes the network.
+    _ = scenario.resolved
     with told_to_python(scenario.text, scenario.file_told):
-        _native.check(scenario.text, scenario.file_told, list(scenario.overrides))
+        scenario.prepared(take=True).check()
 
 
 def _resolved(scenario: Scenario) -> dict[str, Any]:

@@ -310,7 +310,7 @@ def _check_scenario(path: object, graph: nx.Graph, text: str, default: str) -> N
         )
     traffic = f'[run]\nduration = "1s"\n[algorithm]\nname = "fixed"\n[[flow]]\nfrom = "{hosts[0]}"\nto = "{hosts[1]}"\n'
     try:
-        _native.resolve(text + traffic, str(path), [])
+        _native.Scenario(text + traffic, str(path)).resolved()
     except _native.ScenarioError as error:
         # The line is one of the text above, not of the user's file.
         raise FarloopError(re.sub(rf"^{re.escape(str(path))}:\d+(:\d+)?: ", f"{path}: ", str(error))) from None

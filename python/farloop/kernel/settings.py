@@ -68,7 +68,7 @@ def resolved(algorithm: str, settings: Iterable[str], refused: Mapping[str, str]
             raise FarloopError(f"--set {key.strip()}: {why}")
         pairs.append((f"algorithm.{algorithm}.{key.strip()}", value.strip()))
     try:
-        found = json.loads(_native.resolve(_SCENARIO.format(algorithm), algorithm, pairs))
+        found = json.loads(_native.Scenario(_SCENARIO.format(algorithm), algorithm, pairs).resolved())
     except _native.ScenarioError as error:
         raise FarloopError(str(error).replace(f"algorithm.{algorithm}.", "")) from None
     of_kernel: dict[str, Any] = {k: v for k, v in found["algorithm"][algorithm].items() if k not in refused}

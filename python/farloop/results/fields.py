@@ -1,13 +1,16 @@
-"""What the tables hold: every column and metric with its unit and meaning, declared once.
+"""What the tables hold: every column, metric and total with its unit and meaning, declared once.
 
-From here come the metadata of the Parquet files and the tables of docs/outputs.md (`python -m farloop.results.fields docs/outputs.md`
-writes them anew).
+The simulator declares what it gives (`crates/scenario/src/columns.rs`); this module declares what Python computes: the tables of an arena.
+Both give the metadata of the Parquet files and the tables of docs/outputs.md (`python -m farloop.results.fields docs/outputs.md` writes them).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+
+from farloop import _native
 
 
 @dataclass(frozen=True)
@@ -19,229 +22,35 @@ class Field:
         unit: The unit of its values; "text", "count", "0 or 1" or "1" (a fraction) where there is none.
         meaning: What it says.
         optional: Whether it can be null; the meaning says when.
+        kind: What the simulator has it as: "i64", "u32", "f64", or "dict" for texts; empty for what Python computes.
     """
 
     name: str
     unit: str
     meaning: str
     optional: bool = False
+    kind: str = ""
+
+    @property
+    def nothing(self) -> int | None:
+        """What stands where there is nothing of it."""
+        return None if self.optional else 0
 
 
-FLOWS = (
-    Field("name", "text", "Name of the flow."),
-    Field("source", "text", "Host that sends."),
-    Field("destination", "text", "Host that receives."),
-    Field("algorithm", "text", "Congestion control of the flow."),
-    Field(
-        "cross_datacenter",
-        "0 or 1",
-        "1 where source and destination are in different datacenters, or the source is in none.",
-    ),
-    Field("start_ps", "ps", "When it starts; null where what it waits for was not over at the end.", optional=True),
-    Field("stop_ps", "ps", "When its application stops sending; null where it does not stop by itself.", optional=True),
-    Field(
-        "finish_ps",
-        "ps",
-        "When the acknowledgement of its last byte reached the sender; null if it did not finish.",
-        optional=True,
-    ),
-    Field("received_ps", "ps", "When its last byte reached the receiver; null if it did not finish.", optional=True),
-    Field("delivered_bytes", "B", "Payload that the receiver got in order, until the end of the run."),
-    Field("size_bytes", "B", "Payload that it has to deliver; null where it sends without end.", optional=True),
-    Field(
-        "ideal_fct_ps",
-        "ps",
-        "Time from the start to the last byte's arrival of the same flow alone in the empty network; null where it has no size.",
-        optional=True,
-    ),
-    Field(
-        "base_rtt_ps",
-        "ps",
-        "Round-trip time of one full packet and its acknowledgement on the flow's path without queues.",
-    ),
-    Field("retransmitted", "packets", "Data packets sent again."),
-    Field("timeouts", "count", "Retransmission timeouts."),
-    Field("marked", "ACKs", "Acknowledgements that echoed an ECN mark."),
-    Field("packets", "packets", "Data packets sent, repeated ones included."),
-    Field(
-        "victim_packets",
-        "packets",
-        "How often a packet waited for a PFC pause whose root is not on its way (at its own host: how often such a pause kept the flow "
-        "from sending). A flow with any is a victim of congestion elsewhere.",
-    ),
-    Field("dropped", "packets", "Data packets that were dropped, lost or damaged on their way."),
-    Field("spurious", "count", "How often TCP found out that a repair had been unnecessary."),
-    Field(
-        "outcome",
-        "text",
-        "`finished`: its last byte was acknowledged; `stopped`: its application stopped before; `unfinished`: it was going on at the end "
-        "(or had not begun); `gave-up`: TCP gave up after too many timeouts in a row.",
-    ),
-)
+def _fields(declared: list[tuple[str, str, str, str, bool]]) -> tuple[Field, ...]:
+    return tuple(Field(name, unit, meaning, optional, kind) for name, unit, meaning, kind, optional in declared)
 
-SERIES = (
-    Field("time_ps", "ps", "When the sample was taken."),
-    Field(
-        "object",
-        "text",
-        "What it is about: `flow/NAME`, `port/NODE->PEER` for the egress port of a node to its peer, or `queue/NODE->PEER/QUEUE` for one "
-        "of its queues, by its name in queues.parquet.",
-    ),
-    Field("metric", "text", "Which metric: see below."),
-    Field(
-        "value",
-        "of the metric",
-        "The value, in the metric's unit; infinite where a flow has no window or no pacing rate.",
-    ),
-)
 
-PORTS = (
-    Field("node", "text", "Node that the port belongs to."),
-    Field("peer", "text", "Node at the other end of its link."),
-    Field(
-        "link",
-        "number",
-        "Which of the links between these nodes, from 1; series and traces call the second one `NODE->PEER#2`.",
-    ),
-    Field(
-        "kind", "text", "What the node is: `host`, `switch`, `router` (of the wide-area network) or `circuit` (switch)."
-    ),
-    Field("datacenter", "number", "Datacenter of the node, from 0; null where it is in none.", optional=True),
-    Field("rate_bps", "bit/s", "Rate of the link."),
-    Field("delay_ps", "ps", "One-way propagation delay of the link."),
-    Field("tx_bytes", "B", "Bytes put on the wire, framing included."),
-    Field(
-        "offered_bytes",
-        "B",
-        "Bytes that the flows would put on the wire here by their sizes and paths, framing, acknowledgements and handshakes included, if "
-        "each packet were sent once and there were time for all of them; null where a flow without a size passes.",
-        optional=True,
-    ),
-    Field("packets", "packets", "Packets put on the wire."),
-    Field("dropped_buffer", "packets", "Data packets dropped for lack of buffer on their way to this port."),
-    Field("dropped_limit", "packets", "Data packets dropped because this port's queue had reached its limit."),
-    Field("dropped_agent", "packets", "Data packets dropped by an agent at this port."),
-    Field("dropped_blocked", "packets", "Data packets dropped because the day of their circuit was too far off."),
-    Field(
-        "dropped_expired",
-        "packets",
-        "Data packets dropped because they had not left when the day of their circuit was over.",
-    ),
-    Field(
-        "dropped_down",
-        "packets",
-        "Packets dropped because the link of this port was down, when they came or when it went down.",
-    ),
-    Field("dropped_unrouted", "packets", "Packets that this port sent to a switch from which no path led on."),
-    Field("shared_queue", "packets", "Data packets that found no queue of their flow free, and shared one."),
-    Field("lost", "packets", "Packets lost on the link."),
-    Field(
-        "lost_circuit",
-        "packets",
-        "Packets that found no circuit at the other end of the link, or were cut by the end of a day.",
-    ),
-    Field("lost_down", "packets", "Packets that were on the link when it went down."),
-    Field("corrupted", "packets", "Packets damaged on the link."),
-    Field("marked", "packets", "Packets that got an ECN mark here."),
-    Field("pauses", "frames", "PFC pause (Xoff) frames that reached this port: how often it was told to stop."),
-    Field("paused_ps", "ps", "How long its data classes were paused, added over classes."),
-    Field("max_queue_bytes", "B", "Longest data queue."),
-    Field("mean_queue_bytes", "B", "Data queue averaged over the time of the run, exactly."),
-    Field("headroom_bytes", "B", "PFC headroom reserved for what the neighbour sends into this port."),
-    Field("max_headroom_bytes", "B", "Most headroom ever used."),
-)
+_OUTPUTS = json.loads(_native.outputs())
 
-PAUSES = (
-    Field("node", "text", "Node of the paused port."),
-    Field("peer", "text", "Node at the other end of its link, which sent the pauses."),
-    Field(
-        "cause_node",
-        "text",
-        "Node of the egress port that the packets were bound for that exceeded the threshold; the pausing node.",
-    ),
-    Field("cause_peer", "text", "Its peer."),
-    Field(
-        "root_node",
-        "text",
-        "Node of the port where the chain of causes ends: it was congested and not held back by a pause itself.",
-    ),
-    Field("root_peer", "text", "Its peer."),
-    Field(
-        "depth", "links", "Largest number of links from the pausing node back to the root; 1 where it owns the root."
-    ),
-    Field("pauses", "frames", "PFC pause (Xoff) frames that reached the port for this cause and root."),
-    Field("paused_ps", "ps", "How long they paused the port, each data class counted for itself."),
-)
-
-CIRCUITS = (
-    Field("circuit", "text", "Circuit switch."),
-    Field("source", "text", "Its neighbour that the circuit comes from."),
-    Field("destination", "text", "Its neighbour that the circuit leads to."),
-    Field("slot", "number", "Slot of the run, from 0: a day and the night after it."),
-    Field("start_ps", "ps", "When the day began, as the circuit switch sees it."),
-    Field("day_ps", "ps", "How long the day lasted."),
-    Field("tx_bytes", "B", "Bytes that passed, framing included."),
-    Field("occupancy", "1", "What that is of all that the link could have carried in the day."),
-)
-
-QUEUES = (
-    Field("node", "text", "Switch that schedules circuits."),
-    Field("peer", "text", "Switch or circuit switch at the other end of the port's link."),
-    Field("link", "number", "Which of the links between these nodes, from 1."),
-    Field(
-        "queue",
-        "text",
-        "Which queue of the port: `high` or `low` priority of the packet network; `to NODE` for circuits to that rack; `day 0`, `day 1`, "
-        "... of a calendar of days.",
-    ),
-    Field("max_bytes", "B", "Most bytes that it held."),
-    Field("full", "packets", "Packets that found it full."),
-    Field("expired", "packets", "Packets that were left in it when its day was over."),
-)
-
-TABLES: dict[str, tuple[Field, ...]] = {
-    "flows": FLOWS,
-    "series": SERIES,
-    "ports": PORTS,
-    "pauses": PAUSES,
-    "circuits": CIRCUITS,
-    "queues": QUEUES,
-}
+TABLES: dict[str, tuple[Field, ...]] = {name: _fields(declared) for name, declared in _OUTPUTS["tables"].items()}
 """The tables of a run with their columns, as this version of farloop writes and reads them: one Parquet file each."""
 
-FLOW_METRICS = (
-    Field(
-        "throughput",
-        "bit/s",
-        "Payload that the receiver got in order, averaged over the interval since the sample before.",
-    ),
-    Field(
-        "cwnd",
-        "B",
-        "Congestion window: what the sender may have in flight at this instant; infinite where the algorithm sets none.",
-    ),
-    Field("pacing", "bit/s", "Rate limit on the wire at this instant; infinite where the algorithm sets none."),
-    Field("rtt", "s", "Latest round-trip time sample of the sender; 0 before the first."),
-)
+METRICS: dict[str, tuple[Field, ...]] = {kind: _fields(declared) for kind, declared in _OUTPUTS["metrics"].items()}
+"""The metrics of the series, by kind of object."""
 
-PORT_METRICS = (
-    Field("queue", "B", "Data queue at this instant."),
-    Field("max_queue", "B", "Longest data queue since the sample before."),
-    Field("utilisation", "1", "Bytes put on the wire since the sample before, over what the link could have carried."),
-    Field(
-        "paused",
-        "1",
-        "Part of the interval since the sample before for which PFC held the port, added over data classes.",
-    ),
-    Field(
-        "dropped",
-        "packets",
-        "Data packets dropped on their way to this port since the sample before: for lack of buffer, at its limit, by its "
-        "agent, or for want of a circuit.",
-    ),
-)
-
-QUEUE_METRICS = (Field("waiting", "B", "Bytes that wait in the queue at this instant."),)
+TOTALS = _fields(_OUTPUTS["totals"])
+"""The totals of a run, in its manifest."""
 
 _CLASSES = {
     f"{kind}_{size}": f"flows {where} of {bytes_}"
@@ -426,14 +235,6 @@ RANKING = (
 ARENA: dict[str, tuple[Field, ...]] = {"cells": CELLS, "ranking": RANKING}
 """The tables of an arena with their columns: one CSV and one Parquet file each."""
 
-METRICS: dict[str, tuple[Field, ...]] = {
-    "flow": FLOW_METRICS,
-    "port": PORT_METRICS,
-    "queue": QUEUE_METRICS,
-    "worst": PORT_METRICS,
-}
-"""The metrics of the series, by kind of object."""
-
 
 def columns(table: str) -> list[str]:
     """Names of a table's columns, in order."""
@@ -451,11 +252,12 @@ def outputs_page(text: str) -> str:
     """The text of docs/outputs.md with the tables between its markers made anew."""
     blocks = {f"columns of {name}": markdown(fields, "column") for name, fields in {**TABLES, **ARENA}.items()}
     blocks |= {f"metrics of {kind}s": markdown(fields, "metric") for kind, fields in METRICS.items()}
+    blocks["totals of runs"] = markdown(TOTALS, "total")
 
     def fill(match: re.Match[str]) -> str:
         return f"<!-- {match[1]} -->\n\n{blocks[match[1]]}\n<!-- end -->"
 
-    return re.sub(r"<!-- ((?:columns|metrics) of \w+) -->.*?<!-- end -->", fill, text, flags=re.DOTALL)
+    return re.sub(r"<!-- ((?:columns|metrics|totals) of \w+) -->.*?<!-- end -->", fill, text, flags=re.DOTALL)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop import metrics
-from farloop.results import flow_completion, offered, pfc, starts
+from farloop.results import fields, flow_completion, offered, pfc, starts
 from farloop.results.collectives import jobs
 from farloop.results.tables import Floats, Series, port_name
 
@@ -46,7 +46,7 @@ def summarise(
         "worst": worst,
         "pfc": pfc.totals(flows, ports, pauses, info["deadlocks"]),
         "dropped": sum(int(totals[cause]) for cause in DROPS),
-        "lost": sum(int(totals[cause]) for cause in ("lost", "lost_circuit", "lost_down", "corrupted")),
+        "lost": sum(int(totals[cause]) for cause in LOST),
         "packet_hops": totals["packet_hops"],
         "slowdown": slowdown,
         "unfinished": unfinished,
@@ -122,16 +122,11 @@ def bounds(keys: Sequence[str]) -> tuple[float, float | None]:
     return floor, 1.0 if last in ("jain", "utilisation", "loss_rate") else None
 
 
-DROPS = (
-    "dropped_buffer",
-    "dropped_limit",
-    "dropped_agent",
-    "dropped_blocked",
-    "dropped_expired",
-    "dropped_down",
-    "dropped_unrouted",
-)
+DROPS = tuple(field.name for field in fields.TABLES["ports"] if field.name.startswith("dropped_"))
 """Why switches drop packets: columns of the table of ports, and totals."""
+
+LOST = tuple(field.name for field in fields.TABLES["ports"] if field.name.startswith(("lost", "corrupted")))
+"""Why packets are lost on links and at circuit switches: the same."""
 
 WORST = ("mean_queue", "max_queue", "drops", "paused")
 """What a port can be the worst of all by."""
@@ -150,7 +145,7 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
     columns = {
         "mean_queue": flow_completion.column(ports, "mean_queue_bytes"),
         "max_queue": flow_completion.column(ports, "max_queue_bytes"),
-        "drops": sum(flow_completion.column(ports, f"dropped_{cause}") for cause in ("buffer", "limit", "agent")),
+        "drops": sum(flow_completion.column(ports, cause) for cause in DROPS),
         "paused": flow_completion.column(ports, "paused_ps") / 1e12,
     }
     found: dict[str, dict[str, Any] | None] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from farloop.results import fields
 
 _TYPES: dict[str, np.dtype[Any]] = {"i64": np.dtype("<i8"), "f64": np.dtype("<f8"), "u32": np.dtype("<u4")}
 
+_ARROW = {"i64": pa.int64(), "f64": pa.float64(), "u32": pa.uint32(), "dict": pa.dictionary(pa.int32(), pa.string())}
+
 Column = tuple[str, bytes, list[str] | None]
 """A column of the native module: kind ("i64", "i64?", "f64", "u32" or "dict"), little-endian buffer, names of a "dict" column."""
 
@@ -30,6 +32,15 @@ Floats = npt.NDArray[np.float64]
 def to_arrow(columns: Mapping[str, Column]) -> pa.Table:
     """An Arrow table of the columns: "dict" columns become dictionary arrays, "i64?" columns have nulls; the others are not copied."""
     return pa.table({name: _array(column) for name, column in columns.items()})
+
+
+def from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """A table of a run from rows that may lack columns: those are null where they can be, else 0."""
+    columns = {
+        field.name: pa.array([row.get(field.name, field.nothing) for row in rows], _ARROW[field.kind])
+        for field in fields.TABLES[name]
+    }
+    return described(name, pa.table(columns))
 
 
 def described(name: str, table: pa.Table) -> pa.Table:

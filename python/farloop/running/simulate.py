@@ -198,15 +198,10 @@ def _run(
     trace: tuple[str, ...],
     auto: bool,
 ) -> _native.RunOutput:
-    text, file, overrides, classes = (
-        scenario.text,
-        scenario.file_told,
-        list(scenario.overrides),
-        scenario.described_classes,
-    )
     try:
-        with told_to_python(text, file):
-            return _native.run(text, file, overrides, progress, threads, list(trace), classes, auto)
+        handle = scenario.prepared(take=True)
+        with told_to_python(scenario.text, scenario.file_told):
+            return handle.run(progress, threads, list(trace), auto)
     except _native.HandlerError as error:
         raise explained(error, scenario.classes) from error.__cause__
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -96,6 +98,8 @@ class Making:
     _points: list[Point] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
     _tried: set[str] = field(default_factory=set)
+    _specified: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    """By address: the scenario with all its keys, as compressed JSON, and the bytes of memory that it takes."""
     _measured: dict[str, tuple[float | None, Floats | None]] = field(default_factory=dict)
 
     def make(self) -> None:
@@ -122,7 +126,9 @@ class Making:
     def scenario(self, row: Row) -> Scenario:
         """The scenario of a row."""
         point: Point = self._points[row.point] | ({} if row.seed is None else {SEED: row.seed})
-        return self.definition.scenario(point)
+        scenario = self.definition.scenario(point)
+        specified = self._specified.get(row.key)
+        return scenario if specified is None else scenario.known(json.loads(zlib.decompress(specified[0])))
 
     def run(self, row: Row) -> Run:
         """The run of a row that is done."""
@@ -176,13 +182,15 @@ class Making:
         )
         scenario = self.definition.scenario(point)
         try:
-            resolved = scenario.resolved
+            # The network is built for this, and not again: what it says is kept.
+            resolved, memory = scenario.resolved, scenario.memory.total
             row.key = address(scenario)
         except _native.ScenarioError as error:
             self._refuse_value(error, point)
             row.status, row.because = REFUSED, str(getattr(error, "problem", error)) if self.rows else str(error)
             return row
         row.algorithm, row.seed = str(resolved["algorithm"]["name"]), int(resolved["run"]["seed"])
+        self._specified[row.key] = zlib.compress(json.dumps(resolved).encode()), memory
         return row
 
     def _refuse_value(self, error: _native.ScenarioError, point: Point) -> None:
@@ -256,7 +264,8 @@ class Making:
         for key in missing:
             row = of_key[key][0]
             files = self.definition.algorithm_files
-            yield Task.of(key, row.label, self.scenario(row), self.store.directory, threads, files)
+            memory = self._specified[key][1]
+            yield Task.of(key, row.label, self.scenario(row), self.store.directory, threads, files, memory)
 
     def _for_people(self, because: str, task: Task) -> str:
         """What a worker said, with files as the study calls them: workers may have another working directory."""

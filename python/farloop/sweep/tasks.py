@@ -68,9 +68,16 @@ class Task:
 
     @classmethod
     def of(
-        cls, key: str, label: str, scenario: Scenario, store: Path, threads: int, algorithm_files: Sequence[Path] = ()
+        cls,
+        key: str,
+        label: str,
+        scenario: Scenario,
+        store: Path,
+        threads: int,
+        algorithm_files: Sequence[Path] = (),
+        memory: int | None = None,
     ) -> Task:
-        """The task of a scenario; its network is built to estimate its memory."""
+        """The task of a scenario that takes so much memory; its network is built to estimate that where nobody says."""
         overrides = tuple(scenario.overrides)
         return cls(
             key,
@@ -79,7 +86,7 @@ class Task:
             str(Path(scenario.file).absolute()),
             overrides,
             str(store),
-            scenario.memory.total,
+            scenario.memory.total if memory is None else memory,
             threads,
             simulator(),
             tuple(str(file.absolute()) for file in algorithm_files),

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from farloop import _native
 from farloop.formats.scenario_text import told_to_python
 from farloop.scenario import Scenario
 
@@ -169,7 +168,7 @@ def plan(scenario: Scenario) -> Blueprint:
         ScenarioError: it is not valid, or has what a testbed cannot build.
     """
     with told_to_python(scenario.text, scenario.file_told):
-        text = _native.testbed(scenario.text, scenario.file_told, list(scenario.overrides))
+        text = scenario.prepared().testbed()
     resolved = json.loads(text)
     return Blueprint(
         mtu=resolved["mtu"],

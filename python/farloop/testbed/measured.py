@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import pyarrow as pa
-
 from farloop import _native
 from farloop.output.store import Simulated
 from farloop.results import fields, tables
@@ -24,14 +22,6 @@ MEASURED = "measured"
 LONGEST_GAP = 0.01
 """Seconds that a measurement may stand still for, by its own instruments, and still say something of the network."""
 
-_TEXT = pa.dictionary(pa.int32(), pa.string())
-_NOT_THERE = (
-    *("events", "in_flight", "max_in_flight", "lost", "lost_circuit", "corrupted", "dropped_buffer"),
-    *("dropped_agent", "dropped_blocked", "dropped_expired", "elephants_labelled", "elephants_idle"),
-    *("elephants_finished", "rescued", "lost_down", "dropped_down", "dropped_unrouted"),
-)
-"""Totals of simulations that no testbed has."""
-
 
 def as_simulated(
     network: Network, measurement: Measurement, lateness: Sequence[tuple[Lateness, Lateness]]
@@ -39,16 +29,10 @@ def as_simulated(
     """The tables of what was measured; what no testbed has, such as pauses, is empty or 0."""
     plan = network.plan
     rows = [_flow(plan, i, transfer, network) for i, transfer in enumerate(measurement.transfers)]
-    flows = _table("flows", rows)
     port_rows = _ports(plan, measurement)
-    made = {
-        "flows": flows,
-        "series": _series(plan, measurement),
-        "ports": _table("ports", port_rows),
-        **{name: _table(name, []) for name in ("pauses", "circuits", "queues")},
-    }
-    totals: dict[str, Any] = dict.fromkeys(_NOT_THERE, 0)
-    totals |= {
+    measured = {"flows": rows, "series": _series(plan, measurement), "ports": port_rows}
+    made = {name: tables.from_rows(name, measured.get(name, [])) for name in fields.TABLES}
+    totals = {total.name: total.nothing for total in fields.TOTALS} | {
         "packet_hops": sum(row["packets"] for row in port_rows),
         "end_s": measurement.duration,
         "injected": sum(row["packets"] for row in rows),
@@ -103,19 +87,6 @@ def notes(conditions: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _table(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
-    columns = {f.name: pa.array([row[f.name] for row in rows], _type(f)) for f in fields.TABLES[name]}
-    return tables.described(name, pa.table(columns))
-
-
-def _type(field: fields.Field) -> pa.DataType:
-    if field.unit == "text":
-        return _TEXT
-    if field.name in ("cross_datacenter", "link", "depth"):
-        return pa.uint32()
-    return pa.float64() if field.name in ("mean_queue_bytes", "occupancy", "value") else pa.int64()
-
-
 def _flow(plan: Blueprint, number: int, transfer: Transfer, network: Network) -> dict[str, Any]:
     flow, info = transfer.flow, transfer.info
     outcome = "unfinished"
@@ -143,7 +114,6 @@ def _flow(plan: Blueprint, number: int, transfer: Transfer, network: Network) ->
         "timeouts": info.timeouts if info else 0,
         "marked": info.marked if info else 0,
         "packets": info.packets if info else 0,
-        "victim_packets": 0,
         "dropped": network.ports.dropped(number),
         "spurious": info.spurious if info else 0,
         "outcome": outcome,
@@ -156,10 +126,8 @@ def _ports(plan: Blueprint, measurement: Measurement) -> list[dict[str, Any]]:
         for end in (0, 1):
             number = Network.port(link_number, end)
             counters, node = measurement.ports[number], plan.nodes[link.ends[end]]
-            row: dict[str, Any] = {f.name: 0 for f in fields.PORTS}
             rows.append(
-                row
-                | {
+                {
                     "node": node.name,
                     "peer": plan.nodes[link.ends[1 - end]].name,
                     "link": link.number,
@@ -168,7 +136,6 @@ def _ports(plan: Blueprint, measurement: Measurement) -> list[dict[str, Any]]:
                     "rate_bps": link.rate,
                     "delay_ps": link.delay_ps,
                     "tx_bytes": counters.sent,
-                    "offered_bytes": None,
                     "packets": counters.packets,
                     "dropped_limit": counters.dropped,
                     "marked": counters.marked,
@@ -179,14 +146,13 @@ def _ports(plan: Blueprint, measurement: Measurement) -> list[dict[str, Any]]:
     return rows
 
 
-def _series(plan: Blueprint, measurement: Measurement) -> pa.Table:
+def _series(plan: Blueprint, measurement: Measurement) -> list[dict[str, Any]]:
     """The samples in long form; rates are over the time since the sample before."""
-    columns: dict[str, list[Any]] = {"time_ps": [], "object": [], "metric": [], "value": []}
+    rows: list[dict[str, Any]] = []
 
     def put(time: float, what: str, values: dict[str, float]) -> None:
         for metric, value in values.items():
-            for name, one in zip(columns, (_ps(time), what, metric, value), strict=True):
-                columns[name].append(one)
+            rows.append({"time_ps": _ps(time), "object": what, "metric": metric, "value": value})
 
     rates = [link.rate for link in plan.links for _ in (0, 1)]
     before: dict[str, tuple[float, Any]] = {}
@@ -210,10 +176,7 @@ def _series(plan: Blueprint, measurement: Measurement) -> pa.Table:
             }
             put(sample.time, what, values)
             before[what] = (sample.time, (port.sent, port.dropped))
-    types = {f.name: _TEXT if f.name == "metric" else _type(f) for f in fields.SERIES}
-    return tables.described(
-        "series", pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
-    )
+    return rows
 
 
 def _port_name(plan: Blueprint, number: int) -> str:

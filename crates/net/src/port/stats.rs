@@ -59,32 +59,7 @@ impl Marking {
 
 impl PortStats {
     pub fn new(node: u32, peer: u32, loss: f64, corruption: f64, random: RandomStream) -> PortStats {
-        let row = PortRow {
-            node,
-            peer,
-            tx: Bytes::ZERO,
-            offered: None,
-            packets: 0,
-            dropped_buffer: 0,
-            dropped_limit: 0,
-            dropped_agent: 0,
-            dropped_blocked: 0,
-            dropped_expired: 0,
-            dropped_down: 0,
-            dropped_unrouted: 0,
-            shared_queue: 0,
-            lost: 0,
-            lost_circuit: 0,
-            lost_down: 0,
-            corrupted: 0,
-            marked: 0,
-            pauses: 0,
-            paused: Delta::ZERO,
-            max_queue: Bytes::ZERO,
-            queue_integral: 0,
-            headroom: Bytes::ZERO,
-            max_headroom: Bytes::ZERO,
-        };
+        let row = PortRow { node, peer, ..PortRow::default() };
         PortStats {
             row,
             queue_changed: Time::ZERO,
@@ -121,10 +96,9 @@ impl PortStats {
         self.row.max_queue = self.row.max_queue.max(Bytes::new(queue));
     }
 
-    /// Data packets dropped on their way to the port so far.
+    /// Packets dropped so far before they could leave by the port.
     pub fn dropped(&self) -> u64 {
-        let PortRow { dropped_buffer, dropped_limit, dropped_agent, dropped_blocked, dropped_expired, .. } = self.row;
-        dropped_buffer + dropped_limit + dropped_agent + dropped_blocked + dropped_expired + self.row.dropped_down
+        self.row.drops.at_port()
     }
 
     /// Total pause time up to `now`.

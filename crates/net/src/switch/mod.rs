@@ -45,7 +45,7 @@ use farloop_engine::RandomStream;
 use farloop_trace::Cause;
 use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
-use scheduling::{Scheduling, Verdict, circuit_queues, turn_away};
+use scheduling::{Scheduling, Verdict, circuit_queues};
 use taken::{Taken, pfc_frame, refuse};
 
 /// A switch.
@@ -363,10 +363,7 @@ impl Switches {
         if let Some(out) = self.forward(m, s, slot) {
             return m.drop_down(out, slot);
         }
-        m.stats[ingress.other_end()].row.dropped_unrouted += 1;
-        m.ledger.totals.dropped_unrouted += 1;
-        m.trace_drop(ingress, slot, Cause::NoRoute);
-        m.discard(slot);
+        m.lose(ingress.other_end(), slot, Cause::NoRoute);
     }
 
     /// A packet of a data class has arrived at switch `s`; `false` where the switch schedules nothing, or not this one.
@@ -378,7 +375,7 @@ impl Switches {
             Verdict::Elsewhere => return false,
             Verdict::Circuit(queue) => self.wait_for_circuit(m, s, circuits, slot, queue),
             Verdict::Packets(queue) => self.by_packets(m, s, slot, queue),
-            Verdict::Drop => turn_away(m, circuits, slot, Cause::Blocked),
+            Verdict::Drop => m.lose(circuits, slot, Cause::Blocked),
         }
         true
     }
@@ -399,7 +396,7 @@ impl Switches {
             queues.queue(queue).dropped += 1;
             return match scheduling.spec {
                 SchedulingSpec::AccelToR { overflow: Overflow::Low, .. } => self.by_packets(m, s, slot, LOW),
-                _ => turn_away(m, p, slot, Cause::QueueLimit),
+                _ => m.lose(p, slot, Cause::QueueLimit),
             };
         }
         queues.aim = queue;
@@ -432,7 +429,7 @@ impl Switches {
         let room = scheduling.has_room_for_packets(wire, own, shared, queue);
         if !room {
             queues.queues[queue].dropped += 1;
-            return turn_away(m, p, slot, Cause::QueueLimit);
+            return m.lose(p, slot, Cause::QueueLimit);
         }
         queues.aim = queue;
         self.wait_at(m, s, p, slot, own);
@@ -456,7 +453,7 @@ impl Switches {
         while let Some(slot) = m.expired(p) {
             let spec = self.switches[s].scheduling.as_ref().map(|scheduling| scheduling.spec);
             match spec {
-                Some(SchedulingSpec::AccelToR { .. }) => turn_away(m, p, slot, Cause::Expired),
+                Some(SchedulingSpec::AccelToR { .. }) => m.lose(p, slot, Cause::Expired),
                 _ => self.by_packets(m, s, slot, HIGH),
             }
         }
@@ -508,10 +505,7 @@ impl Switches {
         let queue = queue_of(m, p);
         let admit = self.with_head(m, s, p, slot, |agent, ctx, head| agent.on_enqueue(ctx, head, queue));
         if admit == Admit::Drop {
-            m.stats[p].row.dropped_agent += 1;
-            m.ledger.totals.dropped_agent += 1;
-            m.trace_drop(p, slot, Cause::Agent);
-            m.discard(slot);
+            m.lose(p, slot, Cause::Agent);
         }
         admit == Admit::Enqueue
     }

@@ -21,8 +21,6 @@ use crate::spec::SchedulingSpec;
 use crate::switch::elephants::{Elephants, Passing};
 use crate::switch::rescue::Rescue;
 use crate::switch::warm_up::WarmUp;
-use crate::trace::Traced;
-use farloop_trace::Cause;
 use farloop_units::Bytes;
 
 /// What a switch schedules by.
@@ -153,18 +151,4 @@ fn passing(network: &Network, packet: &Packet) -> Passing {
 /// The queues of a port that leads to a circuit switch.
 pub(crate) fn circuit_queues(m: &mut Medium, p: PortId) -> &mut CircuitQueues {
     m.disciplines[m.ports[p].discipline].circuits().expect("it leads to a circuit switch")
-}
-
-/// Drops a packet at port `p`, for one of the reasons that queues for circuits have.
-pub(crate) fn turn_away(m: &mut Medium, p: PortId, slot: Slot, cause: Cause) {
-    let (row, totals) = (&mut m.stats[p].row, &mut m.ledger.totals);
-    let (at_port, in_all) = match cause {
-        Cause::Blocked => (&mut row.dropped_blocked, &mut totals.dropped_blocked),
-        Cause::Expired => (&mut row.dropped_expired, &mut totals.dropped_expired),
-        _ => (&mut row.dropped_limit, &mut totals.dropped_limit),
-    };
-    *at_port += 1;
-    *in_all += 1;
-    m.trace_drop(p, slot, cause);
-    m.discard(slot);
 }

@@ -4,7 +4,6 @@ use super::buffer::{Ingress, PFC_FRAME, Refused};
 use crate::ids::{FlowId, HostNumber, PortId, Slot};
 use crate::medium::Medium;
 use crate::packet::{LINK, LOSSY, Packet, PacketKind};
-use crate::trace::Traced;
 use farloop_trace::Cause;
 
 /// The buffer that a packet takes that waits.
@@ -28,17 +27,9 @@ impl Taken {
 /// Drops a packet at port `out` that found no place in a switch, where it came by `ingress`, which holds `held`.
 #[cold]
 pub(crate) fn refuse(m: &mut Medium, held: &Ingress, ingress: PortId, out: PortId, slot: Slot, refused: Refused) {
-    let row = &mut m.stats[out].row;
-    let (at_port, in_all) = match refused {
-        Refused::Limit => (&mut row.dropped_limit, &mut m.ledger.totals.dropped_limit),
-        Refused::Buffer => (&mut row.dropped_buffer, &mut m.ledger.totals.dropped_buffer),
-    };
-    *at_port += 1;
-    *in_all += 1;
     let data_class = m.packets[slot].data_class();
     m.stats[ingress].lossless_drops += u64::from(held.is_lossless(data_class));
-    m.trace_drop(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
-    m.discard(slot);
+    m.lose(out, slot, if refused == Refused::Limit { Cause::QueueLimit } else { Cause::Buffer });
 }
 
 /// A frame that tells a neighbour what to do with a data class; an Xoff because of a packet that is bound for the port `out`.

@@ -1,6 +1,7 @@
 //! TCP flows over one bottleneck, and what is measured of them.
 
 use super::*;
+use farloop_net::result::Cause;
 use farloop_net::{RunResult, simulate};
 
 /// Payload of a full-size packet.
@@ -34,7 +35,7 @@ pub fn one_bottleneck(algorithm: AnyParams, n: u32, (rate, delay): (Rate, Delta)
     };
     let result = run(spec);
     let repaired: u64 = result.flows.iter().map(|f| f.retransmitted + f.timeouts).sum();
-    assert_eq!((result.totals.dropped_buffer, repaired), (0, 0));
+    assert_eq!((result.totals.drops[Cause::Buffer], repaired), (0, 0));
     result
 }
 

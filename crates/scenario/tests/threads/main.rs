@@ -4,7 +4,7 @@ mod cases;
 #[path = "../fuzz/generate.rs"]
 mod generate;
 
-use farloop_net::result::Totals;
+use farloop_net::result::{Cause, Totals};
 use farloop_net::{Progress, Simulation};
 use farloop_scenario::{Cores, Outcome, RunError, Settings, parse, run_with};
 use generate::{Draw, repair};
@@ -74,12 +74,21 @@ fn the_cases_show_what_they_are_for() {
         cut(&text, Cores::exactly(2, 1), &mut |_| true).expect("valid")
     };
     let tcp = of("TCP");
-    assert!(tcp.totals.lost > 0 && tcp.totals.corrupted > 0 && tcp.totals.dropped_buffer > 0, "{:?}", tcp.totals);
+    assert!(
+        tcp.totals.drops[Cause::Loss] > 0
+            && tcp.totals.drops[Cause::Corruption] > 0
+            && tcp.totals.drops[Cause::Buffer] > 0,
+        "{:?}",
+        tcp.totals
+    );
     assert_eq!(of("a ring").deadlocks.len(), 1);
     assert!(of("incast").totals.delivered > 0);
     let failing = of("links that fail").totals;
     assert!(
-        failing.lost_down > 0 && failing.dropped_down > 0 && failing.lost > 0 && failing.finished > 0,
+        failing.drops[Cause::Cut] > 0
+            && failing.drops[Cause::LinkDown] > 0
+            && failing.drops[Cause::Loss] > 0
+            && failing.finished > 0,
         "{failing:?}"
     );
 }

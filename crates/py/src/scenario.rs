@@ -1,0 +1,167 @@
+//! A scenario for Python: text in, JSON and raw columns out.
+
+use crate::algorithm::{Failure, catalog};
+use crate::errors::raised_by_class;
+use crate::output::{RunOutput, tables};
+use farloop_scenario::{Cores, Diagnostic, Prepared, RunError, Settings, TraceSpec};
+use pyo3::exceptions::{PyBaseException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+pyo3::create_exception!(
+    _native,
+    ScenarioError,
+    PyValueError,
+    "A scenario is wrong; the text says where and what to do."
+);
+pyo3::create_exception!(_native, Cancelled, PyBaseException, "The progress callback asked to stop.");
+
+/// A scenario that is parsed once, and whose network is built once for all that is asked of it, until a simulation takes it. An interrupt ends each of its
+/// methods.
+#[pyclass(frozen, name = "Scenario")]
+pub(crate) struct PyScenario {
+    prepared: Prepared,
+    failure: Failure,
+}
+
+#[pymethods]
+impl PyScenario {
+    /// Parses it; `classes` are algorithms that it may name.
+    #[new]
+    #[pyo3(signature = (text, file, overrides=Vec::new(), classes=Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        text: String,
+        file: String,
+        overrides: Vec<(String, String)>,
+        classes: Vec<Py<PyAny>>,
+    ) -> PyResult<PyScenario> {
+        let failure = Failure::default();
+        let known = catalog(py, &classes, &failure)?;
+        let prepared = interruptible(py, |go_on| Prepared::parse(&text, &file, &overrides, &known, go_on))?;
+        Ok(PyScenario { prepared, failure })
+    }
+
+    /// How often its network has been built.
+    #[getter]
+    fn builds(&self) -> u32 {
+        self.prepared.builds()
+    }
+
+    /// The scenario with all its defaults, as JSON; checks all that `run` checks before it simulates.
+    fn resolved(&self, py: Python<'_>) -> PyResult<String> {
+        interruptible(py, |go_on| self.prepared.resolved(go_on))
+    }
+
+    /// Checks all that `run` refuses, also what only the simulation tells.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        interruptible(py, |go_on| self.prepared.check(go_on))
+    }
+
+    /// What it comes to, as JSON; checks as `resolved`.
+    fn explain(&self, py: Python<'_>) -> PyResult<String> {
+        interruptible(py, |go_on| self.prepared.explain(go_on))
+    }
+
+    /// What a testbed builds of it, as JSON; refuses what it cannot build.
+    fn testbed(&self, py: Python<'_>) -> PyResult<String> {
+        interruptible(py, |go_on| self.prepared.testbed(go_on))
+    }
+
+    /// What its run takes of memory at most, the largest share first: (what, bytes, the keys that decide about it).
+    fn most_memory(&self, py: Python<'_>) -> PyResult<Vec<Share>> {
+        let shares = interruptible(py, |go_on| self.prepared.memory(go_on))?;
+        Ok(shares.iter().map(|share| (share.what, share.bytes, share.keys)).collect())
+    }
+
+    /// The tables of flows and ports without a run: what follows from network and traffic alone.
+    fn forecast<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made = interruptible(py, |go_on| self.prepared.forecast(go_on))?;
+        tables(py, &[("flows", &made.flows), ("ports", &made.ports)])
+    }
+
+    /// Runs it on `threads` threads, or with `auto` on as many of them as pay, with a trace where `trace` has items that say of what.
+    /// `progress(simulated_s, end_s, packet_hops)` returns False to cancel. An error of one of its classes ends the run, and is raised.
+    #[pyo3(signature = (progress=None, threads=1, trace=Vec::new(), auto=false))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<PyAny>>,
+        threads: usize,
+        trace: Vec<String>,
+        auto: bool,
+    ) -> PyResult<RunOutput> {
+        let start = std::time::Instant::now();
+        // What a class raised where nobody could be told, such as in a forecast, is none of this run's.
+        drop(self.failure.take());
+        let outcome = with_progress(py, progress, |call| {
+            let trace = if trace.is_empty() { None } else { Some(TraceSpec::parse(&trace)?) };
+            self.prepared.run(&Settings { cores: cores(threads, auto), trace }, &mut |p| {
+                !self.failure.happened() && call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)
+            })
+        });
+        if let Some(error) = self.failure.take() {
+            return Err(raised_by_class(py, error));
+        }
+        Ok(RunOutput::new(outcome?, start.elapsed().as_secs_f64()))
+    }
+}
+
+/// What of a run takes memory, how many bytes, and the keys that decide about it.
+type Share = (&'static str, u64, &'static str);
+
+/// Calls `f` without the interpreter's lock, with a progress function that calls `progress` with it.
+pub(crate) fn with_progress<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    f: impl FnOnce(&mut dyn FnMut(f64, f64, u64) -> bool) -> Result<T, RunError> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let outcome = py.detach(|| {
+        let mut call = |now: f64, end: f64, hops: u64| {
+            let Some(callback) = &progress else { return true };
+            Python::attach(|py| match callback.call1(py, (now, end, hops)).and_then(|r| r.is_truthy(py)) {
+                Ok(go_on) => go_on,
+                Err(error) => {
+                    raised = Some(error);
+                    false
+                }
+            })
+        };
+        f(&mut call)
+    });
+    outcome.map_err(|error| failure(raised, error))
+}
+
+/// `threads` threads; where the number is the most of an automatic choice, as many of them as pay.
+pub(crate) fn cores(threads: usize, auto: bool) -> Cores {
+    if auto { Cores::auto(threads) } else { Cores::up_to(threads) }
+}
+
+/// Calls `f` without the interpreter's lock; an interrupt ends it.
+fn interruptible<T: Send>(
+    py: Python<'_>,
+    f: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, RunError> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let outcome =
+        py.detach(|| f(&mut || Python::attach(|py| py.check_signals().map_err(|error| raised = Some(error)).is_ok())));
+    outcome.map_err(|error| failure(raised, error))
+}
+
+/// What Python raised, else what the simulator refused.
+fn failure(raised: Option<PyErr>, error: RunError) -> PyErr {
+    match (raised, error) {
+        (Some(raised), _) => raised,
+        (None, RunError::Scenario(diagnostic)) => refusal(&diagnostic),
+        (None, RunError::Trace(error)) => ScenarioError::new_err(error.to_string()),
+        (None, RunError::Cancelled) => Cancelled::new_err("cancelled"),
+    }
+}
+
+/// A scenario's error; its attribute `problem` says what is wrong, without the place and without what would be accepted.
+fn refusal(diagnostic: &Diagnostic) -> PyErr {
+    let error = ScenarioError::new_err(diagnostic.to_string());
+    let problem = Python::attach(|py| error.value(py).setattr("problem", &diagnostic.problem));
+    problem.err().unwrap_or(error)
+}
