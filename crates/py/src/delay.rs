@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 /// Frames that left, ns that they were late in sum and at most, stalls, frames without room: of one direction of a delay line.
 type Lateness = (u64, u64, u64, u64, u64);
 
-/// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names, by ns, and no faster than a rate in bit/s allows with so many bytes of framing, until standard input ends; the lateness of both directions of each line.
+/// Calls `ready`, and then delays frames between interfaces of this network namespace, each line's two by names, by ns, and no faster than
+/// a rate in bit/s allows with so many bytes of framing, until standard input ends; the lateness of both directions of each line.
 #[pyfunction]
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
 pub(crate) fn delay(

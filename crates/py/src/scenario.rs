@@ -16,8 +16,8 @@ pyo3::create_exception!(
 );
 pyo3::create_exception!(_native, Cancelled, PyBaseException, "The progress callback asked to stop.");
 
-/// A scenario that is parsed once, and whose network is built once for all that is asked of it, until a simulation takes it. An interrupt ends each of its
-/// methods.
+/// A scenario that is parsed once, and whose network is built once for all that is asked of it, until a simulation takes it. An interrupt
+/// ends each of its methods.
 #[pyclass(frozen, name = "Scenario")]
 pub(crate) struct PyScenario {
     prepared: Prepared,

@@ -1,8 +1,8 @@
 //! What a run gives, declared once: each column of its tables, each metric of its series, each total, with type, unit and meaning.
 //!
-//! A declaration makes a list of [`Declared`] and a struct with one field for each column, of the column's type. `tables` fills the struct, so the compiler
-//! refuses a column that is left out, named twice or of another type. Python reads [`outputs`]: metadata of Parquet files, `docs/outputs.md`, and
-//! what stands in for columns that a testbed does not measure.
+//! A declaration makes a list of [`Declared`] and a struct with one field for each column, of the column's type. `tables` fills the struct,
+//! so the compiler refuses a column that is left out, named twice or of another type. Python reads [`outputs`]: metadata of Parquet files,
+//! `docs/outputs.md`, and what stands in for columns that a testbed does not measure.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -39,7 +39,8 @@ pub struct Declared {
     pub nullable: bool,
 }
 
-/// All that is declared, as JSON: `tables` and `metrics` (by kind of object) by name, and `totals`; each item is [name, unit, meaning, kind, nullable].
+/// All that is declared, as JSON: `tables` and `metrics` (by kind of object) by name, and `totals`; each item is [name, unit, meaning,
+/// kind, nullable].
 pub fn outputs() -> Json {
     let rows = |declared: &[Declared]| -> Json {
         declared.iter().map(|d| json!([d.name, d.unit, d.meaning, d.kind, d.nullable])).collect()

@@ -14,7 +14,8 @@
 //! 4. `scenario`: all sections of a file. `parse`: from text to scenario, with every case of its figure checked.
 //! 5. `topology`: nodes and links by name. `build/`: settings of single switches, flows, series, and the specification of it all;
 //!    what the network model refuses comes back as a message about the key (`build/refusal.rs`).
-//! 6. [`columns`]: every column of a result declared once. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what names mean in a trace. `run`: from text to
+//! 6. [`columns`]: every column of a result declared once. [`tables`]: a result as columns. `resolved`: the scenario as JSON. `trace`: what
+//!    names mean in a trace. `run`: from text to
 //!    tables; [`Prepared`] is a scenario that all is asked of and that is built once.
 //!
 //! ```

@@ -68,8 +68,8 @@ pub(crate) fn now_and_then(mut go_on: impl FnMut() -> bool) -> impl FnMut() -> b
     }
 }
 
-/// A scenario that is parsed once, and whose network is built once: when something first needs it. A simulation takes the network for itself, so that there are no two of
-/// them in memory; whoever asks for something after that has it built again.
+/// A scenario that is parsed once, and whose network is built once: when something first needs it. A simulation takes the network for
+/// itself, so that there are no two of them in memory; whoever asks for something after that has it built again.
 ///
 /// `go_on` is called now and then and returns `false` to stop.
 #[derive(Debug)]
@@ -107,7 +107,8 @@ impl Prepared {
         self.look(go_on, |built, _| built.memory())
     }
 
-    /// What it comes to, as JSON: nodes, links, flows, what its circuits need, what is most likely not meant. Checks as [`Prepared::resolved`].
+    /// What it comes to, as JSON: nodes, links, flows, what its circuits need, what is most likely not meant. Checks as
+    /// [`Prepared::resolved`].
     pub fn explain(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
         self.look(go_on, |built, _| explained(built).to_string())
     }
@@ -118,13 +119,14 @@ impl Prepared {
         self.look(go_on, |built, go_on| testbed::testbed(&self.scenario, built, go_on))?
     }
 
-    /// Checks all that a run refuses: as [`Prepared::resolved`], and what only the simulation tells, such as more stamping switches on a path than a packet
-    /// has room for.
+    /// Checks all that a run refuses: as [`Prepared::resolved`], and what only the simulation tells, such as more stamping switches on a
+    /// path than a packet has room for.
     pub fn check(&self, go_on: &mut dyn FnMut() -> bool) -> Result<(), RunError> {
         self.ready(&Settings::default(), &mut now_and_then(go_on)).map(drop)
     }
 
-    /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. Checks as [`Prepared::check`].
+    /// The tables without a run: what follows from network and traffic alone, all that is counted being zero. Checks as
+    /// [`Prepared::check`].
     pub fn forecast(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Tables, RunError> {
         let Ready { names, simulation, .. } = self.ready(&Settings::default(), &mut now_and_then(go_on))?;
         Ok(names.tables(&simulation.unrun()))

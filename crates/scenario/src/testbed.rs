@@ -46,7 +46,8 @@ const ETHERNET: u64 = 14;
 /// IPv4 and TCP headers with timestamps.
 const HEADERS: Bytes = Bytes::new(52);
 
-/// Refuses algorithms that no kernel has: before the network is built, which may refuse what only the simulator needs for one, such as telemetry.
+/// Refuses algorithms that no kernel has: before the network is built, which may refuse what only the simulator needs for one, such as
+/// telemetry.
 pub(crate) fn check_algorithms(scenario: &Scenario) -> Result<(), Diagnostic> {
     let flows = scenario.flows.iter().map(|f| f.algorithm.as_deref());
     for name in flows.chain(scenario.workloads.iter().map(Workload::algorithm)) {
@@ -55,8 +56,8 @@ pub(crate) fn check_algorithms(scenario: &Scenario) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand. `go_on` is called now and
-/// then and returns `false` to stop.
+/// What a testbed builds of a scenario, as JSON: nodes, links with what their ports do, flows with what is known of them beforehand.
+/// `go_on` is called now and then and returns `false` to stop.
 pub(crate) fn testbed(scenario: &Scenario, built: &Built, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
     let placed = layout(scenario)?.links;
     check_transport(scenario)?;

@@ -259,7 +259,8 @@ impl Cause {
         Cause::Corruption,
     ];
 
-    /// Whether the packet was lost on a link or by a circuit switch, which has no buffer; all else is dropped by who should have sent it on.
+    /// Whether the packet was lost on a link or by a circuit switch, which has no buffer; all else is dropped by who should have sent it
+    /// on.
     pub fn is_on_link(self) -> bool {
         matches!(self, Cause::Loss | Cause::Circuit | Cause::Cut | Cause::Corruption)
     }
