@@ -17,6 +17,7 @@
 //! do ([`sender::After`], [`Desk::outgoing`](desk::Desk::outgoing)).
 
 pub(crate) mod connections;
+pub(crate) mod departure;
 pub(crate) mod desk;
 pub(crate) mod endpoint;
 pub(crate) mod followers;

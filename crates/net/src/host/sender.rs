@@ -2,6 +2,7 @@
 //! [`Endpoint`]'s business.
 
 use super::connections::Connections;
+use super::departure::Departure;
 use super::desk::Desk;
 use super::endpoint::{Endpoint, answer};
 use super::nic::{Flows, Nic, Place};
@@ -32,25 +33,6 @@ pub(crate) enum After {
     Changed(SenderId),
     /// It is over; it waited at this place, in this data class.
     Over(SenderId, Place, usize),
-}
-
-/// A packet that a flow sends.
-pub(crate) struct Departure {
-    pub packet: Packet,
-    fields: farloop_cc::Fields,
-    /// What its algorithm is told; `None` for a segment without payload.
-    pub sent: Option<Sent>,
-}
-
-impl Departure {
-    /// Takes the packet into the network.
-    pub fn inject(&self, m: &mut Medium) -> Slot {
-        let slot = m.inject(self.packet);
-        if !self.fields.as_slice().is_empty() {
-            m.packets.set_notes(slot, self.fields.as_slice());
-        }
-        slot
-    }
 }
 
 /// The sending ends of the flows of a part.
