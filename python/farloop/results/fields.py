@@ -1,8 +1,8 @@
 """What the tables hold: every column, metric and total with its unit and meaning, declared once.
 
 The simulator declares its columns (`crates/scenario/src/columns.rs`). This module declares those that Python computes: the tables of an
-arena. Both give the metadata of the Parquet files and the tables of docs/outputs.md, which `python -m farloop.results.fields docs/outputs.md`
-writes.
+arena. Both give the metadata of the Parquet files, and the tables of docs/outputs.md, which `python -m farloop.results.fields
+docs/outputs.md` writes.
 """
 
 from __future__ import annotations
