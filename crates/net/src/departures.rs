@@ -30,9 +30,13 @@ use crate::spec::{EcnAt, TransportKind};
 use farloop_cc::AnyParams;
 use farloop_units::{Delta, Time};
 
-/// Whether no port may be late: where arrivals go before departures of the same moment, or links change.
+/// Whether no port may be late: where arrivals go before departures of the same moment, where links change, and where switches schedule
+/// circuits, which asks how much waits at several ports at once.
 pub(crate) fn all_punctual(network: &Network, arrivals_first: bool) -> bool {
-    arrivals_first || !network.timeline.changes.is_empty() || !network.timeline.routes.is_empty()
+    arrivals_first
+        || network.circuits.len() > 0
+        || !network.timeline.changes.is_empty()
+        || !network.timeline.routes.is_empty()
 }
 
 /// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws

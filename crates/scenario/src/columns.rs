@@ -413,7 +413,7 @@ declare! {
     TOTALS: TotalNumbers as totals {
         /// Packets (data, ACK, control, PFC) that arrived at a node.
         packet_hops: u64, "packets";
-        /// Events of the simulator.
+        /// Events of the simulator: what it took, not a result. A trace, and how a network is cut for threads, change it.
         events: u64, "events";
         /// Simulated time when the run ended.
         end_s: f64, "s";
