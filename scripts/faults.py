@@ -168,9 +168,8 @@ FAULTS = (
         (
             (
                 "crates/net/src/port/mod.rs",
-                "            let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());\n            if packets.carriage()",
-                "            let (tx, queue) = (Bytes::new(self.tx_bytes), self.shown_queue());\n"
-                "            let queue = queue + Bytes::new(u64::from(packets[slot].wire));\n            if packets.carriage()",
+                "            let (queue, rate) = (self.shown_queue(), self.int);\n",
+                "            let (queue, rate) = (self.shown_queue() + Bytes::new(u64::from(packets[slot].wire)), self.int);\n",
             ),
         ),
     ),

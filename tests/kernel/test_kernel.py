@@ -357,7 +357,6 @@ def test_only_geminis_arithmetic_is_recorded(tmp_path):
         "dctcp/dctcp",
         "vegas/vegas",
         "flows",
-        "testbed/mark",
         "gear/gear",
         "gear/options",
         "gear/rows",
