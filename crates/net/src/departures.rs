@@ -26,17 +26,20 @@ use crate::network::NodeRef;
 use crate::port::Port;
 use crate::port::discipline::Discipline;
 use crate::port::stats::PortStats;
-use crate::spec::{EcnAt, TransportKind};
+use crate::spec::{EcnAt, NodeKind, NodeSpec, SchedulingSpec, TransportKind};
 use farloop_cc::AnyParams;
 use farloop_units::{Delta, Time};
 
-/// Whether no port may be late: where arrivals go before departures of the same moment, where links change, and where switches schedule
-/// circuits, which asks how much waits at several ports at once.
+/// Whether no port may be late: where arrivals go before departures of the same moment, where links change, and where uplinks to circuit and
+/// packet switch share one limit, so that a packet asks how much waits at all of them.
 pub(crate) fn all_punctual(network: &Network, arrivals_first: bool) -> bool {
-    arrivals_first
-        || network.circuits.len() > 0
-        || !network.timeline.changes.is_empty()
-        || !network.timeline.routes.is_empty()
+    let changes = !network.timeline.changes.is_empty() || !network.timeline.routes.is_empty();
+    arrivals_first || changes || network.node_specs.iter().any(shares_uplinks)
+}
+
+fn shares_uplinks(node: &NodeSpec) -> bool {
+    let NodeKind::Switch(switch) = &node.kind else { return false };
+    matches!(switch.scheduling, Some(SchedulingSpec::Unblocking { .. }))
 }
 
 /// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws
