@@ -19,7 +19,6 @@
 //!
 //! Some ports are always on time ([`punctual`]). They have an event for each departure, before all arrivals of that moment.
 
-use crate::host::noise;
 use crate::ids::PortNumber;
 use crate::network::Network;
 use crate::network::NodeRef;
@@ -55,7 +54,8 @@ pub(crate) fn punctual(
     let marks = stats.marking.is_some_and(|marking| marking.at == EcnAt::Departure);
     match end.owner {
         NodeRef::Circuit(_) => true,
-        NodeRef::Host(_) => port.leaves || shortest_timer(network) < end.delay + noise_of(network),
+        // With noise a packet may be on the link for longer than a round trip took before, which timers go by.
+        NodeRef::Host(_) => port.leaves || network.noisy || shortest_timer(network) < end.delay,
         // Who counts a victim asks which flow uses a connection now.
         NodeRef::Switch(_) => {
             let holds = discipline.is_some_and(Discipline::holds);
@@ -75,15 +75,6 @@ fn shortest_timer(network: &Network) -> Delta {
         TransportKind::Rdma => transport.rto_intra.min(transport.rto_cross),
         // With a sample of the round-trip time no timer is shorter than that, but for the upper bound.
         TransportKind::Tcp => transport.tcp.initial_rto.min(transport.tcp.max_rto),
-    }
-}
-
-/// How much later than by the link's delay a packet of a host may arrive.
-fn noise_of(network: &Network) -> Delta {
-    let tcp = &network.transport.tcp;
-    match network.noisy {
-        true => noise::longest(tcp.delay_noise_intra.max(tcp.delay_noise_cross)),
-        false => Delta::ZERO,
     }
 }
 

@@ -134,3 +134,17 @@ fn random_scenarios_run_soundly() {
     // Many draws make no sense together, such as telemetry and spraying; enough do.
     assert!(ran.get() > refused.get() / 2, "{} ran, {} were refused", ran.get(), refused.get());
 }
+
+/// Drawn once: HTCP over links without delay, whose packets take up to 42 us of noise. Its timers go by shorter round trips that came before.
+#[test]
+fn a_timer_may_end_while_a_noisy_packet_is_on_its_link() {
+    let text = "[run]\nduration = \"2048us\"\nseed = 2972453148\n[network]\ntopology = \"dumbbell\"\nintra_pairs = 2\n\
+                cross_pairs = 2\nrate = \"1Gbps\"\nlink_delay = \"0s\"\n[switch]\nbuffer = \"300kB\"\npfc = false\necn = false\n\
+                int = false\n[transport]\nmtu = \"64B\"\ncontrol_priority = true\nkind = \"tcp\"\nrecovery = \"rack\"\n\
+                handshake = false\ndelayed_ack = \"none\"\nsegmentation_offload = false\ndelay_noise_intra = \"17us\"\n\
+                receive_window = \"1GB\"\n[algorithm]\nname = \"htcp\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nsize = \"1459B\"\n";
+    let built = parse_with(text, "noisy.toml", &[], &catalog()).expect("valid").build().expect("valid");
+    let result = Simulation::new(built.spec).expect("valid").run(&mut |_| true).expect("nobody stops it");
+    assert_eq!(result.violation(), None);
+    assert_eq!(result.totals.finished, 1);
+}
