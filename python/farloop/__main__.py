@@ -72,9 +72,9 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
-def ended(number: int, told: str) -> int:
+def ended(number: int, left: str) -> int:
     """Says why the command ends early, and what is left; the exit code."""
-    say(f"farloop: {WORDS[signal.Signals(number).name]}; {told or 'nothing was written'}")
+    say(f"farloop: {WORDS[signal.Signals(number).name]}; {left or 'nothing was written'}")
     return 128 + number
 
 

@@ -126,8 +126,8 @@ class Parameter:
             return "float"
         if self.choices:
             return "choice"
-        found = [k for k, units in _QUANTITIES.items() if re.fullmatch(rf"[0-9.]+ *({units})", self.default)]
-        return found[0] if found else "text"
+        kinds = [k for k, units in _QUANTITIES.items() if re.fullmatch(rf"[0-9.]+ *({units})", self.default)]
+        return kinds[0] if kinds else "text"
 
 
 def parameter(
@@ -251,9 +251,9 @@ def checked(algorithm: object) -> type[Algorithm]:
     """
     if not isinstance(algorithm, type) or not issubclass(algorithm, Algorithm):
         raise AlgorithmError(f"{shown(repr(algorithm))}: expected a class derived from farloop.algorithm.Algorithm")
-    found = described(algorithm)
+    description = described(algorithm)
     try:
-        _native.class_names([found])
+        _native.class_names([description])
     except (TypeError, OverflowError) as error:
         raise AlgorithmError(f"{_place(algorithm)}: {algorithm.__name__}: {_said(error)}") from None
     except ValueError as error:
@@ -271,9 +271,9 @@ def torture(algorithm: type[Algorithm], sequences: int = 100) -> None:
     Raises:
         AlgorithmError: a handler failed, or left no usable window or rate; the text names file and line.
     """
-    found = described(checked(algorithm))
+    description = described(checked(algorithm))
     try:
-        _native.torture(found, sequences)
+        _native.torture(description, sequences)
     except _native.HandlerError as error:
         raise explained(error, [algorithm]) from error.__cause__
 
@@ -297,16 +297,16 @@ def load(path: Path | str) -> list[type[Algorithm]]:
     if path.suffix != ".py":
         raise AlgorithmError(f"{shown(path)}: expected a file of Python, whose name ends in .py")
     module = _run(path)
-    found = [
+    defined = [
         v
         for v in vars(module).values()
         if isinstance(v, type) and issubclass(v, Algorithm) and v.__module__ == module.__name__
     ]
-    found = [v for v in found if not v.__name__.startswith("_")]
-    if not found:
+    defined = [v for v in defined if not v.__name__.startswith("_")]
+    if not defined:
         raise AlgorithmError(f"{path}: defines no algorithm; expected a class derived from farloop.algorithm.Algorithm")
-    classes = [checked(v) for v in found]
-    _refuse_redefined(path, {one.__name__ for one in classes})
+    classes = [checked(v) for v in defined]
+    _refuse_redefined(path, {class_.__name__ for class_ in classes})
     refuse_twins(classes)
     return classes
 
@@ -320,11 +320,11 @@ def refuse_twins(classes: Iterable[type[Algorithm]]) -> None:
         AlgorithmError: there are two; the text names both places.
     """
     known: dict[str, type[Algorithm]] = {}
-    for one in classes:
-        other = known.setdefault(name_of(one), one)
-        if (one.__module__, one.__qualname__) != (other.__module__, other.__qualname__):
+    for class_ in classes:
+        other = known.setdefault(name_of(class_), class_)
+        if (class_.__module__, class_.__qualname__) != (other.__module__, other.__qualname__):
             raise AlgorithmError(
-                f'{_place(one)}: {one.__name__}: has the name "{shown(name_of(one))}", as {other.__name__} has ({_place(other)}); '
+                f'{_place(class_)}: {class_.__name__}: has the name "{shown(name_of(class_))}", as {other.__name__} has ({_place(other)}); '
                 "expected another `name`"
             )
 
@@ -425,8 +425,8 @@ def unused(classes: Iterable[type[Algorithm]], scenario: dict[str, Any], names: 
     said = {*names, *named(scenario)}
     return [
         f"nothing names {name}; `--algorithm {name}` lets all flows use it"
-        for one in classes
-        if (name := name_of(one)) not in said
+        for class_ in classes
+        if (name := name_of(class_)) not in said
     ]
 
 
@@ -434,27 +434,27 @@ def named(scenario: dict[str, Any]) -> set[str]:
     """The algorithms that a resolved scenario names, but for those in the files that it reads."""
     said: set[str] = set()
     for part in ("algorithm", "workload", "flow", "case"):
-        found = scenario.get(part, [])
-        for table in found if isinstance(found, list) else [found]:
+        entries = scenario.get(part, [])
+        for table in entries if isinstance(entries, list) else [entries]:
             said |= {table.get("name")} if part == "algorithm" else {table.get("algorithm")}
     return said
 
 
 def digest(algorithm: type[Algorithm]) -> str:
     """What a class does, as a hash: of its file, where it has one, and of what its functions compile to."""
-    found = hashlib.sha256(name_of(algorithm).encode())
+    sha = hashlib.sha256(name_of(algorithm).encode())
     for base in algorithm.__mro__:
         if base in (Algorithm, object):
             continue
         for name, value in sorted(vars(base).items()):
             if name.startswith("__") and name.endswith("__") and name != "__init__":
                 continue
-            found.update(name.encode())
-            found.update(_compiled(value).encode())
+            sha.update(name.encode())
+            sha.update(_compiled(value).encode())
     file = Path(_file(algorithm))
     if file.is_file():
-        found.update(file.read_bytes())
-    return found.hexdigest()
+        sha.update(file.read_bytes())
+    return sha.hexdigest()
 
 
 def _compiled(value: object) -> str:
@@ -483,7 +483,7 @@ def file_of(algorithm: type[Algorithm]) -> Path:
     if algorithm.__module__ == "__main__" and path.is_file():
         problem = "is in the script that runs, which every process would run again"
     elif path.is_file() and any(
-        name_of(one) == name_of(algorithm) and digest(one) == digest(algorithm) for one in load(path)
+        name_of(class_) == name_of(algorithm) and digest(class_) == digest(algorithm) for class_ in load(path)
     ):
         return path
     raise AlgorithmError(

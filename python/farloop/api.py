@@ -144,8 +144,8 @@ def run_one(
     wanted = Scenario.load(scenario).override(set, algorithm=algorithm, seed=seed)
     name = algorithm_name(wanted)
     variants = [Variant(name, "", name, wanted)]
-    (found,) = run_all(variants, threads=threads, reporter=reporter, trace=read_items(trace))
-    return found
+    (made,) = run_all(variants, threads=threads, reporter=reporter, trace=read_items(trace))
+    return made
 
 
 def run_seeds(
@@ -216,7 +216,7 @@ def compare(
         raise FarloopError("seed and seeds: expected one of them")
     replicated, _ = read_seeds(seeds), read_jitter(jitter)
     base = Scenario.load(scenario).override(set, seed=seed)
-    variants = [Variant(name, "", name, base.override(algorithm=one)) for name, one in chosen.items()]
+    variants = [Variant(name, "", name, base.override(algorithm=algorithm)) for name, algorithm in chosen.items()]
     with memory.forced(force_memory):
         runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
         comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
@@ -229,8 +229,8 @@ def compare(
             reporter=reporter,
             store=store,
         )
-    found = judged(comparison, base)
-    return replace(found, claims=of_claims(found.claims, found.jitter))
+    result = judged(comparison, base)
+    return replace(result, claims=of_claims(result.claims, result.jitter))
 
 
 def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
@@ -242,12 +242,12 @@ def _algorithms(algorithms: object) -> dict[str, str | type[Algorithm]]:
         chosen = list(algorithms)
     else:
         raise FarloopError(f"algorithms: {shown(repr(algorithms))}: expected names, such as gear and hpcc")
-    for one in chosen:
-        if not isinstance(one, str) and not isinstance(one, type):
-            raise FarloopError(f"algorithms: {shown(repr(one))}: expected a name, such as hpcc")
+    for algorithm in chosen:
+        if not isinstance(algorithm, str) and not isinstance(algorithm, type):
+            raise FarloopError(f"algorithms: {shown(repr(algorithm))}: expected a name, such as hpcc")
     if not chosen:
         raise FarloopError("no algorithm to compare; `farloop list algorithms` shows them")
-    names = [one if isinstance(one, str) else name_of(checked(one)) for one in chosen]
+    names = [algorithm if isinstance(algorithm, str) else name_of(checked(algorithm)) for algorithm in chosen]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise FarloopError(f"compared with itself: {', '.join(map(shown, repeated))}")

@@ -32,8 +32,11 @@ def entries(what: str) -> list[dict[str, Any]]:
     if what == "scenarios":
         return [{"name": name, "title": _title(Scenario.load(name))} for name in figure_names()]
     if what == "arena":
-        found = [(name, Scenario.load(ARENA / f"{name}.toml")) for name in arena_names()]
-        return [{"name": name, "title": _title(one), "source": one.resolved.get("source", "")} for name, one in found]
+        arena_scenarios = [(name, Scenario.load(ARENA / f"{name}.toml")) for name in arena_names()]
+        return [
+            {"name": name, "title": _title(loaded), "source": loaded.resolved.get("source", "")}
+            for name, loaded in arena_scenarios
+        ]
     if what == "workloads":
         return workloads()
     if what == "claims":
@@ -75,7 +78,7 @@ def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:
     """
     base = Scenario.load(name).override(settings)
     cases = [(str(case["name"]), base.override(case["set"])) for case in base.resolved.get("case", [])]
-    explained = [{"case": case, **one.explained} for case, one in cases if one.overrides != base.overrides]
+    explained = [{"case": case, **of_case.explained} for case, of_case in cases if of_case.overrides != base.overrides]
     return {"file": base.file, "title": _title(base), **base.explained, "cases": explained, "forecast": _forecast(base)}
 
 
@@ -93,7 +96,7 @@ def of_file(path: Path) -> list[dict[str, Any]]:
     Raises:
         FarloopError: it defines none.
     """
-    classes = [described(one) for one in load(path)]
+    classes = [described(class_) for class_ in load(path)]
     names = set(_native.class_names(classes))
     return [entry for entry in json.loads(_native.algorithms(classes)) if entry["name"] in names]
 
@@ -109,9 +112,9 @@ def specification(name: str) -> Path | None:
     entry = algorithm(name)
     of = entry["preset_of"] or name
     for candidate in dict.fromkeys((name, of, of.rpartition("-")[2])):
-        found = Path(str(files("farloop"))) / "spec" / f"{candidate}.md"
-        if found.is_file():
-            return found
+        page = Path(str(files("farloop"))) / "spec" / f"{candidate}.md"
+        if page.is_file():
+            return page
     return None
 
 

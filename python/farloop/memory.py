@@ -98,8 +98,8 @@ def check(file: str, estimate: Estimate) -> str:
     """
     if because := refusal(estimate):
         raise FarloopError(f"{file}: {because}")
-    told = note(estimate)
-    return f"{file}: {told}" if told else ""
+    warning = note(estimate)
+    return f"{file}: {warning}" if warning else ""
 
 
 def side_by_side(estimates: Iterable[Estimate], most: int) -> int:
@@ -107,7 +107,7 @@ def side_by_side(estimates: Iterable[Estimate], most: int) -> int:
     free = _native.available_memory()
     if free is None:
         return most
-    largest = sorted((one.total - PROCESS for one in estimates), reverse=True)[:most]
+    largest = sorted((estimate.total - PROCESS for estimate in estimates), reverse=True)[:most]
     sums = itertools.accumulate(largest, initial=PROCESS)
     next(sums)
     fitting = sum(together <= SHARE * free for together in sums)

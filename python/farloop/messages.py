@@ -25,9 +25,9 @@ def say(message: str) -> None:
         print(message, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def say_notes(found: Iterable[str]) -> None:
+def say_notes(sentences: Iterable[str]) -> None:
     """What a command has to say besides its results, a line each."""
-    for note in found:
+    for note in sentences:
         say(f"farloop: note: {note}")
 
 

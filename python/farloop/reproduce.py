@@ -154,8 +154,8 @@ def reproduce(
     plans = [plan(f, full=full, same_start=same_start, reading=reading) for f in figures]
     scale = "custom" if setting(same_start) else "reading" if reading else "full" if full else "quick"
     # A figure's others are checked when its turn comes: that takes a second for ten large networks, and there are hundreds.
-    for one in (one for p in plans for one in replace(p, variants=p.variants[:1]).seeded(replicated[:1])):
-        _ = one.scenario.resolved
+    for variant in (variant for p in plans for variant in replace(p, variants=p.variants[:1]).seeded(replicated[:1])):
+        _ = variant.scenario.resolved
     done = []
     for p in plans:
         where = into / p.figure
@@ -207,8 +207,8 @@ def run_figure(
         reporter=reporter,
         store=store,
     )
-    found = judged(comparison, figure.base, scale)
-    return replace(found, claims=of_claims(found.claims, found.jitter))
+    result = judged(comparison, figure.base, scale)
+    return replace(result, claims=of_claims(result.claims, result.jitter))
 
 
 def write_index(
@@ -218,7 +218,7 @@ def write_index(
     from farloop.output import manifest
     from farloop.report.index import index_page
 
-    claims = [claim for found in done for claim in found.claims]
+    claims = [claim for figure in done for claim in figure.claims]
     manifest.write_json(into / manifest.CLAIMS, claims)
     if report:
         (into / manifest.REPORT).write_text(index_page(done, scale), encoding="utf-8")
@@ -227,7 +227,7 @@ def write_index(
         "kind": "reproduction",
         "scale": scale,
         "seeds": list(seeds),
-        "figures": [found.figure for found in done],
-        "notes": [f"{found.figure}: {note}" for found in done for note in found.notes],
+        "figures": [figure.figure for figure in done],
+        "notes": [f"{figure.figure}: {note}" for figure in done for note in figure.notes],
     }
     manifest.write_json(into / manifest.MANIFEST, content | {"files": manifest.files(into)})

@@ -134,7 +134,7 @@ class Scenario:
         """
         every = (*self.classes, *map(checked, classes))
         refuse_twins(every)
-        known = {name_of(one): one for one in every}
+        known = {name_of(class_): class_ for class_ in every}
         return Scenario(self.text, self.file, self.overrides, tuple(known.values()))
 
     @property
@@ -149,7 +149,7 @@ class Scenario:
     @property
     def described_classes(self) -> list[dict[str, Any]]:
         """Its algorithms in Python as the simulator takes them."""
-        return [described(one) for one in self.classes]
+        return [described(class_) for class_ in self.classes]
 
     def prepared(self, *, take: bool = False) -> _native.Scenario:
         """The simulator's handle of it: parsed once, its network built once for all that is asked of it.
@@ -185,9 +185,9 @@ class Scenario:
 
     def known(self, resolved: dict[str, Any]) -> Scenario:
         """The same scenario, where it is known already what it is `resolved` to."""
-        one = Scenario(self.text, self.file, self.overrides, self.classes)
-        one.__dict__["resolved"] = resolved
-        return one
+        same = Scenario(self.text, self.file, self.overrides, self.classes)
+        same.__dict__["resolved"] = resolved
+        return same
 
     @property
     def memory(self) -> Estimate:
@@ -231,8 +231,8 @@ class Scenario:
 
         # First what leaves the network where it is, then the forecast, which takes it.
         end, resolved = float(self.explained["end_s"]), self.resolved
-        found = {name: tables.to_arrow(columns) for name, columns in self.prepared(take=True).forecast().items()}
-        flows, ports = found["flows"], found["ports"]
+        arrow_tables = {name: tables.to_arrow(columns) for name, columns in self.prepared(take=True).forecast().items()}
+        flows, ports = arrow_tables["flows"], arrow_tables["ports"]
         facts = offered.facts(flows, ports, resolved, end)
         begin, until = facts["arrivals"]
         return {

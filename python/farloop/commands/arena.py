@@ -65,11 +65,11 @@ def arena(
         directory(target, force=force, fresh=fresh) as aside,
         reporter(quiet=quiet) as progress,
     ):
-        found = execution.run(
+        results = execution.run(
             planned, aside.path, threads=threads, reporter=progress, store=aside.store, report=not no_report
         )
     if not quiet:
         from farloop.commands import show
 
-        show.arena(found, planned.algorithms)
+        show.arena(results, planned.algorithms)
         show.written(target, report=not no_report)

@@ -26,9 +26,11 @@ _LENGTH = 12
 
 def text() -> str:
     """The version on the first line, as scripts expect it, and the facts on the others."""
-    found = facts()
-    width = max(len(name) for name in found)
-    return "\n".join([f"farloop {_native.version()}", *(f"  {name:<{width}}  {said}" for name, said in found.items())])
+    by_name = facts()
+    width = max(len(name) for name in by_name)
+    return "\n".join(
+        [f"farloop {_native.version()}", *(f"  {name:<{width}}  {said}" for name, said in by_name.items())]
+    )
 
 
 def facts() -> dict[str, str]:
@@ -44,7 +46,10 @@ def facts() -> dict[str, str]:
         "features": native["features"] or "none",
         "kernel": f"programs {', '.join(programs)}" if programs else "no programs",
         "python": ", ".join(
-            [f"{platform.python_implementation()} {platform.python_version()}", *(_version(one) for one in LIBRARIES)]
+            [
+                f"{platform.python_implementation()} {platform.python_version()}",
+                *(_version(library) for library in LIBRARIES),
+            ]
         ),
     }
 
@@ -104,7 +109,7 @@ def _json(path: Path) -> Mapping[str, Any]:
 
 def _parsed(content: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -51,8 +51,8 @@ def _fail(error: BaseException, code: int) -> NoReturn:
     # What Python calls set is an option here.
     message = re.sub("^set: ", "--set: ", str(error))
     say(f"farloop: {message}" if "\n" not in message else message)
-    if told := notes(error):
-        say(f"farloop: {told}")
+    if note := notes(error):
+        say(f"farloop: {note}")
     raise typer.Exit(code)
 
 

@@ -45,14 +45,14 @@ def doctor(as_json: JsonOption = False) -> None:
     """Check what this host needs to load algorithms, and how to get what is missing. Changes nothing."""
     from farloop.kernel.doctor import report
 
-    found = report()
+    checks = report()
     if as_json:
-        print_json(found)
+        print_json(checks)
     else:
         from farloop.commands import show
 
-        show.kernel_checks(found)
-    if not all(check["ok"] for check in found if check["need"] == "load"):
+        show.kernel_checks(checks)
+    if not all(check["ok"] for check in checks if check["need"] == "load"):
         raise typer.Exit(2)
 
 
@@ -71,9 +71,9 @@ SetOption = Annotated[
 def load(algorithm: NameArgument, set_: SetOption = None) -> None:
     """Register an algorithm with the kernel, until `unload` or a reboot. Connections use it only if told to."""
     program = _program(algorithm)
-    found = program.load(set_ or [])
+    parameters = program.load(set_ or [])
     known_as = "" if program.control == algorithm else f" as {program.control}"
-    typer.echo(f"{algorithm} is loaded{known_as}: {', '.join(f'{k} {_shown(v)}' for k, v in found.items())}")
+    typer.echo(f"{algorithm} is loaded{known_as}: {', '.join(f'{k} {_shown(v)}' for k, v in parameters.items())}")
     typer.echo(
         f"new connections use it if sysctl net.ipv4.tcp_congestion_control, a route or a socket option names {program.control}"
     )
@@ -91,13 +91,13 @@ def unload(algorithm: NameArgument) -> None:
 @guarded
 def status(algorithm: NameArgument, as_json: JsonOption = False) -> None:
     """Show whether an algorithm is loaded, and its connections in all network namespaces."""
-    found = {"algorithm": str(algorithm), **_program(algorithm).status()}
+    state = {"algorithm": str(algorithm), **_program(algorithm).status()}
     if as_json:
-        print_json(found)
+        print_json(state)
     else:
         from farloop.commands import show
 
-        show.kernel_status(found)
+        show.kernel_status(state)
 
 
 @app.command()
@@ -113,11 +113,11 @@ def record(
 
     if algorithm != Name.GEMINI:
         raise FarloopError(f"{algorithm} cannot be recorded: vectors are of gemini's arithmetic")
-    found = write(file, set_ or [], duration)
-    typer.echo(f"{file}: {found.events} events of {count_text(found.connections, 'connection')}")
-    if found.lost:
+    recorded = write(file, set_ or [], duration)
+    typer.echo(f"{file}: {recorded.events} events of {count_text(recorded.connections, 'connection')}")
+    if recorded.lost:
         say(
-            f"farloop: {count_text(len(found.lost), 'connection')} recorded only in part: the kernel had no room for more events"
+            f"farloop: {count_text(len(recorded.lost), 'connection')} recorded only in part: the kernel had no room for more events"
         )
 
 
@@ -160,13 +160,13 @@ def telemetry_status(as_json: JsonOption = False) -> None:
     """Show the connections with telemetry: what they offered, found and echoed, in all network namespaces."""
     from farloop.kernel.telemetry import connections
 
-    found = connections()
+    connected = connections()
     if as_json:
-        print_json(found)
+        print_json(connected)
     else:
         from farloop.commands import show
 
-        show.kernel_telemetry(found)
+        show.kernel_telemetry(connected)
 
 
 def _program(name: Name) -> Program:

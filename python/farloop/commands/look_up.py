@@ -68,28 +68,28 @@ def explain(
         if as_json:
             print_json(made)
         else:
-            for one in made:
-                show.algorithm(one, None)
+            for defined in made:
+                show.algorithm(defined, None)
         return
     if catalogue.is_scenario(algorithm):
         if page:
             raise FarloopError("--page: expected an algorithm; a scenario has no page")
-        told = catalogue.scenario(algorithm, set_)
+        facts = catalogue.scenario(algorithm, set_)
         if as_json:
-            print_json(told)
+            print_json(facts)
         else:
-            show.scenario(told)
+            show.scenario(facts)
         return
     if set_:
         raise FarloopError("--set: expected a scenario; an algorithm has no settings by itself")
     entry = catalogue.algorithm(algorithm)
-    found = catalogue.specification(algorithm)
+    path = catalogue.specification(algorithm)
     if page:
-        if found is None:
+        if path is None:
             raise FarloopError(f"{algorithm}: has no page; `farloop explain {algorithm}` prints its parameters")
-        print_file(found.read_text("utf-8"))
+        print_file(path.read_text("utf-8"))
         return
     if as_json:
         print_json(entry)
     else:
-        show.algorithm(entry, found)
+        show.algorithm(entry, path)

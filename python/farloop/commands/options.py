@@ -219,4 +219,4 @@ def with_files(scenario: Scenario, files: list[Path] | None) -> Scenario:
     """A scenario that may name the algorithms of files of Python."""
     from farloop import algorithm
 
-    return scenario.with_classes([one for file in files or [] for one in algorithm.load(file)])
+    return scenario.with_classes([class_ for file in files or [] for class_ in algorithm.load(file)])

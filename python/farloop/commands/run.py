@@ -81,7 +81,7 @@ def run_(
     with memory.forced(force_memory), directory(target, force=force, fresh=fresh) as aside:
         with reporter(quiet=quiet) as progress:
             if alone:
-                one = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
+                single = api.run_one(wanted, threads=threads, reporter=progress, trace=trace or None)
             else:
                 several = api.run_seeds(
                     wanted,
@@ -95,19 +95,19 @@ def run_(
                     jitter=jitter,
                 )
         ready_to_draw(not no_report)
-        found = (
-            saving.fill_run(one, aside.path, report=not no_report)
+        more_notes = (
+            saving.fill_run(single, aside.path, report=not no_report)
             if alone
             else saving.fill_comparison(several, aside.path, aside.store, report=not no_report)
         )
-    say_notes([*notes, *found])
+    say_notes([*notes, *more_notes])
     if not quiet:
         from farloop.commands import show
 
-        show.comparison(one.alone if alone else several)
+        show.comparison(single.alone if alone else several)
         show.written(target, report=not no_report)
-        if alone and one.trace is not None:
-            show.traced(target, one.trace)
+        if alone and single.trace is not None:
+            show.traced(target, single.trace)
 
 
 @guarded
@@ -152,8 +152,8 @@ def compare(
                 jitter=jitter,
             )
         ready_to_draw(not no_report)
-        found = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
-    say_notes(found)
+        notes = saving.fill_comparison(result, aside.path, aside.store, report=not no_report)
+    say_notes(notes)
     if not quiet:
         from farloop.commands import show
 

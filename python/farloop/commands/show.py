@@ -66,10 +66,10 @@ def comparison(result: Comparison) -> None:
     alone = len({row[0] for row in rows}) < 2
     if rows and not alone:
         _print_table(header, rows)
-    for told in starts.lines(result.runs) if alone else []:
-        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
-    if told := offered.line([run.numbers["network"]["layers"] for run in result.runs]):
-        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="dim")
+    for line in starts.lines(result.runs) if alone else []:
+        _console().print(line, markup=False, highlight=False, soft_wrap=True, style="dim")
+    if line := offered.line([run.numbers["network"]["layers"] for run in result.runs]):
+        _console().print(line, markup=False, highlight=False, soft_wrap=True, style="dim")
     deadlocks([*result.deadlocks, *result.cautions])
     claims([claim for claim in result.claims if claim["verdict"] in VERDICTS])
     for claim in result.claims:
@@ -80,14 +80,14 @@ def comparison(result: Comparison) -> None:
 def undecided(claim: dict[str, Any], figure: str) -> str:
     """What is said of a claim that a comparison cannot decide, as one line; the report has the statements."""
     known = [statement for statement in claim["statements"] if statement["holds"] is not None]
-    told = str(claim["told"])
+    outcome = str(claim["told"])
     if claim["verdict"] == "partial":
         holding = sum(bool(statement["holds"]) for statement in known)
-        told = (
+        outcome = (
             f"no verdict: these runs decide {len(known)} of its {len(claim['statements'])} statements ({holding} hold)"
         )
     command = "farloop testbed figure" if KERNEL in figure else "farloop reproduce"
-    return f"{claim['id']}: {told}; `{command} {figure or claim['id']}` makes the runs that it needs"
+    return f"{claim['id']}: {outcome}; `{command} {figure or claim['id']}` makes the runs that it needs"
 
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
@@ -95,35 +95,44 @@ def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
     for start in dict.fromkeys(result.start for result in results):
         chosen = [result for result in results if result.start == start]
         places = [
-            {one.algorithm: f"{one.place}{' (fragile)' if one.is_fragile else ''}" for one in result.standings}
+            {
+                standing.algorithm: f"{standing.place}{' (fragile)' if standing.is_fragile else ''}"
+                for standing in result.standings
+            }
             for result in chosen
         ]
-        rows = [[a, *(found.get(a) for found in places)] for a in algorithms]
+        rows = [[a, *(place_of.get(a) for place_of in places)] for a in algorithms]
         _print_table(["place of", *(result.name for result in chosen)], rows)
 
 
-def study(found: Study, collect: Sequence[Measure]) -> None:
+def study(result: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
     from farloop.sweep.dataset import OF_METRICS
     from farloop.sweep.multiples import label, told
 
     keys = [
-        name for name in found.points.column_names if name not in (*(one.name for one in collect), "seeds", "point")
+        name
+        for name in result.points.column_names
+        if name not in (*(measure.name for measure in collect), "seeds", "point")
     ]
     keys = [name for name in keys if not name.endswith(OF_METRICS)]
     rows = [
-        [label(found.points, row, keys), str(row["seeds"]), *(told(row, one.name, one.unit) for one in collect)]
-        for row in found.points.slice(0, MOST_POINTS).to_pylist()
+        [
+            label(result.points, row, keys),
+            str(row["seeds"]),
+            *(told(row, measure.name, measure.unit) for measure in collect),
+        ]
+        for row in result.points.slice(0, MOST_POINTS).to_pylist()
     ]
-    _print_table(["point", "seeds", *(one.name for one in collect)], rows, title=found.title)
-    left = found.points.num_rows - len(rows)
-    counts, statuses = found.counts, found.runs["status"].to_pylist()
+    _print_table(["point", "seeds", *(measure.name for measure in collect)], rows, title=result.title)
+    left = result.points.num_rows - len(rows)
+    counts, statuses = result.counts, result.runs["status"].to_pylist()
     parts = [f"{left} more points are in points.parquet"] if left > 0 else []
     parts.append(f"{count_text(counts.made, 'run')} made, {counts.kept} kept from before")
     parts += [f"{count_text(counts.lost, 'worker')} lost"] if counts.lost else []
     parts += [f"{statuses.count(status)} {status}" for status in ("failed", "refused") if status in statuses]
     _console().print("; ".join(parts), markup=False, highlight=False)
-    deadlocks(found.cautions)
+    deadlocks(result.cautions)
 
 
 def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> None:
@@ -143,11 +152,11 @@ def validation(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutco
     _console().print(Text(f"{check_tables.summary(checks, outcomes)}."))
 
 
-def deadlocks(found: Sequence[str], name: str = "") -> None:
+def deadlocks(sentences: Sequence[str], name: str = "") -> None:
     """A line for each PFC deadlock, and whatever else is a finding about the simulated network, not an error."""
-    for deadlock in found:
-        told = f"{name} {deadlock}".lstrip()
-        _console().print(told, markup=False, highlight=False, soft_wrap=True, style="bold red")
+    for deadlock in sentences:
+        line = f"{name} {deadlock}".lstrip()
+        _console().print(line, markup=False, highlight=False, soft_wrap=True, style="bold red")
 
 
 def claims(rows: list[dict[str, Any]]) -> None:
@@ -169,18 +178,18 @@ def claims(rows: list[dict[str, Any]]) -> None:
         )
         _, numbers = claim_rows(claim)
         for name, paper, measured in numbers:
-            told = f"  {name}: {measured or '–'}" + (f" (paper {paper})" if paper else "")
-            console.print(told, markup=False, highlight=False)
+            line = f"  {name}: {measured or '–'}" + (f" (paper {paper})" if paper else "")
+            console.print(line, markup=False, highlight=False)
         for statement in claim["statements"] if claim["scale"] == READING else []:
-            told = f"  {HOLDS[statement['holds']]}: {statement['text']} ({statement['evidence']})"
-            console.print(told, markup=False, highlight=False, soft_wrap=True)
+            line = f"  {HOLDS[statement['holds']]}: {statement['text']} ({statement['evidence']})"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
         if claim["note"]:
             console.print(f"  {claim['note']}", markup=False, highlight=False, style="dim")
         for statement in claim["statements"]:
             if cause := statement.get("cause"):
-                told = f"  cause, {cause['kind']}: {statement['text']}: {cause['why']}"
+                line = f"  cause, {cause['kind']}: {statement['text']}: {cause['why']}"
                 page = f" (docs/findings/{cause['page']})" if cause["page"] else ""
-                console.print(told + page, markup=False, highlight=False, style="dim")
+                console.print(line + page, markup=False, highlight=False, style="dim")
 
 
 def held(claim: dict[str, Any]) -> str:
@@ -198,30 +207,30 @@ def side_by_side(claims: Sequence[dict[str, Any]]) -> None:
         words = [Text(claim["id"], style="bold"), Text(":")]
         for part in PARTS:
             verdict = claim[part]["verdict"] if claim[part] else "partial"
-            told = claim[part]["told"] if claim[part] else "–"
-            words += [Text(f" {part} "), Text(told, style=_STYLES[verdict]), Text("," if part == PARTS[0] else "")]
+            outcome = claim[part]["told"] if claim[part] else "–"
+            words += [Text(f" {part} "), Text(outcome, style=_STYLES[verdict]), Text("," if part == PARTS[0] else "")]
         console.print(Text.assemble(*words, f" ({claim['scale']} scale)"), highlight=False)
         for text, rows in statements(claim, PARTS).items():
             console.print(f"  {text}", markup=False, highlight=False)
-            told = [f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–" for row in rows]
-            both = told[0] == told[1]
-            for part, said in [("both", told[0])] if both else zip(PARTS, told, strict=True):
+            texts = [f"{HOLDS[row['holds']]} ({row['evidence']})" if row else "–" for row in rows]
+            both = texts[0] == texts[1]
+            for part, said in [("both", texts[0])] if both else zip(PARTS, texts, strict=True):
                 console.print(f"    {part}: {said}", markup=False, highlight=False, soft_wrap=True)
 
 
 def written(target: Path, *, report: bool = True) -> None:
     """Where the results are; without a report, how to have one drawn."""
-    told = (
+    line = (
         f"report: {target / 'report.html'}" if report else f"results: {target} (`farloop report {target}` draws them)"
     )
-    _console().print(told, markup=False, highlight=False, soft_wrap=True)
+    _console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def traced(target: Path, trace: Trace) -> None:
     """Where a trace is, and how much of it."""
     older = f"; {trace.left_out} older ones did not fit the limit" if trace.left_out else ""
-    told = f"trace: {target / PERFETTO} (ui.perfetto.dev), {PCAPNG} (Wireshark): {trace.records} records{older}"
-    _console().print(told, markup=False, highlight=False, soft_wrap=True)
+    line = f"trace: {target / PERFETTO} (ui.perfetto.dev), {PCAPNG} (Wireshark): {trace.records} records{older}"
+    _console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def entries(rows: Sequence[dict[str, Any]]) -> None:
@@ -241,13 +250,13 @@ def algorithm(entry: dict[str, Any], page: Path | None = None) -> None:
     preset = f" (a preset of {entry['preset_of']})" if entry["preset_of"] else ""
     console.print(f"{entry['name']}{preset}: {entry['summary']}", markup=False, highlight=False)
     console.print(f"source: {entry['source']}", markup=False, highlight=False)
-    found = programs(entry["name"])
-    told = (
-        f"checked against: {found} (`farloop validate {entry['name']}`)"
-        if found
+    checked_against = programs(entry["name"])
+    line = (
+        f"checked against: {checked_against} (`farloop validate {entry['name']}`)"
+        if checked_against
         else "checked against: no other program"
     )
-    console.print(told, markup=False, highlight=False)
+    console.print(line, markup=False, highlight=False)
     if page:
         console.print(f"page: {page}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"needs: {', '.join(needs) or 'nothing special'}", markup=False, highlight=False)
@@ -265,33 +274,33 @@ def scenario(entry: dict[str, Any]) -> None:
     what = ", ".join(count_text(entry[key], what) for key, what in _COUNTED.items() if entry[key])
     title = f"{entry['title']}: " if entry["title"] else ""
     console.print(f"{title}{what}, {time_text(entry['end_s'])}", markup=False, highlight=False)
-    found = [(entry["file"], entry), *((case["case"], case) for case in entry["cases"])]
-    rows = [fact_row(name, one["circuits"]) for name, one in found if one["circuits"]]
+    named_facts = [(entry["file"], entry), *((case["case"], case) for case in entry["cases"])]
+    rows = [fact_row(name, facts["circuits"]) for name, facts in named_facts if facts["circuits"]]
     if rows:
         _print_table(["case" if entry["cases"] else "scenario", *HEADER[1:]], rows)
         console.print(EXPLANATION, markup=False, highlight=False, style="dim")
-    happening = [row for name, one in found for row in event_rows(name, one["events"])]
+    happening = [row for name, facts in named_facts for row in event_rows(name, facts["events"])]
     if happening:
         _print_table(["case" if entry["cases"] else "scenario", *EVENTS[1:]], happening)
     if entry["forecast"]:
         _forecast(entry["forecast"])
-    for name, one in found:
-        deadlocks(one["notes"], f"{name}:")
+    for name, facts in named_facts:
+        deadlocks(facts["notes"], f"{name}:")
 
 
-def _forecast(found: dict[str, Any]) -> None:
+def _forecast(facts: dict[str, Any]) -> None:
     """What is known of a scenario without a run."""
     from farloop.results import offered
 
-    _print_table(offered.HEADER, offered.rows(found["network"]["layers"]))
-    seconds = found["packet_hops"] / offered.HOPS_PER_SECOND
+    _print_table(offered.HEADER, offered.rows(facts["network"]["layers"]))
+    seconds = facts["packet_hops"] / offered.HOPS_PER_SECOND
     run = (
-        f"a run: {found['packet_hops'] / 1e6:,.1f} million packet-hops, about {time_text(seconds)} on one idle core, "
-        f"at most {bytes_text(found['memory_bytes'])} of memory"
+        f"a run: {facts['packet_hops'] / 1e6:,.1f} million packet-hops, about {time_text(seconds)} on one idle core, "
+        f"at most {bytes_text(facts['memory_bytes'])} of memory"
     )
-    for told in (*offered.sentences(found["network"]), run):
-        _console().print(told, markup=False, highlight=False, soft_wrap=True)
-    deadlocks(found["cautions"])
+    for line in (*offered.sentences(facts["network"]), run):
+        _console().print(line, markup=False, highlight=False, soft_wrap=True)
+    deadlocks(facts["cautions"])
 
 
 _COUNTED = {
@@ -309,10 +318,10 @@ def kernel_checks(rows: Sequence[dict[str, Any]]) -> None:
     _print_table(["", "for", "what", "found"], cells)
 
 
-def kernel_status(found: dict[str, Any]) -> None:
+def kernel_status(status: dict[str, Any]) -> None:
     """The connections of an algorithm in the kernel."""
-    _console().print(f"{found['algorithm']} is {'' if found['loaded'] else 'not '}loaded", highlight=False)
-    connections = found["connections"]
+    _console().print(f"{status['algorithm']} is {'' if status['loaded'] else 'not '}loaded", highlight=False)
+    connections = status["connections"]
     if not connections:
         return
     names = {"alpha": "alpha", "f": "F", "w_max": "W_max", "base_rtt_ms": "base RTT", "srtt_ms": "RTT", "acks": "ACKs"}
@@ -329,10 +338,12 @@ def kernel_status(found: dict[str, Any]) -> None:
     _print_table(header, rows, title="cwnd, ssthresh and W_max in packets; ECN and delay: reductions")
 
 
-def kernel_telemetry(found: list[dict[str, Any]]) -> None:
+def kernel_telemetry(connections: list[dict[str, Any]]) -> None:
     """Connections that carry telemetry, and what became of it."""
     names = ("probes", "echoed", "probed", "unstamped", "echoes", "no_room", "partial")
-    rows: list[list[Cell]] = [[f"{c['source']} > {c['destination']}", *(c[name] for name in names)] for c in found]
+    rows: list[list[Cell]] = [
+        [f"{c['source']} > {c['destination']}", *(c[name] for name in names)] for c in connections
+    ]
     title = "sender: probes sent, echoes received; receiver: probes with entries, without, echoes sent, without room, truncated"
     _print_table(
         ["connection", "probes", "echoed", "probed", "empty", "echoes", "no room", "cut short"], rows, title=title

@@ -77,7 +77,7 @@ def sweep(
     target = out or studies.default_target(study.stem)
     ready_to_draw(not no_report)
     with memory.forced(force_memory), counter(quiet=quiet) as counting:
-        found = studies.sweep(
+        result = studies.sweep(
             wanted,
             target,
             studies.engine(target, workers=workers, ray=ray, slurm=slurm, store=store),
@@ -87,13 +87,13 @@ def sweep(
             report=not no_report,
             counting=counting,
         )
-    say_notes(found.told)
+    say_notes(result.told)
     if not quiet:
         from farloop.commands import show
 
-        show.study(found, wanted.collect)
+        show.study(result, wanted.collect)
         show.written(target, report=not no_report)
-    if found.failures:
+    if result.failures:
         raise typer.Exit(EXIT_INVARIANT)
-    if found.unmet:
+    if result.unmet:
         raise typer.Exit(EXIT_IMPRECISE)

@@ -117,7 +117,7 @@ def figure(
     planned = paper_figures.planned(figure, full=full, repetitions=repetitions, case=case, algorithms=algorithms)
     target = out or Path("out") / slug(planned.figure)
 
-    def told(text: str) -> None:
+    def announce(text: str) -> None:
         if not quiet:
             say(f"farloop: {text}")
 
@@ -130,7 +130,7 @@ def figure(
             reporter=simulating,
             store=aside.store,
             report=not no_report,
-            say=told,
+            say=announce,
         )
     for note in notes:
         say(f"farloop: note: {note}")
@@ -179,13 +179,13 @@ def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
 
 def _progress(*, quiet: bool) -> Callable[[str, float, float], bool]:
     """Says now and then how far a measurement is."""
-    told: dict[str, float] = {}
+    announced: dict[str, float] = {}
 
     def progress(label: str, now: float, end: float) -> bool:
         # An attempt that is made again begins anew.
-        last = told.get(label, 0.0)
+        last = announced.get(label, 0.0)
         if not quiet and (now < last or now >= last + max(EVERY, end / 5)):
-            told[label] = now
+            announced[label] = now
             say(f"farloop: {label}: {now:.0f} of {end:g} s")
         return True
 

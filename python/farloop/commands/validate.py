@@ -15,12 +15,12 @@ def known(incomplete: str) -> list[str]:
     """References and their cases, for shells."""
     from farloop.validation import metamorphic, references
 
-    found = [
+    known_names = [
         name
         for reference in map(references.load, references.names())
         for name in (reference.name, *(f"{reference.name}/{case.name}" for case in reference.cases))
     ]
-    return [name for name in (*found, metamorphic.NAME) if name.startswith(incomplete)]
+    return [name for name in (*known_names, metamorphic.NAME) if name.startswith(incomplete)]
 
 
 @guarded
@@ -52,18 +52,18 @@ def validate(
     worlds = metamorphic.WORLDS_IN_FULL if full else metamorphic.WORLDS
     target = out or Path("out") / "validation"
     with directory(target, force=force, fresh=fresh) as aside, reporter(quiet=quiet) as progress:
-        found = checking.run(chosen, threads=threads, reporter=progress, store=aside.store)
+        results = checking.run(chosen, threads=threads, reporter=progress, store=aside.store)
         outcomes = (
             metamorphic.run(worlds, threads=threads, reporter=progress, store=aside.store)
             if not wanted or metamorphic.NAME in wanted
             else []
         )
-        record.write(found, aside.path, scale="full" if full else "quick", outcomes=outcomes, report=not no_report)
+        record.write(results, aside.path, scale="full" if full else "quick", outcomes=outcomes, report=not no_report)
     if not quiet:
         from farloop.commands import show
 
-        show.validation(found, outcomes)
+        show.validation(results, outcomes)
         show.written(target, report=not no_report)
-    differs = found and check_tables.worst(found) == checks.DIFFERS
-    if differs or not all(one.holds for one in outcomes):
+    differs = results and check_tables.worst(results) == checks.DIFFERS
+    if differs or not all(outcome.holds for outcome in outcomes):
         raise typer.Exit(EXIT_INVARIANT)

@@ -56,26 +56,26 @@ def schedules(runs: Sequence[Run], title: str) -> Figure:
 
     Below each other: the matchings, what waits in the recorded queues, the occupancy of each day, and that over the whole run.
     """
-    found = [of for of in replicas(runs) if has_schedule(of.runs[0])]
-    shown = [(of.told, week_of(of.runs[0])) for of in found[:MOST_RUNS]]
+    cases = [of for of in replicas(runs) if has_schedule(of.runs[0])]
+    shown = [(of.told, week_of(of.runs[0])) for of in cases[:MOST_RUNS]]
     racks = max(len(week.sources) for _, week in shown)
     rows = [min(6.4, max(1.6, 0.22 * racks)), 1.3, 1.1, 1.1, 1.1]
     width = ALONE if len(shown) == 1 else BESIDE * len(shown)
     figure = Figure(figsize=(width, sum(rows) + 2.6), layout="constrained")
     axes = figure.subplots(len(rows), len(shown), squeeze=False, height_ratios=rows)
-    left_out = f" (the first {MOST_RUNS} of {len(found)} runs)" if len(found) > MOST_RUNS else ""
+    left_out = f" (the first {MOST_RUNS} of {len(cases)} runs)" if len(cases) > MOST_RUNS else ""
     heading(figure, title + left_out)
-    for column, (told, week), of in zip(axes.T, shown, found, strict=False):
-        _column(list(column), week, of.runs[0], told)
+    for column, (label, week), of in zip(axes.T, shown, cases, strict=False):
+        _column(list(column), week, of.runs[0], label)
     return figure
 
 
-def _column(axes: list[Axes], week: Week, run: Run, told: str) -> None:
+def _column(axes: list[Axes], week: Week, run: Run, label: str) -> None:
     matching, circuits, packets, occupancy, whole = axes
     colours = _colours(week.sinks)
     unit = unit_for([week.end - week.begin], TIMES)
     _matching(matching, week, colours, unit.factor)
-    matching.set_title(plain(f"{told}: {week.told}"), fontsize=CAPTION_SIZE)
+    matching.set_title(plain(f"{label}: {week.told}"), fontsize=CAPTION_SIZE)
     names = [*week.queues]
     to_circuits = [n for n in names if n.startswith(("to ", "day "))]
     _queues(circuits, week, to_circuits, colours, unit.factor, f"waits for circuits\nat {week.switch}")
@@ -196,20 +196,20 @@ def _whole(axis: Axes, run: Run) -> None:
     days = _together(len(means))
     first = np.arange(0, len(means), days)
     axis.plot(times[first] / unit.factor, _means(means, days), color="#56B4E9", linewidth=0.6)
-    told = "mean\nof days" if days == 1 else f"each point\n{days} days"
+    label = "mean\nof days" if days == 1 else f"each point\n{days} days"
     weeks = len(means) // slots
     if weeks > 1:
         several = _together(weeks)
         by_week = _means(means[: weeks * slots].reshape(weeks, slots).mean(axis=1), several)
         edges = float(run.info["circuits"]["week_s"]) * np.minimum(np.arange(len(by_week) + 1) * several, weeks)
         axis.stairs(by_week, edges / unit.factor, color="#0072B2", linewidth=1.2, baseline=None)
-        told += ", of weeks" if several == 1 else f", {several} weeks"
+        label += ", of weeks" if several == 1 else f", {several} weeks"
     elif days == 1:
-        told += ", of weeks"
+        label += ", of weeks"
     axis.set_ylim(0, 1.02)
     axis.set_xlim(left=0)
     axis.xaxis.set_major_locator(MaxNLocator(8))
-    axis.set_ylabel(f"whole run: {told}", fontsize=LABEL_SIZE)
+    axis.set_ylabel(f"whole run: {label}", fontsize=LABEL_SIZE)
     axis.set_xlabel(f"time ({unit.name})", fontsize=LABEL_SIZE)
     axis.grid(visible=True, alpha=0.25, linewidth=0.5)
 
@@ -224,8 +224,8 @@ def _means(values: Floats, several: int) -> Floats:
     if several == 1:
         return values
     starts = np.arange(0, len(values), several)
-    found: Floats = np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
-    return found
+    means: Floats = np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
+    return means
 
 
 def _nights(axis: Axes, week: Week, factor: float) -> None:

@@ -78,13 +78,13 @@ def write_png(figure: Figure, path: Path) -> None:
 def _papers(module: ModuleType, comparison: Comparison) -> dict[str, Figure]:
     """A paper's figure as the paper arranges it. Of several seeds that is the first; the means over all are beside it."""
     if len(comparison.seeds) < 2:
-        found: dict[str, Figure] = module.draw(comparison)
-        return found
+        drawn: dict[str, Figure] = module.draw(comparison)
+        return drawn
     first = comparison.seeds[0]
     pictures: dict[str, Figure] = module.draw(comparison.of_seed(first))
     for figure in pictures.values():
-        told = f"seed {first}, the first of {len(comparison.seeds)}; means over all are in pictures of their own"
-        _note(figure, told)
+        note = f"seed {first}, the first of {len(comparison.seeds)}; means over all are in pictures of their own"
+        _note(figure, note)
     return pictures | {f"{name}-seeds": figure for name, figure in generic(comparison).items()}
 
 

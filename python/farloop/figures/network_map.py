@@ -73,7 +73,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
             _draw(axis, drawn, values[metric.key].mean, scale, colours, inches, names=columns == 1)
             _cross_out(axis, drawn, of.runs[0])
             axis.set_title(
-                f"{plain(of.told)}: {_told(metric, values[metric.key], of.n)}", fontsize=8 if of.n == 1 else 7
+                f"{plain(of.told)}: {_caption(metric, values[metric.key], of.n)}", fontsize=8 if of.n == 1 else 7
             )
         (first, k), (last, _) = cells[0], cells[-1]
         foot, top = (rows - 1 - last + 0.1) * size[1], (rows - first - 0.1) * size[1] - CAPTION
@@ -81,7 +81,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
     return figure
 
 
-def _told(metric: MapMetric, values: OverSeeds, seeds: int) -> str:
+def _caption(metric: MapMetric, values: OverSeeds, seeds: int) -> str:
     """A map's caption; of several seeds how far they are apart on the link that is worst on average."""
     if seeds < 2 or not values.mean.any():
         return metric.title
@@ -114,8 +114,8 @@ def _scale(
     shades = [colours((i + 0.5) / SHADES) for i in range(SHADES)]
     figure.add_artist(PatchCollection(bars, facecolors=shades, transform=figure.transFigure))
     for part in (0.0, 0.5, 1.0):
-        told = _value(part * (scale.vmax or 1.0), metric)
-        figure.text(left + 0.13 / width, bottom + part * high, told, fontsize=6, va="center")
+        value_text = _value(part * (scale.vmax or 1.0), metric)
+        figure.text(left + 0.13 / width, bottom + part * high, value_text, fontsize=6, va="center")
 
 
 def _draw(

@@ -112,12 +112,12 @@ def has_curves(runs: Sequence[Run], metric: str) -> bool:
 def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
     """FCT slowdown by flow size (median solid, 99th percentile dashed) and its distribution; a row per kind of flow."""
     kinds = [k for k in flow_completion.KINDS if any(run.summary["slowdown"][k] for run in runs)]
-    found = replicas(runs)
+    cases = replicas(runs)
     figure, axes = grid(2 * len(kinds), title, columns=2, shared=False)
-    colours = run_colours([of.label for of in found])
+    colours = run_colours([of.label for of in cases])
     for i, kind in enumerate(kinds):
         sizes_axis, share_axis = axes[2 * i], axes[2 * i + 1]
-        for of in found:
+        for of in cases:
             look: dict[str, Any] = {"color": colours[of.label], "linewidth": 0.9}
             tables = [run.flows for run in of.runs]
             sizes, (median, tail), bands = flow_completion.over_sizes(tables, kind, [50, 99])
@@ -145,7 +145,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             axis.sharex(column[0])
             axis.sharey(column[0])
         column[0].autoscale()
-    legend_below(figure, axes, flow_completion.SEEDS_TOLD if any(of.n > 1 for of in found) else "")
+    legend_below(figure, axes, flow_completion.SEEDS_TOLD if any(of.n > 1 for of in cases) else "")
     return figure
 
 
@@ -155,16 +155,16 @@ def with_ratio(run: Run) -> str:
     return run.label if ratio is None else f"{run.label} (intra/cross {ratio:.2f})"
 
 
-def _panels(runs: Sequence[Run], curve: Curve, title: str, told: Callable[[Run], str], columns: int) -> Figure:
+def _panels(runs: Sequence[Run], curve: Curve, title: str, caption_of: Callable[[Run], str], columns: int) -> Figure:
     cases = replicas(runs)
     drawn, note = curves(cases, curve)
     # A panel without a curve says nothing; where there is no curve at all the picture says so.
     kept = [(of, lines) for of, lines in zip(cases, drawn, strict=True) if lines] or [(of, []) for of in cases[:1]]
-    found, drawn = [of for of, _ in kept], [lines for _, lines in kept]
-    figure, axes = grid(len(found), title, columns=columns)
+    shown, drawn = [of for of, _ in kept], [lines for _, lines in kept]
+    figure, axes = grid(len(shown), title, columns=columns)
     across = unit_for((x.times[-1] for lines in drawn for x in lines if x.times.size), TIMES)
     up = unit_for((float(np.nanmax(x.values, initial=0.0)) for lines in drawn for x in lines), UNITS[curve.quantity])
-    for axis, of, lines in zip(axes, found, drawn, strict=True):
+    for axis, of, lines in zip(axes, shown, drawn, strict=True):
         for line in lines:
             times = line.times / across.factor
             look: dict[str, Any] = {"color": line.colour, "linewidth": 0.9, "linestyle": LINESTYLES[line.look.dash]}
@@ -177,7 +177,7 @@ def _panels(runs: Sequence[Run], curve: Curve, title: str, told: Callable[[Run],
             axis.text(0.5, 0.5, "nothing recorded", transform=axis.transAxes, ha="center", color="0.5")
         for moment in moments(of.runs[0].info):
             axis.axvline(moment / across.factor, color="0.5", linewidth=0.7, linestyle=":", zorder=0)
-        caption(axis, told(of.runs[0]) if of.n == 1 else of.told)
+        caption(axis, caption_of(of.runs[0]) if of.n == 1 else of.told)
     _label(axes, columns, f"time ({across.name})", f"{curve.title} ({up.name})")
     legend_below(figure, axes, note)
     return figure

@@ -45,8 +45,8 @@ def flows_from_parquet(path: str | PathLike[str]) -> str:
     """
     file, path = path, shown(path, 300)
     try:
-        with open_regular(Path(file)) as opened, pq.ParquetFile(opened) as found:
-            table = found.read()
+        with open_regular(Path(file)) as opened, pq.ParquetFile(opened) as parquet:
+            table = parquet.read()
     except OSError as error:
         raise FarloopError(f"{path}: cannot be read: {shown(str(error.strerror or error).strip(), 300)}") from None
     except (TypeError, ValueError) as error:
@@ -125,9 +125,9 @@ def _cell(path: object, row: int, name: str, value: Any) -> str:
         return str(value).lower()
     if name == "after":
         names = value if isinstance(value, list) else [value]
-        if not all(isinstance(one, str) for one in names):
+        if not all(isinstance(text, str) for text in names):
             raise FarloopError(f'{where}: expected a list of texts such as "request" or "request+10us"')
-        return _cell(path, row, "name", " ".join("".join(one.split()) for one in names))
+        return _cell(path, row, "name", " ".join("".join(text.split()) for text in names))
     if not isinstance(value, str):
         expected = "a text"
         if any(key == name for key, _ in _WITH_UNIT.values()):

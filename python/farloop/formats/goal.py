@@ -200,12 +200,12 @@ def _read(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
     for number, line in _lines(path, name):
         here = f"{name}:{number}"
         if rank is None:
-            if found := _RANKS.fullmatch(line):
+            if matched := _RANKS.fullmatch(line):
                 if count >= 0:
                     raise FarloopError(f"{here}: num_ranks a second time")
-                count = _number(here, found[1])
-            elif found := _RANK.fullmatch(line):
-                of = _number(here, found[1])
+                count = _number(here, matched[1])
+            elif matched := _RANK.fullmatch(line):
+                of = _number(here, matched[1])
                 if count < 0:
                     raise FarloopError(f'{here}: expected "num_ranks N" before the first rank')
                 if of >= count or of in ranks:
@@ -218,8 +218,8 @@ def _read(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
         elif line == "}":
             _tie(name, rank, labels, needs)
             rank = None
-        elif found := _NEEDS.fullmatch(line):
-            needs.append((number, found[1], found[2], found[3]))
+        elif matched := _NEEDS.fullmatch(line):
+            needs.append((number, matched[1], matched[2], matched[3]))
         else:
             # Labels begin with a letter: a position is never one.
             made = _operation(here, number, line, count, len(rank.operations))
@@ -235,21 +235,21 @@ def _read(path: str | PathLike[str], name: str) -> dict[int, _Rank]:
 
 
 def _operation(here: str, number: int, line: str, count: int, position: int) -> _Operation:
-    if found := _CALC.fullmatch(line):
-        _options(here, found[3], ("cpu", "nic"))
-        return _Operation(number, found[1] or str(position), "calc", _number(here, found[2]))
-    found = _MESSAGE.fullmatch(line)
-    if not found or (found[2], found[4]) not in (("send", "to"), ("recv", "from")):
+    if matched := _CALC.fullmatch(line):
+        _options(here, matched[3], ("cpu", "nic"))
+        return _Operation(number, matched[1] or str(position), "calc", _number(here, matched[2]))
+    matched = _MESSAGE.fullmatch(line)
+    if not matched or (matched[2], matched[4]) not in (("send", "to"), ("recv", "from")):
         raise FarloopError(f"{here}: {shown(line)}: {_EXPECTED}")
-    options = _options(here, found[6], ("tag", "cpu", "nic"))
-    peer, tag = _number(here, found[5]), options.get("tag", 0)
+    options = _options(here, matched[6], ("tag", "cpu", "nic"))
+    peer, tag = _number(here, matched[5]), options.get("tag", 0)
     if peer < 0 or tag < 0:
         raise FarloopError(
             f"{here}: {shown(line)}: -1 stands for any; which message that is only a run would tell: expected a rank and a tag"
         )
     if peer >= count:
         raise FarloopError(f"{here}: there is no rank {peer}; expected one of 0 to {count - 1}")
-    return _Operation(number, found[1] or str(position), found[2], _number(here, found[3]), peer, tag)
+    return _Operation(number, matched[1] or str(position), matched[2], _number(here, matched[3]), peer, tag)
 
 
 def _options(here: str, text: str, known: tuple[str, ...]) -> dict[str, int]:

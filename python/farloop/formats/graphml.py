@@ -291,9 +291,9 @@ def _check_network(path: object, graph: nx.Graph) -> None:
     first = next(iter(graph))
     reached, ahead = {first}, [first]
     while ahead:
-        found = [n for n in graph.neighbors(ahead.pop()) if n not in reached]
-        reached.update(found)
-        ahead += found
+        neighbours = [n for n in graph.neighbors(ahead.pop()) if n not in reached]
+        reached.update(neighbours)
+        ahead += neighbours
     for name in graph:
         if name not in reached:
             raise FarloopError(

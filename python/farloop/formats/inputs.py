@@ -25,8 +25,8 @@ def open_input(path: Path) -> BufferedReader:
         if stat.S_ISDIR(kind):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if stat.S_ISFIFO(kind) and not select.select([descriptor], [], [], PATIENCE)[0]:
-            told = f"it is a pipe, and nothing came out of it for {PATIENCE:g} s"
-            raise OSError(errno.ETIMEDOUT, told, str(path))
+            problem = f"it is a pipe, and nothing came out of it for {PATIENCE:g} s"
+            raise OSError(errno.ETIMEDOUT, problem, str(path))
         os.set_blocking(descriptor, True)
         return os.fdopen(descriptor, "rb")
     except BaseException:

@@ -39,10 +39,10 @@ def from_tables(tables: Mapping[str, Any]) -> str:
     for key, value in _items(tables, ""):
         if isinstance(value, Mapping):
             sections.append("\n".join([f"\n[{_key(key)}]", *_lines(value, key)]))
-        elif isinstance(value, list | tuple) and value and all(isinstance(one, Mapping) for one in value):
+        elif isinstance(value, list | tuple) and value and all(isinstance(table, Mapping) for table in value):
             sections += [
-                "\n".join([f"\n[[{_key(key)}]]", *_lines(one, f"{key}.{number}")])
-                for number, one in enumerate(value, 1)
+                "\n".join([f"\n[[{_key(key)}]]", *_lines(table, f"{key}.{number}")])
+                for number, table in enumerate(value, 1)
             ]
         else:
             plain.append(f"{_key(key)} = {_value(value, key, 1)}")
@@ -114,10 +114,10 @@ def _value(value: Any, path: str, depth: int) -> str:
     if isinstance(value, str | PathLike) and isinstance(fspath(value), str):
         return _quoted(fspath(value))
     if isinstance(value, Mapping):
-        inner = (f"{_key(key)} = {_value(one, f'{path}.{key}', depth + 1)}" for key, one in _items(value, path))
+        inner = (f"{_key(key)} = {_value(item, f'{path}.{key}', depth + 1)}" for key, item in _items(value, path))
         return f"{{ {', '.join(inner)} }}"
     if isinstance(value, Sequence | range) and not isinstance(value, bytes | bytearray):
-        return f"[{', '.join(_value(one, f'{path}.{n}', depth + 1) for n, one in enumerate(value, 1))}]"
+        return f"[{', '.join(_value(item, f'{path}.{n}', depth + 1) for n, item in enumerate(value, 1))}]"
     expected = "expected text, a number, a boolean, a list or a table"
     hint = "; leave the key out for its default" if value is None else ""
     raise ScenarioError(f"{shown(path)}: {shown(repr(value))}: {expected}{hint}")

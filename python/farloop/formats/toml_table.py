@@ -67,7 +67,7 @@ class Table:
     def texts(self, key: str, expected: str) -> tuple[str, ...]:
         """One text or more."""
         values = self.values.get(key)
-        if not isinstance(values, list) or not values or not all(isinstance(one, str) and one for one in values):
+        if not isinstance(values, list) or not values or not all(isinstance(text, str) and text for text in values):
             raise self.refused(key, f"expected {expected}")
         return tuple(values)
 
@@ -94,19 +94,19 @@ class Table:
 
     def table(self, key: str, expected: str) -> Table:
         """A table in it, empty if it is not there."""
-        found = self.values.get(key, {})
-        if not isinstance(found, Mapping):
+        value = self.values.get(key, {})
+        if not isinstance(value, Mapping):
             raise self.refused(key, f"expected {expected}")
-        return Table(found, f"{self.where}: {key}", self.error)
+        return Table(value, f"{self.where}: {key}", self.error)
 
     def tables(self, key: str) -> list[Table]:
         """The entries of an array of tables, none if it is not there."""
         path = f"{self.path}.{key}" if self.path else key
-        found = self.values.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+        entries = self.values.get(key, [])
+        if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
             raise self.refused(key, f"expected entries under [[{path}]]")
         separator = ", " if self.path else ": "
         return [
-            Table(one, f"{self.where}{separator}[[{path}]] {number}", self.error, path)
-            for number, one in enumerate(found, 1)
+            Table(entry, f"{self.where}{separator}[[{path}]] {number}", self.error, path)
+            for number, entry in enumerate(entries, 1)
         ]

@@ -41,54 +41,58 @@ _STORED = struct.Struct("=4I56x")
 """`struct connection` of linux/classic.h."""
 
 
-def _cubic_packed(found: dict[str, Any]) -> bytes:
-    alpha = 3 * (1 - found["beta"]) / (1 + found["beta"])
-    numbers = (fixed(found["c"], 20), fixed(found["beta"], 16), min(fixed(alpha, 24), 1 << 24))
-    flags = (found["reno_friendly"], found["fast_convergence"], found["alpha_one"])
-    return struct.pack("=3Q4I", *numbers, *map(int, flags), fixed(found["growth_before_loss"], 24))
+def _cubic_packed(values: dict[str, Any]) -> bytes:
+    alpha = 3 * (1 - values["beta"]) / (1 + values["beta"])
+    numbers = (fixed(values["c"], 20), fixed(values["beta"], 16), min(fixed(alpha, 24), 1 << 24))
+    flags = (values["reno_friendly"], values["fast_convergence"], values["alpha_one"])
+    return struct.pack("=3Q4I", *numbers, *map(int, flags), fixed(values["growth_before_loss"], 24))
 
 
-def _dctcp_packed(found: dict[str, Any]) -> bytes:
-    numbers = (fixed(found["g"], 30), fixed(found["initial_alpha"], 30), fixed(found["increase"], 16))
-    return struct.pack("=3Q2I", *numbers, found["loss_cut"] == "half", 0)
+def _dctcp_packed(values: dict[str, Any]) -> bytes:
+    numbers = (fixed(values["g"], 30), fixed(values["initial_alpha"], 30), fixed(values["increase"], 16))
+    return struct.pack("=3Q2I", *numbers, values["loss_cut"] == "half", 0)
 
 
-def _vegas_packed(found: dict[str, Any]) -> bytes:
-    thresholds = (found["scale"] * found["alpha"], found["scale"] * max(found["alpha"], found["beta"]), found["gamma"])
-    keep = 0.75 if found["loss_factor"] == "none" else found["loss_factor"]
-    return struct.pack("=3Q2I", *(fixed(x, 10) for x in thresholds), fixed(keep, 16), found["min_window"])
+def _vegas_packed(values: dict[str, Any]) -> bytes:
+    thresholds = (
+        values["scale"] * values["alpha"],
+        values["scale"] * max(values["alpha"], values["beta"]),
+        values["gamma"],
+    )
+    keep = 0.75 if values["loss_factor"] == "none" else values["loss_factor"]
+    return struct.pack("=3Q2I", *(fixed(x, 10) for x in thresholds), fixed(keep, 16), values["min_window"])
 
 
 def _counted(stored: bytes) -> dict[str, Any]:
     return dict(zip(("reductions", "fast_retransmits", "timeouts", "undone"), _STORED.unpack(stored), strict=True))
 
 
-def _cubic_told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
+def _cubic_state(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
     numbers = _CUBIC.unpack(private)
     w_max, last = numbers[1], numbers[12]
     return {"w_max": w_max / 2**24 if w_max else None, "acks": last >> 32, **_counted(stored)}
 
 
-def _dctcp_told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
+def _dctcp_state(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
     _, alpha, _, _, _, _, _, acks, _ = _DCTCP.unpack(private)
     return {"alpha": alpha / 2**30, "acks": acks, **_counted(stored)}
 
 
-def _vegas_told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
+def _vegas_state(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
     base_rtt, _, _, _, _, _, _, acks = _VEGAS.unpack(private)
     return {"base_rtt_ms": None if base_rtt == 2**32 - 1 else base_rtt / 1e3, "acks": acks, **_counted(stored)}
 
 
-def _program(name: str, packed: Any, told: Any) -> Program:
+def _program(name: str, packed: Any, state: Any) -> Program:
     def parameters(settings: Iterable[str]) -> dict[str, Any]:
         return resolved(name, settings, _REFUSED[name])
 
-    return Program(name, f"farloop_{name}", f"{name}_flows", parameters, packed, told)
+    return Program(name, f"farloop_{name}", f"{name}_flows", parameters, packed, state)
 
 
-CUBIC = _program("cubic", _cubic_packed, _cubic_told)
+CUBIC = _program("cubic", _cubic_packed, _cubic_state)
 """CUBIC of RFC 9438, without HyStart."""
-DCTCP = _program("dctcp", _dctcp_packed, _dctcp_told)
+DCTCP = _program("dctcp", _dctcp_packed, _dctcp_state)
 """DCTCP of RFC 8257."""
-VEGAS = _program("vegas", _vegas_packed, _vegas_told)
+VEGAS = _program("vegas", _vegas_packed, _vegas_state)
 """Vegas of the papers."""

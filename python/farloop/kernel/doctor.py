@@ -149,12 +149,12 @@ def _object(name: str) -> Check:
 
 def _ecn() -> Check:
     value = _read("/proc/sys/net/ipv4/tcp_ecn")
-    told = {
+    meanings = {
         "0": "off: the other side must use an algorithm that needs it, such as gemini, too",
         "1": "asked for and accepted",
         "2": "accepted",
     }
-    return Check("ECN", "note", value != "0", f"net.ipv4.tcp_ecn = {value or 'unknown'}, {told.get(value, 'on')}")
+    return Check("ECN", "note", value != "0", f"net.ipv4.tcp_ecn = {value or 'unknown'}, {meanings.get(value, 'on')}")
 
 
 def _default() -> Check:

@@ -67,11 +67,11 @@ class Gear(Program):
             raise FarloopError(f"{self.name}'s connections cannot be listed: {lacking[0]}")
         ends = ("namespace", "source", "destination")
         paths = {tuple(c[key] for key in ends): c for c in telemetry.connections()}
-        found = self.connections(telemetry.rows("flows", self.flows))
-        for c in found:
+        connections = self.connections(telemetry.rows("flows", self.flows))
+        for c in connections:
             path = paths.get(tuple(c[key] for key in ends))
             c["telemetry"] = path and {key: value for key, value in path.items() if key not in ends}
-        return {"loaded": self.loaded(), "connections": found}
+        return {"loaded": self.loaded(), "connections": connections}
 
     def connections(self, rows: bytes) -> list[dict[str, Any]]:
         """What the kernel's rows say.
@@ -86,11 +86,11 @@ class Gear(Program):
         size = Ends.LAYOUT.size + _ROW.size
         if len(rows) % size:
             raise FarloopError(f"the kernel's list of connections has {len(rows)} bytes, which are no rows of {size}")
-        found = [
-            {**Ends.read(rows, at), **_told(_ROW.unpack_from(rows, at + Ends.LAYOUT.size))}
+        connections = [
+            {**Ends.read(rows, at), **_state(_ROW.unpack_from(rows, at + Ends.LAYOUT.size))}
             for at in range(0, len(rows), size)
         ]
-        return sorted(found, key=lambda c: (c["namespace"], c["source"], c["destination"]))
+        return sorted(connections, key=lambda c: (c["namespace"], c["source"], c["destination"]))
 
 
 def parameters(settings: Iterable[str]) -> dict[str, Any]:
@@ -107,38 +107,38 @@ def parameters(settings: Iterable[str]) -> dict[str, Any]:
         else:
             others.append(setting)
     of_gear = resolved("gear", others, _REFUSED)
-    found = {**own, **{key: of_gear[key] for key in PARAMETERS}}
+    values = {**own, **{key: of_gear[key] for key in PARAMETERS}}
     for key, what, example in (
         ("capacity", "the rate of the access link", "10Gbps"),
         ("irtt", "the round-trip time inside a datacenter", "50us"),
     ):
-        if found[key] == "none":
+        if values[key] == "none":
             raise FarloopError(f"{key} is not known: say {what}, such as --set {key}={example}")
-    _rate("capacity", found["capacity"])
-    if found["initial_rate"] != "none":
-        _rate("initial_rate", found["initial_rate"])
-    found["in_flight"] = _number("in_flight", found["in_flight"], 1.0, 16.0)
-    return found
+    _rate("capacity", values["capacity"])
+    if values["initial_rate"] != "none":
+        _rate("initial_rate", values["initial_rate"])
+    values["in_flight"] = _number("in_flight", values["in_flight"], 1.0, 16.0)
+    return values
 
 
-def packed(found: dict[str, Any]) -> bytes:
+def packed(values: dict[str, Any]) -> bytes:
     """The parameters as `struct settings` of linux/gear/kernel.h."""
-    irtt = round(seconds(found["irtt"]) * 1e9)
+    irtt = round(seconds(values["irtt"]) * 1e9)
     return _SETTINGS.pack(
-        _rate("capacity", found["capacity"]),
+        _rate("capacity", values["capacity"]),
         irtt,
-        min(round(float(found["cross_factor"]) * irtt), 2**63),
-        fixed(found["eta"], 20),
-        fixed(found["w_ai_fraction"], 20),
-        int(found["max_stage"]),
+        min(round(float(values["cross_factor"]) * irtt), 2**63),
+        fixed(values["eta"], 20),
+        fixed(values["w_ai_fraction"], 20),
+        int(values["max_stage"]),
         0,
         0,
-        fixed(found["in_flight"], 20),
-        0 if found["initial_rate"] == "none" else _rate("initial_rate", found["initial_rate"]),
+        fixed(values["in_flight"], 20),
+        0 if values["initial_rate"] == "none" else _rate("initial_rate", values["initial_rate"]),
     )
 
 
-def _told(row: tuple[int, ...]) -> dict[str, Any]:
+def _state(row: tuple[int, ...]) -> dict[str, Any]:
     window, reference, load, base_rtt, pacing, acks, reported, samples, updates, losses, timeouts, flags, cwnd = row
     return {
         "kind": "cross" if flags & _FLAGS["cross"] else "intra",
@@ -162,22 +162,22 @@ def _told(row: tuple[int, ...]) -> dict[str, Any]:
 def _rate(key: str, text: str) -> int:
     """In bit per ms."""
     try:
-        found = rate(text)
+        bits_per_second = rate(text)
     except ValueError as error:
         raise FarloopError(f"--set {key}: {error}") from None
-    if not 1e3 <= found <= _LARGEST_RATE:
+    if not 1e3 <= bits_per_second <= _LARGEST_RATE:
         raise FarloopError(f"--set {key}: {text} is outside the accepted range; expected 1kbps to 1Tbps")
-    return round(found / 1000)
+    return round(bits_per_second / 1000)
 
 
 def _number(key: str, text: str, least: float, most: float) -> float:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not least <= found <= most:
+        number = math.nan
+    if not least <= number <= most:
         raise FarloopError(f"--set {key}: {text} is outside the accepted range; expected {least:g} to {most:g}")
-    return found
+    return number
 
 
 GEAR = Gear("gear", "gear", "gear_flows", parameters, packed, lambda private, stored, common: {}, telemetry.STORAGE)

@@ -24,7 +24,7 @@ _FLOW = struct.Struct("=3Q12I")
 _FLAGS = {"initial": 1, "congested_wan": 2, "no_sample": 32}
 
 
-def _told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
+def _state(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, Any]:
     cwnd, ssthresh, base_rtt, srtt8, *_ = core = _PRIVATE.unpack(private)
     alpha, f, _, _, _, flags, mss, _, _, late, marked, _ = core[9:]
     _, acks, unsampled, *counts = _FLOW.unpack(stored)
@@ -55,7 +55,7 @@ def _told(private: bytes, stored: bytes, common: dict[str, Any]) -> dict[str, An
     }
 
 
-GEMINI = Program(NAME, NAME, "gemini_flows", parameters, lambda found: packed(constants(found)), _told)
+GEMINI = Program(NAME, NAME, "gemini_flows", parameters, lambda values: packed(constants(values)), _state)
 """The program."""
 
 

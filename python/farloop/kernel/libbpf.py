@@ -143,16 +143,16 @@ class Calls:
 def library() -> ctypes.CDLL:
     """Libbpf 1.x with typed calls; what it would print is kept for `complaint`."""
     try:
-        found = ctypes.CDLL("libbpf.so.1", use_errno=True)
+        loaded = ctypes.CDLL("libbpf.so.1", use_errno=True)
         for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(found, name)
+            function = getattr(loaded, name)
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as error:
         raise FarloopError(
             f"libbpf 1.x cannot be loaded ({error}); install it: the package libbpf1 or libbpf of the distribution"
         ) from None
-    found.libbpf_set_print(ctypes.cast(_keep, ctypes.c_void_p))
-    return found
+    loaded.libbpf_set_print(ctypes.cast(_keep, ctypes.c_void_p))
+    return loaded
 
 
 _said: list[str] = []
@@ -237,16 +237,16 @@ def share_map(handle: int, name: str) -> None:
 
 def maps() -> list[Map]:
     """All maps that the kernel holds."""
-    bpf, found, number = library(), [], ctypes.c_uint32(0)
+    bpf, held, number = library(), [], ctypes.c_uint32(0)
     while bpf.bpf_map_get_next_id(number, ctypes.byref(number)) == 0:
         with suppress(FileNotFoundError), _map(number.value) as descriptor:
             info, size = _MapInfo(), ctypes.c_uint32(ctypes.sizeof(_MapInfo))
             if bpf.bpf_obj_get_info_by_fd(descriptor, ctypes.byref(info), ctypes.byref(size)):
                 raise complaint("the kernel does not say what its BPF maps are")
-            found.append(Map(info.type, info.id, info.name.decode("ascii", "replace")))
+            held.append(Map(info.type, info.id, info.name.decode("ascii", "replace")))
     if ctypes.get_errno() not in (0, 2):
         raise complaint("the kernel does not list its BPF maps")
-    return found
+    return held
 
 
 @contextmanager
@@ -263,7 +263,7 @@ def counting() -> Iterator[None]:
 
 def programs() -> list[Calls]:
     """All programs that the kernel holds."""
-    bpf, found, number = library(), [], ctypes.c_uint32(0)
+    bpf, held, number = library(), [], ctypes.c_uint32(0)
     while bpf.bpf_prog_get_next_id(number, ctypes.byref(number)) == 0:
         descriptor = bpf.bpf_prog_get_fd_by_id(number)
         if descriptor < 0:
@@ -275,8 +275,8 @@ def programs() -> list[Calls]:
         finally:
             os.close(descriptor)
         name = info.name.decode("ascii", "replace")
-        found.append(Calls(info.type, info.id, name, info.run_cnt, info.run_time_ns, info.recursion_misses))
-    return found
+        held.append(Calls(info.type, info.id, name, info.run_cnt, info.run_time_ns, info.recursion_misses))
+    return held
 
 
 def unregister(number: int) -> None:

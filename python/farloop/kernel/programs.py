@@ -60,14 +60,14 @@ class Program:
         Raises:
             FarloopError: something is missing, a setting is wrong, or it is loaded already.
         """
-        found = self.parameters(settings)
+        parameters = self.parameters(settings)
         if lacking := missing(self.name):
             raise FarloopError(f"{self.name} cannot be loaded: {lacking[0]}")
         if self.loaded():
             raise FarloopError(f"{self.name} is loaded already; `farloop kernel unload {self.name}` takes it away")
-        content = self.packed(found) if packed is None else packed
+        content = self.packed(parameters) if packed is None else packed
         libbpf.register(object_file(self.name).read_bytes(), self.control, (_SETTINGS, content), ring, self.shared)
-        return found
+        return parameters
 
     def unload(self) -> None:
         """Takes it away. Connections that use it keep it until they end; new ones get another.
@@ -124,8 +124,8 @@ class Program:
             raise FarloopError(
                 f"the kernel's list of connections has {len(rows)} bytes, which are no rows of {ROW.size}"
             )
-        found = [self._connection(row) for row in ROW.iter_unpack(rows)]
-        return sorted(found, key=lambda c: (c["namespace"], c["source"], c["destination"]))
+        connections = [self._connection(row) for row in ROW.iter_unpack(rows)]
+        return sorted(connections, key=lambda c: (c["namespace"], c["source"], c["destination"]))
 
     def _connection(self, row: tuple[Any, ...]) -> dict[str, Any]:
         private, stored, cwnd, ssthresh, mss, srtt, state = row[:7]

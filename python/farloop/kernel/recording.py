@@ -84,26 +84,26 @@ class Recording:
     def _event(
         self, name: str, flow: int, mss: int, a: int, b: int, c: int, d: int, e: int, flags: int
     ) -> dict[str, Any]:
-        found: dict[str, Any] = {"event": name}
+        event: dict[str, Any] = {"event": name}
         if name == "start":
-            found["flow"] = f"connection {flow}"
-            found |= {key: self._values[key] for key in NAMES} | {"mss": mss}
-            found |= {"skip_after_cut": bool(self._values["skip_after_cut"]), "initial_cwnd": a, "slow_start": True}
-            found |= {"initial_alpha": self._values["initial_alpha"], "base_rtt": b or None, "seq": d}
+            event["flow"] = f"connection {flow}"
+            event |= {key: self._values[key] for key in NAMES} | {"mss": mss}
+            event |= {"skip_after_cut": bool(self._values["skip_after_cut"]), "initial_cwnd": a, "slow_start": True}
+            event |= {"initial_alpha": self._values["initial_alpha"], "base_rtt": b or None, "seq": d}
         elif name == "ack":
-            found |= {"acked": a, "ack_seq": d, "snd_nxt": e, "in_flight": b, "rtt": c or None}
-            found |= {key: bool(flags >> i & 1) for i, key in enumerate(("ecn_echo", "in_recovery", "app_limited"))}
+            event |= {"acked": a, "ack_seq": d, "snd_nxt": e, "in_flight": b, "rtt": c or None}
+            event |= {key: bool(flags >> i & 1) for i, key in enumerate(("ecn_echo", "in_recovery", "app_limited"))}
         elif name == "undo":
-            found |= {"prior_cwnd": a, "prior_ssthresh": None if b == _NONE else b}
+            event |= {"prior_cwnd": a, "prior_ssthresh": None if b == _NONE else b}
         elif name == "host":
-            found |= {"host_packets": d, "host_ssthresh": None if e >= _NO_PACKETS else e}
+            event |= {"host_packets": d, "host_ssthresh": None if e >= _NO_PACKETS else e}
         elif name == "mss":
-            found["mss"] = d
+            event["mss"] = d
         elif name == "idle":
-            found |= {"idle": a, "rto": b, "restart": c}
+            event |= {"idle": a, "rto": b, "restart": c}
         else:
-            found |= {"in_flight": b, "snd_nxt": e}
-        return found
+            event |= {"in_flight": b, "snd_nxt": e}
+        return event
 
 
 @contextmanager

@@ -68,10 +68,10 @@ def resolved(algorithm: str, settings: Iterable[str], refused: Mapping[str, str]
             raise FarloopError(f"--set {key.strip()}: {why}")
         pairs.append((f"algorithm.{algorithm}.{key.strip()}", value.strip()))
     try:
-        found = json.loads(_native.Scenario(_SCENARIO.format(algorithm), algorithm, pairs).resolved())
+        document = json.loads(_native.Scenario(_SCENARIO.format(algorithm), algorithm, pairs).resolved())
     except _native.ScenarioError as error:
         raise FarloopError(str(error).replace(f"algorithm.{algorithm}.", "")) from None
-    of_kernel: dict[str, Any] = {k: v for k, v in found["algorithm"][algorithm].items() if k not in refused}
+    of_kernel: dict[str, Any] = {k: v for k, v in document["algorithm"][algorithm].items() if k not in refused}
     return of_kernel
 
 
@@ -81,37 +81,37 @@ def parameters(settings: Iterable[str]) -> dict[str, Any]:
     Raises:
         FarloopError: a setting is wrong, or C is not set.
     """
-    found = resolved("gemini", settings, {"slow_start": "connections of the kernel always begin in slow start"})
-    if found["capacity"] == "none":
+    values = resolved("gemini", settings, {"slow_start": "connections of the kernel always begin in slow start"})
+    if values["capacity"] == "none":
         raise FarloopError(
             "C is not known: say the rate of the access link, or of the bottleneck where that is slower, such as --set capacity=10Gbps"
         )
-    return found
+    return values
 
 
-def constants(found: dict[str, Any]) -> dict[str, int]:
+def constants(values: dict[str, Any]) -> dict[str, int]:
     """The constants of the core, as `Constants::new` makes them of the same parameters.
 
     Pacing counts payload, as Linux paces: unlike the simulator's, `gain` has no headers. `mss` is each connection's own, here 0.
     """
-    capacity = rate(found["capacity"])
-    threshold = found["ecn_threshold"]
+    capacity = rate(values["capacity"])
+    threshold = values["ecn_threshold"]
     k = 50 * FULL_PACKET * capacity / 1e9 if threshold == "none" else size(threshold)
     return {
         "mss": 0,
         "capacity": min(max(int(capacity) // 8000, 1), 2**31 - 1),
         "threshold": min(max(int(k), 1), 2**30),
-        "delay_threshold": round(seconds(found["delay_threshold"]) * 1e9),
-        "beta": fixed(found["beta"], 30),
-        "f_min": fixed(found["f_min"], 30),
-        "h_per_byte": fixed(8 * found["h"], 40),
-        "h_min": 0 if found["h_min"] == "none" else fixed(found["h_min"], 20),
-        "h_max": 1 << 40 if found["h_max"] == "none" else fixed(found["h_max"], 20),
-        "max_cut": fixed(found["max_cut"], 30),
-        "g": fixed(found["g"], 30),
-        "gain": min(fixed(found["pacing_gain"], 16), 1 << 26),
-        "skip_after_cut": int(found["skip_after_cut"]),
-        "initial_alpha": fixed(found["initial_alpha"], 30),
+        "delay_threshold": round(seconds(values["delay_threshold"]) * 1e9),
+        "beta": fixed(values["beta"], 30),
+        "f_min": fixed(values["f_min"], 30),
+        "h_per_byte": fixed(8 * values["h"], 40),
+        "h_min": 0 if values["h_min"] == "none" else fixed(values["h_min"], 20),
+        "h_max": 1 << 40 if values["h_max"] == "none" else fixed(values["h_max"], 20),
+        "max_cut": fixed(values["max_cut"], 30),
+        "g": fixed(values["g"], 30),
+        "gain": min(fixed(values["pacing_gain"], 16), 1 << 26),
+        "skip_after_cut": int(values["skip_after_cut"]),
+        "initial_alpha": fixed(values["initial_alpha"], 30),
     }
 
 

@@ -113,12 +113,12 @@ def parsed(data: bytes) -> list[dict[str, Any]]:
     size = Ends.LAYOUT.size + _PATH.size
     if len(data) % size:
         raise FarloopError(f"the kernel's list of connections has {len(data)} bytes, which are no rows of {size}")
-    found = []
+    paths = []
     for at in range(0, len(data), size):
         numbers = _PATH.unpack_from(data, at + Ends.LAYOUT.size)
         counters = dict(zip(_COUNTERS, numbers, strict=False))
-        found.append({**Ends.read(data, at), **counters, "entry_bytes": numbers[9]})
-    return sorted(found, key=lambda c: (c["namespace"], c["source"], c["destination"]))
+        paths.append({**Ends.read(data, at), **counters, "entry_bytes": numbers[9]})
+    return sorted(paths, key=lambda c: (c["namespace"], c["source"], c["destination"]))
 
 
 @contextmanager

@@ -124,13 +124,13 @@ def chosen(file: Path, name: str) -> type[Algorithm]:
     Raises:
         FarloopError: the file defines none, or several and none of this name.
     """
-    found = load(file)
-    named = {name_of(one): one for one in found}
-    if len(found) > 1 and name not in named:
+    classes = load(file)
+    named = {name_of(class_): class_ for class_ in classes}
+    if len(classes) > 1 and name not in named:
         raise FarloopError(
-            f"{file}: defines {len(found)} algorithms, none of them called {name}; {nearest(name, named)}"
+            f"{file}: defines {len(classes)} algorithms, none of them called {name}; {nearest(name, named)}"
         )
-    return named.get(name, found[0])
+    return named.get(name, classes[0])
 
 
 def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, api: str) -> str:
@@ -147,10 +147,10 @@ def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, 
         FarloopError: the class has something that Rust cannot have, or fails under the signals that every algorithm must survive.
     """
     about = described(algorithm)
-    params = [_Param(algorithm, type_, one) for one in about["params"]]
+    params = [_Param(algorithm, type_, param) for param in about["params"]]
     torture(algorithm, 10)
     handles = {"on_ack", "on_loss", *about["handles"]}
-    handled = {one: _commented(algorithm, one, 8) for one in SIGNATURES if one in handles}
+    handled = {signal: _commented(algorithm, signal, 8) for signal in SIGNATURES if signal in handles}
     places = {
         "NAME": name,
         "TYPE": type_,
@@ -164,17 +164,17 @@ def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, 
         "SOURCE_TEXT": _text(_line(about["source"])),
         "NEEDS": "".join(f"{need}: true, " for need in about["needs"])
         + (f"header_bytes: {about['header_bytes']}, " if about["header_bytes"] else ""),
-        "CHOICES": "".join(one.choice() for one in params),
-        "PARAMS": "".join(one.declared() for one in params),
+        "CHOICES": "".join(param.choice() for param in params),
+        "PARAMS": "".join(param.declared() for param in params),
         "STATE": ", ".join(_state(algorithm)) or "nothing",
         "START": _commented(algorithm, "start", 8),
-        "OWN": "".join(_commented(algorithm, one, 0) for one in _own(algorithm)),
-        "HANDLERS": "".join(f"\n    {SIGNATURES[one]} {{\n{body}    }}\n" for one, body in handled.items()),
+        "OWN": "".join(_commented(algorithm, function, 0) for function in _own(algorithm)),
+        "HANDLERS": "".join(f"\n    {SIGNATURES[signal]} {{\n{body}    }}\n" for signal, body in handled.items()),
         "COUNT": str(len(params)),
         "DEFAULTS": _defaults(type_, params),
         "RECORDED": _recorded(algorithm, about, type_),
         "UNITS": "@UNITS@",
-        "PARAM_UNITS": "{Params, Value}" if any(".set(" in one.checked() for one in params) else "Params",
+        "PARAM_UNITS": "{Params, Value}" if any(".set(" in param.checked() for param in params) else "Params",
     }
     text = re.sub(r"@(\w+)@", lambda place: places[place[1]], template)
     return formatted(_imports(text))
@@ -183,14 +183,14 @@ def ported(algorithm: type[Algorithm], name: str, type_: str, template: str, *, 
 class _Param:
     """A parameter in Rust."""
 
-    def __init__(self, algorithm: type[Algorithm], type_: str, told: Mapping[str, Any]) -> None:
-        self.name, self.doc, self.kind = str(told["name"]), _line(told["doc"]), str(told["kind"])
-        self.default, self.low, self.high, self.words = told["default"], told["low"], told["high"], told["choices"]
+    def __init__(self, algorithm: type[Algorithm], type_: str, about: Mapping[str, Any]) -> None:
+        self.name, self.doc, self.kind = str(about["name"]), _line(about["doc"]), str(about["kind"])
+        self.default, self.low, self.high, self.words = about["default"], about["low"], about["high"], about["choices"]
         if self.name in RUST_WORDS:
             raise FarloopError(
                 f"{algorithm.__name__}.{self.name}: has a meaning in Rust; give the parameter another name first"
             )
-        if self.kind == "integer" and any(isinstance(one, int) and one < 0 for one in (self.default, self.low)):
+        if self.kind == "integer" and any(isinstance(bound, int) and bound < 0 for bound in (self.default, self.low)):
             self.kind = "float"  # parameters in Rust have no negative whole numbers
         self.type = type_ + _camel(self.name) if self.kind == "choice" else _TYPES[self.kind]
 
@@ -241,15 +241,15 @@ class _Param:
     def checked(self) -> str:
         """The lines of a test that its default is there, and that what is beyond its range is refused."""
         if self.kind == "bool":
-            found = f"        assert!({'' if self.default else '!'}defaults.{self.name});\n"
+            default_test = f"        assert!({'' if self.default else '!'}defaults.{self.name});\n"
         else:
             expected = _text(str(self.default)) if self.kind == "text" else self.value(self.default)
-            found = f"        assert_eq!(defaults.{self.name}, {expected});\n"
+            default_test = f"        assert_eq!(defaults.{self.name}, {expected});\n"
         beyond = [self._beyond(edge, step) for edge, step in ((self.low, -1), (self.high, 1)) if edge is not None]
         if self.kind == "choice":
             beyond.append('Value::Text("no such word".into())')
-        return found + "".join(
-            f'        assert!(params.set("{self.name}", &{one}).is_err());\n' for one in beyond if one
+        return default_test + "".join(
+            f'        assert!(params.set("{self.name}", &{value}).is_err());\n' for value in beyond if value
         )
 
     def _beyond(self, edge: Any, step: int) -> str | None:
@@ -272,7 +272,7 @@ class _Param:
 
 
 def _defaults(type_: str, params: Iterable[_Param]) -> str:
-    lines = "".join(one.checked() for one in params)
+    lines = "".join(param.checked() for param in params)
     mutable = "mut " if ".set(" in lines else "_"
     return (
         lines
@@ -285,12 +285,13 @@ def _recorded(algorithm: type[Algorithm], about: dict[str, Any], type_: str) -> 
     if about["random"]:
         return ""
     try:
-        found = _native.recorded(about, SIGNALS)
+        controls = _native.recorded(about, SIGNALS)
     except _native.HandlerError as error:
         raise explained(error, [algorithm]) from error.__cause__
     largest = (1 << 64) - 1
     rows = "".join(
-        f"        ({', '.join('u64::MAX' if one == largest else str(one) for one in pair)}),\n" for pair in found
+        f"        ({', '.join('u64::MAX' if number == largest else str(number) for number in pair)}),\n"
+        for pair in controls
     )
     kind = about["name"]
     return f"""
@@ -314,8 +315,8 @@ def _recorded(algorithm: type[Algorithm], about: dict[str, Any], type_: str) -> 
 def _own(algorithm: type[Algorithm]) -> list[str]:
     """Names of the functions of a class that are no handlers."""
     known = {*SIGNATURES, "start"}
-    return [name for base in algorithm.__mro__[:-1] if base is not Algorithm for name, one in vars(base).items()
-            if isinstance(one, FunctionType) and name not in known]  # fmt: skip
+    return [name for base in algorithm.__mro__[:-1] if base is not Algorithm for name, value in vars(base).items()
+            if isinstance(value, FunctionType) and name not in known]  # fmt: skip
 
 
 def _state(algorithm: type[Algorithm]) -> list[str]:
@@ -324,8 +325,8 @@ def _state(algorithm: type[Algorithm]) -> list[str]:
     for name in ("start", *SIGNATURES, *_own(algorithm)):
         function = getattr(algorithm, name, None)
         if isinstance(function, FunctionType):
-            for found in re.findall(r"\bself\.(\w+)(?=(?:\s*,\s*self\.\w+)*\s*[-+*/]?=(?!=))", _source(function)):
-                names[found] = None
+            for attribute in re.findall(r"\bself\.(\w+)(?=(?:\s*,\s*self\.\w+)*\s*[-+*/]?=(?!=))", _source(function)):
+                names[attribute] = None
     return list(names)
 
 
@@ -347,7 +348,11 @@ def _commented(algorithm: type[Algorithm], name: str, indent: int) -> str:
 
 def _imports(text: str) -> str:
     """The text with the quantities imported that it uses."""
-    used = [one for one in ("Bytes", "Delta", "Rate") if re.search(rf"\b{one}\b", text.replace("@UNITS@", ""))]
+    used = [
+        quantity
+        for quantity in ("Bytes", "Delta", "Rate")
+        if re.search(rf"\b{quantity}\b", text.replace("@UNITS@", ""))
+    ]
     return text.replace("@UNITS@", used[0] if len(used) == 1 else f"{{{', '.join(used)}}}")
 
 

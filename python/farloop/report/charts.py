@@ -78,12 +78,12 @@ def charts(comparison: Comparison) -> list[Chart]:
 def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     cases = replicas(comparison.runs)
     drawn, note = curves(cases, curve)
-    found = [(of, lines) for of, lines in zip(cases, drawn, strict=True) if lines]
-    if not found:
+    kept = [(of, lines) for of, lines in zip(cases, drawn, strict=True) if lines]
+    if not kept:
         return None
-    columns = min(COLUMNS, len(found))
+    columns = min(COLUMNS, len(kept))
     panels = Panels(
-        [escape(of.told) for of, _ in found],
+        [escape(of.told) for of, _ in kept],
         columns=columns,
         panel_height=PANEL_HEIGHT,
         between_rows=BETWEEN,
@@ -93,7 +93,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
     up = unit_for((float(np.nanmax(x.values)) for lines in drawn for x in lines), UNITS[curve.quantity])
     logarithmic = curve.far_apart and is_far_apart(drawn)
     named: set[tuple[str, Look]] = set()
-    for i, (of, lines) in enumerate(found):
+    for i, (of, lines) in enumerate(kept):
         for moment in moments(of.runs[0].info):
             panels.mark(i, moment / across.factor)
         for line in lines:
@@ -167,10 +167,10 @@ def _slowdown(comparison: Comparison) -> Chart:
         between_columns=0.08,
         per_column=True,
     )
-    found = replicas(comparison.runs)
-    colours = run_colours([of.label for of in found])
+    cases = replicas(comparison.runs)
+    colours = run_colours([of.label for of in cases])
     for i, kind in enumerate(kinds):
-        for of in found:
+        for of in cases:
             tables = [run.flows for run in of.runs]
             sizes, (median, tail), bands = flow_completion.over_sizes(tables, kind, [50, 99])
             values, share = flow_completion.cumulative(tables, kind, flow_completion.CURVE_POINTS)
@@ -199,5 +199,5 @@ def _slowdown(comparison: Comparison) -> Chart:
         panels.update_y({"type": "log", "title": {"text": "FCT slowdown"}}, by_size)
         panels.update_x({"type": "log", "title": {"text": "FCT slowdown"}}, distribution)
         panels.update_y({"range": [0, 1.02], "title": {"text": "share of flows"}}, distribution)
-    told = f" {flow_completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in found) else ""
-    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + told, panels)
+    note = f" {flow_completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in cases) else ""
+    return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + note, panels)

@@ -21,19 +21,19 @@ LONG = 200
 
 def index_page(figures: list[FigureVerdicts], scale: str) -> str:
     """An HTML document that loads nothing from anywhere; it links to the reports that stand beside it."""
-    verdicts = Counter(claim["verdict"] for found in figures for claim in found.claims)
+    verdicts = Counter(claim["verdict"] for figure in figures for claim in figure.claims)
     counted = ", ".join(f"{verdicts[v]} {v}" for v in VERDICTS if verdicts[v])
     rows = []
-    for found in figures:
-        link = f'<a href="{escape(found.figure)}/report.html">{escape(found.figure)}</a>'
-        if not found.claims:
-            rows.append(f'<tr><td>{link}</td><td>–</td><td class="wrap">{escape(found.title)}</td></tr>')
-        for claim in found.claims:
+    for figure in figures:
+        link = f'<a href="{escape(figure.figure)}/report.html">{escape(figure.figure)}</a>'
+        if not figure.claims:
+            rows.append(f'<tr><td>{link}</td><td>–</td><td class="wrap">{escape(figure.title)}</td></tr>')
+        for claim in figure.claims:
             style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
             note = f'<div class="soft">{escape(claim["note"])}</div>' if claim["note"] else ""
             if len(claim["note"]) > LONG:
                 note = f"<details><summary>statement by statement</summary>{note}</details>"
-            own = "" if claim["id"] == found.figure else f'<br><span class="soft">{escape(claim["id"])}</span>'
+            own = "" if claim["id"] == figure.figure else f'<br><span class="soft">{escape(claim["id"])}</span>'
             rows.append(
                 f'<tr><td>{link}{own}</td><td class="text"><span class="verdict {style}">{verdict}</span></td>'
                 f'<td class="wrap">{escape(claim["what"])}{note}</td></tr>'
@@ -47,6 +47,6 @@ def index_page(figures: list[FigureVerdicts], scale: str) -> str:
         '<tr><th>figure</th><th class="text">verdict</th><th class="text">claim</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-    alerts = "".join(alert(found.deadlocks) for found in figures)
-    alerts += noted([f"{found.figure}: {note}" for found in figures for note in found.notes])
+    alerts = "".join(alert(figure.deadlocks) for figure in figures)
+    alerts += noted([f"{figure.figure}: {note}" for figure in figures for note in figure.notes])
     return document("farloop: papers, reproduced claim by claim", header + alerts + table)

@@ -82,11 +82,11 @@ def drawing(comparison: Comparison) -> dict[str, Any]:
 
 def _on_one_network(cases: list[Replicas]) -> list[Replicas]:
     """The cases; one whose seeds have different networks is taken apart."""
-    found = []
+    separated = []
     for of in cases:
         same = len({_key(run) for run in of.runs}) == 1
-        found += [of] if same else [Replicas(run.label, [run]) for run in of.runs]
-    return found
+        separated += [of] if same else [Replicas(run.label, [run]) for run in of.runs]
+    return separated
 
 
 def _key(run: Run) -> str:
@@ -111,13 +111,13 @@ def _network(drawn: NetworkMap) -> dict[str, Any]:
 
 def _run(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, Any]:
     known, times, frames = frames_over_seeds(drawn, of.runs, most)
-    found = over_seeds(drawn, of.runs)
-    spread = {key: [_short(each.low), _short(each.high)] for key, each in found.items()} if of.n > 1 else None
+    totals = over_seeds(drawn, of.runs)
+    spread = {key: [_short(each.low), _short(each.high)] for key, each in totals.items()} if of.n > 1 else None
     down = failures(drawn, of.runs[0])
     return {
         "label": of.told,
         "network": network,
-        "totals": {key: _short(each.mean) for key, each in found.items()},
+        "totals": {key: _short(each.mean) for key, each in totals.items()},
         "spread": spread,
         "failed": [[edge, [[float(f"{t:.6g}") for t in span] for span in spans]] for edge, spans in down.items()],
         "recorded": known,

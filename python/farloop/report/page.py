@@ -188,8 +188,8 @@ def claim_cards(comparison: Comparison) -> str:
             for s in claim["statements"]
         )
         style, verdict = verdict_class(claim["verdict"]), escape(claim.get("told", claim["verdict"]))
-        told = remark(claim)
-        note = f'<p class="soft">{escape(told)}</p>' if told else ""
+        text = remark(claim)
+        note = f'<p class="soft">{escape(text)}</p>' if text else ""
         numbers = table(*claim_rows(claim), style="numbers") if claim["measured"] else ""
         parts.append(
             f'<div class="card"><h3>{escape(claim["id"])}: <span class="verdict {style}">{verdict}</span></h3>'

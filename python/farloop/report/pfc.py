@@ -46,24 +46,24 @@ def pause_rows(run: Run) -> list[list[Cell]]:
 def headline(run: Run) -> str:
     """One run's totals in words."""
     total = run.summary["pfc"]
-    told = (
+    text = (
         f"{total['pauses']} pauses, {time_text(total['paused'])} over all ports; {count_text(total['roots'], 'root')}, "
         f"spreading up to depth {total['depth']}; {count_text(total['victims'], 'victim flow')}"
     )
-    return told + (f" ({victims})" if (victims := _victims(run)) else "")
+    return text + (f" ({victims})" if (victims := _victims(run)) else "")
 
 
 def spreading(run: Run) -> str:
     """The trees of pauses as indented lists."""
     parts: list[str] = []
     left = MOST_ROWS
-    found = pfc.trees(run.pauses)
-    for root, branches in found:
+    trees = pfc.trees(run.pauses)
+    for root, branches in trees:
         if left <= 0:
             break
         parts.append(f"<li><b>{escape(root)}</b>{_nested(branches[:left])}</li>")
         left -= len(branches)
-    total = sum(len(branches) for _, branches in found)
+    total = sum(len(branches) for _, branches in trees)
     note = _cut(total) if total > MOST_ROWS else ""
     return f'<ul class="tree">{"".join(parts)}</ul>{note}'
 

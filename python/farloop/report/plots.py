@@ -173,8 +173,8 @@ def script() -> str:
     Raises:
         OSError: the package does not have it.
     """
-    found = importlib.util.find_spec("plotly")
-    where = found.submodule_search_locations if found else None
+    spec = importlib.util.find_spec("plotly")
+    where = spec.submodule_search_locations if spec else None
     if not where:
         raise FileNotFoundError("the Python package plotly, which has the script of the charts")
     return (Path(next(iter(where))) / "package_data" / "plotly.min.js").read_text("utf-8")

@@ -30,9 +30,9 @@ def as_text(result: Comparison) -> str:
     tables = [table(*run_rows(result), title=result.title)]
     header, rows = slowdown_rows(result)
     tables += [table(header, rows)] if rows else []
-    tables += [found] if (found := ratios(*paired_rows(result))) else []
-    for one in tables:
-        console.print(one)
+    tables += [paired_table] if (paired_table := ratios(*paired_rows(result))) else []
+    for part in tables:
+        console.print(part)
     for line in [*result.deadlocks, *result.cautions]:
         console.print(line, markup=False, highlight=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

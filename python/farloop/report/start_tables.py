@@ -37,7 +37,7 @@ def loads(comparison: Comparison, table: Table) -> str:
     header, rows = load_rows(comparison)
     if not rows:
         return ""
-    told = dict.fromkeys(s for run in comparison.runs for s in offered.sentences(run.numbers["network"]))
+    sentences = dict.fromkeys(s for run in comparison.runs for s in offered.sentences(run.numbers["network"]))
     return f'{table(header, rows)}<p class="soft">{_LOADS}</p>' + "".join(
-        f'<p class="soft">{escape(one)}</p>' for one in told
+        f'<p class="soft">{escape(sentence)}</p>' for sentence in sentences
     )

@@ -39,8 +39,8 @@ POOLED_TOLD = (
 
 def run_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """One row per run: mean throughput by kind of flow, fairness, longest queue of any port, pauses, drops, speed."""
-    found = replicas(comparison.runs)
-    return RUN_HEADER, [_run_row(of) for of in found]
+    cases = replicas(comparison.runs)
+    return RUN_HEADER, [_run_row(of) for of in cases]
 
 
 def worst_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -87,17 +87,17 @@ def load_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
 
 def paired_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """Each algorithm over the first, seed by seed, which have the same traffic; no rows without several seeds and algorithms."""
-    found = paired.comparisons(comparison)
-    names = list(dict.fromkeys(name for one in found for name in one.ratios))
+    pairs = paired.comparisons(comparison)
+    names = list(dict.fromkeys(name for pair in pairs for name in pair.ratios))
     header = ["over", *names]
     rows: list[list[Cell]] = [
-        [f"{one.label} over {one.base}", *(_ratio(one.ratios.get(name)) for name in names)] for one in found
+        [f"{pair.label} over {pair.base}", *(_ratio(pair.ratios.get(name)) for name in names)] for pair in pairs
     ]
     return header, rows
 
 
-def _ratio(found: Interval | None) -> Cell:
-    return None if found is None or found.estimate is None else found.told("{:.3g}".format)
+def _ratio(interval: Interval | None) -> Cell:
+    return None if interval is None or interval.estimate is None else interval.told("{:.3g}".format)
 
 
 def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
@@ -107,8 +107,8 @@ def job_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     for run in comparison.runs:
         for name, job in run.summary["jobs"].items():
             times = job["rounds_s"]
-            told = [time_text(f(times)) if times else None for f in (lambda t: sum(t) / len(t), min, max)]
-            rows.append([run.label, name, str(job["rounds"]), str(len(times)), *told])
+            texts = [time_text(f(times)) if times else None for f in (lambda t: sum(t) / len(t), min, max)]
+            rows.append([run.label, name, str(job["rounds"]), str(len(times)), *texts])
     return header, rows
 
 
@@ -220,15 +220,15 @@ def _slowdown_rows(of: Replicas, kind: str) -> list[list[Cell]]:
 def _slowdown_row(of: Replicas, kind: str, what: str, *, all_flows: bool = False) -> list[Cell]:
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]
     unfinished = [float(run.summary["unfinished"][kind]) for run in of.runs]
-    counts = [[float(found.get("flows", 0)) for found in each], unfinished]
+    counts = [[float(slowdown.get("flows", 0)) for slowdown in each], unfinished]
     cells = [of.told, what, *(mean_text(values, _whole) for values in counts)]
     for part, statistics in (
         ("", ("mean", "p50", "p95", "p99")),
         ("small", ("mean", "p99")),
         ("large", ("mean", "p99")),
     ):
-        found = paired.pooled(of.runs, kind, part, unfinished=all_flows)
-        cells += [found[name].told("{:.2f}".format) if found else None for name in statistics]
+        intervals = paired.pooled(of.runs, kind, part, unfinished=all_flows)
+        cells += [intervals[name].told("{:.2f}".format) if intervals else None for name in statistics]
     return cells
 
 

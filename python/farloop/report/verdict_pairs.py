@@ -30,18 +30,18 @@ def page(title: str, claims: Sequence[Mapping[str, Any]], parts: Sequence[str], 
 
 def statements(claim: Mapping[str, Any], parts: Sequence[str]) -> dict[str, list[Mapping[str, Any] | None]]:
     """The statements of a claim by their text: the row of each part, `None` where it has none."""
-    found: dict[str, list[Mapping[str, Any] | None]] = {}
+    by_text: dict[str, list[Mapping[str, Any] | None]] = {}
     for number, part in enumerate(parts):
         for row in (claim[part] or {}).get("statements", []):
-            found.setdefault(row["text"], [None] * len(parts))[number] = row
-    return found
+            by_text.setdefault(row["text"], [None] * len(parts))[number] = row
+    return by_text
 
 
 def _card(claim: Mapping[str, Any], parts: Sequence[str]) -> str:
     head = "".join(f'<th class="text">{escape(part)}<br>{_verdict(claim[part])}</th>' for part in parts)
     rows = "".join(
-        f'<tr><td class="wrap">{escape(text)}</td>{"".join(map(_cell, found))}</tr>'
-        for text, found in statements(claim, parts).items()
+        f'<tr><td class="wrap">{escape(text)}</td>{"".join(map(_cell, cells))}</tr>'
+        for text, cells in statements(claim, parts).items()
     )
     return (
         f'<div class="card scroll"><h3>{escape(claim["id"])} ({escape(claim["scale"])} scale)</h3><p>{escape(claim["what"])}</p>'

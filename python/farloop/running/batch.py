@@ -39,8 +39,8 @@ def with_seeds(variants: Sequence[Variant], seeds: Sequence[int], *, vary: bool 
         return scenario.override({"run.jitter": seed % MOST_VARIATIONS} if vary else None, seed=seed)
 
     return [
-        replace(one, label=one.label + seed_suffix(seed), scenario=of_seed(one.scenario, seed))
-        for one in variants
+        replace(variant, label=variant.label + seed_suffix(seed), scenario=of_seed(variant.scenario, seed))
+        for variant in variants
         for seed in seeds
     ]
 
@@ -60,9 +60,9 @@ def run_all(
         ScenarioError: a scenario is not valid; all are checked before the first one runs.
         InvariantError: a simulation broke one of its own consistency checks.
     """
-    jobs = [Job(f"{group} {one.label}".strip(), one.scenario, trace) for one in variants]
-    found = simulate(jobs, threads=threads, reporter=reporter, store=store)
-    return [as_run(simulated, one) for simulated, one in zip(found, variants, strict=True)]
+    jobs = [Job(f"{group} {variant.label}".strip(), variant.scenario, trace) for variant in variants]
+    results = simulate(jobs, threads=threads, reporter=reporter, store=store)
+    return [as_run(simulated, variant) for simulated, variant in zip(results, variants, strict=True)]
 
 
 def as_run(simulated: Simulated, variant: Variant) -> Run:

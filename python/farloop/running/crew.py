@@ -86,12 +86,12 @@ def _work(tasks: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
         future, call = task
         if future.set_running_or_notify_cancel():
             try:
-                found = call()
+                result = call()
             except BaseException as error:
                 future.set_exception(error)
             else:
-                future.set_result(found)
-                del found
+                future.set_result(result)
+                del result
         # What it holds is not kept until the next one comes.
         del task, future, call
 

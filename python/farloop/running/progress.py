@@ -246,8 +246,8 @@ def failed_text(failed: int) -> str:
 @contextmanager
 def counter(*, quiet: bool) -> Iterator[Counting]:
     """What counts runs as suits standard error: a bar on a terminal, lines on a pipe."""
-    with reporter(quiet=quiet) as found:
-        if isinstance(found, Bars):
-            yield CountBar(found.progress)
+    with reporter(quiet=quiet) as reporting:
+        if isinstance(reporting, Bars):
+            yield CountBar(reporting.progress)
         else:
             yield Uncounted() if quiet else CountLines()

@@ -131,7 +131,7 @@ def simulate(
         _wait(list(futures.values()))
     except BaseException:
         stop.set()
-        crew.leave(lambda: interrupt({one for job in jobs for one in job.scenario.classes}))
+        crew.leave(lambda: interrupt({class_ for job in jobs for class_ in job.scenario.classes}))
         raise
     crew.finish()
     if store is None:
@@ -156,12 +156,12 @@ def simulated(
     output = _run(scenario, progress, threads, job.trace, auto)
     info = json.loads(output.info)
     if scenario.classes:
-        info["classes"] = {name_of(one): digest(one) for one in scenario.classes}
+        info["classes"] = {name_of(class_): digest(class_) for class_ in scenario.classes}
     for invariant in info["invariants"]:
         if not invariant["ok"]:
             raise InvariantError(f"{job.name}: invariant violated: {invariant['name']}: {invariant['detail']}")
-    found = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
-    return Simulated(found, info, made(job.trace, output.trace))
+    arrow_tables = {name: tables.described(name, tables.to_arrow(columns)) for name, columns in output.tables.items()}
+    return Simulated(arrow_tables, info, made(job.trace, output.trace))
 
 
 def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
@@ -170,16 +170,16 @@ def _lanes(scenarios: Sequence[Scenario], most: int) -> int:
     Raises:
         FarloopError: one may take more than there is.
     """
-    for told in dict.fromkeys(memory.check(one.file, one.memory) for one in scenarios):
-        if told:
-            say(f"farloop: note: {told}")
-    return memory.side_by_side([one.memory for one in scenarios], most)
+    for note in dict.fromkeys(memory.check(scenario.file, scenario.memory) for scenario in scenarios):
+        if note:
+            say(f"farloop: note: {note}")
+    return memory.side_by_side([scenario.memory for scenario in scenarios], most)
 
 
-def _there(found: Simulated | None) -> Simulated:
-    if found is None:
+def _there(result: Simulated | None) -> Simulated:
+    if result is None:
         raise FarloopError("a finished run was taken away while it was needed; run the same command again")
-    return found
+    return result
 
 
 def _wait(futures: Sequence[Future[Simulated | None]]) -> None:

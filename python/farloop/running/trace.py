@@ -78,8 +78,8 @@ def made(items: tuple[str, ...], output: _native.TraceOutput | None) -> Trace | 
     return None if output is None else Trace(items, output.records, output.left_out, output)
 
 
-def kept(told: dict[str, Any] | None, directory: Path) -> Trace | None:
-    """The trace in a directory, of which the manifest says `told`."""
-    if told is None:
+def kept(entry: dict[str, Any] | None, directory: Path) -> Trace | None:
+    """The trace in a directory, of which the manifest says `entry`."""
+    if entry is None:
         return None
-    return Trace(tuple(map(str, told["items"])), int(told["records"]), int(told["left_out"]), directory)
+    return Trace(tuple(map(str, entry["items"])), int(entry["records"]), int(entry["left_out"]), directory)

@@ -24,8 +24,10 @@ def varied(variants: Sequence[Variant], number: int, replicated: Sequence[int] =
     settings = {"run.jitter": number}
     first = replicated[0] if replicated else None
     return [
-        replace(one, label=f"{one.label}, jitter {number}", scenario=one.scenario.override(settings, seed=first))
-        for one in variants
+        replace(
+            variant, label=f"{variant.label}, jitter {number}", scenario=variant.scenario.override(settings, seed=first)
+        )
+        for variant in variants
     ]
 
 
@@ -59,17 +61,17 @@ def shaken(
     verdicts: dict[str, list[dict[str, Any]]] = {}
     _note(verdicts, judge(own) if judge else own)
     for number in range(1, count + 1):
-        found = run_all(
+        varied_runs = run_all(
             varied(variants, number, comparison.seeds), group=group, threads=threads, reporter=reporter, store=store
         )
-        runs = [_as_itself(run, like) for run, like in zip(found, own.runs, strict=True)]
+        runs = [_as_itself(run, like) for run, like in zip(varied_runs, own.runs, strict=True)]
         for run in runs:
             of, now = numbers[run.label], measures(run)
             for name in dict.fromkeys([*of, *now]):
                 of.setdefault(name, [None] * number).append(now.get(name))
         if judge:
             _note(verdicts, judge(replace(own, runs=runs)))
-        del found, runs
+        del varied_runs, runs
     return replace(comparison, jitter=Jitter(count, numbers, verdicts))
 
 

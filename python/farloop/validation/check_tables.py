@@ -73,27 +73,27 @@ def relations(outcomes: Sequence[RelationOutcome]) -> list[list[Cell]]:
     """Every change of a network that must not matter, with what it did."""
     return [
         [
-            one.relation.name,
-            one.relation.what,
-            str(one.worlds),
-            str(one.exact),
-            f"{percent(one.largest)} ({one.where})" if one.largest else "none",
-            f"± {100 * one.relation.limit:.3g} %" if one.relation.limit else "exact",
-            "holds" if one.holds else "does not hold",
+            outcome.relation.name,
+            outcome.relation.what,
+            str(outcome.worlds),
+            str(outcome.exact),
+            f"{percent(outcome.largest)} ({outcome.where})" if outcome.largest else "none",
+            f"± {100 * outcome.relation.limit:.3g} %" if outcome.relation.limit else "exact",
+            "holds" if outcome.holds else "does not hold",
         ]
-        for one in outcomes
+        for outcome in outcomes
     ]
 
 
 def worst(checks: Sequence[FidelityCheck]) -> str:
     """The worst verdict of some checks, at least one."""
-    found = {check.verdict for check in checks}
-    return next(verdict for verdict in _WORST if verdict in found)
+    verdicts = {check.verdict for check in checks}
+    return next(verdict for verdict in _WORST if verdict in verdicts)
 
 
 def summary(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = ()) -> str:
     """How many agree, in a sentence."""
-    held = sum(one.holds for one in outcomes)
+    held = sum(outcome.holds for outcome in outcomes)
     related = f"{held} of {len(outcomes)} changes that must not matter do not" if outcomes else ""
     if not checks:
         return related

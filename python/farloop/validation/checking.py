@@ -32,21 +32,21 @@ def select(wanted: Sequence[str], *, full: bool) -> list[tuple[Reference, Refere
     Raises:
         FarloopError: a name means nothing.
     """
-    found = [
+    every_entry = [
         (reference, case, entry)
         for reference in map(references.load, references.names())
         for case in reference.cases
         for entry in case.entries
     ]
     known: dict[str, None] = {}
-    for reference, case, entry in found:
+    for reference, case, entry in every_entry:
         known |= dict.fromkeys((reference.name, f"{reference.name}/{case.name}", entry.algorithm))
     for name in wanted:
         if name not in known:
             raise FarloopError(f"{shown(name)}: no reference, case or algorithm; {nearest(name, sorted(known))}")
     return [
         (reference, case, entry)
-        for reference, case, entry in found
+        for reference, case, entry in every_entry
         if (full or case.quick or f"{reference.name}/{case.name}" in wanted)
         and (not wanted or not {reference.name, f"{reference.name}/{case.name}", entry.algorithm}.isdisjoint(wanted))
     ]
@@ -68,11 +68,11 @@ def run(
     from farloop.running.batch import run_all
 
     chosen = list(chosen)
-    planned = [variants(*one) for one in chosen]
+    planned = [variants(*choice) for choice in chosen]
     runs = iter(run_all([v for each in planned for v in each], threads=threads, reporter=reporter, store=store))
     checks: list[FidelityCheck] = []
-    for one, each in zip(chosen, planned, strict=True):
-        checks += compared(*one, [next(runs) for _ in each])
+    for choice, each in zip(chosen, planned, strict=True):
+        checks += compared(*choice, [next(runs) for _ in each])
     return checks
 
 
@@ -84,12 +84,12 @@ def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Va
     scenario = Scenario.load(case.scenario).override(dict(entry.set), algorithm=entry.algorithm)
     if reference.kind == THEORY:
         return [Variant(label, case.name, entry.algorithm, scenario)]
-    found = []
+    repetitions = []
     for number in range(min(entry.repetitions, MOST_REPETITIONS)):
         seed = int(scenario.resolved["run"]["seed"]) + number if case.vary == SEED else None
         again = scenario.override({"run.jitter": number}, seed=seed)
-        found.append(Variant(f"{label}, {number + 1}", case.name, entry.algorithm, again))
-    return found
+        repetitions.append(Variant(f"{label}, {number + 1}", case.name, entry.algorithm, again))
+    return repetitions
 
 
 def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequence[Run]) -> list[FidelityCheck]:
@@ -103,7 +103,7 @@ def compared(reference: Reference, case: ReferenceCase, entry: Entry, runs: Sequ
                 case.name,
                 entry.algorithm,
                 metric,
-                tuple(measure(one, metric, fct=case.fct, since=case.since) for one in runs),
+                tuple(measure(simulated, metric, fct=case.fct, since=case.since) for simulated in runs),
                 theirs,
                 entry.limits[metric],
                 explained.difference if explained else 0.0,

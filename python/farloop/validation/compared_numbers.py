@@ -70,8 +70,8 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
     Raises:
         FarloopError: there is no such number, flow, port, column or recorded metric.
     """
-    if found := _FCT.fullmatch(name):
-        return _fct(run.flows, fct, found["kind"] or "", None if found["mean"] else float(found["percent"]))
+    if matched := _FCT.fullmatch(name):
+        return _fct(run.flows, fct, matched["kind"] or "", None if matched["mean"] else float(matched["percent"]))
     kind, _, rest = name.partition(":")
     if name == "unfinished":
         sized = column(run.flows, "size_bytes") >= 0
@@ -79,9 +79,9 @@ def measure(run: Run, name: str, *, fct: str = RECEIVED, since: float = 0.0) -> 
     if name == "jain":
         return metrics.jain(np.array(list(_throughputs(run, since).values())))
     if kind in ("throughput", "share"):
-        found_all = _throughputs(run, since)
-        own = found_all[_known(rest, list(found_all), name)]
-        return own if kind == "throughput" else metrics.ratio(own, sum(found_all.values()))
+        rates = _throughputs(run, since)
+        own = rates[_known(rest, list(rates), name)]
+        return own if kind == "throughput" else metrics.ratio(own, sum(rates.values()))
     if kind in SERIES:
         return _series(run, f"flow/{rest}", SERIES[kind], "mean", since)
     if kind == "period":

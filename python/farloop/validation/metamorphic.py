@@ -46,21 +46,21 @@ def run(
             if changed is not None:
                 tried.append((relation, k, own, changed))
     variants = [
-        Variant(f"{relation.name}, world {k}{', changed' * is_changed}", "", one.algorithm, one.scenario())
+        Variant(f"{relation.name}, world {k}{', changed' * is_changed}", "", each.algorithm, each.scenario())
         for relation, k, *both in tried
-        for is_changed, one in enumerate(both)
+        for is_changed, each in enumerate(both)
     ]
     runs = run_all(variants, group=NAME, threads=threads, reporter=reporter, store=store)
-    found: dict[str, list[tuple[float, bool, str]]] = {}
+    differences: dict[str, list[tuple[float, bool, str]]] = {}
     for (relation, k, own, _), before, after in zip(tried, runs[::2], runs[1::2], strict=True):
         apart = _apart(relation, own, before, after)
-        found.setdefault(relation.name, []).append((*apart, f"world {k}, {own.algorithm}"))
-    return [_outcome(relation, found[relation.name]) for relation in RELATIONS]
+        differences.setdefault(relation.name, []).append((*apart, f"world {k}, {own.algorithm}"))
+    return [_outcome(relation, differences[relation.name]) for relation in RELATIONS]
 
 
 def _alone(of: World) -> World:
     """Only a flow of the first host's."""
-    other = next(one for one in of.hosts if one != of.hosts[0])
+    other = next(host for host in of.hosts if host != of.hosts[0])
     size = of.transfers[0].size
     return replace(of, transfers=(WorldFlow("flow1", of.hosts[0], other, 0, size),))
 
@@ -83,6 +83,6 @@ def _times(of: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return column(of.flows, "received_ps") - column(of.flows, "start_ps")
 
 
-def _outcome(relation: Relation, found: Sequence[tuple[float, bool, str]]) -> RelationOutcome:
-    largest, _, where = max(found, key=lambda one: one[0])
-    return RelationOutcome(relation, len(found), sum(exact for _, exact, _ in found), largest, where)
+def _outcome(relation: Relation, differences: Sequence[tuple[float, bool, str]]) -> RelationOutcome:
+    largest, _, where = max(differences, key=lambda difference: difference[0])
+    return RelationOutcome(relation, len(differences), sum(exact for _, exact, _ in differences), largest, where)

@@ -120,7 +120,7 @@ class World:
                 *({"name": name, "kind": "switch", "datacenter": 0} for name in self.switches),
             ],
             "link": [
-                {"a": one.a, "b": one.b, "rate": f"{one.rate}bps", "delay": f"{one.delay}ns"} for one in self.links
+                {"a": link.a, "b": link.b, "rate": f"{link.rate}bps", "delay": f"{link.delay}ns"} for link in self.links
             ],
             "switch": switch,
             "transport": transport,
@@ -128,13 +128,13 @@ class World:
             "record": {"interval": "none"},
             "flow": [
                 {
-                    "name": one.name,
-                    "from": one.source,
-                    "to": one.destination,
-                    "start": f"{one.start}ns",
-                    "size": f"{one.size}B",
+                    "name": flow.name,
+                    "from": flow.source,
+                    "to": flow.destination,
+                    "start": f"{flow.start}ns",
+                    "size": f"{flow.size}B",
                 }
-                for one in self.transfers
+                for flow in self.transfers
             ],
         }
         return Scenario.load(document).override(dict(self.more))
@@ -143,12 +143,12 @@ class World:
         """The same with other names of nodes and flows."""
         return replace(
             self,
-            hosts=tuple(name[one] for one in self.hosts),
-            switches=tuple(name[one] for one in self.switches),
-            links=tuple(replace(one, a=name[one.a], b=name[one.b]) for one in self.links),
+            hosts=tuple(name[host] for host in self.hosts),
+            switches=tuple(name[switch] for switch in self.switches),
+            links=tuple(replace(link, a=name[link.a], b=name[link.b]) for link in self.links),
             transfers=tuple(
-                replace(one, name=name[one.name], source=name[one.source], destination=name[one.destination])
-                for one in self.transfers
+                replace(flow, name=name[flow.name], source=name[flow.source], destination=name[flow.destination])
+                for flow in self.transfers
             ),
         )
 

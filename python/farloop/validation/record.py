@@ -34,7 +34,7 @@ def write(
     report: bool = True,
 ) -> None:
     """Writes page, picture, numbers and manifest into an existing directory."""
-    content = {"checks": [check.row() for check in checks], "relations": [one.row() for one in outcomes]}
+    content = {"checks": [check.row() for check in checks], "relations": [outcome.row() for outcome in outcomes]}
     manifest.write_json(into / NUMBERS, content)
     if report:
         from farloop.figures.draw import write_png
@@ -53,11 +53,11 @@ def rewrite(source: Path, aside: Path) -> None:
 
     with names.open_regular(source / NUMBERS) as file:
         kept = json.loads(file.read().decode("utf-8"))
-    found = [read_check(row) for row in kept["checks"]]
-    if found:
+    checks = [read_check(row) for row in kept["checks"]]
+    if checks:
         (aside / manifest.FIGURES).mkdir(exist_ok=True)
-        write_png(picture(found), aside / manifest.FIGURES / PICTURE)
-    text = page(found, [relations.read(row) for row in kept["relations"]])
+        write_png(picture(checks), aside / manifest.FIGURES / PICTURE)
+    text = page(checks, [relations.read(row) for row in kept["relations"]])
     (aside / manifest.REPORT).write_text(text, encoding="utf-8")
 
 
@@ -100,13 +100,13 @@ def picture(checks: Sequence[FidelityCheck]) -> Figure:
     from farloop.palette import CROSS, INTRA
 
     algorithms = sorted({check.algorithm for check in checks}, reverse=True)
-    found = list(dict.fromkeys(check.reference for check in checks))
-    colours = dict(zip(found, [*CROSS[:2], *INTRA[:3], *CROSS[2:], *INTRA[3:]], strict=False))
+    sources = list(dict.fromkeys(check.reference for check in checks))
+    colours = dict(zip(sources, [*CROSS[:2], *INTRA[:3], *CROSS[2:], *INTRA[3:]], strict=False))
     figure = Figure(figsize=(8.0, 1.4 + 0.24 * len(algorithms)), layout="constrained")
     axis = figure.add_subplot()
-    for name in found:
+    for name in sources:
         own = [check for check in checks if check.reference == name and check.difference == check.difference]
-        offset = (found.index(name) - (len(found) - 1) / 2) * 0.6 / max(1, len(found))
+        offset = (sources.index(name) - (len(sources) - 1) / 2) * 0.6 / max(1, len(sources))
         axis.plot(
             [100 * max(-WIDEST, min(WIDEST, check.difference)) for check in own],
             [algorithms.index(check.algorithm) + offset for check in own],
@@ -122,7 +122,7 @@ def picture(checks: Sequence[FidelityCheck]) -> Figure:
     axis.set_xlabel(f"difference from the reference (%); beyond ± {100 * WIDEST:g} % at the edge", fontsize=8)
     axis.tick_params(axis="x", labelsize=8)
     figure.suptitle("Every number beside its reference", fontsize=11)
-    figure.legend(loc="outside lower center", ncols=max(1, min(6, len(found))), fontsize=8)
+    figure.legend(loc="outside lower center", ncols=max(1, min(6, len(sources))), fontsize=8)
     return figure
 
 
@@ -146,10 +146,12 @@ def _provenance(reference: Reference) -> str:
 
 
 def _explanations(checks: Sequence[FidelityCheck]) -> str:
-    told: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for check in checks:
         if check.why:
             where = f"{check.algorithm}, {check.case}, {check.metric}"
-            told.setdefault(check.why, []).append(where if check.verdict == EXPLAINED else f"{where} ({check.verdict})")
-    items = "".join(f"<li>{escape('; '.join(where))}: {escape(why)}</li>" for why, where in told.items())
+            places.setdefault(check.why, []).append(
+                where if check.verdict == EXPLAINED else f"{where} ({check.verdict})"
+            )
+    items = "".join(f"<li>{escape('; '.join(where))}: {escape(why)}</li>" for why, where in places.items())
     return f'<div class="card"><ul>{items}</ul></div>' if items else ""

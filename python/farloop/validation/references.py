@@ -178,15 +178,15 @@ def load(name: str) -> Reference:
 @functools.cache
 def checked_against() -> dict[str, tuple[str, ...]]:
     """By algorithm, the programs of independent references that have it, such as "ns-3"; algorithms without any are not in it."""
-    found: dict[str, dict[str, None]] = {}
+    by_algorithm: dict[str, dict[str, None]] = {}
     for name in names():
         reference = load(name)
         if not reference.independent or reference.kind == THEORY:
             continue
         for case in reference.cases:
             for entry in case.entries:
-                found.setdefault(entry.algorithm, {})[reference.program] = None
-    return {algorithm: tuple(programs) for algorithm, programs in found.items()}
+                by_algorithm.setdefault(entry.algorithm, {})[reference.program] = None
+    return {algorithm: tuple(programs) for algorithm, programs in by_algorithm.items()}
 
 
 def programs(algorithm: str) -> str:
@@ -207,7 +207,7 @@ def read(directory: Path) -> Reference:
     date = document.values.get("date")
     if not isinstance(date, datetime.date):
         raise document.refused("date", "expected a date, such as 2026-11-23")
-    cases = tuple(_case(one, directory, results) for one in document.tables("case"))
+    cases = tuple(_case(case_table, directory, results) for case_table in document.tables("case"))
     called = [case.name for case in cases]
     for name in called:
         if called.count(name) > 1:
@@ -234,7 +234,7 @@ def _case(table: Table, directory: Path, results: Mapping[str, Any]) -> Referenc
         raise table.refused("scenario", f"{shown(scenario.name)}: no such file beside {FILE}")
     own = results.get(name, {})
     limits = _limits(table, {"": table.number("limit", PART, above=0)})
-    entries = tuple(_entry(one, own, limits) for one in table.tables("run"))
+    entries = tuple(_entry(run_table, own, limits) for run_table in table.tables("run"))
     for algorithm in own:
         if algorithm not in {entry.algorithm for entry in entries}:
             raise table.refused("run", f"{RESULTS} has {shown(algorithm)}; expected a [[case.run]] of it")
@@ -259,19 +259,19 @@ def _entry(table: Table, own: Mapping[str, Any], above: Mapping[str, float]) -> 
     if "limit" in table.values:
         above = {**above, "": table.number("limit", PART, above=0)}
     limits = _limits(table, above)
-    found = {metric: _numbers(values, f"{table.where}: {RESULTS}: {metric}") for metric, values in numbers.items()}
+    by_metric = {metric: _numbers(values, f"{table.where}: {RESULTS}: {metric}") for metric, values in numbers.items()}
     for metric in table.table("limits", "metrics with their limits").values:
-        if metric not in found:
-            raise table.refused("limits", f"{shown(metric)}: {nearest(metric, sorted(found))}")
-    explained = [_explained(one, sorted(found)) for one in table.tables("explained")]
+        if metric not in by_metric:
+            raise table.refused("limits", f"{shown(metric)}: {nearest(metric, sorted(by_metric))}")
+    explained = [_explained(explained_table, sorted(by_metric)) for explained_table in table.tables("explained")]
     return Entry(
         algorithm,
         table.text("reference"),
         dict(table.table("set", "keys with their values").values),
-        {metric: limits.get(metric, limits[""]) for metric in found},
-        {metric: values for metric, values in found.items() if metric not in OF_THE_PROGRAM},
-        {one.metric: one for one in explained},
-        {metric: values for metric, values in found.items() if metric in OF_THE_PROGRAM},
+        {metric: limits.get(metric, limits[""]) for metric in by_metric},
+        {metric: values for metric, values in by_metric.items() if metric not in OF_THE_PROGRAM},
+        {cause.metric: cause for cause in explained},
+        {metric: values for metric, values in by_metric.items() if metric in OF_THE_PROGRAM},
     )
 
 
@@ -292,7 +292,7 @@ def _results(path: Path) -> Mapping[str, Any]:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidReferenceError(f"{path}: {error}; expected the numbers of each case and algorithm") from None
-    if not isinstance(content, Mapping) or not all(isinstance(one, Mapping) for one in content.values()):
+    if not isinstance(content, Mapping) or not all(isinstance(case, Mapping) for case in content.values()):
         raise InvalidReferenceError(f"{path}: expected an object by case, algorithm and metric")
     return content
 
@@ -313,7 +313,7 @@ def _numbers(values: Any, where: str) -> tuple[float, ...]:
 def _seconds(table: Table) -> float:
     """From when on flows are measured."""
     value = table.values.get("since", "0s")
-    found = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if not found:
+    matched = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if not matched:
         raise table.refused("since", f"{shown(value)}: expected a time, such as 5s or 100ms")
-    return float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[found[2]]
+    return float(matched[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[matched[2]]

@@ -79,14 +79,14 @@ def _idle_host(of: World) -> World:
 
 
 def _other_names(of: World) -> World:
-    names = [*of.hosts, *of.switches, *(one.name for one in of.transfers)]
+    names = [*of.hosts, *of.switches, *(flow.name for flow in of.transfers)]
     shuffled = [f"n{i}" for i in range(len(names))]
     random.Random(len(names)).shuffle(shuffled)
     return of.renamed(dict(zip(names, shuffled, strict=True)))
 
 
 def _later(of: World) -> World:
-    moved = tuple(replace(one, start=one.start + 1_000_000) for one in of.transfers)
+    moved = tuple(replace(flow, start=flow.start + 1_000_000) for flow in of.transfers)
     return replace(of, transfers=moved, seconds=of.seconds + 1e-3)
 
 
@@ -97,8 +97,8 @@ def _larger(of: World) -> World | None:
     return replace(
         of,
         bytes=2 * of.bytes,
-        links=tuple(replace(one, rate=2 * one.rate) for one in of.links),
-        transfers=tuple(replace(one, size=2 * one.size) for one in of.transfers),
+        links=tuple(replace(link, rate=2 * link.rate) for link in of.links),
+        transfers=tuple(replace(flow, size=2 * flow.size) for flow in of.transfers),
     )
 
 
@@ -111,8 +111,8 @@ def _slower(of: World) -> World | None:
         bytes=2 * of.bytes,
         slower=2 * of.slower,
         seconds=2 * of.seconds,
-        links=tuple(replace(one, delay=2 * one.delay) for one in of.links),
-        transfers=tuple(replace(one, size=2 * one.size, start=2 * one.start) for one in of.transfers),
+        links=tuple(replace(link, delay=2 * link.delay) for link in of.links),
+        transfers=tuple(replace(flow, size=2 * flow.size, start=2 * flow.start) for flow in of.transfers),
     )
 
 
@@ -121,7 +121,7 @@ def _mirrored(of: World) -> World:
         of,
         hosts=of.hosts[::-1],
         switches=of.switches[::-1],
-        links=tuple(replace(one, a=one.b, b=one.a) for one in of.links[::-1]),
+        links=tuple(replace(link, a=link.b, b=link.a) for link in of.links[::-1]),
         transfers=of.transfers[::-1],
     )
 
@@ -226,6 +226,6 @@ RELATIONS = (
 
 def read(row: Mapping[str, Any]) -> RelationOutcome:
     """An outcome from a row of validation.json."""
-    relation = next(one for one in RELATIONS if one.name == row["relation"])
+    relation = next(known for known in RELATIONS if known.name == row["relation"])
     largest = math.inf if row["largest"] is None else float(row["largest"])
     return RelationOutcome(relation, int(row["worlds"]), int(row["exact"]), largest, str(row["where"]))

@@ -73,8 +73,8 @@ HELD = 0.9
 
 def schedule_of(run: Run) -> str:
     """The paper's name of how a run's switches schedule circuits."""
-    told = {name.lower(): name for name in SCHEDULES}
-    return told[run.scenario["circuits"]["scheduling"]]
+    names = {name.lower(): name for name in SCHEDULES}
+    return names[run.scenario["circuits"]["scheduling"]]
 
 
 def racks(run: Run) -> int:
@@ -170,19 +170,19 @@ def settling(run: Run) -> Settling:
 def doubt(runs: Sequence[Run]) -> str:
     """Which of the runs have not settled, in words; empty if all have."""
     circuits = [run for run in runs if not run.case.startswith(BASELINE)]
-    found = {f"{racks(run)} racks, {settling(run)}": None for run in circuits if not settling(run).settled}
-    return f"not settled: {'; '.join(found)}" if found else ""
+    unsettled = {f"{racks(run)} racks, {settling(run)}": None for run in circuits if not settling(run).settled}
+    return f"not settled: {'; '.join(unsettled)}" if unsettled else ""
 
 
 class CircuitJudging(Judging):
     """Judging whose evidence names the runs that have not settled."""
 
     def _decided(self, needs: Sequence[Need], decide: Callable[..., Any]) -> Any:
-        found = super()._decided(needs, decide)
-        said = "" if isinstance(found, str) else doubt(self.have(needs))
+        decided = super()._decided(needs, decide)
+        said = "" if isinstance(decided, str) else doubt(self.have(needs))
         if not said:
-            return found
-        value, evidence = found if isinstance(found, tuple) else (found, "")
+            return decided
+        value, evidence = decided if isinstance(decided, tuple) else (decided, "")
         return value, f"{evidence}; {said}" if evidence else said
 
 
@@ -224,10 +224,10 @@ def occupancy(run: Run) -> float:
 
 def elephants(run: Run) -> list[str]:
     """Names of the elephants with series."""
-    found = [name for name in run.samples.objects("flow") if name.startswith("elephant")]
-    if not found:
+    names = [name for name in run.samples.objects("flow") if name.startswith("elephant")]
+    if not names:
         raise UndecidedError("not recorded: series of flows")
-    return found
+    return names
 
 
 def by_sample(run: Run, metric: str) -> tuple[float, Floats]:
@@ -264,13 +264,13 @@ def daily(run: Run) -> Floats:
 def _averaged(run: Run, over: float) -> Floats:
     """Throughput from the beginning of each week's first day on, over so long."""
     interval, values = by_sample(run, "throughput")
-    found = []
+    rates = []
     for number in weeks(run):
         first = round((number * week(run) + way(run)) / interval)
         inside = values[:, first : first + math.ceil(over / interval - 1e-9)]
         # Nothing of theirs arrives between the end of a day and the sample's.
-        found.append(inside.sum(axis=1) * interval / over)
-    return np.array(found).T
+        rates.append(inside.sum(axis=1) * interval / over)
+    return np.array(rates).T
 
 
 def windows(run: Run) -> tuple[Floats, Floats]:
@@ -333,8 +333,10 @@ def _times(run: Run) -> tuple[Floats, Floats]:
 
 def _mice(run: Run) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which flows are mice."""
-    found: np.ndarray[Any, np.dtype[np.bool_]] = pc.starts_with(run.flows["name"].cast(pa.string()), "mice").to_numpy()
-    return found
+    is_mouse: np.ndarray[Any, np.dtype[np.bool_]] = pc.starts_with(
+        run.flows["name"].cast(pa.string()), "mice"
+    ).to_numpy()
+    return is_mouse
 
 
 def _names(run: Run, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> list[str]:
@@ -364,13 +366,13 @@ def longer(own: Run, other: Run, baseline: Run | None = None) -> tuple[float, fl
 
 def numbers(run: Run, baseline: Run | None = None) -> dict[str, str | float]:
     """What is kept of every run; `baseline`: see `mice`."""
-    found: dict[str, str | float] = {"occupancy": occupancy(run)}
+    kept: dict[str, str | float] = {"occupancy": occupancy(run)}
     for name, values in (("daily", daily(run)), ("weekly", weekly(run))):
         mean, low, high = (f"{value / 1e6:.3g}" for value in spread(values))
-        found[f"{name} throughput (Mbps)"] = f"{mean}, p10 {low}, p90 {high}"
-    found["silent days"] = silent(run)
-    found["mice, normalised FCT"] = mean_fct(run, baseline)
-    return {f"{told(run)}: {name}": value for name, value in found.items()}
+        kept[f"{name} throughput (Mbps)"] = f"{mean}, p10 {low}, p90 {high}"
+    kept["silent days"] = silent(run)
+    kept["mice, normalised FCT"] = mean_fct(run, baseline)
+    return {f"{told(run)}: {name}": value for name, value in kept.items()}
 
 
 def told(run: Run) -> str:
@@ -383,10 +385,10 @@ def measured_part(runs: Sequence[Run]) -> str:
     parts: dict[int, Settling] = {}
     for run in runs:
         if run.duration > (SETTLED + 1) * week(run) + way(run):
-            found = settling(run)
-            if not abs(found.drift) <= abs(parts.get(racks(run), found).drift):
-                parts[racks(run)] = found
-            parts.setdefault(racks(run), found)
+            own = settling(run)
+            if not abs(own.drift) <= abs(parts.get(racks(run), own).drift):
+                parts[racks(run)] = own
+            parts.setdefault(racks(run), own)
     said = "; ".join(f"{n} racks: {parts[n]}{'' if parts[n].settled else ', not settled'}" for n in sorted(parts))
     return f"measured: {said or 'nothing'}; a mouse alone in the packet network takes 1 (Eq. 8)"
 

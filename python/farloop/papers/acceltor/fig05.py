@@ -98,8 +98,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.near("packets_ratio", "packets in a day, one over the other", [fast, slow], ratio)
 
     def queues(run: Run) -> tuple[bool, str]:
-        found = len({name for name in run.queues["queue"].to_pylist() if name.startswith("day")})
-        return found == QUEUES, f"{found}"
+        count = len({name for name in run.queues["queue"].to_pylist() if name.startswith("day")})
+        return count == QUEUES, f"{count}"
 
     judging.order(f"the calendar has {QUEUES} queues", [fast], queues)
     for run in comparison.runs:
@@ -117,10 +117,10 @@ def _numbers(run: Run) -> dict[str, float]:
 
 
 def _weeks(run: Run) -> range:
-    found = range(SETTLED, int((run.duration - way(run) + 1e-9) / week(run)))
-    if not found:
+    numbers = range(SETTLED, int((run.duration - way(run) + 1e-9) / week(run)))
+    if not numbers:
         raise UndecidedError(f"ran {run.duration:.3g} s, weeks are measured from the {SETTLED + 1}th on")
-    return found
+    return numbers
 
 
 def day_begins(run: Run) -> float:
@@ -169,8 +169,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         n, before = rtts(run), accelerated(rtts(run)).before
         name, style = looks[run.case]
         times, values = _week(run, before + 2)
-        told = run.case if run.case in (ACCELERATED, PLAIN) else f"{run.case}, timeouts as printed"
-        axis.plot(times, values, style, color=COLOURS[name], linewidth=1.1, label=told)
+        label = run.case if run.case in (ACCELERATED, PLAIN) else f"{run.case}, timeouts as printed"
+        axis.plot(times, values, style, color=COLOURS[name], linewidth=1.1, label=label)
     for name, growth in ((ACCELTOR, accelerated(n)), (BLOCKING, plain(n))):
         # The window of the last round trip of acceleration waits one more for the day.
         windows = [2**i for i in range(growth.before)] + list(growth.windows)

@@ -66,10 +66,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     runs = [run for run in alone(comparison.runs) if not run.case.startswith(BASELINE)]
     for run in runs:
         judging.measure(numbers, run, bases.get(racks(run)))
-    for count, one in bases.items():
+    for count, baseline in bases.items():
         both = judging.have([at[name][count] for name in (ACCELTOR, BLOCKING) if count in at[name]])
         if len(both) == 2:
-            judging.measure(_longer, *both, one)
+            judging.measure(_longer, *both, baseline)
     sizes = list(at[ACCELTOR])
     for count, need in at[ACCELTOR].items():
         judging.order(
@@ -104,8 +104,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 
 def _filled(run: Run) -> tuple[bool, str]:
-    found = occupancy(run)
-    return found >= HELD, f"{found:.3f}"
+    share = occupancy(run)
+    return share >= HELD, f"{share:.3f}"
 
 
 def _replaced(run: Run) -> tuple[bool, str]:
@@ -128,16 +128,16 @@ def _baselines(runs: Sequence[Run]) -> dict[int, Run]:
 
 def _by_schedule(comparison: Comparison) -> dict[str, dict[int, Need]]:
     """Runs by schedule and number of racks; where a reading has some of the cases only, every schedule at these sizes."""
-    found = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
-    sizes = sorted({n for row in found.values() for n in row})
-    return {name: {n: row.get(n, Need(f"{name}, {n} racks", NEWRENO)) for n in sizes} for name, row in found.items()}
+    rows = {name: _by_racks(planned(comparison, f"{name}, ")) for name in SCHEDULES}
+    sizes = sorted({n for row in rows.values() for n in row})
+    return {name: {n: row.get(n, Need(f"{name}, {n} racks", NEWRENO)) for n in sizes} for name, row in rows.items()}
 
 
 def _by_racks(needs: list[Need]) -> dict[int, Need]:
     """Runs by the number of racks in the names of their cases."""
     paper = [n for n in needs if not n.case.startswith(BESIDE)]
-    found = {int(n.case.split(", ")[1].split()[0]): n for n in paper}
-    return dict(sorted(found.items()))
+    by_racks = {int(n.case.split(", ")[1].split()[0]): n for n in paper}
+    return dict(sorted(by_racks.items()))
 
 
 def _factors(judging: Judging, at: Mapping[str, Need], bases: Mapping[int, Need]) -> None:
@@ -187,11 +187,11 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     figure, axes = grid(4, "Circuits in networks of several sizes", columns=2, shared=False)
 
     def table(value: Callable[[Run], Point]) -> dict[str, dict[str, Point]]:
-        found: dict[str, dict[str, Point]] = {}
+        rows: dict[str, dict[str, Point]] = {}
         for run in runs:
             name = WRITTEN if run.case.startswith(WRITTEN) else run.case.partition(", ")[0]
-            found.setdefault(name, {})[str(racks(run))] = drawn(value, run)
-        return {name: found[name] for name in (*SCHEDULES, WRITTEN) if name in found}
+            rows.setdefault(name, {})[str(racks(run))] = drawn(value, run)
+        return {name: rows[name] for name in (*SCHEDULES, WRITTEN) if name in rows}
 
     grouped(axes[0], groups, table(lambda run: spread(daily(run) / 1e6)), "daily throughput (Mbps)")
     grouped(axes[1], groups, table(lambda run: spread(weekly(run) / 1e6)), "weekly throughput (Mbps)")

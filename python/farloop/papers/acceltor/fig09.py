@@ -54,8 +54,8 @@ OVERLAP = 0.1
 
 def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The distribution of weekly throughput; completion times of elephants, windows, and mice."""
-    found = {name: planned(comparison, name) for name in SCHEDULES}
-    needs = {name: n for name, every in found.items() for n in every if not n.case.endswith(AS_RUN)}
+    all_needs = {name: planned(comparison, name) for name in SCHEDULES}
+    needs = {name: n for name, every in all_needs.items() for n in every if not n.case.endswith(AS_RUN)}
     return [
         _throughput(Judging(comparison, claims["acceltor/fig09"]), needs),
         _times(Judging(comparison, claims["acceltor/fig10-12"]), needs),

@@ -36,8 +36,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """The stated loss: with the margin the occupancy stays, without it declines. A tenth of the loss, and none, beside."""
     judging = Judging(comparison, claims["acceltor/fig15"])
     large = any(n.case.endswith(LARGE) for n in scheduled(comparison))
-    found = {name: Need(f"{name}, {LOSS}{LARGE if large else ''}", "newreno") for name in (WITH, WITHOUT)}
-    own, other = found[WITH], found[WITHOUT]
+    needs = {name: Need(f"{name}, {LOSS}{LARGE if large else ''}", "newreno") for name in (WITH, WITHOUT)}
+    own, other = needs[WITH], needs[WITHOUT]
 
     def stays(run: Run) -> tuple[bool, str]:
         share = by_week(run)[SETTLED:]
@@ -67,10 +67,10 @@ def by_week(run: Run) -> Floats:
     Raises:
         UndecidedError: there are not so many.
     """
-    found = occupancy_by_week(run, *PAIR)
-    if found.size < WEEKS:
-        raise UndecidedError(f"{found.size} weeks of {WEEKS}")
-    return found[:WEEKS]
+    shares = occupancy_by_week(run, *PAIR)
+    if shares.size < WEEKS:
+        raise UndecidedError(f"{shares.size} weeks of {WEEKS}")
+    return shares[:WEEKS]
 
 
 def beginning(run: Run) -> float:

@@ -92,11 +92,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 
 def _median(runs: Sequence[Run]) -> float:
-    found = sorted(occupancy(run) for run in runs)
-    return found[len(found) // 2]
+    shares = sorted(occupancy(run) for run in runs)
+    return shares[len(shares) // 2]
 
 
-def _told(run: Run) -> str:
+def _label(run: Run) -> str:
     """Where a run stands in the pictures."""
     return RFC if run.algorithm == "cubic" and "CUBIC" not in run.case else NAMES[run.algorithm]
 
@@ -106,13 +106,13 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     figure, axes = grid(2, "Sixteen TCPs under three schedules", columns=1, shared=False)
     figure.set_size_inches(10.5, 6)
     runs = alone(comparison.runs)
-    groups = [name for name in (*NAMES.values(), RFC) if any(_told(run) == name for run in runs)]
+    groups = [name for name in (*NAMES.values(), RFC) if any(_label(run) == name for run in runs)]
     throughput: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
     used: dict[str, dict[str, Point]] = {name: {} for name in SCHEDULES}
     for run in runs:
         name = run.case.partition(",")[0]
-        throughput[name][_told(run)] = drawn(lambda r: spread(weekly(r) / 1e6), run)
-        used[name][_told(run)] = drawn(lambda r: single(100 * occupancy(r)), run)
+        throughput[name][_label(run)] = drawn(lambda r: spread(weekly(r) / 1e6), run)
+        used[name][_label(run)] = drawn(lambda r: single(100 * occupancy(r)), run)
     grouped(axes[0], groups, throughput, "weekly throughput (Mbps)")
     grouped(axes[1], groups, used, "occupancy (%)")
     axes[1].axhline(100 * HELD, color="0.5", linestyle=":", linewidth=0.8)

@@ -30,9 +30,9 @@ Table = dict[str, dict[str, float]]
 
 def numbers(run: Run) -> dict[str, float]:
     """The ratio, what is left undelivered of each kind, and how much of each kind's payload has arrived."""
-    found, name = Flows.of(run), f"{run.algorithm}, {run.case}"
-    return {name: found.normalised_ratio()} | {
-        f"{name}, backlog {kind} (MB)": found.backlog(cross=kind == "cross") / 1e6 for kind in ("intra", "cross")
+    flows, name = Flows.of(run), f"{run.algorithm}, {run.case}"
+    return {name: flows.normalised_ratio()} | {
+        f"{name}, backlog {kind} (MB)": flows.backlog(cross=kind == "cross") / 1e6 for kind in ("intra", "cross")
     }
 
 
@@ -101,8 +101,8 @@ def scale_note(comparison: Comparison) -> str:
         return ""
     loads = []
     for run in {point(run.case): run for run in longest(comparison).values()}.values():
-        told = offered_told([run])
-        loads += [f"{point(run.case)}: {told}"] if told else []
+        offered = offered_told([run])
+        loads += [f"{point(run.case)}: {offered}"] if offered else []
     ages = f"flows older than {1e3 * AGE:g} ms count, of both kinds"
     return "; ".join(["simulated " + ", ".join(f"{1e3 * d:g} ms" for d in durations), ages, *loads])
 

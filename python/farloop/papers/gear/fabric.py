@@ -119,9 +119,9 @@ def _fig08(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
 
     def lowest(*runs: Run) -> tuple[bool, str]:
         table = {r.algorithm: _cells_of(r) for r in runs}
-        found = {k: min(table, key=lambda a: table[a][k]["avg"]) for k in ("small", "large")}
-        told = "; ".join(f"{k} " + ", ".join(f"{a} {table[a][k]['avg']:.3g}" for a in table) for k in found)
-        return set(found.values()) == {"annulus"}, told
+        winners = {k: min(table, key=lambda a: table[a][k]["avg"]) for k in ("small", "large")}
+        evidence = "; ".join(f"{k} " + ", ".join(f"{a} {table[a][k]['avg']:.3g}" for a in table) for k in winners)
+        return set(winners.values()) == {"annulus"}, evidence
 
     def more(rival: Run, gear: Run) -> tuple[bool, str]:
         large, own = _cells_of(rival)["large"], _cells_of(gear)["large"]
@@ -171,8 +171,8 @@ def _headline(judging: Judging, web: Mapping[str, Need], note: str) -> Finding:
         return most, "against each: " + ", ".join(f"{n} {v:.3g}" for n, v in values.items())
 
     def improved(gear: Run, *rivals: Run, gain: Callable[[Run, Run], float], least: float) -> tuple[bool, str]:
-        most, told = best(gear, rivals, gain)
-        return most > least, told
+        most, evidence = best(gear, rivals, gain)
+        return most > least, evidence
 
     judging.near(
         "PFC_reduction",

@@ -34,23 +34,27 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def larger(*runs: Run) -> tuple[bool, str]:
         needed = _all_needed(_table(runs))
-        told = "least threshold for full throughput: " + ", ".join(
+        evidence = "least threshold for full throughput: " + ", ".join(
             f"{rtt}: {'beyond the sweep' if np.isinf(k) else f'{k:g} kB'}" for rtt, k in needed.items()
         )
         order = list(needed.values())
-        return all(a <= b for a, b in itertools.pairwise(order)) and order[0] < order[-1], told
+        return all(a <= b for a, b in itertools.pairwise(order)) and order[0] < order[-1], evidence
 
     def delays_grow(*runs: Run) -> tuple[bool, str]:
         delays = {rtt: [delay for _, delay in row.values()] for rtt, row in _table(runs).items()}
-        told = "; ".join(f"{rtt}: " + ", ".join(f"{1e3 * d:.2g}" for d in row) + " ms" for rtt, row in delays.items())
-        return all(d[-1] > d[0] and _mostly_growing(d) for d in delays.values()), told
+        evidence = "; ".join(
+            f"{rtt}: " + ", ".join(f"{1e3 * d:.2g}" for d in row) + " ms" for rtt, row in delays.items()
+        )
+        return all(d[-1] > d[0] and _mostly_growing(d) for d in delays.values()), evidence
 
     def unfilled_grow(*runs: Run) -> tuple[bool, str]:
         table = _table(runs)
         rising = {rtt: _unfilled_delays(row, _best(table)) for rtt, row in table.items()}
         rising = {rtt: d for rtt, d in rising.items() if len(d) > 1}
-        told = "; ".join(f"{rtt}: {1e3 * d[0]:.2g} to {1e3 * d[-1]:.2g} ms" for rtt, d in rising.items())
-        return any(d[-1] > d[0] for d in rising.values()), told or "the flow fills the link at almost every threshold"
+        evidence = "; ".join(f"{rtt}: {1e3 * d[0]:.2g} to {1e3 * d[-1]:.2g} ms" for rtt, d in rising.items())
+        return any(
+            d[-1] > d[0] for d in rising.values()
+        ), evidence or "the flow fills the link at almost every threshold"
 
     judging.order("a larger RTT needs a larger threshold for full throughput", needs, larger)
     judging.order("the 99th percentile of the queueing delay grows with the threshold", needs, delays_grow)

@@ -44,19 +44,19 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
             f"{run.case} {'/'.join(f'{100 * s:.0f}' for s in shares(run, FLOWS, *JOINED).values())}" for run in runs
         )
         judging.notes.append(f"shares (intra1, cross, intra2) by phase of the join: {by_phase}")
-        told = f"{mean:.3f} ({low:.3f} to {high:.3f} over {count_text(len(runs), 'time')} of the join)"
-        return low >= FAIR, f"Jain's index {told}, fair from {FAIR}"
+        index = f"{mean:.3f} ({low:.3f} to {high:.3f} over {count_text(len(runs), 'time')} of the join)"
+        return low >= FAIR, f"Jain's index {index}, fair from {FAIR}"
 
     def only_intra(run: Run) -> tuple[bool, str]:
         run = lasting(run, JOINED[1])
         change = {f: metrics.ratio(throughput(run, f, *JOINED), throughput(run, f, *BEFORE)) - 1 for f in FLOWS[:2]}
-        told = f"intra {100 * change['intra1']:+.0f} %, cross {100 * change['cross']:+.0f} %"
-        return abs(change["cross"]) < UNMOVED < abs(change["intra1"]), told
+        evidence = f"intra {100 * change['intra1']:+.0f} %, cross {100 * change['cross']:+.0f} %"
+        return abs(change["cross"]) < UNMOVED < abs(change["intra1"]), evidence
 
     def most(*runs: Run) -> tuple[float, str]:
-        found = {run.algorithm: shares(lasting(run, JOINED[1]), FLOWS, *JOINED)["cross"] for run in runs}
-        name = max(found, key=lambda n: found[n])
-        return found[name], f"it is {name}"
+        cross_shares = {run.algorithm: shares(lasting(run, JOINED[1]), FLOWS, *JOINED)["cross"] for run in runs}
+        name = max(cross_shares, key=lambda n: cross_shares[n])
+        return cross_shares[name], f"it is {name}"
 
     judging.order("Gear moves all three flows to fair shares", phases, fair)
     judging.order(

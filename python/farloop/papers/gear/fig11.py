@@ -39,22 +39,24 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def fair(*runs: Run) -> tuple[bool, str]:
         fairness = {run.algorithm: _least_jain(run) for run in runs}
-        told = "least Jain's index: " + ", ".join(f"{n} {v:.3f}" for n, v in fairness.items()) + f"; good from {GOOD}"
-        return all(value >= GOOD for value in fairness.values()), told
+        evidence = (
+            "least Jain's index: " + ", ".join(f"{n} {v:.3f}" for n, v in fairness.items()) + f"; good from {GOOD}"
+        )
+        return all(value >= GOOD for value in fairness.values()), evidence
 
     def swings(runs: Iterable[Run]) -> tuple[dict[str, float], str]:
         swing = {run.algorithm: _oscillation(run) for run in runs}
         return swing, "variation of throughput: " + ", ".join(f"{n} {100 * v:.2g} %" for n, v in swing.items())
 
     def slightly_more(*runs: Run) -> tuple[bool, str]:
-        swing, told = swings(runs)
+        swing, evidence = swings(runs)
         calm = max(swing[n] for n in CALM)
-        return calm < swing["gear"] < SLIGHTLY * calm, told
+        return calm < swing["gear"] < SLIGHTLY * calm, evidence
 
     def most(*runs: Run) -> tuple[bool, str]:
-        swing, told = swings(runs)
+        swing, evidence = swings(runs)
         others = max(v for n, v in swing.items() if n not in OSCILLATING_MOST)
-        return min(swing[n] for n in OSCILLATING_MOST) > others, told
+        return min(swing[n] for n in OSCILLATING_MOST) > others, evidence
 
     judging.order("all algorithms show good fairness", needs, fair)
     compared = [n for n in needs if n.algorithm in ("gear", *CALM)]

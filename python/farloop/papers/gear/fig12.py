@@ -48,8 +48,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return since <= paper["Gear_converged_s"], f"{since:.3g} s"
 
     def converges(*runs: Run) -> tuple[bool, str]:
-        told = ", ".join(f"{run.case}: {_since(lasting(run, WATCHED)):.3g} s" for run in runs)
-        return all(_since(run) <= WATCHED for run in runs), f"balanced from {told}"
+        times = ", ".join(f"{run.case}: {_since(lasting(run, WATCHED)):.3g} s" for run in runs)
+        return all(_since(run) <= WATCHED for run in runs), f"balanced from {times}"
 
     def almost_nothing(run: Run) -> tuple[bool, str]:
         share = _cross_share(run)
@@ -88,12 +88,12 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
         pictures["fig12"] = throughput_panels(
             ordered,
             "Throughput from several initial rates",
-            caption=lambda run: f"{run.label} ({_told(run)})",
+            caption=lambda run: f"{run.label} ({_balance_caption(run)})",
             columns=len(algorithms),
         )
     if unequal := [run for run in comparison.runs if _unequal(run.case)]:
         title = "Gear from unequal initial rates, intra and cross (not in the paper)"
-        pictures["fig12-unequal"] = throughput_panels(unequal, title, caption=_shares_told, columns=2)
+        pictures["fig12-unequal"] = throughput_panels(unequal, title, caption=_shares_caption, columns=2)
     return pictures
 
 
@@ -110,10 +110,10 @@ def _cross_share(run: Run) -> float:
     return shares(run, ("intra", "cross"))["cross"]
 
 
-def _told(run: Run) -> str:
+def _balance_caption(run: Run) -> str:
     since = _since(run)
     return "not balanced at the end" if math.isinf(since) else f"balanced from {since:.2g} s"
 
 
-def _shares_told(run: Run) -> str:
+def _shares_caption(run: Run) -> str:
     return f"{run.case} (at the end intra/cross {ratio(run, run.duration - AVERAGED):.2f})"

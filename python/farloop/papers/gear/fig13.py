@@ -39,15 +39,15 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def fair(run: Run) -> tuple[bool, str]:
         return FAIR[0] <= _settled(run) <= FAIR[1], f"ratio {_settled(run):.3g}"
 
-    def told(full: Run, longest: Run) -> str:
+    def shares_text(full: Run, longest: Run) -> str:
         shares = f"{100 * _cross_share(full):.1f} % with all entries, {100 * _cross_share(longest):.1f} % with one"
         return f"share of the cross flow {shares}"
 
     def more(full: Run, longest: Run) -> tuple[bool, str]:
-        return _cross_share(longest) > _cross_share(full), told(full, longest)
+        return _cross_share(longest) > _cross_share(full), shares_text(full, longest)
 
     def little(full: Run, longest: Run) -> tuple[bool, str]:
-        return abs(_cross_share(longest) - _cross_share(full)) < SIGNIFICANT, told(full, longest)
+        return abs(_cross_share(longest) - _cross_share(full)) < SIGNIFICANT, shares_text(full, longest)
 
     both = [planned["all"], planned["longest queue"]]
     judging.order("with all entries both flows have fair shares from 0.5 s on", both[:1], fair)

@@ -36,7 +36,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     for algorithm, name in NUMBERS.items():
         judging.near(name, f"the ratio of {algorithm} is {judging.claim.paper[name]}", needs[algorithm], mean)
-    judging.order("without the cross logic the ratio falls", [n for found in needs.values() for n in found], falls)
+    judging.order("without the cross logic the ratio falls", [n for group in needs.values() for n in group], falls)
     note = "completion times without the intra logic, Fig. 14(a), need the fat-tree workload: gear/fig14a"
     return [judging.finding(note=note)]
 

@@ -57,16 +57,16 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def rivals(runs: Sequence[Run]) -> tuple[dict[str, float], str]:
         names = dict.fromkeys(run.algorithm for run in runs)
-        found = {n: spread([r for r in runs if r.algorithm == n], ratio)[0] for n in names}
-        return found, "ratios: " + ", ".join(f"{n} {v:.3g}" for n, v in found.items())
+        ratios = {n: spread([r for r in runs if r.algorithm == n], ratio)[0] for n in names}
+        return ratios, "ratios: " + ", ".join(f"{n} {v:.3g}" for n, v in ratios.items())
 
     def lose(*runs: Run) -> tuple[bool, str]:
-        found, said = rivals(runs)
-        return all(r < 1 for r in found.values()), said
+        ratios, said = rivals(runs)
+        return all(r < 1 for r in ratios.values()), said
 
     def most(*runs: Run) -> tuple[bool, str]:
-        found, said = rivals(runs)
-        return set(sorted(found, key=lambda n: found[n])[: len(MOST)]) == set(MOST), said
+        ratios, said = rivals(runs)
+        return set(sorted(ratios, key=lambda n: ratios[n])[: len(MOST)]) == set(MOST), said
 
     # All of them, whatever ran: an order among some of the rivals says nothing.
     cases = list(dict.fromkeys(n.case for n in needs))

@@ -56,20 +56,20 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def fair(run: Run, flows: tuple[str, ...], window: tuple[float, float]) -> tuple[bool, str]:
         index = _jain(lasting(run, window[1]), flows, *window)
         rates = "/".join(f"{throughput(run, f, *window) / 1e9:.1f}" for f in flows)
-        told = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
-        return index >= FAIR, told
+        evidence = f"Jain's index {index:.3f} over {window[0]:g} to {window[1]:g} s, fair from {FAIR}; {rates} Gbps"
+        return index >= FAIR, evidence
 
     def stable(run: Run) -> tuple[bool, str]:
         start, end = _late(lasting(run, JOIN + 2 * LAST))
         rates = {f: throughput(run, f, start, end) for f in ALL}
         change = {f: abs(metrics.ratio(rates[f], throughput(run, f, start - LAST, start)) - 1) for f in ALL}
         moved, least = max(change, key=lambda f: change[f]), min(rates, key=lambda f: rates[f])
-        told = (
+        evidence = (
             f"{'/'.join(f'{r / 1e9:.1f}' for r in rates.values())} Gbps from {start:g} s (Jain's index {_jain(run, ALL, start, end):.3f}); "
             f"{moved} moves most, by {100 * change[moved]:.2g} %, stable below {100 * UNMOVED:g} %; "
             f"{least} has least, starved below {STARVED * FAIR_SHARE / 1e9:g} Gbps"
         )
-        return change[moved] < UNMOVED and rates[least] > STARVED * FAIR_SHARE, told
+        return change[moved] < UNMOVED and rates[least] > STARVED * FAIR_SHARE, evidence
 
     def pressed(run: Run) -> tuple[bool, str]:
         total = paused(run)
@@ -78,8 +78,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     def starved(run: Run) -> tuple[bool, str]:
         run = lasting(run, EARLY[1])
         intra, cross = (_mean(run, _of(RACK_A, kind), *EARLY) for kind in ("intra", "cross"))
-        told = f"cross {cross / 1e9:.3g}, intra {intra / 1e9:.3g} Gbps each, a fair share is {FAIR_SHARE / 1e9:g} Gbps"
-        return cross < STARVED * FAIR_SHARE, told
+        evidence = (
+            f"cross {cross / 1e9:.3g}, intra {intra / 1e9:.3g} Gbps each, a fair share is {FAIR_SHARE / 1e9:g} Gbps"
+        )
+        return cross < STARVED * FAIR_SHARE, evidence
 
     text = "Gear converges quickly while the bottleneck has telemetry"
     judging.order(text, gear, lambda run: fair(run, RACK_A, EARLY))

@@ -52,8 +52,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def grows(*runs: Run) -> tuple[bool, str]:
         values = [ratio(run) for run in runs]
-        told = ", ".join(f"{r.case}: {v:.3g}" for r, v in zip(runs, values, strict=True))
-        return all(a < b for a, b in itertools.pairwise(values)), told
+        evidence = ", ".join(f"{r.case}: {v:.3g}" for r, v in zip(runs, values, strict=True))
+        return all(a < b for a, b in itertools.pairwise(values)), evidence
 
     judging.order("with a floor of 0.01 or none the intra flow struggles", low, struggles)
     judging.order("a floor of 0.05 tends to fairness", at, tends)

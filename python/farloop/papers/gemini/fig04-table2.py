@@ -50,7 +50,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     judging.measure(lambda: {f"{n}, loss in WAN": x.wan for n, x in losses.items()})
     judging.measure(lambda: {f"{n}, loss in DCN without WAN delay": x.dcn for n, x in local.items()})
     needs = {"10 ms": _needs(comparison, "10 ms"), "0 ms": _needs(comparison, "0 ms")}
-    all_far = [n for found in needs["10 ms"].values() for n in found]
+    all_far = [n for group in needs["10 ms"].values() for n in group]
 
     def of(*names: str) -> list[Need]:
         return [n for name in names for n in needs["10 ms"].get(name, [])]

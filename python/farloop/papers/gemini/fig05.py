@@ -29,18 +29,18 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     """Throughput and inflation of the round-trip time for each threshold."""
     judging = Judging(comparison, claims["gemini/fig05"])
     points = {where: sweep(comparison, where, "dctcp") for where in ("intra", "inter")}
-    for where, found in points.items():
-        judging.measured |= {f"{where}, K = {k}: throughput (Mbps)": t / 1e6 for k, (t, _) in found.items()}
-        judging.measured |= {f"{where}, K = {k}: RTT over base": r for k, (_, r) in found.items()}
+    for where, by_threshold in points.items():
+        judging.measured |= {f"{where}, K = {k}: throughput (Mbps)": t / 1e6 for k, (t, _) in by_threshold.items()}
+        judging.measured |= {f"{where}, K = {k}: RTT over base": r for k, (_, r) in by_threshold.items()}
     intra, inter = (scheduled(comparison, algorithm="dctcp", prefix=f"{w}, ") for w in ("intra", "inter"))
 
     def part(where: str, pick: Callable[[Iterable[int]], int]) -> float:
-        found = points[where]
-        return metrics.ratio(found[pick(found)][0], max(t for t, _ in found.values()))
+        by_threshold = points[where]
+        return metrics.ratio(by_threshold[pick(by_threshold)][0], max(t for t, _ in by_threshold.values()))
 
     def keep(*_: Run) -> tuple[bool, str]:
-        found = part("intra", min)
-        return found >= FULL, f"{found:.3f} of the largest, from {FULL}"
+        share = part("intra", min)
+        return share >= FULL, f"{share:.3f} of the largest, from {FULL}"
 
     def growing(*_: Run) -> tuple[bool, str]:
         row = {k: r for k, (_, r) in sorted(points["intra"].items())}
@@ -48,15 +48,15 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return values == sorted(values), f"over the base: {said({f'K = {k}:': r for k, r in row.items()})}"
 
     def lose(*_: Run) -> tuple[bool, str]:
-        found = part("inter", min)
-        return found < FULL, f"{found:.3f} of the largest, below {FULL}"
+        share = part("inter", min)
+        return share < FULL, f"{share:.3f} of the largest, below {FULL}"
 
     def full(*_: Run) -> tuple[bool, str]:
-        found = part("inter", max)
-        return found >= FULL, f"{found:.3f} of the largest, from {FULL}"
+        share = part("inter", max)
+        return share >= FULL, f"{share:.3f} of the largest, from {FULL}"
 
     def larger(*_: Run) -> tuple[bool, str]:
-        need = {where: least_full(found) for where, found in points.items()}
+        need = {where: least_full(by_threshold) for where, by_threshold in points.items()}
         return need["inter"] > need[
             "intra"
         ], f"least K with full throughput: {need['inter']} against {need['intra']} packets"

@@ -32,7 +32,7 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
     runs = by_scale(comparison)
     large = {n: Completion.of(run).cells()["large, average"] for n, run in runs.items()}
     losses = {n: Losses.of(run) for n, run in runs.items()}
-    lost = {n: found.dcn for n, found in losses.items()}
+    lost = {n: of_run.dcn for n, of_run in losses.items()}
     judging.measure(lambda: {f"N = {n}: large, average (s)": v for n, v in large.items()})
     judging.measure(lambda: {f"N = {n}: loss in DCN": v for n, v in lost.items()})
     planned = {_scale(need.case): need for need in scheduled(comparison)}

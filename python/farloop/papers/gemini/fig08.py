@@ -66,9 +66,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         return all(abs(g - 1) <= LITTLE for g in gain["intra"].values()), f"GEMINI over DCTCP: {evidence}"
 
     def better(*_: Run) -> tuple[bool, str]:
-        found = [k for k, g in gain["inter"].items() if g > BETTER]
+        thresholds = [k for k, g in gain["inter"].items() if g > BETTER]
         run = longest_row([g > BETTER for g in gain["inter"].values()])
-        evidence = f"by more than {100 * (BETTER - 1):.1f} % at K = {', '.join(map(str, found)) or 'none'}"
+        evidence = f"by more than {100 * (BETTER - 1):.1f} % at K = {', '.join(map(str, thresholds)) or 'none'}"
         return run >= NEIGHBOURS, f"{evidence}, of {len(gain['inter'])} thresholds"
 
     judging.order("GEMINI has at least DCTCP's throughput at every K", inter, at_least)

@@ -88,8 +88,8 @@ def judge(
     for name in judging.claim.paper:
         judging.near(name, f"index of {name}", of(name), average_of)
     over = "seconds" if span == 1 else f"spans of {span:g} s"
-    told = f"thirty flows, throughputs over {over}, average from {window[0]:g} to {window[1]:g} s"
-    return [judging.finding(note=told)]
+    note = f"thirty flows, throughputs over {over}, average from {window[0]:g} to {window[1]:g} s"
+    return [judging.finding(note=note)]
 
 
 def draw(comparison: Comparison, scale: TestbedScale = PAPER, *, end: float = END) -> dict[str, Figure]:

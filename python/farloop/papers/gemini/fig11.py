@@ -45,8 +45,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
     judging.measure(
         lambda: {
             f"{n}, {k}x: intra over inter": r
-            for n, found in shares(comparison, scale.settled).items()
-            for k, r in found.items()
+            for n, ratios in shares(comparison, scale.settled).items()
+            for k, r in ratios.items()
         }
     )
 
@@ -58,20 +58,20 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim], scale: TestbedSca
         return EQUAL[0] <= worst <= EQUAL[1], f"intra over inter {evidence}; equal from {EQUAL[0]} to {EQUAL[1]}"
 
     def favours_short(*runs: Run) -> tuple[bool, str]:
-        found = row(runs)
-        ordered = list(found.values())
-        return ordered == sorted(ordered) and ordered[-1] > 1, said({f"{k}x:": r for k, r in found.items()})
+        ratios = row(runs)
+        ordered = list(ratios.values())
+        return ordered == sorted(ordered) and ordered[-1] > 1, said({f"{k}x:": r for k, r in ratios.items()})
 
     def proportional(*runs: Run) -> tuple[bool, str]:
-        found, delays = row(runs), {ratio_of(run): delay_ratio(run, scale.settled) for run in runs}
-        off = {k: metrics.ratio(found[k], delays[k]) for k in found}
-        evidence = ", ".join(f"{k}x: {found[k]:.3g} against {delays[k]:.3g}" for k in found)
+        ratios, delays = row(runs), {ratio_of(run): delay_ratio(run, scale.settled) for run in runs}
+        off = {k: metrics.ratio(ratios[k], delays[k]) for k in ratios}
+        evidence = ", ".join(f"{k}x: {ratios[k]:.3g} against {delays[k]:.3g}" for k in ratios)
         holds = all(1 / PROPORTIONAL <= o <= PROPORTIONAL for o in off.values())
         return holds, f"throughputs against round-trip times: {evidence}"
 
     def favours_long(*runs: Run) -> tuple[bool, str]:
-        found = row(runs)
-        return found[max(found)] < 1, f"intra over inter {said({f'{k}x:': r for k, r in found.items()})}"
+        ratios = row(runs)
+        return ratios[max(ratios)] < 1, f"intra over inter {said({f'{k}x:': r for k, r in ratios.items()})}"
 
     judging.order("GEMINI shares equally, whatever the round-trip times", needs["GEMINI"], equal)
     for name in ("Cubic", "DCTCP"):
@@ -115,8 +115,8 @@ def by_ratio(comparison: Comparison, name: str) -> dict[int, Run]:
 
 def ratio_of(run: Run) -> int:
     """The ratio of base round-trip times, from the case "RATIOx", after which there may be more words."""
-    number, found, _ = run.case.partition("x")
-    if not (number.isdigit() and found):
+    number, separator, _ = run.case.partition("x")
+    if not (number.isdigit() and separator):
         raise UndecidedError(f"no case of the figure: {run.case or run.label}")
     return int(number)
 

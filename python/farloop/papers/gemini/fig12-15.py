@@ -145,10 +145,10 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 def _needs(comparison: Comparison, figure: str) -> dict[str, Need]:
     """The run of each scheme in a figure; the longest one where the figure schedules several."""
-    found: dict[str, Need] = {}
+    needs: dict[str, Need] = {}
     for need in scheduled(comparison, prefix=FIGURES[figure]):
-        found[SCHEMES.get(need.algorithm, need.algorithm)] = need
-    return found
+        needs[SCHEMES.get(need.algorithm, need.algorithm)] = need
+    return needs
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -197,15 +197,15 @@ def _in_all(reductions: Mapping[str, float], figures: Sequence[str], rival: str)
 
 def behind_second(table: Cells) -> dict[str, float]:
     """How far GEMINI is behind the second best scheme in each panel; negative where it is the best or second best itself."""
-    found = {}
+    behind = {}
     for figure, row in table.items():
         if "GEMINI" not in row or len(row) < 3:
             continue
         for cell, own in row["GEMINI"].items():
             others = sorted(r[cell] for n, r in row.items() if n != "GEMINI")
             # The second best of all schemes is, where GEMINI is not among the first two, the second of the others.
-            found[f"{figure}, {cell}"] = metrics.ratio(own, others[1]) - 1
-    return {c: v for c, v in found.items() if math.isfinite(v)}
+            behind[f"{figure}, {cell}"] = metrics.ratio(own, others[1]) - 1
+    return {c: v for c, v in behind.items() if math.isfinite(v)}
 
 
 def _note(comparison: Comparison) -> str:

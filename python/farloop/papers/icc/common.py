@@ -98,8 +98,8 @@ def unfinished(runs: Sequence[Run]) -> str:
         begun = run.flows["start_ps"].to_numpy() < 1e12 * run.duration
         left = int(np.count_nonzero(begun & ~(run.flows["received_ps"].to_numpy() >= 0)))
         counts[named(run)] = counts.get(named(run), 0) + left
-    told = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
-    return f"unfinished at the end, counted with their age: {told or 'none'}"
+    counts_text = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
+    return f"unfinished at the end, counted with their age: {counts_text or 'none'}"
 
 
 def paused(run: Run) -> float:

@@ -112,26 +112,26 @@ def _pauses(judging: Judging) -> Finding:
 
 def last_pause(run: Run) -> float:
     """Seconds from the start of a burst to the last moment at which a watched port is paused, at most over the bursts; 0 if none is."""
-    found = 0.0
+    last = 0.0
     for port in WATCHED:
         times, part = run.samples.get(f"port/{port}", "paused")
         at = times[(part > 0) & (times > FIRST)]
         if at.size:
-            found = max(found, float(((at - FIRST) % BETWEEN).max()))
-    return found
+            last = max(last, float(((at - FIRST) % BETWEEN).max()))
+    return last
 
 
 def _pause_numbers(run: Run) -> dict[str, Any]:
-    label = _told(run)
-    found: dict[str, Any] = {
+    label = _label(run)
+    numbers: dict[str, Any] = {
         "pauses": pauses(run),
         "paused (ms)": 1e3 * paused(run),
         "last pause (ms)": 1e3 * last_pause(run),
     }
-    return {f"{label}: {name}": value for name, value in found.items()}
+    return {f"{label}: {name}": value for name, value in numbers.items()}
 
 
-def _told(run: Run) -> str:
+def _label(run: Run) -> str:
     """The algorithm, with what the case adds to it."""
     return f"{named(run)}, {run.case}"
 
@@ -210,8 +210,8 @@ def _least(run: Run) -> float:
 
 
 def _throughput_numbers(run: Run) -> dict[str, float]:
-    found = {"F1 after the first burst (Gbps)": during(run) / 1e9, "F1 back after (ms)": 1e3 * recovery(run)}
-    return {f"{_told(run)}: {name}": value for name, value in found.items()}
+    numbers = {"F1 after the first burst (Gbps)": during(run) / 1e9, "F1 back after (ms)": 1e3 * recovery(run)}
+    return {f"{_label(run)}: {name}": value for name, value in numbers.items()}
 
 
 def _completion(judging: Judging) -> Finding:
@@ -248,13 +248,13 @@ def _statistic(run: Run, flows: Sequence[str], percent: float | None) -> float:
 
 
 def _completion_numbers(run: Run) -> dict[str, float]:
-    found = {
+    numbers = {
         "F1 (ms)": 1e3 * _statistic(run, VICTIM, None),
         "H2 to Hn, mean (ms)": 1e3 * _statistic(run, RACK, None),
         "H2 to Hn, p99 (ms)": 1e3 * _statistic(run, RACK, 99),
         "Hb, p99 (ms)": 1e3 * _statistic(run, HB, 99),
     }
-    return {f"{_told(run)}: {name}": value for name, value in found.items()}
+    return {f"{_label(run)}: {name}": value for name, value in numbers.items()}
 
 
 def _queue(judging: Judging) -> Finding:
@@ -310,8 +310,8 @@ def _most(run: Run, start: float, end: float) -> float:
 
 def _queue_numbers(run: Run) -> dict[str, float]:
     _, values = run.samples.get("port/s0->s1", "max_queue")
-    found = {"peak of S0's queue (MB)": float(values.max()) / 1e6, "near zero after (ms)": 1e3 * settled(run)}
-    return {f"{_told(run)}: {name}": value for name, value in found.items()}
+    numbers = {"peak of S0's queue (MB)": float(values.max()) / 1e6, "near zero after (ms)": 1e3 * settled(run)}
+    return {f"{_label(run)}: {name}": value for name, value in numbers.items()}
 
 
 # ---------------------------------------------------------------- pictures
@@ -340,8 +340,8 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 
 def _chosen(comparison: Comparison, algorithms: Sequence[str]) -> list[Run]:
-    found = {(r.case, r.algorithm): r for r in comparison.runs}
-    return [found[need(a).case, a] for a in algorithms if (need(a).case, a) in found]
+    by_point = {(r.case, r.algorithm): r for r in comparison.runs}
+    return [by_point[need(a).case, a] for a in algorithms if (need(a).case, a) in by_point]
 
 
 SHOWN = FIRST + 2 * BETWEEN
@@ -441,8 +441,8 @@ def tree(run: Run) -> list[str]:
             host, _, switch = branch.pause.port.partition("->")
             name = "hosts of bursts" if host.startswith("b") else host
             groups.setdefault((branch.level, name, switch), []).append(branch.pause)
-        for (level, name, switch), found in groups.items():
-            told = f"{name} ({len(found)})" if len(found) > 1 else name
-            times = f"{count_text(sum(p.pauses for p in found), 'pause')}, {time_text(sum(p.paused for p in found))}"
-            lines.append(f"{'   ' * level}{switch} stops {told}: {times}")
+        for (level, name, switch), group in groups.items():
+            stopped = f"{name} ({len(group)})" if len(group) > 1 else name
+            times = f"{count_text(sum(p.pauses for p in group), 'pause')}, {time_text(sum(p.paused for p in group))}"
+            lines.append(f"{'   ' * level}{switch} stops {stopped}: {times}")
     return lines or ["nothing is paused"]

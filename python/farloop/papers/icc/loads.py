@@ -57,9 +57,9 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
 def planned(comparison: Comparison) -> list[Need]:
     """What the figure schedules for each of its points and algorithms: of a point with long cases these alone."""
-    found = scheduled(comparison)
-    long = {n.case.removesuffix(LONG) for n in found if n.case.endswith(LONG)}
-    return [n for n in found if n.case not in long]
+    needs = scheduled(comparison)
+    long = {n.case.removesuffix(LONG) for n in needs if n.case.endswith(LONG)}
+    return [n for n in needs if n.case not in long]
 
 
 def of(needs: Sequence[Need], load: int, algorithm: str) -> list[Need]:
@@ -127,8 +127,8 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
             return float(np.mean(each)), "by seed " + ", ".join(f"{g:.3g}" for g in each)
 
         def faster(*runs: Run) -> tuple[bool, str]:
-            value, told = gain(*runs)
-            return value > 1, f"{value:.3g} times: {told}"
+            value, evidence = gain(*runs)
+            return value > 1, f"{value:.3g} times: {evidence}"
 
         def part(*runs: Run) -> tuple[float, str]:
             count = [(pauses(a), pauses(b)) for a, b in pairs(runs)]
@@ -136,16 +136,16 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
             return value, "by seed " + ", ".join(f"{a} and {b}" for a, b in count)
 
         def fewer(*runs: Run) -> tuple[bool, str]:
-            value, told = part(*runs)
-            return value > 0, f"{100 * value:.0f} % avoided: {told}"
+            value, evidence = part(*runs)
+            return value > 0, f"{100 * value:.0f} % avoided: {evidence}"
 
         judging.order(f"ICC's average is below {name}'s", both, faster)
         for what, statistic in (("average", average), ("p99", tail)):
 
             def whoever(*runs: Run, of: Statistic = statistic, count: int = len(own)) -> tuple[bool, str]:
                 each = {s: (of(runs[:count], s), of(runs[count:], s)) for s in HOSTS}
-                told = ", ".join(f"{s} {1e6 * a:.4g} and {1e6 * b:.4g} us" for s, (a, b) in each.items())
-                return all(a < b for a, b in each.values()), told
+                evidence = ", ".join(f"{s} {1e6 * a:.4g} and {1e6 * b:.4g} us" for s, (a, b) in each.items())
+                return all(a < b for a, b in each.values()), evidence
 
             judging.order(f"ICC's {what} is below {name}'s for each kind of host", both, whoever)
         judging.order(f"ICC pauses less than {name}", both, fewer)
@@ -157,13 +157,13 @@ def _improved(judging: Judging, needs: Sequence[Need]) -> Finding:
 
 
 def _numbers(runs: Sequence[Run], name: str) -> dict[str, Any]:
-    found = {
+    numbers = {
         "average (us)": 1e6 * average(runs),
         "p99 (us)": 1e6 * tail(runs),
         "pauses": float(np.mean([pauses(r) for r in runs])),
         "paused (ms)": 1e3 * float(np.mean([paused(r) for r in runs])),
     }
-    return {f"{name}, {what}": value for what, value in found.items()}
+    return {f"{name}, {what}": value for what, value in numbers.items()}
 
 
 def _note(judging: Judging, needs: Sequence[Need]) -> str:
@@ -191,13 +191,13 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 def _table(comparison: Comparison, algorithms: Sequence[str]) -> dict[str, dict[int, list[Run]]]:
     """Runs by algorithm and load; of a point that has long runs these alone."""
     long = {run.case.removesuffix(LONG) for run in comparison.runs if run.case.endswith(LONG)}
-    found: dict[str, dict[int, list[Run]]] = {}
+    table: dict[str, dict[int, list[Run]]] = {}
     for algorithm in algorithms:
         for run in comparison.runs:
             if run.algorithm == algorithm and run.case not in long:
                 load = int(run.case.partition(" %")[0])
-                found.setdefault(algorithm, {}).setdefault(load, []).append(run)
-    return found
+                table.setdefault(algorithm, {}).setdefault(load, []).append(run)
+    return table
 
 
 def _by_load(table: Mapping[str, Mapping[int, Sequence[Run]]]) -> Figure:

@@ -67,15 +67,15 @@ def _together(judging: Judging, needs: Mapping[str, Need]) -> Finding:
 
     def settles(run: Run) -> tuple[bool, str]:
         ratio = metrics.ratio(_settled(run), _target(run))
-        told = f"{_settled(run) / 1e6:.3g} MB where D_t times the rate is {_target(run) / 1e6:.3g} MB"
+        evidence = f"{_settled(run) / 1e6:.3g} MB where D_t times the rate is {_target(run) / 1e6:.3g} MB"
         return 1 - NEAR <= ratio <= 1 + NEAR and _settling(
             run
-        ) < np.inf, f"{told}; for good after {_ms(_settling(run))}"
+        ) < np.inf, f"{evidence}; for good after {_ms(_settling(run))}"
 
     def jitters(run: Run, reference: Run) -> tuple[bool, str]:
         own, other = (_undershoot(r) for r in (run, reference))
-        told = f"falls {100 * own:.3g} % below where it settles, with 18 ms {100 * other:.3g} %; jitter is {100 * JITTER:g} %"
-        return own >= JITTER > other, told
+        evidence = f"falls {100 * own:.3g} % below where it settles, with 18 ms {100 * other:.3g} %; jitter is {100 * JITTER:g} %"
+        return own >= JITTER > other, evidence
 
     def slower(run: Run, reference: Run) -> tuple[bool, str]:
         own, other = (_settling(r) for r in (run, reference))
@@ -183,7 +183,7 @@ def _undershoot(run: Run) -> float:
 
 def _numbers(run: Run) -> dict[str, float]:
     name = f"{run.algorithm}, {run.case}" if run.algorithm != "mlcc" else run.case
-    found = {
+    numbers = {
         "peak (MB)": _peak(run) / 1e6,
         "settled (MB)": _settled(run) / 1e6,
         "D_t times the rate (MB)": _target(run) / 1e6,
@@ -191,7 +191,7 @@ def _numbers(run: Run) -> dict[str, float]:
         "falls below where it settles by": _undershoot(run),
         "cross at the end (Gbps)": total(run, CROSS_FLOWS, LATE) / 1e9,
     }
-    return {f"{name}: {k}": v for k, v in found.items()}
+    return {f"{name}: {k}": v for k, v in numbers.items()}
 
 
 def _turn_numbers(run: Run) -> dict[str, float]:

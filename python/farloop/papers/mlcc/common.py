@@ -153,11 +153,11 @@ def reductions(own: Sequence[float], rivals: Sequence[float]) -> tuple[float, st
     if not own or len(own) != len(rivals):
         raise UndecidedError("not both of them have run")
     each = [1 - metrics.ratio(a, b) for a, b in zip(own, rivals, strict=True)]
-    told = ", ".join(f"{100 * r:.1f} %" for r in each)
-    return float(np.mean(each)), f"by seed {told}"
+    percentages = ", ".join(f"{100 * r:.1f} %" for r in each)
+    return float(np.mean(each)), f"by seed {percentages}"
 
 
-def bars(axis: Axes, table: Mapping[str, Mapping[str, Sequence[float]]], told: Callable[[str], str]) -> None:
+def bars(axis: Axes, table: Mapping[str, Mapping[str, Sequence[float]]], label_of: Callable[[str], str]) -> None:
     """Groups of bars, one bar per algorithm: means, with the range of the values."""
     groups = list(next(iter(table.values()))) if table else []
     width = 0.8 / max(1, len(table))
@@ -165,6 +165,8 @@ def bars(axis: Axes, table: Mapping[str, Mapping[str, Sequence[float]]], told: C
         at = np.arange(len(groups)) + (i - (len(table) - 1) / 2) * width
         means = np.array([float(np.mean(row[g])) for g in groups])
         ends = [means - [min(row[g]) for g in groups], [max(row[g]) for g in groups] - means]
-        axis.bar(at, means, width, yerr=np.array(ends), color=COLOURS.get(algorithm), label=told(algorithm), capsize=2)
+        axis.bar(
+            at, means, width, yerr=np.array(ends), color=COLOURS.get(algorithm), label=label_of(algorithm), capsize=2
+        )
     axis.set_xticks(np.arange(len(groups)), groups)
     axis.tick_params(labelsize=7)

@@ -48,9 +48,11 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         judging.measure(_numbers, run)
 
     def quick(run: Run) -> tuple[bool, str]:
-        found, within = _converged(run), ROUND_TRIPS * _round_trip(run)
-        told = f"Jain's index {FAIR} for good {1e3 * found:.3g} ms after the last start, accepted {1e3 * within:.3g} ms"
-        return found <= within, told
+        after, within = _converged(run), ROUND_TRIPS * _round_trip(run)
+        evidence = (
+            f"Jain's index {FAIR} for good {1e3 * after:.3g} ms after the last start, accepted {1e3 * within:.3g} ms"
+        )
+        return after <= within, evidence
 
     def used(run: Run) -> tuple[bool, str]:
         part = _carried(run) / CAPACITY
@@ -126,9 +128,9 @@ def _carried(run: Run) -> float:
 
 
 def _numbers(run: Run) -> dict[str, float]:
-    found = {
+    numbers = {
         "fair after (ms)": 1e3 * _converged(run),
         "carried at the end (Gbps)": _carried(run) / 1e9,
         "DCI queue, peak (MB)": float(queue(run, DCI, "max_queue")[1].max()) / 1e6,
     }
-    return {f"{run.algorithm}, {run.case}: {name}": value for name, value in found.items()}
+    return {f"{run.algorithm}, {run.case}: {name}": value for name, value in numbers.items()}

@@ -54,8 +54,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
 
     def rises(run: Run) -> tuple[bool, str]:
         before, after = _peaks(lasting(run, ARRIVAL + AFTER))
-        told = f"{before / 1e6:.3g} MB before, {after / 1e6:.3g} MB after, a sharp rise is {SHARPLY:g} times"
-        return after >= SHARPLY * before, told
+        evidence = f"{before / 1e6:.3g} MB before, {after / 1e6:.3g} MB after, a sharp rise is {SHARPLY:g} times"
+        return after >= SHARPLY * before, evidence
 
     def triggered(run: Run) -> tuple[bool, str]:
         first = _first_pause(run)
@@ -110,9 +110,9 @@ def _panels(runs: list[Run]) -> Figure:
 def _first_pause(run: Run) -> float:
     """When the leaf switch first pauses a spine switch; infinite if it never does."""
     times, values = queue(run, PAUSED, "paused")
-    found = np.flatnonzero(values > 0)
+    paused_samples = np.flatnonzero(values > 0)
     # A sample describes the interval that it ends.
-    return float(times[found[0]]) if found.size else float("inf")
+    return float(times[paused_samples[0]]) if paused_samples.size else float("inf")
 
 
 def _peaks(run: Run) -> tuple[float, float]:
@@ -124,7 +124,7 @@ def _peaks(run: Run) -> tuple[float, float]:
 def _numbers(run: Run) -> dict[str, float]:
     before, after = _peaks(run)
     end = run.duration
-    found = {
+    numbers = {
         "first pause (ms)": 1e3 * _first_pause(run),
         "paused, all ports (ms)": 1e3 * paused(run),
         "flows that a pause elsewhere held": float(np.count_nonzero(run.flows["victim_packets"].to_numpy())),
@@ -133,4 +133,4 @@ def _numbers(run: Run) -> dict[str, float]:
         "intra, last 5 ms (Gbps)": total(run, [f"intra-{i}" for i in range(1, 5)], end - 5e-3) / 1e9,
         "cross, last 5 ms (Gbps)": total(run, [f"cross-{i}" for i in range(1, 5)], end - 5e-3) / 1e9,
     }
-    return {f"{named(run)}, {run.case}: {name}": value for name, value in found.items()}
+    return {f"{named(run)}, {run.case}: {name}": value for name, value in numbers.items()}

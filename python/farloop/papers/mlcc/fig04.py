@@ -43,8 +43,8 @@ def judge(comparison: Comparison, claims: Mapping[str, Claim]) -> list[Finding]:
         return float(values.max()) >= HIGH, f"up to {values.max() / 1e6:.3g} MB, high from {HIGH / 1e6:g} MB"
 
     def swings(run: Run) -> tuple[bool, str]:
-        found = _swings(run)
-        return found >= SWINGS, f"rises to a high level and falls to half {found} times, oscillates from {SWINGS}"
+        count = _swings(run)
+        return count >= SWINGS, f"rises to a high level and falls to half {count} times, oscillates from {SWINGS}"
 
     for name in SHOWN:
         needs = scheduled(comparison, algorithm=name)
@@ -80,7 +80,7 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 def _swings(run: Run) -> int:
     """How often the queue rises to a high level and then falls to below half of its peak."""
     _, values = queue(run, DCI)
-    found, peak, trough = 0, 0.0, 0.0
+    count, peak, trough = 0, 0.0, 0.0
     falling = False
     for value in map(float, values):
         if falling:
@@ -90,17 +90,17 @@ def _swings(run: Run) -> int:
         else:
             peak = max(peak, value)
             if peak >= HIGH and value < DEPTH * peak:
-                falling, found, trough = True, found + 1, value
-    return found
+                falling, count, trough = True, count + 1, value
+    return count
 
 
 def _numbers(run: Run) -> dict[str, float]:
     _, values = queue(run, DCI)
     dropped = float(np.sum(run.ports["dropped_buffer"].to_numpy()))
-    found = {
+    numbers = {
         "peak (MB)": float(values.max()) / 1e6,
         "mean (MB)": float(values.mean()) / 1e6,
         "swings": float(_swings(run)),
         "dropped (packets)": dropped,
     }
-    return {f"{named(run)}: {name}": value for name, value in found.items()}
+    return {f"{named(run)}: {name}": value for name, value in numbers.items()}

@@ -137,10 +137,10 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
         """MLCC's tail over each rival's, of the chosen sizes."""
         tails = {a: tail([r for r in runs if r.algorithm == a], sizes, kind) for a in (*RIVALS, "mlcc")}
         ratios = [tails["mlcc"][chosen] / tails[rival][chosen] for rival in RIVALS]
-        found = [float(r) for row in ratios for r in row if np.isfinite(r)]
-        if not found:
+        finite = [float(r) for row in ratios for r in row if np.isfinite(r)]
+        if not finite:
             raise UndecidedError("no flow to measure")
-        return found
+        return finite
 
     def lower(*runs: Run, chosen: Mask) -> tuple[bool, str]:
         ratios = over(runs, chosen)
@@ -171,10 +171,10 @@ def _tail_statements(judging: Judging, point: str, kind: str, used: Sequence[Nee
 
 def tail(runs: Sequence[Run], sizes: str, kind: str) -> Floats:
     """The 99.9th percentile of the completion time of all runs' flows, by size; NaN for a size that none has."""
-    found = [FlowTimes.of(run, cross=KINDS[kind], since=SINCE) for run in runs]
-    if not found:
+    times = [FlowTimes.of(run, cross=KINDS[kind], since=SINCE) for run in runs]
+    if not times:
         return np.full(len(BINS[sizes]) - 1, np.nan)
-    size, time = np.concatenate([f.size for f in found]), np.concatenate([f.time for f in found])
+    size, time = np.concatenate([f.size for f in times]), np.concatenate([f.time for f in times])
     at = np.searchsorted(BINS[sizes], size, side="left") - 1
     inside = [time[at == i] for i in range(len(BINS[sizes]) - 1)]
     return np.array([np.percentile(t, TAIL) if t.size else np.nan for t in inside])
@@ -229,8 +229,8 @@ def _simulated(judging: Judging, needs: Sequence[Need], load: str) -> str:
         s: [len(FlowTimes.of(r, cross=c, since=SINCE).size) for r in runs if s in r.case for c in KINDS.values()]
         for s in SIZES
     }
-    told = ", ".join(f"{s} {sum(c[::2])} intra and {sum(c[1::2])} cross flows" for s, c in counts.items() if c)
-    return f"{len(runs)} runs of {1e3 * runs[0].duration:g} ms per algorithm: {told}"
+    flows_text = ", ".join(f"{s} {sum(c[::2])} intra and {sum(c[1::2])} cross flows" for s, c in counts.items() if c)
+    return f"{len(runs)} runs of {1e3 * runs[0].duration:g} ms per algorithm: {flows_text}"
 
 
 def _unfinished(judging: Judging, needs: Sequence[Need], load: str) -> str:
@@ -239,8 +239,8 @@ def _unfinished(judging: Judging, needs: Sequence[Need], load: str) -> str:
     for run in judging.have([n for n in needs if n.case.startswith(load)]):
         left = FlowTimes.of(run, cross=None, since=SINCE).unfinished
         counts[NAMES[run.algorithm]] = counts.get(NAMES[run.algorithm], 0) + left
-    told = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
-    return f"unfinished at the end, counted with their age: {told or 'none'}"
+    counts_text = ", ".join(f"{a} {n}" for a, n in counts.items() if n)
+    return f"unfinished at the end, counted with their age: {counts_text or 'none'}"
 
 
 def draw(comparison: Comparison) -> dict[str, Figure]:
@@ -261,11 +261,11 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
 
 def _runs(comparison: Comparison, point: str, algorithm: str) -> list[Run]:
     """One run per seed: the long one, where there is one."""
-    found = {}
+    by_seed = {}
     for run in comparison.runs:
         if run.case.startswith(f"{point}, seed") and run.algorithm == algorithm:
-            found[run.case.removesuffix(LONG)] = run
-    return list(found.values())
+            by_seed[run.case.removesuffix(LONG)] = run
+    return list(by_seed.values())
 
 
 def _bars(comparison: Comparison, load: str, title: str) -> Figure:

@@ -55,9 +55,9 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
     figure, axes = grid(1, "Average completion time of Hadoop traffic on the testbed")
     table = {}
     for a in ("dcqcn", "mlcc"):
-        found = {r.case.removesuffix(LONG): r for r in comparison.runs if r.algorithm == a}
-        if found:
-            table[a] = {k: [1e3 * _mean(r, k) for r in found.values()] for k in KINDS}
+        by_seed = {r.case.removesuffix(LONG): r for r in comparison.runs if r.algorithm == a}
+        if by_seed:
+            table[a] = {k: [1e3 * _mean(r, k) for r in by_seed.values()] for k in KINDS}
     bars(axes[0], table, NAMES.__getitem__)
     axes[0].set_ylabel("average FCT (ms)", fontsize=8)
     legend_below(figure, axes, "bars: means over the seeds; lines: their range")
