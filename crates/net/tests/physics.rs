@@ -98,8 +98,8 @@ fn md1_wait(load: f64, batch: u64) -> f64 {
 
 #[test]
 fn mean_wait_of_md1_within_two_percent() {
-    // Waits are correlated over about (1-ρ)^-2 services: at 0.9 one batch has a standard error of 1.5 %, two have 1 %. A load of 0.95 would need
-    // eight.
+    // Waits are correlated over about (1-ρ)^-2 services: at 0.9 one batch has a standard error of 1.5 %, two have 1 %. A load of 0.95 would
+    // need eight.
     for (load, batches) in [(0.5, 1), (0.8, 1), (0.9, 2)] {
         let measured = (0..batches).map(|b| md1_wait(load, b)).sum::<f64>() / batches as f64;
         let theory = load / (2.0 * (1.0 - load));

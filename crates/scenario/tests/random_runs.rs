@@ -135,7 +135,8 @@ fn random_scenarios_run_soundly() {
     assert!(ran.get() > refused.get() / 2, "{} ran, {} were refused", ran.get(), refused.get());
 }
 
-/// Drawn once: HTCP over links without delay, whose packets take up to 42 us of noise. Its timers go by shorter round trips that came before.
+/// Drawn once: HTCP over links without delay, whose packets take up to 42 us of noise. Its timers go by shorter round trips that came
+/// before.
 #[test]
 fn a_timer_may_end_while_a_noisy_packet_is_on_its_link() {
     let text = "[run]\nduration = \"2048us\"\nseed = 2972453148\n[network]\ntopology = \"dumbbell\"\nintra_pairs = 2\n\
