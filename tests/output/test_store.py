@@ -15,7 +15,7 @@ from farloop.output.store import Pending, Simulated, Store, address, prefix
 from farloop.running.simulate import Job, simulate
 from farloop.scenario import Scenario
 
-LONG = "run.duration=500ms"
+LONG = "run.duration=2s"
 """Long enough to be killed on the way, short enough for a test."""
 
 
