@@ -2,6 +2,7 @@
 #
 #   make demo    build, run eight algorithms through one bottleneck, print the table, name the report
 #   make test    build, run every test of the Rust crates and of the Python package
+#   make statements  repeat the commands that show why a paper's statement fails (those below ten seconds; docs/findings/statements.md)
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
 #   make lint    formatting, clippy, rustdoc, ruff, mypy, spelling, prose
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
@@ -30,7 +31,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test validate lint site wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test statements validate lint site wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -44,8 +45,12 @@ WORKERS ?= auto
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude farloop-py
 	$(PLUGIN_CARGO) test $(PLUGIN)
-	$(VENV)/bin/python -m pytest -m "not live" -n $(WORKERS) --dist loadfile
+	$(VENV)/bin/python -m pytest -m "not live and not record" -n $(WORKERS) --dist loadfile
 	$(VENV)/bin/python -m pytest -m live
+
+# Simulations of the papers' figures, five minutes of processor time: they show what the record says, not whether the code is right.
+statements: build $(VENV)/.dev
+	$(VENV)/bin/python -m pytest -m record -n $(WORKERS) tests/papers
 
 validate: build
 	$(FARLOOP) validate --no-report --quiet

@@ -150,6 +150,7 @@ def commands():
     return sorted(found.items())
 
 
+@pytest.mark.record
 @pytest.mark.parametrize(("command", "gives"), commands(), ids=lambda text: re.sub(r"\W+", "-", text)[:80])
 def test_commands_show_what_they_are_said_to(command, gives, tmp_path):
     words = shlex.split(command)
