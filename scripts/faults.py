@@ -168,8 +168,9 @@ FAULTS = (
         (
             (
                 "crates/net/src/port/mod.rs",
-                "            let (queue, rate) = (self.shown_queue(), self.int);\n",
-                "            let (queue, rate) = (self.shown_queue() + Bytes::new(u64::from(packets[slot].wire)), self.int);\n",
+                "            let (queue, rate) = (if empty { Bytes::ZERO } else { self.shown_queue() }, self.int);\n",
+                "            let ahead = Bytes::new(u64::from(packets[slot].wire));\n"
+                "            let (queue, rate) = (if empty { ahead } else { self.shown_queue() + ahead }, self.int);\n",
             ),
         ),
     ),

@@ -183,6 +183,16 @@ class Scenario:
         """
         return self._settled[0]
 
+    @cached_property
+    def parsed(self) -> dict[str, Any]:
+        """The same keys as `resolved`, but no network is built: for scenarios that are known to be good, at a fraction of the time.
+
+        Raises:
+            ScenarioError: the text or a key is not valid; what only the network tells is not checked.
+        """
+        parsed: dict[str, Any] = json.loads(self.prepared().parsed())
+        return parsed
+
     def known(self, resolved: dict[str, Any]) -> Scenario:
         """The same scenario, where it is known already what it is `resolved` to."""
         same = Scenario(self.text, self.file, self.overrides, self.classes)

@@ -155,7 +155,7 @@ def mean(
         return Interval(None, None, None, 0)
     if not np.isfinite(x).all():
         return Interval(float(x.mean()), None, None, int(x.size))
-    middle, low, high = (float(found[0]) for found in mean_bands(x[:, None], confidence=confidence))
+    middle, low, high = (float(band[0]) for band in mean_bands(x[:, None], confidence=confidence))
     if x.size < 2:
         return Interval(middle, None, None, 1)
     return Interval(middle, low, high, int(x.size)).within(floor, ceiling)
@@ -264,11 +264,12 @@ def paired_ratio(own: Sequence[float], other: Sequence[float], *, confidence: fl
     if not a.size or (a <= 0).any() or (b <= 0).any():
         return Interval(None, None, None, int(a.size))
     wider = 1 - (1 - confidence) * (_OF_SEVERAL if FEW <= a.size < SEVERAL else 1)
-    found = mean(np.log(a / b), confidence=wider)
+    interval = mean(np.log(a / b), confidence=wider)
     middle, low, high = (
-        None if end is None else math.exp(min(end, _LARGEST)) for end in (found.estimate, found.low, found.high)
+        None if end is None else math.exp(min(end, _LARGEST))
+        for end in (interval.estimate, interval.low, interval.high)
     )
-    return Interval(middle, low, high, found.n)
+    return Interval(middle, low, high, interval.n)
 
 
 def paired_percentiles(
@@ -279,8 +280,10 @@ def paired_percentiles(
     Seeds without any values under one of the two do not count. A percentile of few values is biased, under both alike.
     """
     both = [(a, b) for a, b in zip(own, other, strict=True) if a.size and b.size]
-    found = paired_ratio(*([float(np.quantile(one[i], share)) for one in both] for i in (0, 1)), confidence=confidence)
-    return found if len(both) >= least_seeds(share) else replace(found, low=None, high=None)
+    interval = paired_ratio(
+        *([float(np.quantile(sample[i], share)) for sample in both] for i in (0, 1)), confidence=confidence
+    )
+    return interval if len(both) >= least_seeds(share) else replace(interval, low=None, high=None)
 
 
 _LARGEST = 700.0
@@ -340,8 +343,8 @@ def _hall(t: float, skewness: Floats, n: int) -> Floats:
     root = math.sqrt(n)
     # So small a skewness changes nothing, and would be divided by.
     skewed = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
-    found: Floats = 3 * root / skewed * (np.cbrt(1 + skewed / root * (t - skewed / (6 * root))) - 1)
-    return found
+    bound: Floats = 3 * root / skewed * (np.cbrt(1 + skewed / root * (t - skewed / (6 * root))) - 1)
+    return bound
 
 
 @lru_cache(maxsize=256)

@@ -56,6 +56,7 @@ def test_what_does_not_hold_is_in_the_note():
 def test_every_figure_has_a_scenario_claims_and_a_judge(figure):
     scenario = Scenario.load(figure)
     assert scenario.resolved["figure"]["id"] == figure
+    assert scenario.parsed == scenario.resolved
     claims = read_claims(scenario.resolved)
     assert claims
     assert all(set(c.tolerance) <= set(c.paper) for c in claims)

@@ -46,10 +46,8 @@ def seconds(command, duration, *threads):
     return time.monotonic() - begin
 
 
-@pytest.mark.parametrize("loops", [0, 2])
-@pytest.mark.parametrize("duration", [SMALL_RUN, LARGER])
-def test_the_default_is_not_slower_than_one_thread(command, loops, duration):
-    repeats = 3 if duration == SMALL_RUN else 1
+@pytest.mark.parametrize(("duration", "loops", "repeats"), [(SMALL_RUN, 2, 3), (LARGER, 0, 1)])
+def test_the_default_is_not_slower_than_one_thread(command, duration, loops, repeats):
     with busy(loops):
         rounds = [(seconds(command, duration, "--threads", "1"), seconds(command, duration)) for _ in range(repeats)]
     one, default = (statistics.median(column) for column in zip(*rounds, strict=True))

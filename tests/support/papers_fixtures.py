@@ -58,7 +58,7 @@ def made(
         totals: More entries of the run's totals.
     """
     scenario = own(figure, case, algorithm, tuple((change or {}).items()), seed)
-    resolved = scenario.resolved
+    resolved = scenario.parsed
     duration = seconds(resolved["run"]["duration"])
     sampled = resolved["record"]["interval"]
     times = np.empty(0)

@@ -48,17 +48,23 @@ impl Calendar {
     /// Has event `id` happen at `time`, instead of whenever it was pending for before.
     #[inline]
     pub fn set(&mut self, id: EventId, time: Time) {
+        let relative = time.as_ps().wrapping_sub(self.base);
+        if relative >= FAR {
+            return self.set_far(id, time);
+        }
+        self.put(id, (relative << ID_BITS) | u64::from(id));
+    }
+
+    /// [`Calendar::set`] of an event before the base, or far from it.
+    #[cold]
+    #[inline(never)]
+    fn set_far(&mut self, id: EventId, time: Time) {
         if time.as_ps() < self.base {
             self.move_base(time.as_ps());
+            return self.set(id, time);
         }
-        let relative = time.as_ps().wrapping_sub(self.base);
-        let key = if relative < FAR {
-            (relative << ID_BITS) | u64::from(id)
-        } else {
-            self.far[id as usize] = time.as_ps();
-            (FAR << ID_BITS) | u64::from(id)
-        };
-        self.put(id, key);
+        self.far[id as usize] = time.as_ps();
+        self.put(id, (FAR << ID_BITS) | u64::from(id));
     }
 
     /// [`Calendar::set`] of an event that is not pending. Most events come later than what is pending beside them, and change nothing
@@ -100,7 +106,7 @@ impl Calendar {
     #[inline]
     pub fn peek(&mut self) -> Option<(Time, EventId)> {
         let key = self.tree[1];
-        if key >> ID_BITS >= FAR {
+        if key >= FAR << ID_BITS {
             return self.next_far();
         }
         Some((Time::from_ps(self.base + (key >> ID_BITS)), (key & ID_MASK) as EventId))
@@ -110,7 +116,7 @@ impl Calendar {
     #[inline]
     pub fn hint(&self) -> Option<EventId> {
         let key = self.tree[1];
-        (key >> ID_BITS < FAR).then_some((key & ID_MASK) as EventId)
+        (key < FAR << ID_BITS).then_some((key & ID_MASK) as EventId)
     }
 
     /// Everything near is done: moves the base to the earliest far event.

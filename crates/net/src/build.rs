@@ -346,10 +346,12 @@ impl Plan {
             scratch: Vec::new(),
             standstill: None,
             plain: false,
+            plain_hosts: false,
             tracer: None,
         };
         let switches = Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders() };
         medium.plain = !all_punctual && plain::of_part(&medium, &switches);
+        medium.plain_hosts = !all_punctual && plain::of_hosts(&medium);
         Ok(Part {
             medium,
             hosts,

@@ -82,18 +82,18 @@ impl Events {
         self.agents + agent.0
     }
 
-    /// The port of a transmission or arrival.
+    /// The port of an arrival.
     #[inline]
-    pub fn port_of(&self, id: EventId) -> Option<PortId> {
-        (id < self.agendas).then(|| PortId(if id >= self.ports { id - self.ports } else { id }))
+    pub fn arriving_at(&self, id: EventId) -> Option<PortId> {
+        let arriving = id.wrapping_sub(self.arrivals);
+        (arriving < self.ports).then_some(PortId(arriving))
     }
 
     /// The event of this number. Arrivals first: most events are.
     #[inline]
     pub fn decode(&self, id: EventId) -> Event {
-        let arriving = id.wrapping_sub(self.arrivals);
-        if arriving < self.ports {
-            Event::Arrival(PortId(arriving))
+        if let Some(port) = self.arriving_at(id) {
+            Event::Arrival(port)
         } else if id < self.agendas {
             Event::Transmission(PortId(id - self.transmissions))
         } else if id < self.timers {
@@ -132,9 +132,8 @@ mod tests {
         let first = if arrivals_first { Event::Arrival(PortId(0)) } else { Event::Transmission(PortId(0)) };
         assert_eq!(events.decode(0), first);
         assert_eq!(events.decode(18), Event::AgentTimer(AgentId(2)));
-        assert_eq!(
-            [5, 6, 11, 12].map(|id| events.port_of(id)),
-            [Some(PortId(5)), Some(PortId(0)), Some(PortId(5)), None]
-        );
+        let begin = if arrivals_first { 0 } else { 6 };
+        assert_eq!([begin, begin + 5].map(|id| events.arriving_at(id)), [Some(PortId(0)), Some(PortId(5))]);
+        assert_eq!([6 - begin, 12].map(|id| events.arriving_at(id)), [None, None]);
     }
 }

@@ -51,6 +51,7 @@ pub mod spec;
 mod standstill;
 mod starts;
 mod switch;
+mod table;
 mod ties;
 mod trace;
 mod worst;

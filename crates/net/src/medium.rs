@@ -50,6 +50,8 @@ pub(crate) struct Medium {
     pub standstill: Option<Standstill>,
     /// The part takes the plain path ([`crate::plain`]).
     pub plain: bool,
+    /// Its hosts do, even if its switches do not.
+    pub plain_hosts: bool,
     /// Keeps what happens, where that was asked for.
     pub tracer: Option<Box<Tracer>>,
 }
@@ -91,11 +93,14 @@ impl Medium {
         }
     }
 
-    /// Asks for the memory that an event will need.
+    /// Asks for the memory that an event will need, if it is an arrival.
     #[inline(always)]
     pub fn prefetch(&self, event: EventId) {
-        if let Some(port) = self.events.port_of(event) {
-            prefetch(&self.ports[port]);
+        if let Some(port) = self.events.arriving_at(event) {
+            let first = self.ports[port].first();
+            if first.exists() {
+                prefetch(&self.packets[first]);
+            }
         }
     }
 

@@ -259,7 +259,7 @@ impl Part {
         if let Some(next) = m.calendar.hint() {
             m.prefetch(next);
         }
-        if unreliable && (m.vanishes(p, slot) || self.waits(p, peer, slot)) {
+        if unreliable && (m.vanishes(p, slot) || self.waits(p, peer.owner(), slot)) {
             return;
         }
         let m = &mut self.medium;
@@ -269,11 +269,12 @@ impl Part {
             m.trace_arrival(own, slot);
         }
         if m.packets[slot].class == LINK {
-            return self.pfc_frame(peer, own, slot);
+            return self.pfc_frame(peer.owner(), own, slot);
         }
-        match peer {
+        match peer.owner() {
             Owner::Switch(s) => self.switches.receive::<PLAIN>(m, s, own, slot),
-            Owner::Host(h) => self.hosts.receive::<PLAIN>(m, h, slot),
+            Owner::Host(h) if PLAIN || m.plain_hosts => self.hosts.receive::<true>(m, h, slot),
+            Owner::Host(h) => self.hosts.receive::<false>(m, h, slot),
             Owner::Circuit(c) => self.circuits[c].receive(m, own, slot),
             Owner::Elsewhere => unreachable!("what leaves the part arrives elsewhere"),
         }

@@ -13,12 +13,14 @@ use crate::switch::Switches;
 
 /// Whether a part may take the plain path, in which some ports may be late ([`crate::departures::all_punctual`]).
 pub(crate) fn of_part(m: &Medium, switches: &Switches) -> bool {
-    let network = &m.network;
     !switches.forwarders
         && switches.agents.len() == 0
         && m.disciplines.len() == 0
-        && network.circuits.len() == 0
-        && network.stalls.is_none()
-        && !network.noisy
-        && m.packets.carriage() == IntCarriage::All
+        && m.network.circuits.len() == 0
+        && of_hosts(m)
+}
+
+/// Whether its hosts may, whatever its switches are: their ports have neither agents nor disciplines.
+pub(crate) fn of_hosts(m: &Medium) -> bool {
+    m.network.stalls.is_none() && !m.network.noisy && m.packets.carriage() == IntCarriage::All
 }

@@ -128,7 +128,7 @@ impl Simulation {
             part.medium.tracer = Some(Box::new(Tracer::new(filter.clone())));
             // Records are in the order of time.
             part.medium.be_punctual();
-            part.medium.plain = false;
+            (part.medium.plain, part.medium.plain_hosts) = (false, false);
         }
     }
 
@@ -370,7 +370,7 @@ impl Simulation {
                 row.paused = stats.paused_until(end);
                 row.tx = Bytes::new(port.tx_bytes);
                 row.offered = offered[m.numbers[p]];
-                row.packets = port.tx_packets;
+                row.packets = port.tx_packets();
                 rows[m.numbers[p]] = Some(row);
             }
         }

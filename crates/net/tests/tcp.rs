@@ -61,7 +61,8 @@ proptest! {
     ) {
         let delayed_ack = delayed.then_some(Delta::from_ms(40));
         let mut spec = line(name, TcpSpec { recovery, handshake, delayed_ack, timestamps, ..tcp() }, Bytes::new(size));
-        spec.end = Time::ZERO + Delta::from_secs(600);
+        // Losses in a row double the timeout up to two minutes: a day lets any number of them pass.
+        spec.end = Time::ZERO + Delta::from_secs(86_400);
         spec.transport.control_priority = priority;
         spec.flows[0].initial_cwnd = window(64);
         for link in &mut spec.links {

@@ -48,7 +48,12 @@ impl PyScenario {
         self.prepared.builds()
     }
 
-    /// The scenario with all its defaults, as JSON; checks all that `run` checks before it simulates.
+    /// The scenario with all its defaults, as JSON, from its keys alone: no network is built.
+    fn parsed(&self) -> String {
+        self.prepared.parsed()
+    }
+
+    /// As `parsed`; checks all that `run` checks before it simulates.
     fn resolved(&self, py: Python<'_>) -> PyResult<String> {
         interruptible(py, |go_on| self.prepared.resolved(go_on))
     }

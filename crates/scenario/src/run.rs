@@ -97,9 +97,14 @@ impl Prepared {
         self.builds.load(Ordering::Relaxed)
     }
 
-    /// The scenario with all its defaults, as JSON; checks all that a run checks before it simulates.
+    /// The scenario with all its defaults, as JSON, from its keys alone: no network is built.
+    pub fn parsed(&self) -> String {
+        self.scenario.resolved().to_string()
+    }
+
+    /// As [`Prepared::parsed`]; checks all that a run checks before it simulates.
     pub fn resolved(&self, go_on: &mut dyn FnMut() -> bool) -> Result<String, RunError> {
-        self.look(go_on, |_, _| self.scenario.resolved().to_string())
+        self.look(go_on, |_, _| self.parsed())
     }
 
     /// What its run takes of memory, the largest share first; checks as [`Prepared::resolved`].

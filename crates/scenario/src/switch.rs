@@ -33,7 +33,7 @@ pub(crate) fn read<P: SwitchKeys>(root: &Section<'_>, name: &str) -> Result<P, D
 
 /// A quantum without turns: the problem, and what is expected.
 pub(crate) const IDLE_QUANTUM: (&str, &str) =
-    ("means nothing with discipline = \"fifo\"", "expected discipline = \"drr\"");
+    ("has no effect without discipline = \"drr\"", "expected discipline = \"drr\", or no quantum");
 
 /// Reads every `[[switch_override]]`.
 pub(crate) fn read_overrides(root: &Section<'_>) -> Result<Vec<SwitchOverride>, Diagnostic> {

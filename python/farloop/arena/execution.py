@@ -74,10 +74,10 @@ def _hold(
     where = into / contest.name
     where.mkdir()
     saving.fill_comparison(comparison, where, store, report=False)
-    found = [measured(one, contest.name) for one in runs]
+    measurements = [measured(measured_run, contest.name) for measured_run in runs]
     del comparison, runs
     moved = _shaken(contest, plan, threads, reporter, store)
-    return Result(contest.name, contest.told, found, contest.refusals, moved)
+    return Result(contest.name, contest.told, measurements, contest.refusals, moved)
 
 
 def _shaken(
@@ -90,7 +90,7 @@ def _shaken(
     if contest.told["start"] != OWN:
         return {}
     ending = seed_suffix(plan.seeds[0])
-    first = [one for one in contest.variants if one.label.endswith(ending)]
+    first = [variant for variant in contest.variants if variant.label.endswith(ending)]
     scores: dict[str, list[float | None]] = {}
     for number in range(1, plan.jitter + 1):
         wanted = varied(first, number)
@@ -134,9 +134,9 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path) -> None:
     for contest in kept["scenarios"]:
         name = str(contest["name"])
         refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
-        told = {key: value for key, value in contest.items() if key not in ("name", "cannot_run", "shaken")}
-        found = list(load(names.within(source, name))) if (source / name).is_dir() else []
+        facts = {key: value for key, value in contest.items() if key not in ("name", "cannot_run", "shaken")}
+        runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
         moved = dict(contest.get("shaken", {}))
-        results.append(Result(name, told, [measured(one, name) for one in found], refusals, moved))
-        del found
+        results.append(Result(name, facts, [measured(kept_run, name) for kept_run in runs], refusals, moved))
+        del runs
     write_views(results, list(kept["algorithms"]), tuple(kept["seeds"]), str(kept["scale"]), aside)

@@ -68,14 +68,14 @@ def measured(run: Run, scenario: str) -> Measured:
     for one in run.info.get("starts", []):
         values[f"{one['kind']}_first_rtt_bytes"] = float(max(one["first_rtt_bytes"]))
         values[f"{one['kind']}_first_rtt_bdps"] = float(max(one["first_rtt_bdps"]))
-    values["slow_start"] = int(any(one["slow_start"] for one in run.info.get("starts", [])))
+    values["slow_start"] = int(any(start["slow_start"] for start in run.info.get("starts", [])))
     values["cross_share"] = float(delivered[kinds["cross"]].sum()) / total if total > 0 else None
     # Flows of different sizes have different rates even where all are treated alike: theirs count relative to what each would get alone.
     shares = rates[endless & began] if endless.any() else 1 / slowdowns[~np.isnan(slowdowns)]
     values["jain"] = _finite(metrics.jain(shares)) if shares.size else None
     classes = _classes(run, slowdowns, kinds)
-    for name, found in classes.items():
-        values |= _distribution(name, found)
+    for name, of_class in classes.items():
+        values |= _distribution(name, of_class)
     values["unfinished"] = int(np.count_nonzero(~np.isnan(slowdowns) & np.isnan(flow_completion.slowdowns(flows))))
     pfc = run.summary["pfc"]
     values["is_steady"] = None if run.steadiness is None else int(run.steadiness.is_steady)
@@ -121,12 +121,12 @@ def _classes(run: Run, slowdowns: Floats, kinds: Mapping[str, Mask]) -> dict[str
     }
 
 
-def _distribution(name: str, found: Floats) -> dict[str, Any]:
-    known = found.size > 0
-    p50, p99 = np.percentile(found, [50, 99]).tolist() if known else (None, None)
+def _distribution(name: str, slowdowns: Floats) -> dict[str, Any]:
+    known = slowdowns.size > 0
+    p50, p99 = np.percentile(slowdowns, [50, 99]).tolist() if known else (None, None)
     return {
-        f"{name}_flows": int(found.size),
-        f"{name}_slowdown_mean": float(found.mean()) if known else None,
+        f"{name}_flows": int(slowdowns.size),
+        f"{name}_slowdown_mean": float(slowdowns.mean()) if known else None,
         f"{name}_slowdown_p50": p50,
         f"{name}_slowdown_p99": p99,
     }
@@ -143,18 +143,18 @@ def _queue(run: Run) -> tuple[str, dict[str, Any]]:
     most = dict(zip(names, run.ports["max_queue_bytes"].to_pylist(), strict=True))
     port = max(recorded or names, key=lambda name: mean[name])
     samples = run.samples.get(f"port/{port}", "queue")[1] if recorded else np.empty(0)
-    found = {
+    values = {
         "queue_port": port,
         "mean_queue_bytes": float(mean[port]),
         "p99_queue_bytes": float(np.percentile(samples, 99)) if samples.size else None,
         "max_queue_bytes": int(most[port]),
     }
-    return port if recorded else "", found
+    return port if recorded else "", values
 
 
 def _curves(run: Run, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
     names = run.flows["name"].to_pylist()
-    found = {}
+    rates = {}
     for kind, chosen in kinds.items():
         rows = [
             run.samples.get(f"flow/{name}", "throughput")[1]
@@ -162,8 +162,8 @@ def _curves(run: Run, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
             if is_one and (f"flow/{name}", "throughput") in run.samples
         ]
         if rows:
-            found[kind] = _thin(np.mean(rows, axis=0), np.mean)
-    return found
+            rates[kind] = _thin(np.mean(rows, axis=0), np.mean)
+    return rates
 
 
 def _thin(values: Floats, how: Any) -> Floats:

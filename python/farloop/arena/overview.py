@@ -90,21 +90,21 @@ def _anchor(result: Result) -> str:
 def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
     heads = ["<th>algorithm</th>"]
     heads += [f'<th><a href="#{_anchor(r)}">{escape(r.name)}</a></th>' for r in results]
-    places = [{one.algorithm: one for one in r.standings} for r in results]
+    places = [{standing.algorithm: standing for standing in r.standings} for r in results]
     axes = [_axis(r) for r in results]
     rows = []
     for algorithm in algorithms:
         tds = [f"<td>{escape(algorithm)}{_checked(algorithm)}</td>"]
-        for result, found, axis in zip(results, places, axes, strict=True):
-            one = found.get(algorithm)
-            if one is None:
+        for result, standings, axis in zip(results, places, axes, strict=True):
+            own = standings.get(algorithm)
+            if own is None:
                 tds.append(f'<td class="no">{escape(_missing(result, algorithm))}</td>')
                 continue
-            mean = one.score.estimate or 0.0
-            told = _score_text(mean, result.ranked_by)
-            picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed")
+            mean = own.score.estimate or 0.0
+            score = _score_text(mean, result.ranked_by)
+            picture = pictures.dots(list(own.scores.values()), mean, axis, f"{score}: mean and each seed")
             tds.append(
-                f'<td data-v="{one.place}"><b>{one.place}</b> <span class="soft">{told}</span>{_mark(one)}{picture}</td>'
+                f'<td data-v="{own.place}"><b>{own.place}</b> <span class="soft">{score}</span>{_mark(own)}{picture}</td>'
             )
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
@@ -117,15 +117,15 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
 
 def _checked(algorithm: str) -> str:
     """The programs that an algorithm has been compared with, small, below its name."""
-    found = programs(algorithm)
-    return f'<span class="soft spread">{escape(found)}</span>' if found else ""
+    algorithms = programs(algorithm)
+    return f'<span class="soft spread">{escape(algorithms)}</span>' if algorithms else ""
 
 
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
-    told = result.told
-    facts = f"Transport: {told['transport']}; switches of datacenters offer {told['switches']}; {told['duration']} simulated. "
-    facts += f"{told['source']}. {_BEGIN if result.start == OWN else _begun_alike(result.start)}"
-    title = f"{result.name}: {told['title']}" if told["title"] else result.name
+    about = result.told
+    facts = f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {about['duration']} simulated. "
+    facts += f"{about['source']}. {_BEGIN if result.start == OWN else _begun_alike(result.start)}"
+    title = f"{result.name}: {about['title']}" if about["title"] else result.name
     parts = [f'<h2 id="{_anchor(result)}">{escape(title)}</h2><p class="soft">{escape(facts)}</p>']
     if result.runs:
         parts.append(f'<p class="soft">{RANKED_BY[result.ranked_by]}</p>{_ranking(result, seeds)}')
@@ -142,9 +142,9 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
                 f'<tr><td>{escape(algorithm)}</td><td class="no" colspan="{max(len(columns), 1)}"><span>{text}</span></td></tr>'
             )
             continue
-        found = [c.cell(runs) for c in columns]
+        cells = [c.cell(runs) for c in columns]
         tds = "".join(
-            f"<td{'' if key is None else f' data-v={chr(34)}{key!r}{chr(34)}'}>{html}</td>" for html, key in found
+            f"<td{'' if key is None else f' data-v={chr(34)}{key!r}{chr(34)}'}>{html}</td>" for html, key in cells
         )
         rows.append(f"<tr><td>{escape(algorithm)}</td>{tds}</tr>")
     parts.append(_table(heads, rows))
@@ -164,21 +164,22 @@ def _missing(result: Result, algorithm: str) -> str:
 
 
 def _ranking(result: Result, seeds: int) -> str:
-    found = result.standings
-    if not found:
+    standings = result.standings
+    if not standings:
         return ""
-    axis, best = _axis(result), found[0].score.estimate or 0.0
+    axis, best = _axis(result), standings[0].score.estimate or 0.0
     rows = []
-    for one in found:
-        mean = one.score.estimate or 0.0
-        told = _score_text(mean, result.ranked_by)
-        reach = one.score.range(lambda score: _score_text(score, result.ranked_by))
+    for standing in standings:
+        mean = standing.score.estimate or 0.0
+        score_words = _score_text(mean, result.ranked_by)
+        reach = standing.score.range(lambda score: _score_text(score, result.ranked_by))
         spread = f' <span class="soft">{reach}</span>' if reach else ""
-        picture = pictures.dots(list(one.scores.values()), mean, axis, f"{told}: mean and each seed", WIDE)
-        low, high = min(one.ranks.values()), max(one.ranks.values())
+        picture = pictures.dots(list(standing.scores.values()), mean, axis, f"{score_words}: mean and each seed", WIDE)
+        low, high = min(standing.ranks.values()), max(standing.ranks.values())
         rows.append(
-            f'<tr><td>{one.place}</td><td class="text">{escape(one.algorithm)}</td><td>{picture}</td><td>{told}{spread}{_mark(one)}</td>'
-            f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(one, best, result.ranked_by)}</td></tr>"
+            f'<tr><td>{standing.place}</td><td class="text">{escape(standing.algorithm)}</td><td>{picture}</td>'
+            f"<td>{score_words}{spread}{_mark(standing)}</td>"
+            f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(standing, best, result.ranked_by)}</td></tr>"
         )
     what = "throughput, geometric mean" if result.ranked_by == THROUGHPUT else "slowdown, over classes"
     over = "each seed, better to the right" if seeds > 1 else "better to the right"
@@ -187,28 +188,32 @@ def _ranking(result: Result, seeds: int) -> str:
     return _table(heads, rows, sorts=False)
 
 
-def _mark(one: Standing) -> str:
+def _mark(standing: Standing) -> str:
     """What stands beside a score that ties decide."""
-    return f' <span class="soft" title="{FRAGILE}">fragile</span>' if one.is_fragile else ""
+    return f' <span class="soft" title="{FRAGILE}">fragile</span>' if standing.is_fragile else ""
 
 
-def _against(one: Standing, best: float, ranked_by: str) -> str:
-    if one.place == 1:
+def _against(standing: Standing, best: float, ranked_by: str) -> str:
+    if standing.place == 1:
         return "best"
-    found = one.against_best
+    ratio_to_best = standing.against_best
     ratio = (
-        found.estimate if found.estimate is not None else (one.score.estimate or 0.0) / best if best else float("nan")
+        ratio_to_best.estimate
+        if ratio_to_best.estimate is not None
+        else (standing.score.estimate or 0.0) / best
+        if best
+        else float("nan")
     )
-    told = f"{ratio:.3g} ×" if ranked_by == THROUGHPUT else f"{ratio:.3g} × as slow"
-    reach = found.range("{:.3g}".format)
-    apart = "not told apart" if one.is_apart is False else ""
+    text = f"{ratio:.3g} ×" if ranked_by == THROUGHPUT else f"{ratio:.3g} × as slow"
+    reach = ratio_to_best.range("{:.3g}".format)
+    apart = "not told apart" if standing.is_apart is False else ""
     more = " ".join(part for part in (reach, apart) if part)
-    return f'{told} <span class="soft">{more}</span>' if more else told
+    return f'{text} <span class="soft">{more}</span>' if more else text
 
 
 def _axis(result: Result) -> Scale:
     """The axis of a scenario's scores, on which better is to the right."""
-    scores = [one.score for one in result.runs if one.score is not None]
+    scores = [run.score for run in result.runs if run.score is not None]
     if result.ranked_by == THROUGHPUT:
         return Scale(scores, logarithmic=True)
     return _Reversed(scores)
@@ -227,9 +232,9 @@ class _Reversed(Scale):
 def _columns(result: Result) -> list[_Column]:
     """The columns of a scenario's table: those that have anything to say there."""
     runs = result.runs
-    place = {one.algorithm: one.place for one in result.standings}
+    place = {standing.algorithm: standing.place for standing in result.standings}
     columns = [_Column("place", lambda of: (str(place.get(of[0].algorithm, "–")), place.get(of[0].algorithm)))]
-    top = max((float(values.max()) for one in runs for values in one.rates.values() if values.size), default=0.0)
+    top = max((float(values.max()) for run in runs for values in run.rates.values() if values.size), default=0.0)
     if top > 0:
         columns.append(
             _Column(
@@ -242,7 +247,7 @@ def _columns(result: Result) -> list[_Column]:
             )
         )
     for kind, words in (("intra", "inside"), ("cross", "across")):
-        if any(one.values.get(f"{kind}_first_rtt_bytes") is not None for one in runs):
+        if any(run.values.get(f"{kind}_first_rtt_bytes") is not None for run in runs):
             columns.append(_start(kind, words))
     for kind, words in (("intra", "inside"), ("cross", "across")):
         if _known(runs, f"{kind}_throughput_bps"):
@@ -253,9 +258,9 @@ def _columns(result: Result) -> list[_Column]:
         columns.append(_plain("Jain", "jain", "{:.3f}".format, Scale([0.0, 1.0])))
     for kind, words in (("intra", "inside"), ("cross", "across")):
         columns += [_slowdown(runs, kind, words, size) for size in SIZES if _known(runs, f"{kind}_{size}_slowdown_p50")]
-    if any(one.values["unfinished"] for one in runs):
+    if any(run.values["unfinished"] for run in runs):
         columns.append(_bar(runs, "unfinished", "unfinished", _count))
-    if any(one.values["is_steady"] == 0 for one in runs):
+    if any(run.values["is_steady"] == 0 for run in runs):
         columns.append(
             _Column(
                 "not steady",
@@ -263,7 +268,7 @@ def _columns(result: Result) -> list[_Column]:
                 "Seeds whose later flows are slowed otherwise than the earlier ones: a longer run would differ",
             )
         )
-    paused = Scale([0.0, *(one.values["paused_ps"] / 1e12 for one in runs)], from_zero=True)
+    paused = Scale([0.0, *(run.values["paused_ps"] / 1e12 for run in runs)], from_zero=True)
     columns.append(_plain("PFC pauses", "paused_ps", lambda v: time_text(v / 1e12), paused, 1e-12))
     columns.append(_plain("victims", "victims", _count))
     columns.append(_queue(runs))
@@ -275,11 +280,11 @@ def _start(kind: str, words: str) -> _Column:
     """How flows begin."""
 
     def cell(of: list[Measured]) -> tuple[str, float | None]:
-        found = of[0].values
-        first, share = (found.get(f"{kind}_first_rtt_{what}") for what in ("bytes", "bdps"))
+        values = of[0].values
+        first, share = (values.get(f"{kind}_first_rtt_{what}") for what in ("bytes", "bdps"))
         if first is None or share is None:
             return "–", None
-        slow = '<span class="soft spread">slow start</span>' if found["slow_start"] else ""
+        slow = '<span class="soft spread">slow start</span>' if values["slow_start"] else ""
         return f"{bytes_text(first)}, {share:.3g} BDP{slow}", float(first)
 
     hint = "Payload that window, pacing rate and link let out in the first base round-trip time, and whether there is slow start"
@@ -287,19 +292,19 @@ def _start(kind: str, words: str) -> _Column:
 
 
 def _known(runs: Sequence[Measured], name: str) -> bool:
-    return any(one.values[name] is not None for one in runs)
+    return any(run.values[name] is not None for run in runs)
 
 
 def _values(of: Sequence[Measured], name: str) -> list[float]:
-    return [float(one.values[name]) for one in of if one.values[name] is not None]
+    return [float(run.values[name]) for run in of if run.values[name] is not None]
 
 
 def _mean(values: Sequence[float], text: Callable[[float], str], floor: float = 0.0) -> str:
     """The mean, with its interval where there are several values that differ."""
     if not values:
         return "–"
-    found = statistics.mean(values, floor=floor)
-    reach = found.range(text) if found.half_width else ""
+    interval = statistics.mean(values, floor=floor)
+    reach = interval.range(text) if interval.half_width else ""
     spread = f'<span class="soft spread">{reach}</span>' if reach else ""
     return f"{text(fmean(values))}{spread}"
 
@@ -328,8 +333,8 @@ def _share(of: list[Measured]) -> tuple[str, float | None]:
     values = _values(of, "cross_share")
     if not values:
         return "–", None
-    told = _mean(values, lambda v: f"{100 * v:.1f} %")
-    return told + pictures.parts(fmean(values), "shares of flows inside (left) and across (right)"), fmean(values)
+    text = _mean(values, lambda v: f"{100 * v:.1f} %")
+    return text + pictures.parts(fmean(values), "shares of flows inside (left) and across (right)"), fmean(values)
 
 
 def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Column:
@@ -342,7 +347,7 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
         median, tail = _values(of, p50), _values(of, p99)
         if not tail:
             return "–", None
-        told = f"{_slow(fmean(median))} / {_mean(tail, _slow, 1.0)}"
+        text = f"{_slow(fmean(median))} / {_mean(tail, _slow, 1.0)}"
         drawn = pictures.reach(
             fmean(median),
             fmean(tail),
@@ -350,27 +355,27 @@ def _slowdown(runs: Sequence[Measured], kind: str, words: str, size: str) -> _Co
             f"median to 99th percentile: {_slow(fmean(median))} to {_slow(fmean(tail))}",
             pictures.COLOURS[kind],
         )
-        return told + drawn, fmean(tail)
+        return text + drawn, fmean(tail)
 
     hint = f"FCT slowdown, median and 99th percentile, of {fmean(flows):.0f} flows per seed; logarithmic; sorts by the latter"
     return _Column(f"{words}, {size}: p50 / p99", cell, hint)
 
 
 def _drifting(of: Sequence[Measured]) -> tuple[str, float | None]:
-    known = [one.values["is_steady"] for one in of if one.values["is_steady"] is not None]
+    known = [run.values["is_steady"] for run in of if run.values["is_steady"] is not None]
     return (f"{known.count(0)} of {len(known)}", float(known.count(0))) if known else ("–", None)
 
 
 def _queue(runs: Sequence[Measured]) -> _Column:
-    top = max((float(one.queue.max()) for one in runs if one.queue.size), default=0.0)
+    top = max((float(run.queue.max()) for run in runs if run.queue.size), default=0.0)
 
     def cell(of: list[Measured]) -> tuple[str, float | None]:
         mean, tail = _values(of, "mean_queue_bytes"), _values(of, "p99_queue_bytes")
-        told = f"{bytes_text(fmean(mean))} / {bytes_text(fmean(tail)) if tail else '–'}"
-        ports = list(dict.fromkeys(str(one.values["queue_port"]) for one in of))
+        text = f"{bytes_text(fmean(mean))} / {bytes_text(fmean(tail)) if tail else '–'}"
+        ports = list(dict.fromkeys(str(measured_run.values["queue_port"]) for measured_run in of))
         more = f" and {len(ports) - 1} more" if len(ports) > 1 else ""
         drawn = pictures.area(of[0].queue, top, f"queue over time, to {bytes_text(top)}")
-        return f'{told}{drawn}<span class="soft port">{escape(ports[0])}{more}</span>', fmean(mean)
+        return f'{text}{drawn}<span class="soft port">{escape(ports[0])}{more}</span>', fmean(mean)
 
     hint = (
         "Of the recorded ports the one with the longest mean queue, which is named: mean and 99th percentile. The picture is "

@@ -44,9 +44,9 @@ class Scale:
         return _PAD + min(max(part, 0.0), 1.0) * (width - 2 * _PAD)
 
 
-def curves(found: Mapping[str, Floats], top: float, words: str) -> str:
+def curves(rates: Mapping[str, Floats], top: float, words: str) -> str:
     """Curves over time, each in the colour of its kind, on one scale from 0 to `top`; nothing for no curve."""
-    lines = [_line(values, top, COLOURS.get(kind, INTRA[0])) for kind, values in found.items() if values.size > 1]
+    lines = [_line(values, top, COLOURS.get(kind, INTRA[0])) for kind, values in rates.items() if values.size > 1]
     return _svg("".join(lines), words) if lines else ""
 
 

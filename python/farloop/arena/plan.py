@@ -128,7 +128,7 @@ def plan(
         again = (
             _begun_alike(name, scenario, settings, chosen, replicated, full, str(start)) for name, scenario in loaded
         )
-        contests += [one for one in again if one.variants]
+        contests += [contest for contest in again if contest.variants]
     return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter))
 
 
@@ -174,13 +174,13 @@ def _contest(
     variants, refusals = [], []
     for algorithm in algorithms:
         for seed in seeds:
-            one = base.override(algorithm=algorithm, seed=seed)
+            own = base.override(algorithm=algorithm, seed=seed)
             try:
-                _check(one)
+                _check(own)
             except _native.ScenarioError as error:
                 refusals.append(Refusal(algorithm, seed, _because(error)))
             else:
-                variants.append(Variant(algorithm + seed_suffix(seed), "", algorithm, one))
+                variants.append(Variant(algorithm + seed_suffix(seed), "", algorithm, own))
     if not variants:
         # Of any algorithm the same would be said of a scenario or a setting that is wrong.
         _resolved(base)
@@ -220,10 +220,10 @@ def _resolved(scenario: Scenario) -> dict[str, Any]:
         _check(scenario)
     except _native.ScenarioError:
         for entry in catalogue.entries("algorithms"):
-            one = scenario.override(algorithm=str(entry["name"]))
+            own = scenario.override(algorithm=str(entry["name"]))
             with contextlib.suppress(_native.ScenarioError):
-                _check(one)
-                return one.resolved
+                _check(own)
+                return own.resolved
         raise
     return scenario.resolved
 

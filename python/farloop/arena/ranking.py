@@ -40,32 +40,32 @@ class Standing:
     is_fragile: bool | None = None
 
 
-def ranks(found: Sequence[Measured]) -> dict[tuple[str, int], int]:
+def ranks(runs: Sequence[Measured]) -> dict[tuple[str, int], int]:
     """The rank of each run of a scenario among those with its seed, by algorithm and seed: 1 is best, equal scores have equal ranks."""
     by_seed: dict[int, list[Measured]] = {}
-    for one in found:
-        if one.score is not None:
-            by_seed.setdefault(one.seed, []).append(one)
+    for run in runs:
+        if run.score is not None:
+            by_seed.setdefault(run.seed, []).append(run)
     return {
-        (one.algorithm, seed): 1 + sum(is_better(other.score, one.score, one.ranked_by) for other in each)
+        (run.algorithm, seed): 1 + sum(is_better(other.score, run.score, run.ranked_by) for other in each)
         for seed, each in by_seed.items()
-        for one in each
+        for run in each
     }
 
 
-def standings(found: Sequence[Measured], shaken: Mapping[str, Sequence[float | None]] | None = None) -> list[Standing]:
+def standings(runs: Sequence[Measured], shaken: Mapping[str, Sequence[float | None]] | None = None) -> list[Standing]:
     """The algorithms of one scenario, the best first; those without a score are left out.
 
     `shaken` has the scores of variations of the first seed's runs, by algorithm.
     """
-    ranked = ranks(found)
+    ranked = ranks(runs)
     scores: dict[str, dict[int, float]] = {}
-    for one in found:
-        if one.score is not None:
-            scores.setdefault(one.algorithm, {})[one.seed] = one.score
+    for run in runs:
+        if run.score is not None:
+            scores.setdefault(run.algorithm, {})[run.seed] = run.score
     if not scores:
         return []
-    by = found[0].ranked_by
+    by = runs[0].ranked_by
     floor = 0.0 if by == THROUGHPUT else 1.0
     means = {name: statistics.mean(list(each.values()), floor=floor) for name, each in scores.items()}
     ordered = sorted(scores, key=lambda name: means[name].estimate or 0.0, reverse=by == THROUGHPUT)
@@ -86,11 +86,11 @@ def standings(found: Sequence[Measured], shaken: Mapping[str, Sequence[float | N
     ]
 
 
-def is_better(one: float | None, other: float | None, ranked_by: str) -> bool:
+def is_better(score: float | None, other: float | None, ranked_by: str) -> bool:
     """Whether a score is better than another one; one that does not exist is not."""
-    if one is None or other is None:
+    if score is None or other is None:
         return False
-    return one > other if ranked_by == THROUGHPUT else one < other
+    return score > other if ranked_by == THROUGHPUT else score < other
 
 
 def _is_fragile(mean: Interval, scores: dict[int, float], shaken: Sequence[float | None] | None) -> bool | None:

@@ -56,11 +56,11 @@ class Result:
 
     def of(self, algorithm: str) -> list[Measured]:
         """The runs of an algorithm, one per seed."""
-        return [one for one in self.runs if one.algorithm == algorithm]
+        return [run for run in self.runs if run.algorithm == algorithm]
 
     def because(self, algorithm: str) -> str:
         """Why an algorithm cannot run here; empty if it can."""
-        return next((one.because for one in self.refusals if one.algorithm == algorithm), "")
+        return next((refusal.because for refusal in self.refusals if refusal.algorithm == algorithm), "")
 
 
 def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[int]) -> pa.Table:
@@ -68,8 +68,8 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
     rows = []
     for result in results:
         ranked = ranks(result.runs)
-        found = {(one.algorithm, one.seed): one for one in result.runs}
-        refused = {(one.algorithm, one.seed): one.because for one in result.refusals}
+        runs = {(run.algorithm, run.seed): run for run in result.runs}
+        refused = {(refusal.algorithm, refusal.seed): refusal.because for refusal in result.refusals}
         for algorithm in algorithms:
             for seed in seeds:
                 row: dict[str, Any] = {
@@ -78,12 +78,16 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
                     "algorithm": algorithm,
                     "seed": seed,
                 }
-                one = found.get((algorithm, seed))
-                if one is None:
+                measured = runs.get((algorithm, seed))
+                if measured is None:
                     row["because"] = refused[algorithm, seed]
                 else:
-                    row |= {"ranked_by": one.ranked_by, "score": one.score, "rank": ranked.get((algorithm, seed))}
-                    row |= one.values
+                    row |= {
+                        "ranked_by": measured.ranked_by,
+                        "score": measured.score,
+                        "rank": ranked.get((algorithm, seed)),
+                    }
+                    row |= measured.values
                 rows.append(row)
     return _table("cells", rows)
 
@@ -94,24 +98,24 @@ def ranking(results: Sequence[Result]) -> pa.Table:
         {
             "scenario": result.name,
             "start": result.start,
-            "place": one.place,
-            "algorithm": one.algorithm,
+            "place": standing.place,
+            "algorithm": standing.algorithm,
             "ranked_by": result.ranked_by,
-            "score_mean": one.score.estimate,
-            "score_ci95": one.score.half_width,
-            "score_low": one.score.low,
-            "score_high": one.score.high,
-            "seeds": one.score.n,
-            "best_rank": min(one.ranks.values()),
-            "worst_rank": max(one.ranks.values()),
-            "is_apart": None if one.is_apart is None else int(one.is_apart),
-            "against_best": one.against_best.estimate,
-            "against_best_low": one.against_best.low,
-            "against_best_high": one.against_best.high,
-            "is_fragile": None if one.is_fragile is None else int(one.is_fragile),
+            "score_mean": standing.score.estimate,
+            "score_ci95": standing.score.half_width,
+            "score_low": standing.score.low,
+            "score_high": standing.score.high,
+            "seeds": standing.score.n,
+            "best_rank": min(standing.ranks.values()),
+            "worst_rank": max(standing.ranks.values()),
+            "is_apart": None if standing.is_apart is None else int(standing.is_apart),
+            "against_best": standing.against_best.estimate,
+            "against_best_low": standing.against_best.low,
+            "against_best_high": standing.against_best.high,
+            "is_fragile": None if standing.is_fragile is None else int(standing.is_fragile),
         }
         for result in results
-        for one in result.standings
+        for standing in result.standings
     ]
     return _table("ranking", rows)
 
@@ -129,8 +133,8 @@ def write(table: pa.Table, into: Path, name: str) -> None:
 def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     declared = fields.ARENA[name]
     columns = [pa.array([row.get(f.name) for row in rows], _TYPES.get(f.unit, pa.float64())) for f in declared]
-    told = [
+    schema_fields = [
         pa.field(f.name, column.type, metadata={"unit": f.unit, "meaning": f.meaning})
         for f, column in zip(declared, columns, strict=True)
     ]
-    return pa.Table.from_arrays(columns, schema=pa.schema(told))
+    return pa.Table.from_arrays(columns, schema=pa.schema(schema_fields))

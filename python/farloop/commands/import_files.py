@@ -51,7 +51,7 @@ def import_goal(
         ),
     ] = "h{1}",
     eager: Annotated[
-        bool, typer.Option("--eager", help="What waits for a message that its own rank sends does not.")
+        bool, typer.Option("--eager", help="Sends are eager: what depends on a rank's own send need not wait for it.")
     ] = False,
 ) -> None:
     """Print the messages of a GOAL trace, and what they wait for, as the CSV that a scenario's [workload] reads."""

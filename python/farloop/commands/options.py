@@ -87,7 +87,10 @@ CaseOption = Annotated[
 OnlyAlgorithmsOption = Annotated[
     str | None,
     typer.Option(
-        "--algorithms", metavar="A,B,...", help="Run these of the algorithms only.", autocompletion=algorithm_names
+        "--algorithms",
+        metavar="A,B,...",
+        help="Run only these of the figure's algorithms.",
+        autocompletion=algorithm_names,
     ),
 ]
 ArenaScenariosOption = Annotated[
@@ -189,8 +192,8 @@ JitterOption = Annotated[
         metavar="N",
         min=0,
         max=MOST_JITTER,
-        help="Run each simulation (of the first seed) N more times, which differ only in the order of simultaneous events and in "
-        "starts by less than a packet's time; numbers that move are marked as fragile. N = 3 makes four runs of one.",
+        help="Run each simulation of the first seed N more times, with another order of simultaneous events and with starts moved by "
+        "less than a packet's time. Numbers that move are marked as fragile. N = 3 makes four runs of one.",
     ),
 ]
 ArenaJitterOption = Annotated[
@@ -200,9 +203,9 @@ ArenaJitterOption = Annotated[
         metavar="N",
         min=0,
         max=MOST_JITTER,
-        help="Run each simulation of the first seed N more times, which differ only in the order of simultaneous events and in "
-        "starts by less than a packet's time; scores that move are marked as fragile. With three seeds the default makes nine "
-        "simulations of six (same starts are not varied); 0 for none.",
+        help="Run each simulation of the first seed N more times, with another order of simultaneous events and with starts moved by "
+        "less than a packet's time. Scores that move are marked as fragile. With three seeds the default makes nine simulations of "
+        "six (same starts are not varied); 0 for none.",
     ),
 ]
 
@@ -210,7 +213,7 @@ ForceMemoryOption = Annotated[
     bool,
     typer.Option(
         OPTION,
-        help="Start also runs that may take more memory than there is. One whose packets no longer fit ends with an error.",
+        help="Start runs even if they may need more memory than the machine has. A run whose packets no longer fit ends with an error.",
     ),
 ]
 

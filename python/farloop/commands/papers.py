@@ -48,7 +48,7 @@ def reproduce(
 ) -> None:
     """Reproduce figures of papers and judge their claims. Repeat an interrupted command to continue it.
 
-    With --set, --case or --algorithms it is a reading: every statement of the claims says whether it holds then, and nothing is a verdict.
+    With --set, --case or --algorithms the output is a reading, not a verdict: it says of each statement whether it holds under that change.
     """
     from farloop import reproduce as reproduction
     from farloop.output.directories import directory

@@ -92,7 +92,7 @@ def flows_from_goal(path: str | PathLike[str], *, hosts: str = "h{1}", eager: bo
     Args:
         path: The file.
         hosts: The host of each rank: names, separated by commas, or a name with the number of rank 0's host in braces.
-        eager: What waits for a message that its own rank sends does not.
+        eager: Sends are eager: what depends on a rank's own send need not wait for it.
 
     Raises:
         FarloopError: the file cannot be read or is no such trace, a message lacks its other half, or operations wait for one another;

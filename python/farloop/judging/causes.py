@@ -91,8 +91,8 @@ def of_statement(claim: str, text: str) -> Cause | None:
     Raises:
         CauseError: the paper's file is not valid.
     """
-    found = of_paper(claim.partition("/")[0])
-    return next((cause for cause in found if cause.claim == claim and text in cause.statements), None)
+    causes = of_paper(claim.partition("/")[0])
+    return next((cause for cause in causes if cause.claim == claim and text in cause.statements), None)
 
 
 def read(path: Path) -> tuple[Cause, ...]:
@@ -119,7 +119,7 @@ def _cause(entry: Table) -> Cause:
     entry.only("claim", "statements", "kind", "why", "page", "reading")
     kind = entry.one_of("kind", KINDS)
     statements = entry.texts("statements", "the texts of one or more statements")
-    readings = tuple(_shown(one) for one in entry.tables("reading"))
+    readings = tuple(_shown(table) for table in entry.tables("reading"))
     if len(readings) < LEAST[kind]:
         raise entry.refused("reading", f"has {len(readings)}; expected {LEAST[kind]} or more for {shown(kind)}")
     page = entry.optional_text("page", "the name of a page under docs/findings")

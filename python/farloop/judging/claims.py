@@ -213,11 +213,11 @@ class Judging:
 
         `decide` gets the needed runs, in the order of `needs`, and tells whether it holds, and the evidence.
         """
-        found = self._decided(needs, decide)
-        if isinstance(found, str):
-            self.statements.append(Statement(text, None, found, number, tuple(needs)))
+        decision = self._decided(needs, decide)
+        if isinstance(decision, str):
+            self.statements.append(Statement(text, None, decision, number, tuple(needs)))
         else:
-            self.statements.append(Statement(text, bool(found[0]), found[1], number, tuple(needs)))
+            self.statements.append(Statement(text, bool(decision[0]), decision[1], number, tuple(needs)))
 
     def near(
         self,
@@ -233,11 +233,11 @@ class Judging:
         `measure` gets the needed runs, in the order of `needs`, and gives the number, with further evidence if there is any. With `better`
         a number outside of the tolerance is told apart as better or worse than the published one.
         """
-        found = self._decided(needs, measure)
-        if isinstance(found, str):
-            self.statements.append(Statement(text, None, found, True, tuple(needs)))
+        measurement = self._decided(needs, measure)
+        if isinstance(measurement, str):
+            self.statements.append(Statement(text, None, measurement, True, tuple(needs)))
             return
-        value, evidence = found if isinstance(found, tuple) else (found, "")
+        value, evidence = measurement if isinstance(measurement, tuple) else (measurement, "")
         self.measured[name] = value
         stated = near(self.claim, name, value, text, evidence, needs=tuple(needs))
         self.statements.append(replace(stated, better=better))

@@ -19,7 +19,7 @@ def judged_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Fi
     if len(comparison.seeds) < 2:
         return judge(comparison)
     each = [judge(comparison.of_seed(seed)) for seed in comparison.seeds]
-    return [_together(list(found)) for found in zip(*each, strict=True)]
+    return [_together(list(findings)) for findings in zip(*each, strict=True)]
 
 
 def mean_told(values: Sequence[float]) -> str:
@@ -65,8 +65,8 @@ def _measured(each: list[dict[str, Any]]) -> dict[str, Any]:
     for name in dict.fromkeys(k for measured in each for k in measured):
         values = [m[name] for m in each if name in m]
         if all(isinstance(v, (int, float)) for v in values) and len(values) > 1:
-            found = intervals.mean([float(v) for v in values])
-            together |= {name: found.estimate, f"{name}, 95 %": [found.low, found.high]}
+            interval = intervals.mean([float(v) for v in values])
+            together |= {name: interval.estimate, f"{name}, 95 %": [interval.low, interval.high]}
         else:
             together[name] = values[0]
     return together

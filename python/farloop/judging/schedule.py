@@ -61,8 +61,8 @@ def own_scenario(figure: str) -> Scenario | None:
 def cases(figure: str) -> tuple[Case, ...]:
     """The cases of a paper's figure; none for anything else."""
     own = own_scenario(figure)
-    found = own.resolved["case"] if own else []
-    return tuple(Case(str(c["name"]), tuple(c["algorithms"]), bool(c["quick"]), c["set"]) for c in found)
+    tables = own.resolved["case"] if own else []
+    return tuple(Case(str(c["name"]), tuple(c["algorithms"]), bool(c["quick"]), c["set"]) for c in tables)
 
 
 def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: str = "") -> list[Need]:
@@ -70,7 +70,7 @@ def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: s
 
     Of a reading it is what of that has run, if anything has; anything else but the quick scale is measured by the full one.
     """
-    found = [
+    needs = [
         Need(case.name, name)
         for case in cases(comparison.figure)
         if (case.quick or comparison.scale != "quick") and case.name.startswith(prefix)
@@ -79,8 +79,8 @@ def scheduled(comparison: Comparison, *, algorithm: str | None = None, prefix: s
     ]
     if comparison.scale == READING:
         ran = {Need(run.case, run.algorithm) for run in comparison.runs}
-        return [need for need in found if need in ran] or found
-    return found
+        return [need for need in needs if need in ran] or needs
+    return needs
 
 
 def placed(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
@@ -108,8 +108,8 @@ def _nearest(figure: str, run: Run) -> tuple[str, list[str]]:
     """The case that a run belongs to, or the one with the fewest keys that differ; and these keys."""
     known = [c for c in cases(figure) if c.name == run.case] or list(cases(figure))
     settings = flat(run.scenario)
-    found = [(c.name, _different(_settings(figure, c.name, run.algorithm), settings)) for c in known]
-    return min(found, key=lambda entry: len(entry[1]), default=(run.case, []))
+    distances = [(c.name, _different(_settings(figure, c.name, run.algorithm), settings)) for c in known]
+    return min(distances, key=lambda entry: len(entry[1]), default=(run.case, []))
 
 
 @functools.cache
@@ -125,7 +125,7 @@ def case_scenario(figure: str, case: str, algorithm: str) -> Scenario:
 
 @functools.cache
 def _settings(figure: str, case: str, algorithm: str) -> dict[str, Any]:
-    return flat(case_scenario(figure, case, algorithm).resolved)
+    return flat(case_scenario(figure, case, algorithm).parsed)
 
 
 def _different(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:

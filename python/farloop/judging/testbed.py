@@ -81,7 +81,7 @@ class Losses:
         starts = run.flows["start_ps"].to_numpy() / 1e12
         sent, lost = (float(run.flows[c].to_numpy()[starts >= since].sum()) for c in ("packets", "dropped"))
         everywhere = sum(dropped.values())
-        parts = {place: found / everywhere if everywhere > 0 else 0.0 for place, found in dropped.items()}
+        parts = {place: count / everywhere if everywhere > 0 else 0.0 for place, count in dropped.items()}
         return cls(**{place: metrics.ratio(lost, sent) * part for place, part in parts.items()}, sent=sent)
 
     @property
@@ -162,12 +162,12 @@ def scheme(run: Run) -> str:
 
 def longest(runs: Iterable[Run]) -> dict[str, Run]:
     """The run of each scheme whose traffic goes on for longest."""
-    found: dict[str, Run] = {}
+    runs_by_name: dict[str, Run] = {}
     for run in runs:
         name = scheme(run)
-        if name not in found or arrivals(run) > arrivals(found[name]):
-            found[name] = run
-    return found
+        if name not in runs_by_name or arrivals(run) > arrivals(runs_by_name[name]):
+            runs_by_name[name] = run
+    return runs_by_name
 
 
 def arrivals(run: Run) -> int:

@@ -153,9 +153,9 @@ def layer(node: str) -> str:
 
 def offered_told(runs: Sequence[Run]) -> str:
     """The offered load of the first run, which is everybody's: the same flows under every algorithm."""
-    found = offered(runs[0]) if runs else {}
-    told = ", ".join(f"{name} {load:.2f}" for name, load in found.items())
-    return f"offered load with framing and ACKs: {told}" if told else ""
+    loads = offered(runs[0]) if runs else {}
+    text = ", ".join(f"{name} {load:.2f}" for name, load in loads.items())
+    return f"offered load with framing and ACKs: {text}" if text else ""
 
 
 def paused(run: Run) -> float:

@@ -20,13 +20,15 @@ from farloop.scenario import PAPERS, Scenario, is_figure
 def judged(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:
     """The comparison with the verdicts on its scenario's claims; with a note instead where they cannot be judged, whatever the reason."""
     try:
-        found = with_verdicts(comparison, scenario, scale)
+        comparison_with_verdicts = with_verdicts(comparison, scenario, scale)
     except Exception as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         figure = _figure(scenario)
         note = f"the claims of {figure or scenario.file} could not be judged: {why}"
-        found = replace(comparison, figure=figure, claims=[], scale=scale, notes=[*comparison.notes, note])
-    return replace(found, base=scenario)
+        comparison_with_verdicts = replace(
+            comparison, figure=figure, claims=[], scale=scale, notes=[*comparison.notes, note]
+        )
+    return replace(comparison_with_verdicts, base=scenario)
 
 
 def judged_anew(comparison: Comparison) -> Comparison:
@@ -40,9 +42,9 @@ def judged_anew(comparison: Comparison) -> Comparison:
     if is_figure(comparison.figure) and Path(base.file).as_posix().endswith(f"{comparison.figure}.toml"):
         path = PAPERS / f"{comparison.figure}.toml"
         base = Scenario(path.read_text("utf-8"), str(path), base.overrides)
-    found = judged(replace(comparison, claims=[], notes=[]), base, comparison.scale)
+    anew = judged(replace(comparison, claims=[], notes=[]), base, comparison.scale)
     # What was run is what the output goes on saying.
-    return replace(found, base=comparison.base, claims=jitter.of_claims(found.claims, comparison.jitter))
+    return replace(anew, base=comparison.base, claims=jitter.of_claims(anew.claims, comparison.jitter))
 
 
 def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "custom") -> Comparison:
@@ -81,8 +83,8 @@ def _unrun(figure: str, scale: str) -> list[Finding]:
     if own is None or judge is None:
         return []
     claims = {c.id: c for c in read_claims(own.resolved)}
-    found: list[Finding] = judge.judge(Comparison(figure, [], figure=figure, scale=scale), claims)
-    return found
+    findings: list[Finding] = judge.judge(Comparison(figure, [], figure=figure, scale=scale), claims)
+    return findings
 
 
 def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]:
@@ -98,12 +100,12 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
         return nothing("the claims are not the paper's")
     try:
         at_cases, changed = placed(comparison)
-        found = judged_by_seed(at_cases, lambda runs: judge.judge(runs, {c.id: c for c in claims}))
+        by_seed = judged_by_seed(at_cases, lambda runs: judge.judge(runs, {c.id: c for c in claims}))
     except UndecidedError as error:
         return nothing(str(error))
     except Exception as error:  # results stand, whatever is wrong with a judge
         return nothing(f"the judge failed: {reason(error)}")
-    findings = {f.id: f for f in found}
+    findings = {f.id: f for f in by_seed}
     return nothing("this figure's judge has no finding for this claim") | {
         f.id: _as_the_figure(f, changed, reading=comparison.scale == READING)
         for f in findings.values()
@@ -135,7 +137,9 @@ def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]], *, readi
     A reading keeps what its statements say: that is what it was run for.
     """
     needed = {n for s in finding.statements for n in s.needs}
-    keys = list(dict.fromkeys(k for n, found in changed.items() if n in needed or not needed for k in found))
+    keys = list(
+        dict.fromkeys(k for n, keys_of_run in changed.items() if n in needed or not needed for k in keys_of_run)
+    )
     if reading:
         return replace(finding, unjudged=f"a reading, with {told(keys)}" if keys else "a reading of some of its runs")
     if not keys:

@@ -123,8 +123,8 @@ def _capabilities() -> Check:
     held = next((line for line in _read("/proc/self/status").splitlines() if line.startswith("CapEff:")), "CapEff: 0")
     bits = int(held.split()[1], 16)
     lacking = [name for name, bit in _CAPABILITIES.items() if not bits >> bit & 1]
-    found = "all held" if not lacking else f"{', '.join(lacking)} missing; run it as root"
-    return Check("capabilities", "load", not lacking, found)
+    state = "all held" if not lacking else f"{', '.join(lacking)} missing; run it as root"
+    return Check("capabilities", "load", not lacking, state)
 
 
 def _libbpf() -> Check:
@@ -139,12 +139,12 @@ def _libbpf() -> Check:
 
 def _object(name: str) -> Check:
     path = object_file(name)
-    found = (
+    state = (
         str(path)
         if path.exists()
         else "not compiled; `make kernel` in a checkout does it, and wheels of Linux bring it"
     )
-    return Check(f"program {name}", "load", path.exists(), found)
+    return Check(f"program {name}", "load", path.exists(), state)
 
 
 def _ecn() -> Check:

@@ -210,9 +210,9 @@ def _exchange(new: Path, target: Path, where: Path) -> None:
     for name in views:
         names.place(new / name, target, (where / name).as_posix())
     names.remove(target, [(where / name).as_posix() for name in stale])
-    told = _manifest_of(new / MANIFEST)
+    manifest = _manifest_of(new / MANIFEST)
     present = sorted((set(known) - set(stale)) | set(views))
-    write_json(new / MANIFEST, kept | told | {"files": present})
+    write_json(new / MANIFEST, kept | manifest | {"files": present})
     names.place(new / MANIFEST, target, (where / MANIFEST).as_posix())
 
 
@@ -221,9 +221,9 @@ def _list_anew(target: Path, aside: Path) -> None:
     kept = read_manifest(target)
     if kept["kind"] not in ("reproduction", "testbed-figure"):
         return
-    found = {name for name in listed(target, "") if name != MANIFEST and (target / name).exists()}
-    if sorted(found) != kept.get("files"):
-        write_json(aside / MANIFEST, kept | {"files": sorted(found)})
+    present = {name for name in listed(target, "") if name != MANIFEST and (target / name).exists()}
+    if sorted(present) != kept.get("files"):
+        write_json(aside / MANIFEST, kept | {"files": sorted(present)})
         names.place(aside / MANIFEST, target, MANIFEST)
 
 
@@ -242,9 +242,9 @@ def finished_runs(target: Path) -> dict[str, Path]:
 
 def _run_directories(target: Path) -> list[Path]:
     """Where the runs of the output at `target` are; nowhere if it is none."""
-    found = []
+    directories = []
     for name in sorted(listed(target, "")):
         if name == MANIFEST or name.endswith(f"/{MANIFEST}"):
-            found.append((target / name).parent)
+            directories.append((target / name).parent)
     # Somebody else's are simulated again: only who has made a run can know that it is one.
-    return [path for path in found if names.is_own(path)]
+    return [path for path in directories if names.is_own(path)]

@@ -66,7 +66,7 @@ def _check_names(content: dict[str, Any], manifest: Path) -> None:
         names.checked(content.get("figures"), manifest)
     elif content["kind"] == "arena" and isinstance(content.get("scenarios"), list):
         scenarios = content["scenarios"]
-        names.checked([one.get("name") for one in scenarios if isinstance(one, dict)], manifest)
+        names.checked([scenario.get("name") for scenario in scenarios if isinstance(scenario, dict)], manifest)
 
 
 def told_names(target: Path) -> None:
@@ -91,7 +91,7 @@ def _content(directory_: Path) -> dict[str, Any] | None:
 
 def listed(directory_: Path, prefix: str) -> set[str]:
     """What an output's manifest lists, with those of the outputs in it; nothing that is beyond a link or a mount point."""
-    found: set[str] = set()
+    own: set[str] = set()
     for below, kept in _manifests(directory_):
         try:
             _check_names(kept, directory_ / below / MANIFEST)
@@ -100,10 +100,10 @@ def listed(directory_: Path, prefix: str) -> set[str]:
         given = kept.get("files")
         if isinstance(given, list):
             inside = f"{below.as_posix()}/" if below.parts else ""
-            found |= {f"{inside}{name}" for name in (MANIFEST, *given) if isinstance(name, str)}
-    above = {name.rpartition("/")[0] for name in found}
+            own |= {f"{inside}{name}" for name in (MANIFEST, *given) if isinstance(name, str)}
+    above = {name.rpartition("/")[0] for name in own}
     barred = {below for below in above if below and names.barrier(directory_, below.split("/"))}
-    return {f"{prefix}{name}" for name in found if name.rpartition("/")[0] not in barred}
+    return {f"{prefix}{name}" for name in own if name.rpartition("/")[0] not in barred}
 
 
 def _manifests(directory_: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -128,12 +128,12 @@ def _manifests(directory_: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 def foreign(target: Path) -> list[str]:
     """The files in a directory that no manifest of farloop's in it lists, by relative path."""
     known = listed(target, "")
-    found = []
+    others_there = []
     for where, directories, others in os.walk(target):
         here = Path(where)
         links = [name for name in directories if (here / name).is_symlink()]
-        found += [(here / name).relative_to(target).as_posix() for name in (*others, *links)]
-    return sorted(name for name in found if name not in known)
+        others_there += [(here / name).relative_to(target).as_posix() for name in (*others, *links)]
+    return sorted(name for name in others_there if name not in known)
 
 
 def files(directory_: Path) -> list[str]:

@@ -40,9 +40,9 @@ def checked(names: object, manifest: Path) -> None:
     """
     for name in names if isinstance(names, list) else []:
         if isinstance(name, str) and not is_proper(name):
-            where, told = shown(manifest, 4096), shown(repr(name))
+            where, text = shown(manifest, 4096), shown(repr(name))
             raise FarloopError(
-                f"{where}: names {told}, which is no file of this output; farloop did not write this manifest, "
+                f"{where}: names {text}, which is no file of this output; farloop did not write this manifest, "
                 "and nothing that it names is touched"
             )
 
@@ -88,18 +88,18 @@ def opened(root: Path, below: Sequence[str], *, make: bool = False) -> Iterator[
     try:
         mounted = _mount(here)
         for count, part in enumerate(below):
-            told = shown("/".join(below[: count + 1]), 200)
+            text = shown("/".join(below[: count + 1]), 200)
             if make:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(part, dir_fd=here)
-            found = os.stat(part, dir_fd=here, follow_symlinks=False)
-            if stat.S_ISLNK(found.st_mode):
-                raise BarredError(errno.ELOOP, f"{told} is a link")
+            status = os.stat(part, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                raise BarredError(errno.ELOOP, f"{text} is a link")
             lower = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
             os.close(here)
             here = lower
             if _mount(here) != mounted:
-                raise BarredError(errno.EXDEV, f"{told} is a mount point")
+                raise BarredError(errno.EXDEV, f"{text} is a mount point")
         yield here
     finally:
         os.close(here)
@@ -177,12 +177,12 @@ def check_way(root: Path, names: Iterable[str]) -> None:
 def is_own(path: Path, *, alone: bool = False) -> bool:
     """Whether this is a directory, and no link to one, that belongs to this process's user; with `alone` nobody else may write into it."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    if hasattr(os, "geteuid") and found.st_uid != os.geteuid():
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         return False
-    return stat.S_ISDIR(found.st_mode) and not (alone and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    return stat.S_ISDIR(status.st_mode) and not (alone and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def open_regular(path: Path) -> BufferedReader:

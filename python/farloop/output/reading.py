@@ -33,8 +33,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
             run = _load_run(source, kept)
             return run.alone
         if kept["kind"] == "comparison":
-            found = [names.within(source, f"runs/{name}") for name in kept["runs"]]
-            runs = [_load_run(where, read_manifest(where)) for where in found]
+            directories = [names.within(source, f"runs/{name}") for name in kept["runs"]]
+            runs = [_load_run(where, read_manifest(where)) for where in directories]
             claims_file = source / CLAIMS
             claims = json.loads(claims_file.read_text("utf-8")) if claims_file.is_file() else []
             base = kept["base"]
@@ -75,8 +75,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
 
 
 def _first_run(source: Path) -> str:
-    found = sorted((source / "runs").glob(f"*/{MANIFEST}"))
-    return str(found[0].parent) if found else f"{source}/runs/ADDRESS"
+    manifests = sorted((source / "runs").glob(f"*/{MANIFEST}"))
+    return str(manifests[0].parent) if manifests else f"{source}/runs/ADDRESS"
 
 
 def _first_figure(source: Path, kept: dict[str, Any]) -> str:
@@ -85,8 +85,8 @@ def _first_figure(source: Path, kept: dict[str, Any]) -> str:
 
 
 def _first_scenario(source: Path, kept: dict[str, Any]) -> str:
-    found = kept.get("scenarios")
-    first = found[0] if isinstance(found, list) and found else None
+    scenarios = kept.get("scenarios")
+    first = scenarios[0] if isinstance(scenarios, list) and scenarios else None
     return str(source / str(first["name"])) if isinstance(first, dict) and "name" in first else f"{source}/SCENARIO"
 
 

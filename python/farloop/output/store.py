@@ -128,7 +128,7 @@ def _files(section: Any, directory: Path) -> Iterator[tuple[str, str]]:
             yield section, digest(path)
 
 
-def write_tables(found: Mapping[str, pa.Table], into: Path) -> dict[str, str]:
+def write_tables(tables_of_run: Mapping[str, pa.Table], into: Path) -> dict[str, str]:
     """Writes the tables of a run; their hashes by file name.
 
     Raises:
@@ -137,7 +137,7 @@ def write_tables(found: Mapping[str, pa.Table], into: Path) -> dict[str, str]:
     hashes = {}
     for name in fields.TABLES:
         path = into / f"{name}.parquet"
-        tables.write(found[name], path)
+        tables.write(tables_of_run[name], path)
         hashes[path.name] = digest(path)
     return hashes
 
@@ -180,12 +180,12 @@ class Store:
             return None
         kept = _read(where / (KEPT if where.parent == self.directory else "manifest.json"))
         try:
-            found = {name: tables.read(name, where / f"{name}.parquet") for name in fields.TABLES}
+            tables_of_run = {name: tables.read(name, where / f"{name}.parquet") for name in fields.TABLES}
         except (OSError, ValueError, pa.ArrowException) as error:
             raise FarloopError(
                 f"{where}: is a damaged run: {error}; remove it, and run the same command again"
             ) from None
-        return Simulated(found, read_info(kept))
+        return Simulated(tables_of_run, read_info(kept))
 
     def put(self, key: str, outcome: Simulated) -> None:
         """Keeps a finished run.
@@ -264,9 +264,9 @@ class Store:
                 kept.parent.rename(self.directory / kept.parent.name)
 
 
-def info(found: Mapping[str, Any]) -> dict[str, Any]:
+def info(content: Mapping[str, Any]) -> dict[str, Any]:
     """What is known of a run besides its tables, as manifests have it."""
-    return {"info": sorted(found), **{key: found[key] for key in sorted(found)}}
+    return {"info": sorted(content), **{key: content[key] for key in sorted(content)}}
 
 
 def read_info(kept: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,12 +276,12 @@ def read_info(kept: Mapping[str, Any]) -> dict[str, Any]:
 
 def finished(directories: Iterable[Path]) -> dict[str, Path]:
     """Those of the directories that hold a run of a complete output, by address."""
-    found = {}
+    runs = {}
     for directory in directories:
         kept = _read(directory / "manifest.json")
         if isinstance(kept.get("address"), str) and kept["address"]:
-            found[kept["address"]] = directory
-    return found
+            runs[kept["address"]] = directory
+    return runs
 
 
 def _names(key: str) -> tuple[str, ...]:
@@ -305,10 +305,10 @@ def _rename_to_free(path: Path, wanted: Sequence[Path]) -> None:
 def _whole(manifest: Path, key: str) -> bool:
     """Whether a run can be read and has what was written, as far as its own manifest tells."""
     kept = _read(manifest)
-    hashes, told = kept.get("tables"), kept.get("info")
-    if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(told, list):
+    hashes, content = kept.get("tables"), kept.get("info")
+    if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(content, list):
         return False
-    if not all(isinstance(name, str) and name in kept for name in told) or not set(_TOLD) <= set(told):
+    if not all(isinstance(name, str) and name in kept for name in content) or not set(_TOLD) <= set(content):
         return False
     try:
         return all(_is_table(name, manifest.with_name(f"{name}.parquet"), hashes) for name in fields.TABLES)

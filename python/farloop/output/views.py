@@ -24,9 +24,9 @@ def write(comparison: Comparison, into: Path) -> list[str]:
     notes: list[str] = []
     attempt("the pictures could not be drawn", lambda: draw.draw(comparison, pictures), notes)
     made: list[str] = []
-    told = replace(comparison, notes=[*comparison.notes, *notes])
-    attempt("the report could not be drawn", lambda: made.append(page.page(told)), notes)
-    text = made[0] if made else _bare_page(told.title, [*comparison.notes, *notes])
+    noted = replace(comparison, notes=[*comparison.notes, *notes])
+    attempt("the report could not be drawn", lambda: made.append(page.page(noted)), notes)
+    text = made[0] if made else _bare_page(noted.title, [*comparison.notes, *notes])
     (into / REPORT).write_text(text, encoding="utf-8", errors="replace")
     return notes
 

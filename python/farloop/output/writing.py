@@ -76,14 +76,14 @@ def overall(comparison: Comparison) -> dict[str, Any]:
     numbers = comparison.statistics if comparison.seeds else comparison.summary
     own = [caution.row() for caution in cautions.between(comparison)]
     moved = {label: [Caution("fragile", text).row()] for label, text in jitter.told(comparison)}
-    found = {
+    document = {
         label: numbers[label] | {"cautions": [*_cautions(runs), *own, *moved.get(label, [])]}
         for label, runs in comparison.groups.items()
         if label in numbers
     }
     if comparison.jitter is None:
-        return found
-    return {label: summary | {"jitter": comparison.jitter.numbers.get(label)} for label, summary in found.items()}
+        return document
+    return {label: summary | {"jitter": comparison.jitter.numbers.get(label)} for label, summary in document.items()}
 
 
 def _cautions(runs: Sequence[Run]) -> list[dict[str, str]]:

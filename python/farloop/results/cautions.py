@@ -73,7 +73,7 @@ def between(comparison: ComparisonToCaution) -> list[Caution]:
         cases.setdefault(run.case, []).append(run)
     return [
         Caution("starts", text)
-        for text in dict.fromkeys(told for runs in cases.values() for told in starts.differences(runs))
+        for text in dict.fromkeys(difference for runs in cases.values() for difference in starts.differences(runs))
     ]
 
 
@@ -83,12 +83,12 @@ def _of_each(runs: Sequence[RunToCaution]) -> list[Caution]:
 
 def _together(runs: Sequence[RunToCaution]) -> list[Caution]:
     """What seeds and cases say with other numbers each is said once."""
-    found = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
+    cautions = [Caution("overload", text) for text in offered.worst_overload([run.numbers["network"] for run in runs])]
     by_algorithm: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run.numbers)
     for algorithm, each in by_algorithm.items():
-        found += [Caution("unfinished", f"{algorithm}: {text}") for text in flow_completion.left_out(each)]
+        cautions += [Caution("unfinished", f"{algorithm}: {text}") for text in flow_completion.left_out(each)]
         counts = [numbers["before_first_ack"] or {} for numbers in each]
-        found += [Caution("short-flows", f"{algorithm}: {text}") for text in starts.unacted_text(counts)]
-    return found + [Caution(code, text) for code, text in steadiness.warnings_together(runs)]
+        cautions += [Caution("short-flows", f"{algorithm}: {text}") for text in starts.unacted_text(counts)]
+    return cautions + [Caution(code, text) for code, text in steadiness.warnings_together(runs)]

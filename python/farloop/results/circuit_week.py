@@ -69,12 +69,12 @@ def week_of(run: Run) -> Week:
     weeks = (last + 1) // cycle
     first = max(0, weeks - 1) * cycle
     until = min(last + 1, first + cycle) if weeks else last + 1
-    told = f"week {weeks} of the run" if weeks else "the whole run, less than a week"
+    text = f"week {weeks} of the run" if weeks else "the whole run, less than a week"
     if until - first > MOST_SLOTS:
         first = until - MOST_SLOTS
-        told += f", its last {MOST_SLOTS} of {cycle} slots"
+        text += f", its last {MOST_SLOTS} of {cycle} slots"
     if len(names) > 1:
-        told += f"; {names[0]}, the first of {len(names)} circuit switches"
+        text += f"; {names[0]}, the first of {len(names)} circuit switches"
     table = table.slice(
         int(np.searchsorted(slots, first)), int(np.searchsorted(slots, until) - np.searchsorted(slots, first))
     )
@@ -92,7 +92,7 @@ def week_of(run: Run) -> Week:
     end = begin + float(facts["week_s"]) if weeks and until - first == cycle else float(ends.max(initial=0.0))
     switch, times, queues = _queues(run, begin, end)
     sources, sinks = (sorted(set(column), key=_natural) for column in columns[:2])
-    return Week(told, begin, end, days, sources, sinks, switch, times, queues)
+    return Week(text, begin, end, days, sources, sinks, switch, times, queues)
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -103,9 +103,9 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def daily_occupancy(run: Run) -> tuple[Floats, Floats]:
     """When the days of a run began, in seconds, and the mean occupancy of the circuits of each."""
     slots, starts = run.circuits["slot"].to_numpy(), run.circuits["start_ps"].to_numpy() / 1e12
-    found, first, number = np.unique(slots, return_index=True, return_inverse=True)
-    sums = np.bincount(number, weights=run.circuits["occupancy"].to_numpy(), minlength=len(found))
-    return starts[first], sums / np.bincount(number, minlength=len(found))
+    known, first, number = np.unique(slots, return_index=True, return_inverse=True)
+    sums = np.bincount(number, weights=run.circuits["occupancy"].to_numpy(), minlength=len(known))
+    return starts[first], sums / np.bincount(number, minlength=len(known))
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:

@@ -26,12 +26,12 @@ def jobs(flows: pa.Table, scenario: dict[str, Any]) -> dict[str, dict[str, Any]]
         return {}
     prefix = np.array([name.rpartition("-")[0] for name in flows["name"].to_pylist()])
     start, received = (flow_completion.column(flows, f"{what}_ps") / 1e12 for what in ("start", "received"))
-    found: dict[str, dict[str, Any]] = {}
+    jobs_by_name: dict[str, dict[str, Any]] = {}
     for workload in named:
         times = []
         for number in range(1, int(workload["rounds"]) + 1):
             own = prefix == f"{workload['name']}-{number}"
             if not np.isnan(received[own]).any():
                 times.append(float(received[own].max() - start[own].min()))
-        found[str(workload["name"])] = {"rounds": int(workload["rounds"]), "rounds_s": times}
-    return found
+        jobs_by_name[str(workload["name"])] = {"rounds": int(workload["rounds"]), "rounds_s": times}
+    return jobs_by_name

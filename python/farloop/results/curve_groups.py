@@ -54,16 +54,16 @@ def grouped(flows: pa.Table, times: Floats, rows: Mapping[str, Floats]) -> tuple
         values = np.where((times > begin) & (times - step < end), values, np.nan)
         if np.isfinite(values).any():
             kinds[is_cross][name] = values
-    drawn, told = [], []
+    drawn, names = [], []
     for is_cross, own in kinds.items():
         if len(own) <= FEW:
             drawn += [Drawn(n, look(i, is_cross=is_cross), v, None) for i, (n, v) in enumerate(own.items())]
             continue
         kind = "cross-datacenter" if is_cross else "intra-datacenter"
-        found = _group(own, f"median of {len(own)} {kind} flows", is_cross=is_cross)
-        drawn += found
-        told += [one.name for one in found[1:]]
-    outliers = f"flows far from the others by name: {', '.join(told)}" if told else "no flow is far from the others"
+        group = _group(own, f"median of {len(own)} {kind} flows", is_cross=is_cross)
+        drawn += group
+        names += [line.name for line in group[1:]]
+    outliers = f"flows far from the others by name: {', '.join(names)}" if names else "no flow is far from the others"
     return drawn, f"median of the flows under way, band from their 10th to their 90th percentile; {outliers}"
 
 
@@ -93,8 +93,8 @@ def _about(flows: pa.Table, rows: Mapping[str, Floats]) -> dict[str, tuple[bool,
     """Of these flows: whether each is across datacenters, and from when to when it is under way, in seconds."""
     named = flows.filter(pc.is_in(pc.cast(flows["name"], pa.string()), pa.array(list(rows), pa.string())))
     columns = ("name", "cross_datacenter", "start_ps", "received_ps", "stop_ps")
-    found = {}
+    texts = {}
     for name, is_cross, start, received, stop in zip(*(named[c].to_pylist() for c in columns), strict=True):
         ends = [end / 1e12 for end in (received, stop) if end is not None]
-        found[name] = (bool(is_cross), np.inf if start is None else start / 1e12, min(ends, default=np.inf))
-    return found
+        texts[name] = (bool(is_cross), np.inf if start is None else start / 1e12, min(ends, default=np.inf))
+    return texts

@@ -105,29 +105,29 @@ class _Notes:
     joined: set[tuple[int, float]] = field(default_factory=set)
 
     def text(self, word: str) -> str:
-        told = list(self.told)
+        parts = list(self.told)
         if self.joined:
-            told.append(f"each point the {word} of {_told(sorted(self.joined))}")
-        return "; ".join(told)
+            parts.append(f"each point the {word} of {_told(sorted(self.joined))}")
+        return "; ".join(parts)
 
 
-def curves(found: Sequence[Replicas], curve: Curve) -> tuple[list[list[Line]], str]:
+def curves(replicas: Sequence[Replicas], curve: Curve) -> tuple[list[list[Line]], str]:
     """The curves of each case, and what they are in words; nothing where every sample of a single run is a point.
 
     Of several seeds the curve is the mean over them with its band. Where the seeds' flows are different ones (random traffic), their
     curves have nothing in common: then those of the first seed are drawn. Many flows become the median of them with a band, and the flows
     that are far from the others. A curve that has no finite value, or of queues, drops and pauses none above zero, is left out.
     """
-    count = sum(min(MOST_CURVES, len(objects(of.runs[0].samples, curve.kind))) for of in found)
+    count = sum(min(MOST_CURVES, len(objects(of.runs[0].samples, curve.kind))) for of in replicas)
     points = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // max(1, count)))
     notes = _Notes()
-    drawn = [_lines(of, curve, points, notes) for of in found]
+    drawn = [_lines(of, curve, points, notes) for of in replicas]
     return _with_looks(drawn, curve.kind), notes.text(curve.word)
 
 
 def objects(samples: Series, kind: str) -> list[str]:
     """The objects of the series that are shown as flows or as ports, such as "flow/intra"."""
-    return [f"{one}/{name}" for one in KINDS[kind] for name in samples.objects(one)]
+    return [f"{prefix}/{name}" for prefix in KINDS[kind] for name in samples.objects(prefix)]
 
 
 def _lines(of: Replicas, curve: Curve, points: int, notes: _Notes) -> list[Line]:
@@ -167,10 +167,10 @@ def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: 
         if np.isfinite(values).any():
             rows[_plain(name)] = values
             _tell_seeds(of, len(thin), notes, "of each flow")
-    drawn, told = grouped(of.runs[0].flows, times, rows)
+    drawn, said = grouped(of.runs[0].flows, times, rows)
     if drawn:
-        notes.told[told] = None
-    return [Line(one.name, one.look, times, one.values, one.band) for one in drawn]
+        notes.told[said] = None
+    return [Line(line.name, line.look, times, line.values, line.band) for line in drawn]
 
 
 def _highest(samples: Series, names: Sequence[str], metric: str) -> list[str]:

@@ -49,10 +49,10 @@ def bounded(flows: pa.Table, end: float) -> Floats:
     """
     start = column(flows, "start_ps") / 1e12
     ideal = column(flows, "ideal_fct_ps") / 1e12
-    found = slowdowns(flows)
+    values = slowdowns(flows)
     age = np.maximum((end - start) / np.where(ideal > 0, ideal, np.nan), 1.0)
-    found = np.where(np.isnan(found) & (column(flows, "size_bytes") >= 0), age, found)
-    return np.where(start < end, found, np.nan)
+    values = np.where(np.isnan(values) & (column(flows, "size_bytes") >= 0), age, values)
+    return np.where(start < end, values, np.nan)
 
 
 def is_kind(flows: pa.Table, kind: str) -> Mask:
@@ -77,16 +77,16 @@ def slowdown_summary(flows: pa.Table, end: float) -> tuple[dict[str, Any], dict[
     values, small = slowdowns(flows), is_small(flows)
     waiting = (column(flows, "size_bytes") >= 0) & np.isnan(column(flows, "received_ps"))
     waiting &= column(flows, "start_ps") / 1e12 < end
-    found: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
     unfinished = {}
     for kind in KINDS:
         chosen = is_kind(flows, kind)
-        found[kind] = distribution(values[chosen])
-        if found[kind] is not None:
-            found[kind]["small"] = distribution(values[chosen & small])
-            found[kind]["large"] = distribution(values[chosen & ~small])
+        summary[kind] = distribution(values[chosen])
+        if summary[kind] is not None:
+            summary[kind]["small"] = distribution(values[chosen & small])
+            summary[kind]["large"] = distribution(values[chosen & ~small])
         unfinished[kind] = int(np.count_nonzero(waiting & chosen))
-    return found, unfinished
+    return summary, unfinished
 
 
 def at_least(flows: pa.Table, end: float) -> dict[str, Any]:
@@ -95,14 +95,14 @@ def at_least(flows: pa.Table, end: float) -> dict[str, Any]:
     Every number is a lower bound. `None` for kinds all of whose flows finished, of which `slowdown_summary` says all.
     """
     values, small, measured = bounded(flows, end), is_small(flows), slowdowns(flows)
-    found: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
     for kind in KINDS:
         chosen = is_kind(flows, kind)
-        found[kind] = None
+        bounds[kind] = None
         if (chosen & np.isnan(measured) & ~np.isnan(values)).any():
             parts = {"small": distribution(values[chosen & small]), "large": distribution(values[chosen & ~small])}
-            found[kind] = (distribution(values[chosen]) or {}) | parts
-    return found
+            bounds[kind] = (distribution(values[chosen]) or {}) | parts
+    return bounds
 
 
 LEFT_OUT = 0.01
@@ -115,9 +115,9 @@ def left_out(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     Args:
         summaries: The summaries of runs.
     """
-    found = []
+    texts = []
     for kind in KINDS:
-        each = [(*_counts(one, kind), one) for one in summaries]
+        each = [(*_counts(summary, kind), summary) for summary in summaries]
         unfinished, begun, summary = max(each, key=lambda row: row[0] / max(row[1], 1))
         if unfinished == 0 or unfinished < LEFT_OUT * begun:
             continue
@@ -126,8 +126,8 @@ def left_out(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
         if finished and all_flows:
             text += f": their 99th percentile of the slowdown is {finished['p99']:.3g}, that of all flows at least {all_flows['p99']:.3g}"
         more = sum(1 for count, of, _ in each if count and count >= LEFT_OUT * of) - 1
-        found.append(text + (f" (and in {more} other of {len(each)} runs)" if more else ""))
-    return found
+        texts.append(text + (f" (and in {more} other of {len(each)} runs)" if more else ""))
+    return texts
 
 
 def _counts(summary: Mapping[str, Any], kind: str) -> tuple[int, int]:

@@ -108,8 +108,8 @@ def _measures(summary: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     for kind, words in (("intra", "inside"), ("cross", "across")):
         yield f"mean throughput {words}", summary["mean_throughput"][kind]
         slowdown = summary["slowdown"][kind] or {}
-        for name, told in (("mean", "mean"), ("p50", "median"), ("p99", "99th percentile")):
-            yield f"slowdown {words}, {told}", slowdown.get(name)
+        for name, word in (("mean", "mean"), ("p50", "median"), ("p99", "99th percentile")):
+            yield f"slowdown {words}, {word}", slowdown.get(name)
     for flow in summary.get("flows", []):
         yield f"{_FLOW}{flow['name']}", flow["throughput"]
 
@@ -130,7 +130,7 @@ def fragile(comparison: Varied) -> list[Fragile]:
     if comparison.jitter is None:
         return []
     halves = _halves(comparison)
-    found = []
+    moves = []
     for label, numbers in comparison.jitter.numbers.items():
         moved = []
         most = {name: max((value for value in of if value is not None), default=0.0) for name, of in numbers.items()}
@@ -140,8 +140,8 @@ def fragile(comparison: Varied) -> list[Fragile]:
             starves = measure.startswith(_FLOW) and most[measure] < floor
             if not starves and is_fragile(values, halves.get(label, {}).get(measure)):
                 moved.append(Fragile(label, measure, min(known), max(known)))
-        found += sorted(moved, key=lambda one: one.low / one.high if one.high > 0 else 1.0)
-    return found
+        moves += sorted(moved, key=lambda move: move.low / move.high if move.high > 0 else 1.0)
+    return moves
 
 
 def _halves(comparison: Varied) -> dict[str, dict[str, float | None]]:
@@ -157,7 +157,7 @@ def _halves(comparison: Varied) -> dict[str, dict[str, float | None]]:
         halves[label] = {
             name: statistics.mean(known).half_width
             for name in each[0]
-            if (known := [value for one in each if (value := one.get(name)) is not None])
+            if (known := [value for rerun in each if (value := rerun.get(name)) is not None])
         }
     return halves
 
@@ -167,14 +167,14 @@ def told(comparison: Varied) -> list[tuple[str, str]]:
     if comparison.jitter is None:
         return []
     by_label: dict[str, list[Fragile]] = {}
-    for one in fragile(comparison):
-        by_label.setdefault(one.label, []).append(one)
+    for move in fragile(comparison):
+        by_label.setdefault(move.label, []).append(move)
     count = comparison.jitter.count
     variations = "1 variation" if count == 1 else f"{count} variations"
     texts = []
     for label, moved in by_label.items():
         more = f"; and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
-        named = "; ".join(one.told for one in moved[:NAMED])
+        named = "; ".join(move.told for move in moved[:NAMED])
         texts.append(
             (label, f"{label}: fragile: {named}{more}: {variations} in ties and starts move these numbers (--jitter)")
         )
@@ -185,25 +185,25 @@ def of_claims(rows: Sequence[Mapping[str, Any]], jitter: Jitter | None) -> list[
     """Entries of claims.json that say where the variations give another verdict, or move a measured number."""
     if jitter is None:
         return [dict(row) for row in rows]
-    found = []
+    judged = []
     for row in rows:
         said = _of_claim(jitter.verdicts.get(row["id"], []))
         note = "; ".join(part for part in (row["note"], said) if part)
-        found.append(dict(row) | {"note": note, "fragile": bool(said)})
-    return found
+        judged.append(dict(row) | {"note": note, "fragile": bool(said)})
+    return judged
 
 
 def _of_claim(each: Sequence[Mapping[str, Any]]) -> str:
     if len(each) < 2:
         return ""
-    verdicts = [one["verdict"] for one in each]
+    verdicts = [claim["verdict"] for claim in each]
     parts = []
     if any(verdict != verdicts[0] for verdict in verdicts):
         others = ", ".join(verdicts[1:])
         parts.append(f"the verdict is {verdicts[0]}, and under other ties and starts {others}")
     moved = []
-    for name in dict.fromkeys(name for one in each for name in one["measured"]):
-        values = [one["measured"].get(name) for one in each]
+    for name in dict.fromkeys(name for claim in each for name in claim["measured"]):
+        values = [claim["measured"].get(name) for claim in each]
         known = [float(value) for value in values if value is not None]
         if is_fragile(values):
             moved.append(f"{name} {min(known):.3g} to {max(known):.3g}")

@@ -36,12 +36,12 @@ Spans = list[tuple[float, float]]
 
 def over_seeds(drawn: NetworkMap, runs: Sequence[Run]) -> dict[str, OverSeeds]:
     """Every metric of the map over the whole runs; all three numbers are the same of a single run."""
-    found = {}
+    facts = {}
     totals = [drawn.totals(run) for run in runs]
     for metric in MAP_METRICS:
         table = np.array([of_run[metric.key] for of_run in totals])
-        found[metric.key] = OverSeeds(table.mean(axis=0), table.min(axis=0), table.max(axis=0))
-    return found
+        facts[metric.key] = OverSeeds(table.mean(axis=0), table.min(axis=0), table.max(axis=0))
+    return facts
 
 
 def frames_over_seeds(drawn: NetworkMap, runs: Sequence[Run], most: int) -> tuple[list[int], Floats, dict[str, Floats]]:
@@ -68,19 +68,19 @@ def failures(drawn: NetworkMap, run: Run) -> dict[int, Spans]:
     for port, begin in since.items():
         spans.setdefault(port, []).append((begin, run.duration))
     names = port_names(run.ports)
-    found = {}
+    links = {}
     for number, edge in enumerate(drawn.edges):
         own = {span for row in (*edge.there, *edge.back) for span in spans.get(names[row], ())}
         if own:
-            found[number] = sorted(own)
-    return found
+            links[number] = sorted(own)
+    return links
 
 
 def _ports(run: Run) -> dict[str, list[str]]:
     """The ports by the names that events have for links that go down: "a<->b"."""
-    found: dict[str, list[str]] = {}
+    names_by_link: dict[str, list[str]] = {}
     for row, name in zip(run.ports.select(["node", "peer"]).to_pylist(), port_names(run.ports), strict=True):
         number = name.removeprefix(f"{row['node']}->{row['peer']}")
         for link in (f"{row['node']}<->{row['peer']}{number}", f"{row['peer']}<->{row['node']}{number}"):
-            found.setdefault(link, []).append(name)
-    return found
+            names_by_link.setdefault(link, []).append(name)
+    return names_by_link

@@ -158,15 +158,15 @@ class NetworkMap:
         times = run.samples.get(f"port/{names[directions[known[0]][0]]}", "queue")[0]
         step = max(1, math.ceil(times.size / most))
         starts = np.arange(0, times.size, step)
-        found = {}
+        frames_by_metric = {}
         for metric in MAP_METRICS:
             rows = []
             for i in known:
                 series = [run.samples.get(f"port/{names[row]}", metric.series)[1] for row in directions[i]]
                 values = metric.together(np.array(series), axis=0)
                 rows.append([float(metric.over_time(values[s : s + step])) for s in starts])
-            found[metric.key] = np.array(rows)
-        return known, times[np.minimum(starts + step, times.size) - 1], found
+            frames_by_metric[metric.key] = np.array(rows)
+        return known, times[np.minimum(starts + step, times.size) - 1], frames_by_metric
 
 
 def map_of(ports: pa.Table) -> NetworkMap:
@@ -202,11 +202,11 @@ class _Graph:
         """The links between these nodes, each once."""
         seen: dict[str, None] = {}
         inside = set(names)
-        found = []
+        links = []
         for a in names:
             seen[a] = None
-            found += [(a, b) for b in self.near[a] if b in inside and b not in seen]
-        return found
+            links += [(a, b) for b in self.near[a] if b in inside and b not in seen]
+        return links
 
 
 def _graph(ports: pa.Table) -> _Graph:
@@ -223,11 +223,11 @@ def _graph(ports: pa.Table) -> _Graph:
 
 def _homes(graph: _Graph) -> dict[str, int | None]:
     """The datacenter beside which each node is drawn: a border router's is that of its neighbours inside."""
-    found = {}
+    homes = {}
     for name, own in graph.datacenters.items():
         near = {graph.datacenters[p] for p in graph.near[name]} - {None}
-        found[name] = own if own is not None or len(near) != 1 else near.pop()
-    return found
+        homes[name] = own if own is not None or len(near) != 1 else near.pop()
+    return homes
 
 
 def _tiers(graph: _Graph, switches: list[str], below: dict[str, list[str]]) -> dict[str, int]:

@@ -56,7 +56,7 @@ def layers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: f
         flow_completion.column(ports, "offered_bytes") * 8 / seconds if seconds > 0 else np.full(rate.size, np.nan)
     )
     names, groups = _groups(ports)
-    found: dict[str, Any] = {}
+    layers_by_name: dict[str, Any] = {}
     for number, (layer, _) in enumerate(names):
         chosen = groups == number
         capacity, asked = float(rate[chosen].sum()), offered[chosen]
@@ -70,40 +70,44 @@ def layers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: f
             one |= {"port": port_names(ports.slice(port, 1))[0], "port_load": float(each.max())}
         else:
             one |= {"offered_bps": None, "load": None, "port": None, "port_load": None}
-        before = found.get(layer)
+        before = layers_by_name.get(layer)
         if before is None or _weight(one) > _weight(before):
-            found[layer] = one
-    return found
+            layers_by_name[layer] = one
+    return layers_by_name
 
 
 def window(flows: pa.Table, scenario: Mapping[str, Any], end: float) -> tuple[float, float]:
     """From when to when flows arrive, in seconds: the times of the workloads; else from the first start to the end of the run."""
     written = scenario.get("workload", [])
     workloads = written if isinstance(written, list) else [written]
-    timed = [one for one in workloads if one.get("pattern") in ("poisson", "rounds", "incast")]
+    timed = [workload for workload in workloads if workload.get("pattern") in ("poisson", "rounds", "incast")]
     if timed and len(timed) == len(workloads):
-        starts = [units.seconds(str(one.get("start", "0s"))) for one in timed]
-        stops = [one.get("stop", "none") for one in timed]
+        starts = [units.seconds(str(entry.get("start", "0s"))) for entry in timed]
+        stops = [entry.get("stop", "none") for entry in timed]
         return min(starts), min(end, max(end if stop == "none" else units.seconds(str(stop)) for stop in stops))
     starts_ps = flow_completion.column(flows, "start_ps")
     known = starts_ps[~np.isnan(starts_ps) & (starts_ps / 1e12 < end)]
     return (float(known.min()) / 1e12 if known.size else 0.0), end
 
 
-def overloads(found: Mapping[str, Any], seconds: float) -> list[str]:
+def overloads(layers_by_name: Mapping[str, Any], seconds: float) -> list[str]:
     """One sentence where a layer is offered more than it can carry; none otherwise."""
     worst = sorted(
-        ((name, one) for name, one in found.items() if one["load"] is not None and one["load"] > OVERLOAD),
+        (
+            (name, layer)
+            for name, layer in layers_by_name.items()
+            if layer["load"] is not None and layer["load"] > OVERLOAD
+        ),
         key=lambda pair: -pair[1]["load"],
     )
     if not worst:
         return []
-    told = "; ".join(
-        f"{name}: {_rate(one['offered_bps'])} offered to {_rate(one['capacity_bps'])} ({100 * one['load']:,.0f} %)"
-        for name, one in worst[:NAMED]
+    text = "; ".join(
+        f"{name}: {_rate(layer['offered_bps'])} offered to {_rate(layer['capacity_bps'])} ({100 * layer['load']:,.0f} %)"
+        for name, layer in worst[:NAMED]
     ) + (f"; and {len(worst) - NAMED} more layers" if len(worst) > NAMED else "")
     return [
-        f"the traffic asks for more than the network carries, over {time_text(seconds)} of arrivals: {told}; "
+        f"the traffic asks for more than the network carries, over {time_text(seconds)} of arrivals: {text}; "
         "the queues grow as long as flows arrive, and the flows that finish are the lucky ones"
     ]
 
@@ -114,29 +118,29 @@ def worst_overload(networks: Sequence[Mapping[str, Any]]) -> list[str]:
     Args:
         networks: What `facts` says of each run.
     """
-    told = []
+    texts = []
     for network in networks:
         begin, until = network["arrivals"]
         text = overloads(network["layers"], until - begin)
-        told += [(max(one["load"] or 0.0 for one in network["layers"].values()), text[0])] if text else []
-    if not told:
+        texts += [(max(layer["load"] or 0.0 for layer in network["layers"].values()), text[0])] if text else []
+    if not texts:
         return []
-    more = f" (the worst of {len(told)} overloaded runs of {len(networks)})" if len(set(told)) > 1 else ""
-    return [max(told)[1] + more]
+    more = f" (the worst of {len(texts)} overloaded runs of {len(networks)})" if len(set(texts)) > 1 else ""
+    return [max(texts)[1] + more]
 
 
-def rows(found: Mapping[str, Any]) -> list[list[str | None]]:
+def rows(layers_by_name: Mapping[str, Any]) -> list[list[str | None]]:
     """A row for each layer."""
     return [
         [
             name,
-            str(one["links"]),
-            _rate(one["capacity_bps"]),
-            None if one["offered_bps"] is None else _rate(one["offered_bps"]),
-            "as much as they get" if one["load"] is None else f"{100 * one['load']:,.1f} %",
-            None if one["port"] is None else f"{100 * one['port_load']:,.1f} % ({one['port']})",
+            str(layer["links"]),
+            _rate(layer["capacity_bps"]),
+            None if layer["offered_bps"] is None else _rate(layer["offered_bps"]),
+            "as much as they get" if layer["load"] is None else f"{100 * layer['load']:,.1f} %",
+            None if layer["port"] is None else f"{100 * layer['port_load']:,.1f} % ({layer['port']})",
         ]
-        for name, one in found.items()
+        for name, layer in layers_by_name.items()
     ]
 
 
@@ -144,13 +148,16 @@ def rows_of_seeds(each: Sequence[Mapping[str, Any]]) -> list[list[str | None]]:
     """The rows of runs that differ in their seed as one: from the least to the most offered, and the highest load of a link in any."""
     joined = []
     for name, first in each[0].items():
-        of = [found[name] for found in each if name in found]
-        known = [one for one in of if one["load"] is not None]
-        (row,) = rows({name: max(of, key=lambda one: one["port_load"] or 0.0)})
+        of = [network[name] for network in each if name in network]
+        known = [layer for layer in of if layer["load"] is not None]
+        (row,) = rows({name: max(of, key=lambda layer: layer["port_load"] or 0.0)})
         if known and len(known) == len(of) and first["links"] == known[-1]["links"]:
-            ends = [min(known, key=lambda one: one["load"]), max(known, key=lambda one: one["load"])]
-            told = [rows({name: one})[0] for one in ends]
-            row[3:5] = [a if a == b else f"{a} to {b}" for a, b in zip(told[0][3:5], told[1][3:5], strict=True)]
+            ends = [min(known, key=lambda layer: layer["load"]), max(known, key=lambda layer: layer["load"])]
+            ends_in_words = [rows({name: end})[0] for end in ends]
+            row[3:5] = [
+                a if a == b else f"{a} to {b}"
+                for a, b in zip(ends_in_words[0][3:5], ends_in_words[1][3:5], strict=True)
+            ]
         joined.append(row)
     return joined
 
@@ -158,10 +165,10 @@ def rows_of_seeds(each: Sequence[Mapping[str, Any]]) -> list[list[str | None]]:
 def line(runs: Sequence[Mapping[str, Any]]) -> str:
     """The layers of one or several runs whose load is known, in one line; empty where flows without an end leave none."""
     loads: dict[str, list[float]] = {}
-    for found in runs:
-        for name, one in found.items():
-            if one["load"] is not None:
-                loads.setdefault(name, []).append(100 * one["load"])
+    for network in runs:
+        for name, layer in network.items():
+            if layer["load"] is not None:
+                loads.setdefault(name, []).append(100 * layer["load"])
     parts = [f"{name} {_percent(min(of), max(of))} %" for name, of in loads.items()]
     return f"offered load: {', '.join(parts)}" if parts else ""
 
@@ -174,11 +181,11 @@ def _percent(low: float, high: float) -> str:
 def round_trips(flows: pa.Table) -> dict[str, list[float] | None]:
     """Least and largest base round-trip time of the flows' paths in seconds, by kind."""
     times = flow_completion.column(flows, "base_rtt_ps") / 1e12
-    found: dict[str, list[float] | None] = {}
+    times_by_kind: dict[str, list[float] | None] = {}
     for kind in flow_completion.KINDS:
         own = times[flow_completion.is_kind(flows, kind)]
-        found[kind] = [float(own.min()), float(own.max())] if own.size else None
-    return found
+        times_by_kind[kind] = [float(own.min()), float(own.max())] if own.size else None
+    return times_by_kind
 
 
 def buffers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,7 +198,7 @@ def buffers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any]) -> di
     hosts = rate[kinds == "host"]
     line = float(hosts.max()) if hosts.size else 0.0
     trips = round_trips(flows)
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "line_rate_bps": line,
         "bdp_bytes": {kind: None if trip is None else line * trip[1] / 8 for kind, trip in trips.items()},
     }
@@ -202,8 +209,8 @@ def buffers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any]) -> di
             _, number = np.unique(nodes[own].astype(str), return_inverse=True)
             reserved = float(np.bincount(number, weights=headroom[own]).max())
             rates = sorted(set(rate[own].tolist()))
-            found[section] = _switch(scenario[section], rates) | {"headroom_bytes": reserved}
-    return found
+            facts[section] = _switch(scenario[section], rates) | {"headroom_bytes": reserved}
+    return facts
 
 
 def facts(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: float) -> dict[str, Any]:
@@ -230,41 +237,42 @@ def hops(ports: pa.Table, scenario: Mapping[str, Any], end: float) -> float:
     return float(2 * carried.sum() / pair)
 
 
-def sentences(found: Mapping[str, Any]) -> list[str]:
+def sentences(facts: Mapping[str, Any]) -> list[str]:
     """Round-trip times, bandwidth-delay products, buffers and thresholds, in a line each."""
-    trips = [f"{_span(trip)} {kind}" for kind, trip in found["base_rtt"].items() if trip is not None]
-    products = [f"{bytes_text(size)} {kind}" for kind, size in found["bdp_bytes"].items() if size is not None]
-    told = (
-        [f"base RTT: {', '.join(trips)}; BDP at {_rate(found['line_rate_bps'])}: {', '.join(products)}"]
+    trips = [f"{_span(trip)} {kind}" for kind, trip in facts["base_rtt"].items() if trip is not None]
+    products = [f"{bytes_text(size)} {kind}" for kind, size in facts["bdp_bytes"].items() if size is not None]
+    text = (
+        [f"base RTT: {', '.join(trips)}; BDP at {_rate(facts['line_rate_bps'])}: {', '.join(products)}"]
         if trips
         else []
     )
     for section in ("switch", "wan_switch"):
-        if section in found:
-            told.append(f"{section}: {_switch_text(found[section])}")
-    return told
+        if section in facts:
+            text.append(f"{section}: {_switch_text(facts[section])}")
+    return text
 
 
 def _switch(keys: Mapping[str, Any], rates: Sequence[float]) -> dict[str, Any]:
     buffer = None if keys["buffer"] == "none" else units.size(str(keys["buffer"]))
-    found: dict[str, Any] = {"buffer_bytes": buffer, "pfc": bool(keys["pfc"]), "ecn": None}
+    facts: dict[str, Any] = {"buffer_bytes": buffer, "pfc": bool(keys["pfc"]), "ecn": None}
     if keys["ecn"]:
         scale = None if keys["ecn_rate"] == "none" else units.rate(str(keys["ecn_rate"]))
         least, most = (units.size(str(keys[key])) for key in ("kmin", "kmax"))
-        found["ecn"] = [
+        facts["ecn"] = [
             {"rate_bps": rate, "kmin_s": least * 8 / (scale or rate), "kmax_s": most * 8 / (scale or rate)}
             for rate in rates
         ]
-    return found
+    return facts
 
 
-def _switch_text(one: Mapping[str, Any]) -> str:
-    parts = [f"{bytes_text(one['buffer_bytes'])} of buffer"] if one["buffer_bytes"] is not None else []
-    parts += [f"PFC headroom {bytes_text(one['headroom_bytes'])}"] if one["pfc"] else ["no PFC"]
-    if one["ecn"] is None:
+def _switch_text(switch: Mapping[str, Any]) -> str:
+    parts = [f"{bytes_text(switch['buffer_bytes'])} of buffer"] if switch["buffer_bytes"] is not None else []
+    parts += [f"PFC headroom {bytes_text(switch['headroom_bytes'])}"] if switch["pfc"] else ["no PFC"]
+    if switch["ecn"] is None:
         return ", ".join([*parts, "no ECN"])
     marks = [
-        f"{_span([at['kmin_s'], at['kmax_s']])} at {_rate(at['rate_bps'])}" for at in (one["ecn"][0], one["ecn"][-1])
+        f"{_span([at['kmin_s'], at['kmax_s']])} at {_rate(at['rate_bps'])}"
+        for at in (switch["ecn"][0], switch["ecn"][-1])
     ]
     return ", ".join([*parts, f"ECN marks from {' and '.join(dict.fromkeys(marks))}"])
 
@@ -279,8 +287,8 @@ def _span(times: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _weight(one: Mapping[str, Any]) -> float:
-    return float("inf") if one["load"] is None else float(one["load"])
+def _weight(workload: Mapping[str, Any]) -> float:
+    return float("inf") if workload["load"] is None else float(workload["load"])
 
 
 def _groups(ports: pa.Table) -> tuple[list[tuple[str, str]], Any]:

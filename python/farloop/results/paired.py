@@ -42,7 +42,7 @@ class Pairing:
 
     def row(self) -> dict[str, Any]:
         """As summary.json has it."""
-        named = {name: found.row() for name, found in self.ratios.items()}
+        named = {name: interval.row() for name, interval in self.ratios.items()}
         return {"against": self.base, "ratios": {k: {"ratio": row.pop("mean"), **row} for k, row in named.items()}}
 
 
@@ -56,30 +56,30 @@ def comparisons(comparison: ComparedRuns) -> list[Pairing]:
         return []
     (base, first), *others = groups
     confidence = statistics.together(len(others))
-    found = []
+    comparisons_of_runs = []
     for label, runs in others:
         of_seed = {run.seed: run for run in first}
         pairs = [(run, of_seed[run.seed]) for run in runs if run.seed in of_seed]
-        found.append(Pairing(label, base, _ratios(pairs, confidence)))
-    return found
+        comparisons_of_runs.append(Pairing(label, base, _ratios(pairs, confidence)))
+    return comparisons_of_runs
 
 
 def _ratios(pairs: Sequence[tuple[RunNumbers, RunNumbers]], confidence: float) -> dict[str, Interval]:
-    found: dict[str, Interval] = {}
+    intervals: dict[str, Interval] = {}
     for name, number in _NUMBERS.items():
         both = [(number(own), number(other)) for own, other in pairs]
         known = [(a, b) for a, b in both if a is not None and b is not None]
         if known and len(known) == len(both):
             a, b = zip(*known, strict=True)
-            found[name] = statistics.paired_ratio(a, b, confidence=confidence)
+            intervals[name] = statistics.paired_ratio(a, b, confidence=confidence)
     for kind in flow_completion.KINDS:
         own, other = ([_slowdowns(pair[i], kind, "", unfinished=True) for pair in pairs] for i in (0, 1))
         if pairs and all(values.size for values in (*own, *other)):
             means = ([float(values.mean()) for values in each] for each in (own, other))
-            found[f"{kind}: mean slowdown"] = statistics.paired_ratio(*means, confidence=confidence)
+            intervals[f"{kind}: mean slowdown"] = statistics.paired_ratio(*means, confidence=confidence)
             for name, share in PERCENTS.items():
-                found[f"{kind}: {name}"] = statistics.paired_percentiles(own, other, share, confidence=confidence)
-    return {name: one for name, one in found.items() if one.estimate is not None}
+                intervals[f"{kind}: {name}"] = statistics.paired_percentiles(own, other, share, confidence=confidence)
+    return {name: interval for name, interval in intervals.items() if interval.estimate is not None}
 
 
 def _throughput(kind: str) -> Callable[[RunNumbers], float | None]:
@@ -115,23 +115,23 @@ def pooled(runs: Sequence[RunNumbers], kind: str, part: str = "", *, unfinished:
     clusters = [values for values in each if values.size]
     if not clusters:
         return {}
-    found = {"mean": statistics.mean_of_clusters(clusters, floor=1.0)}
-    return found | {name: statistics.percentile(clusters, share, floor=1.0) for name, share in PERCENTS.items()}
+    intervals = {"mean": statistics.mean_of_clusters(clusters, floor=1.0)}
+    return intervals | {name: statistics.percentile(clusters, share, floor=1.0) for name, share in PERCENTS.items()}
 
 
 def pooled_rows(runs: Sequence[RunNumbers]) -> dict[str, Any]:
     """`pooled` by kind and size, as summary.json has it."""
     rows: dict[str, Any] = {}
     for kind in flow_completion.KINDS:
-        found = {part or "all": pooled(runs, kind, part) for part in PARTS}
+        intervals = {part or "all": pooled(runs, kind, part) for part in PARTS}
         rows[kind] = {
-            part: {k: _pooled_row(i) for k, i in each.items()} for part, each in found.items() if each
+            part: {k: _pooled_row(i) for k, i in each.items()} for part, each in intervals.items() if each
         } or None
     return rows
 
 
-def _pooled_row(found: Interval) -> dict[str, Any]:
-    row = found.row()
+def _pooled_row(interval: Interval) -> dict[str, Any]:
+    row = interval.row()
     return {"value": row.pop("mean"), **row}
 
 
@@ -141,5 +141,5 @@ def _slowdowns(run: RunNumbers, kind: str, part: str, *, unfinished: bool = Fals
     if part:
         small = flow_completion.is_small(run.flows)
         chosen &= small if part == "small" else ~small
-    found: Floats = values[chosen]
-    return found
+    slowdowns: Floats = values[chosen]
+    return slowdowns

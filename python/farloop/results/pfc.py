@@ -60,7 +60,7 @@ def totals(flows: pa.Table, ports: pa.Table, pauses: pa.Table, deadlocks: list[s
 
 def rows(pauses: pa.Table) -> list[Pause]:
     """Who paused whom, the longest pauses first."""
-    found = [
+    pauses_of_port = [
         Pause(
             port=f"{row['node']}->{row['peer']}",
             cause=f"{row['cause_node']}->{row['cause_peer']}",
@@ -71,7 +71,7 @@ def rows(pauses: pa.Table) -> list[Pause]:
         )
         for row in pauses.to_pylist()
     ]
-    return sorted(found, key=lambda p: (-p.paused, p.port, p.cause, p.root))
+    return sorted(pauses_of_port, key=lambda p: (-p.paused, p.port, p.cause, p.root))
 
 
 def trees(pauses: pa.Table) -> list[tuple[str, list[Branch]]]:
@@ -87,9 +87,9 @@ def trees(pauses: pa.Table) -> list[tuple[str, list[Branch]]]:
     return [(root, list(_branches(root, by_root[root]))) for root in ordered]
 
 
-def _branches(root: str, found: list[Pause]) -> Iterator[Branch]:
+def _branches(root: str, pauses: list[Pause]) -> Iterator[Branch]:
     by_cause: dict[str, list[Pause]] = {}
-    for pause in found:
+    for pause in pauses:
         by_cause.setdefault(pause.cause, []).append(pause)
     yield from _below(root, by_cause, attached=True)
     while by_cause:

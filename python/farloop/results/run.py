@@ -196,8 +196,8 @@ class Comparison:
     @property
     def has_many_finished(self) -> bool:
         """Whether some run finished enough flows for the distribution of their slowdown to say something."""
-        found = [[kind["flows"] for kind in r.summary["slowdown"].values() if kind] for r in self.runs]
-        return any(sum(flows) > MANY for flows in found)
+        counts = [[kind["flows"] for kind in r.summary["slowdown"].values() if kind] for r in self.runs]
+        return any(sum(flows) > MANY for flows in counts)
 
     @property
     def deadlocks(self) -> list[str]:
@@ -219,10 +219,10 @@ class Comparison:
         """The runs of each case and algorithm, one per seed, by the label that they have without seeds."""
         if self.seeds:
             return by_label(self.runs)
-        found: dict[str, list[Run]] = {}
+        runs_by_label: dict[str, list[Run]] = {}
         for run_ in self.runs:
-            found.setdefault(run_.label, []).append(run_)
-        return found
+            runs_by_label.setdefault(run_.label, []).append(run_)
+        return runs_by_label
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -231,13 +231,13 @@ class Comparison:
         With several seeds also "pooled", the slowdown of the flows of all seeds together, and "paired", the ratios to the first algorithm
         seed by seed.
         """
-        found = {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
+        rows = {label: seeds.statistics([r.summary for r in runs]) for label, runs in self.groups.items()}
         if len(self.seeds) > 1:
             for label, runs in self.groups.items():
-                found[label]["pooled"] = paired.pooled_rows(runs)
-            for one in paired.comparisons(self):
-                found[one.label]["paired"] = one.row()
-        return found
+                rows[label]["pooled"] = paired.pooled_rows(runs)
+            for comparison in paired.comparisons(self):
+                rows[comparison.label]["paired"] = comparison.row()
+        return rows
 
     def save(self, directory: str | PathLike[str], *, force: bool = False, report: bool = True) -> Path:
         """Writes all runs, report, claims and pictures into a directory (replaced if it is such an output already).

@@ -32,7 +32,7 @@ def read_seeds(seeds: Seeds | None) -> tuple[int, ...]:
     """
     if seeds is None:
         return ()
-    found: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     parts: list[object] = [seeds]
     if isinstance(seeds, str):
         parts = [part.strip() for part in seeds.split(",")]
@@ -40,12 +40,12 @@ def read_seeds(seeds: Seeds | None) -> tuple[int, ...]:
         parts = list(seeds)
     for part in parts:
         first, last = _range(part)
-        if last - first >= MOST_SEEDS or len(found) + last - first >= MOST_SEEDS:
+        if last - first >= MOST_SEEDS or len(numbers) + last - first >= MOST_SEEDS:
             raise FarloopError(f"seeds: {shown(seeds)}: more than {MOST_SEEDS} seeds")
-        found.update(dict.fromkeys(range(first, last + 1)))
-    if not found:
+        numbers.update(dict.fromkeys(range(first, last + 1)))
+    if not numbers:
         raise FarloopError("seeds: there is none; expected numbers and ranges such as 1-10 or 1,3,7")
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _range(part: object) -> tuple[int, int]:
@@ -75,10 +75,10 @@ def without_seed(run: RunNumbers) -> str:
 
 def by_label(runs: Iterable[R]) -> dict[str, list[R]]:
     """Runs that differ in nothing but their seed, by the label that they have without it."""
-    found: dict[str, list[R]] = {}
+    by_labels: dict[str, list[R]] = {}
     for run in runs:
-        found.setdefault(without_seed(run), []).append(run)
-    return found
+        by_labels.setdefault(without_seed(run), []).append(run)
+    return by_labels
 
 
 def mean_text(
@@ -115,8 +115,8 @@ def _combined(values: list[Any], keys: tuple[str, ...]) -> Any:
         return None
     if all(isinstance(v, Mapping) for v in present):
         names = dict.fromkeys(key for v in present for key in v)
-        found = {key: _combined([v.get(key) for v in present], (*keys, key)) for key in names}
-        return {key: value for key, value in found.items() if value is not _DIFFERENT}
+        values_by_name = {key: _combined([v.get(key) for v in present], (*keys, key)) for key in names}
+        return {key: value for key, value in values_by_name.items() if value is not _DIFFERENT}
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
         floor, ceiling = bounds(keys)
         return intervals.mean([float(v) for v in present], floor=floor, ceiling=ceiling).row()

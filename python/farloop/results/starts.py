@@ -70,13 +70,13 @@ MOST_WAYS = 2
 
 def entries(run: RunNumbers) -> list[dict[str, Any]]:
     """How the flows of a run began: one entry per algorithm and kind of path; none where an old output does not say."""
-    found: list[dict[str, Any]] = run.info.get("starts", [])
-    return found
+    starts: list[dict[str, Any]] = run.info.get("starts", [])
+    return starts
 
 
-def summary_rows(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def summary_rows(starts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """As summary.json has it: windows in bytes of payload, rates in bit/s on the wire, each [least, most]."""
-    return [{"name": f"{one['algorithm']} {one['kind']}", **one} for one in found]
+    return [{"name": f"{start['algorithm']} {start['kind']}", **start} for start in starts]
 
 
 def rows(runs: Sequence[RunNumbers]) -> list[list[str | None]]:
@@ -87,19 +87,19 @@ def rows(runs: Sequence[RunNumbers]) -> list[list[str | None]]:
 def rows_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[list[str | None]]:
     """The same of what runs keep (`entries`); one row from the least to the most where there are more ways than `MOST_WAYS`."""
     ways: dict[tuple[str, str], dict[tuple[str, ...], dict[str, Any]]] = {}
-    for one in (one for found in each for one in found):
-        known = ways.setdefault((one["algorithm"], one["kind"]), {})
-        cells = tuple(_cells(one))
-        known[cells] = _joined([known[cells], one]) if cells in known else one
+    for start in (start for starts in each for start in starts):
+        known = ways.setdefault((start["algorithm"], start["kind"]), {})
+        cells = tuple(_cells(start))
+        known[cells] = _joined([known[cells], start]) if cells in known else start
     rows: list[list[str | None]] = []
     for (algorithm, kind), known in ways.items():
         told = list(known.values()) if len(known) <= MOST_WAYS else [_joined(list(known.values()))]
-        rows += [[algorithm, kind, f"{one['flows']:,}", *_cells(one)] for one in told]
+        rows += [[algorithm, kind, f"{start['flows']:,}", *_cells(start)] for start in told]
     return rows
 
 
-def _cells(one: dict[str, Any]) -> list[str]:
-    return [_window(one), _rate(one), first_text(one), slow_start_text(one)]
+def _cells(start: dict[str, Any]) -> list[str]:
+    return [_window(start), _rate(start), first_text(start), slow_start_text(start)]
 
 
 def _joined(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -107,9 +107,9 @@ def _joined(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
     joined = dict(several[0])
     for name, value in several[0].items():
         if name in ("flows", "slow_start"):
-            joined[name] = sum(one[name] for one in several)
+            joined[name] = sum(start[name] for start in several)
         elif isinstance(value, list):
-            ends = [[one[name][i] for one in several] for i in (0, 1)]
+            ends = [[start[name][i] for start in several] for i in (0, 1)]
             # No limit is the most.
             joined[name] = [
                 None
@@ -122,26 +122,26 @@ def _joined(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def lines(runs: Sequence[RunNumbers]) -> list[str]:
     """The same in a sentence for each algorithm."""
-    told: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, kind, _, _, _, first, slow in rows(runs):
-        told.setdefault(str(name), []).append(f"{kind} {first}{', slow start' if slow != 'no' else ''}")
-    return [f"flows of {name} began with (first base RTT): {'; '.join(parts)}" for name, parts in told.items()]
+        names.setdefault(str(name), []).append(f"{kind} {first}{', slow start' if slow != 'no' else ''}")
+    return [f"flows of {name} began with (first base RTT): {'; '.join(parts)}" for name, parts in names.items()]
 
 
-def first_text(one: dict[str, Any]) -> str:
+def first_text(start: dict[str, Any]) -> str:
     """What the first base round-trip time lets out: packets, bytes, bandwidth-delay products."""
-    packets = [size / one["mss_bytes"] for size in one["first_rtt_bytes"]]
+    packets = [size / start["mss_bytes"] for size in start["first_rtt_bytes"]]
     return (
-        f"{_span(packets, '{:,.0f}'.format)} packets, {_span(one['first_rtt_bytes'], bytes_text)}, "
-        f"{_span(one['first_rtt_bdps'], '{:.3g}'.format)} BDP"
+        f"{_span(packets, '{:,.0f}'.format)} packets, {_span(start['first_rtt_bytes'], bytes_text)}, "
+        f"{_span(start['first_rtt_bdps'], '{:.3g}'.format)} BDP"
     )
 
 
-def slow_start_text(one: dict[str, Any]) -> str:
+def slow_start_text(start: dict[str, Any]) -> str:
     """Whether flows begin in slow start."""
-    if not one["slow_start"]:
+    if not start["slow_start"]:
         return "no"
-    return "yes" if one["slow_start"] == one["flows"] else f"{one['slow_start']:,} of {one['flows']:,}"
+    return "yes" if start["slow_start"] == start["flows"] else f"{start['slow_start']:,} of {start['flows']:,}"
 
 
 def differences(runs: Sequence[RunNumbers]) -> list[str]:
@@ -151,20 +151,20 @@ def differences(runs: Sequence[RunNumbers]) -> list[str]:
 
 def differences_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
     """The same of what runs keep (`entries`)."""
-    found: list[str] = []
+    texts: list[str] = []
     for kind in flow_completion.KINDS:
         first: dict[str, dict[str, Any]] = {}
         for own in each:
-            for one in own:
-                if one["kind"] == kind:
-                    first.setdefault(one["algorithm"], one)
+            for start in own:
+                if start["kind"] == kind:
+                    first.setdefault(start["algorithm"], start)
         if len(first) > 1 and _differ(list(first.values())):
-            found.append(_told(kind, first))
-    return found
+            texts.append(_told(kind, first))
+    return texts
 
 
 def unacted(
-    flows: pa.Table, ports: pa.Table, found: Sequence[dict[str, Any]], scenario: dict[str, Any], end: float
+    flows: pa.Table, ports: pa.Table, starts: Sequence[dict[str, Any]], scenario: dict[str, Any], end: float
 ) -> dict[str, Any]:
     """How many flows may end before their first ACK is back, so that no algorithm acts on them.
 
@@ -174,21 +174,21 @@ def unacted(
     Args:
         flows: The table of flows.
         ports: The table of ports, for the rates of the hosts' links.
-        found: How flows began.
+        starts: How flows began.
         scenario: The scenario with all keys, for what a packet is.
         end: When the run ended, in seconds; flows that start later do not count.
     """
     size = flow_completion.column(flows, "size_bytes")
     counts = (size >= 0) & (flow_completion.column(flows, "start_ps") / 1e12 < end)
-    ended = counts & (size <= _first_bytes(flows, ports, found, scenario))
+    ended = counts & (size <= _first_bytes(flows, ports, starts, scenario))
     small = flow_completion.is_small(flows)
-    told: dict[str, Any] = {}
+    by_kind: dict[str, Any] = {}
     for kind in flow_completion.KINDS:
         chosen = counts & flow_completion.is_kind(flows, kind)
-        told[kind] = _share(ended, chosen)
-        if told[kind] is not None:
-            told[kind]["small"] = _share(ended, chosen & small)
-    return told
+        by_kind[kind] = _share(ended, chosen)
+        if by_kind[kind] is not None:
+            by_kind[kind]["small"] = _share(ended, chosen & small)
+    return by_kind
 
 
 def unacted_text(counts: Sequence[dict[str, Any]]) -> list[str]:
@@ -197,19 +197,21 @@ def unacted_text(counts: Sequence[dict[str, Any]]) -> list[str]:
     Args:
         counts: What `unacted` says of one run or several, whose flows are added.
     """
-    found = []
+    texts = []
     for kind in flow_completion.KINDS:
-        small = [one[kind]["small"] for one in counts if one.get(kind) and one[kind]["small"]]
-        flows, ended = (sum(one[what] for one in small) for what in ("flows", "ended"))
+        small = [count[kind]["small"] for count in counts if count.get(kind) and count[kind]["small"]]
+        flows, ended = (sum(part[what] for part in small) for what in ("flows", "ended"))
         if flows >= LEAST_FLOWS and ended > MOST_UNACTED * flows:
-            found.append(
+            texts.append(
                 f"{ended:,} of {flows:,} small {kind} flows fit into what their first window and rate let out before the first ACK can be "
                 "back: their numbers show how flows start, and no algorithm had acted on them"
             )
-    return found
+    return texts
 
 
-def _first_bytes(flows: pa.Table, ports: pa.Table, found: Sequence[dict[str, Any]], scenario: dict[str, Any]) -> Floats:
+def _first_bytes(
+    flows: pa.Table, ports: pa.Table, starts: Sequence[dict[str, Any]], scenario: dict[str, Any]
+) -> Floats:
     """Payload that each flow's first base round-trip time lets out."""
     hosts = ports.filter(np.asarray(ports["kind"].to_pylist()) == "host")
     rate = dict(zip(hosts["node"].to_pylist(), hosts["rate_bps"].to_pylist(), strict=True))
@@ -219,16 +221,16 @@ def _first_bytes(flows: pa.Table, ports: pa.Table, found: Sequence[dict[str, Any
     packet = units.size(str(transport["mtu"])) + units.size(str(transport["framing"]))
     algorithms = np.array(flows["algorithm"].to_pylist(), dtype=object)
     first = np.zeros(flows.num_rows)
-    for one in found:
-        chosen = (algorithms == one["algorithm"]) & flow_completion.is_kind(flows, one["kind"])
-        window, share = one["cwnd_bytes"], one["first_rtt_bdps"]
-        full = wire[chosen] * one["mss_bytes"] / packet
+    for start in starts:
+        chosen = (algorithms == start["algorithm"]) & flow_completion.is_kind(flows, start["kind"])
+        window, share = start["cwnd_bytes"], start["first_rtt_bdps"]
+        full = wire[chosen] * start["mss_bytes"] / packet
         if window[0] is not None and window[0] == window[1]:
             first[chosen] = np.minimum(full, window[0])
         elif share[1] - share[0] < 0.01:
             first[chosen] = full * share[0]
         else:
-            first[chosen] = one["first_rtt_bytes"][0]
+            first[chosen] = start["first_rtt_bytes"][0]
     return first
 
 
@@ -240,31 +242,31 @@ def _share(ended: flow_completion.Mask, chosen: flow_completion.Mask) -> dict[st
     return {"flows": flows, "ended": count, "share": count / flows}
 
 
-def _differ(found: Sequence[dict[str, Any]]) -> bool:
+def _differ(starts: Sequence[dict[str, Any]]) -> bool:
     """By more than a packet, and by more than what headers of different sizes make."""
-    most = [max(one["first_rtt_bytes"]) for one in found]
-    least = [min(one["first_rtt_bytes"]) for one in found]
+    most = [max(start["first_rtt_bytes"]) for start in starts]
+    least = [min(start["first_rtt_bytes"]) for start in starts]
     apart = max(max(most) - min(most), max(least) - min(least))
-    return bool(apart > max(one["mss_bytes"] for one in found) and apart > 0.05 * max(most))
+    return bool(apart > max(start["mss_bytes"] for start in starts) and apart > 0.05 * max(most))
 
 
 def _told(kind: str, first: dict[str, dict[str, Any]]) -> str:
     alike: dict[str, list[str]] = {}
-    for name, one in first.items():
-        packets = _span([size / one["mss_bytes"] for size in one["first_rtt_bytes"]], "{:,.0f}".format)
-        slow = {"no": "no slow start", "yes": "slow start"}.get(slow_start_text(one), "slow start of some")
-        words = f"{packets} packets ({_span(one['first_rtt_bdps'], '{:.3g}'.format)} BDP, {slow})"
+    for name, start in first.items():
+        packets = _span([size / start["mss_bytes"] for size in start["first_rtt_bytes"]], "{:,.0f}".format)
+        slow = {"no": "no slow start", "yes": "slow start"}.get(slow_start_text(start), "slow start of some")
+        words = f"{packets} packets ({_span(start['first_rtt_bdps'], '{:.3g}'.format)} BDP, {slow})"
         alike.setdefault(words, []).append(name)
     each = "; ".join(f"{', '.join(names)} with {words}" for words, names in alike.items())
     return f"the algorithms start {kind} flows differently: {each}; --same-start bdp (transport.start) makes them equal"
 
 
-def _window(one: dict[str, Any]) -> str:
-    return _limits(one["cwnd_bytes"], bytes_text)
+def _window(start: dict[str, Any]) -> str:
+    return _limits(start["cwnd_bytes"], bytes_text)
 
 
-def _rate(one: dict[str, Any]) -> str:
-    return _limits(one["pacing_bps"], rate_text)
+def _rate(start: dict[str, Any]) -> str:
+    return _limits(start["pacing_bps"], rate_text)
 
 
 def _limits(values: Sequence[float | None], text: Any) -> str:

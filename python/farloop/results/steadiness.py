@@ -96,7 +96,7 @@ class Steadiness:
     @property
     def is_steady(self) -> bool:
         """Whether the halves do not differ."""
-        return not any(one.is_real for one in self.halves)
+        return not any(half.is_real for half in self.halves)
 
     @property
     def has_long_warm_up(self) -> bool:
@@ -108,7 +108,7 @@ class Steadiness:
 
     def told(self) -> str:
         """What drifts, in words."""
-        return " and ".join(one.told() for one in self.halves if one.is_real)
+        return " and ".join(half.told() for half in self.halves if half.is_real)
 
 
 class SteadyRun(Protocol):
@@ -182,35 +182,35 @@ NOT_STEADY, WARM_UP = CODES = ("not-steady", "warm-up")
 
 def warnings(run: SteadyRun) -> list[tuple[str, str]]:
     """What a user may believe wrongly of the flows of a run: codes and sentences."""
-    found = run.steadiness
-    told = []
-    if found is not None and not found.is_steady:
-        text = f"not steady: from the first to the second half of the arrivals {found.told()}; a longer run would have other numbers"
-        told.append((NOT_STEADY, text))
-    if found is not None and found.has_long_warm_up:
-        before, after = (of.told(_short) for of in (found.begins.first, found.begins.second))
+    own = run.steadiness
+    texts = []
+    if own is not None and not own.is_steady:
+        text = f"not steady: from the first to the second half of the arrivals {own.told()}; a longer run would have other numbers"
+        texts.append((NOT_STEADY, text))
+    if own is not None and own.has_long_warm_up:
+        before, after = (of.told(_short) for of in (own.begins.first, own.begins.second))
         text = (
-            f"warm-up: {100 * found.share:.0f} % of the flows began in the first {time_text(found.warm_up)}, before the run is steady: "
+            f"warm-up: {100 * own.share:.0f} % of the flows began in the first {time_text(own.warm_up)}, before the run is steady: "
             f"mean slowdown {before}, {after} after it; all statistics count them"
         )
-        told.append((WARM_UP, text))
-    return told
+        texts.append((WARM_UP, text))
+    return texts
 
 
 def warnings_together(runs: Sequence[SteadyRun]) -> list[tuple[str, str]]:
     """Those of several runs: of each kind that of the first run that has it, and how many others have it, too."""
     if len(runs) == 1:
         return warnings(runs[0])
-    found: dict[str, list[tuple[str, str]]] = {}
+    warnings_by_text: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
         for code, text in warnings(run):
-            found.setdefault(code, []).append((run.label, text))
-    told = []
-    for code, each in found.items():
+            warnings_by_text.setdefault(code, []).append((run.label, text))
+    texts = []
+    for code, each in warnings_by_text.items():
         label, text = each[0]
         more = f" (and in {count_text(len(each) - 1, 'other')} of {len(runs)} runs)" if len(each) > 1 else ""
-        told.append((code, f"{label}: {text}{more}"))
-    return told
+        texts.append((code, f"{label}: {text}{more}"))
+    return texts
 
 
 def note(runs: Sequence[SteadyRun]) -> str:
@@ -219,8 +219,8 @@ def note(runs: Sequence[SteadyRun]) -> str:
     if not unsteady:
         return ""
     first = unsteady[0]
-    told = first.steadiness.told() if first.steadiness is not None else ""
-    return f"not steady in {len(unsteady)} of {count_text(len(runs), 'run')}, such as {first.label}: {told}"
+    text = first.steadiness.told() if first.steadiness is not None else ""
+    return f"not steady in {len(unsteady)} of {count_text(len(runs), 'run')}, such as {first.label}: {text}"
 
 
 def warm_up(run: SteadyRun) -> float:
@@ -229,9 +229,9 @@ def warm_up(run: SteadyRun) -> float:
     It looks at the slowdowns of the finished flows in the order in which they began; where there are fewer than 20, at the throughput of
     all recorded flows over time.
     """
-    found = warm_up_of_flows(run.flows)
-    if found is not None:
-        return found
+    warm_up_end = warm_up_of_flows(run.flows)
+    if warm_up_end is not None:
+        return warm_up_end
     recorded = [f"flow/{name}" for name in run.samples.objects("flow")]
     if not recorded:
         return 0.0

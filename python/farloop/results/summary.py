@@ -148,14 +148,14 @@ def worst_ports(ports: pa.Table, series: Series, end: float) -> dict[str, dict[s
         "drops": sum(flow_completion.column(ports, cause) for cause in DROPS),
         "paused": flow_completion.column(ports, "paused_ps") / 1e12,
     }
-    found: dict[str, dict[str, Any] | None] = {}
+    worst: dict[str, dict[str, Any] | None] = {}
     for what in WORST:
         values = np.asarray(columns[what])
         row = int(np.argmax(values)) if values.size else 0
-        found[what] = (
+        worst[what] = (
             _port(ports.slice(row, 1).to_pylist()[0], series, end) if values.size and values[row] > 0 else None
         )
-    return found
+    return worst
 
 
 def _port(row: dict[str, Any], series: Series, end: float) -> dict[str, Any]:

@@ -48,8 +48,12 @@ def described(name: str, table: pa.Table) -> pa.Table:
     known = {field.name: field for field in fields.TABLES[name]}
     schema = pa.schema([_described(column, known.get(column.name)) for column in table.schema])
     if name == "series":
-        kinds = {kind: found for kind, found in fields.METRICS.items() if kind != "worst" or _has_worst(table)}
-        metrics = {f"{kind}/{m.name}": [m.unit, m.meaning] for kind, found in kinds.items() for m in found}
+        kinds = {
+            kind: descriptions for kind, descriptions in fields.METRICS.items() if kind != "worst" or _has_worst(table)
+        }
+        metrics = {
+            f"{kind}/{m.name}": [m.unit, m.meaning] for kind, descriptions in kinds.items() for m in descriptions
+        }
         schema = schema.with_metadata({"farloop.metrics": json.dumps(metrics)})
     return pa.Table.from_arrays(table.columns, schema=schema)
 
@@ -161,8 +165,8 @@ class Series:
     @property
     def metrics(self) -> dict[str, list[str]]:
         """Names of the metrics that were recorded, by kind of object ("flow", "port", "queue"), in the order of the documentation."""
-        found = {(obj.split("/", 1)[0], metric) for obj, metric in self._index}
-        kinds = {kind: [m.name for m in known if (kind, m.name) in found] for kind, known in fields.METRICS.items()}
+        recorded = {(obj.split("/", 1)[0], metric) for obj, metric in self._index}
+        kinds = {kind: [m.name for m in known if (kind, m.name) in recorded] for kind, known in fields.METRICS.items()}
         return {kind: names for kind, names in kinds.items() if names}
 
     def objects(self, kind: str) -> list[str]:
@@ -185,9 +189,9 @@ class Series:
         Raises:
             UnknownNameError: the object was not recorded, or it has no such metric; the text says what there is. It is a KeyError.
         """
-        found = self._index.get((obj, metric))
-        if found is not None:
-            return found
+        places = self._index.get((obj, metric))
+        if places is not None:
+            return places
         objects = list(dict.fromkeys(o for o, _ in self._index))
         if not objects:
             raise UnknownNameError(f"{shown(obj)}: nothing was recorded; see [record] of the scenario")

@@ -86,10 +86,10 @@ class _Tries:
     def take(self) -> list[Task]:
         """Tasks that are to be given out again now."""
         now = time.monotonic()
-        found = [*self.again, *(task for at, task in self._later if at <= now)]
+        ready = [*self.again, *(task for at, task in self._later if at <= now)]
         self.again.clear()
-        self._later = [one for one in self._later if one[0] > now]
-        return found
+        self._later = [(at, task) for at, task in self._later if at > now]
+        return ready
 
     @property
     def is_waiting(self) -> bool:
@@ -176,15 +176,15 @@ class SlurmCluster:
     """
 
     def __init__(self, options: str, store: Path) -> None:
-        found = read_options(options)
+        chosen = read_options(options)
         submitit = _package("submitit", "--slurm")
-        cluster = found.pop("cluster", "slurm")
-        self.workers, self._runs = int(found.pop("jobs", "100")), int(found.pop("runs", "1"))
-        minutes = _minutes(found.pop("time", "60"))
+        cluster = chosen.pop("cluster", "slurm")
+        self.workers, self._runs = int(chosen.pop("jobs", "100")), int(chosen.pop("runs", "1"))
+        minutes = _minutes(chosen.pop("time", "60"))
         (store / LOGS).mkdir(parents=True, exist_ok=True)
         try:
             self._executor = submitit.AutoExecutor(folder=store / LOGS, cluster=cluster)
-            own = {f"slurm_{key}": value for key, value in found.items()} if cluster == "slurm" else {}
+            own = {f"slurm_{key}": value for key, value in chosen.items()} if cluster == "slurm" else {}
             parallel = {"slurm_array_parallelism": self.workers} if cluster == "slurm" else {}
             self._executor.update_parameters(timeout_min=minutes, name="farloop", **own, **parallel)
         except Exception as error:
@@ -247,7 +247,7 @@ def read_options(text: str) -> dict[str, str]:
         FarloopError: one is not of this form, or not known.
     """
     known = (*_SLURM, *_OURS)
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for part in (part.strip() for part in text.split(",") if part.strip()):
         key, equals, value = part.partition("=")
         if not equals or not value:
@@ -260,10 +260,10 @@ def read_options(text: str) -> dict[str, str]:
             raise FarloopError(f"--slurm: {key}={shown(value)}: expected a whole number from 1 to 100000")
         if key == "cluster" and value not in ("slurm", "local"):
             raise FarloopError(f"--slurm: cluster={shown(value)}: expected slurm, or local for jobs on this machine")
-        found[key] = value
-    if "time" in found:
-        _minutes(found["time"])
-    return found
+        options[key] = value
+    if "time" in options:
+        _minutes(options["time"])
+    return options
 
 
 def _minutes(text: str) -> int:

@@ -50,7 +50,7 @@ _END = (
     ("address", pa.string(), "text", "Hash of all that the run was made from; null where it was refused."),
 )
 
-RESERVED = (*(one[0] for one in (*_RUN, _ALGORITHM, _SEED, *_STATUS, *_END)), "seeds")
+RESERVED = (*(column[0] for column in (*_RUN, _ALGORITHM, _SEED, *_STATUS, *_END)), "seeds")
 """Columns that no metric may have the name of."""
 
 
@@ -106,9 +106,9 @@ def runs(rows: Sequence[Row], keys: Sequence[str], collect: Sequence[Measure]) -
     add(_SEED, [row.seed for row in rows])
     add(_STATUS[0], [row.status for row in rows])
     add(_STATUS[1], [row.because or None for row in rows])
-    for one in collect:
-        meaning = f"{one.meaning[:1].upper()}{one.meaning[1:]}; null where there is none."
-        add((one.name, pa.float64(), one.unit, meaning), [row.values.get(one.name) for row in rows])
+    for metric in collect:
+        meaning = f"{metric.meaning[:1].upper()}{metric.meaning[1:]}; null where there is none."
+        add((metric.name, pa.float64(), metric.unit, meaning), [row.values.get(metric.name) for row in rows])
     add(_END[0], [row.warm_up if row.status == DONE else None for row in rows])
     add(_END[1], [row.path or None for row in rows])
     add(_END[2], [row.key or None for row in rows])
@@ -145,31 +145,31 @@ OF_METRICS = tuple(f" {end}" for end, _, _ in _ENDS)
 """What the names of the columns end with that belong to a metric's."""
 
 
-def summaries(found: Sequence[Summary], keys: Sequence[str], collect: Sequence[Measure]) -> pa.Table:
+def summaries(rows: Sequence[Summary], keys: Sequence[str], collect: Sequence[Measure]) -> pa.Table:
     """A row for every point with runs that are done: each metric over the seeds, and its 95 % interval."""
     columns: list[tuple[pa.Field, list[Any]]] = [
-        (_field("point", pa.int64(), "number", "Number of the point, from 1."), [one.point + 1 for one in found]),
-        (_field(*_ALGORITHM), [one.algorithm for one in found]),
-        *_parameters([one.settings for one in found], keys),
-        (_field("seeds", pa.int64(), "count", "Runs of it that are done."), [one.seeds for one in found]),
+        (_field("point", pa.int64(), "number", "Number of the point, from 1."), [row.point + 1 for row in rows]),
+        (_field(*_ALGORITHM), [row.algorithm for row in rows]),
+        *_parameters([row.settings for row in rows], keys),
+        (_field("seeds", pa.int64(), "count", "Runs of it that are done."), [row.seeds for row in rows]),
     ]
-    for one in collect:
-        intervals = [point.intervals[one.name] for point in found]
-        middle = "over the flows of all seeds together" if one.sample is not None else "mean over the seeds"
-        told = f"{one.meaning[:1].upper()}{one.meaning[1:]}, {middle}; null where there is none."
-        columns.append((_field(one.name, pa.float64(), one.unit, told), [i.estimate for i in intervals]))
+    for metric in collect:
+        intervals = [row.intervals[metric.name] for row in rows]
+        middle = "over the flows of all seeds together" if metric.sample is not None else "mean over the seeds"
+        text = f"{metric.meaning[:1].upper()}{metric.meaning[1:]}, {middle}; null where there is none."
+        columns.append((_field(metric.name, pa.float64(), metric.unit, text), [i.estimate for i in intervals]))
         for end, meaning, value in _ENDS:
-            declared = _field(f"{one.name} {end}", pa.float64(), one.unit, f"{meaning} {_WITHOUT}")
+            declared = _field(f"{metric.name} {end}", pa.float64(), metric.unit, f"{meaning} {_WITHOUT}")
             columns.append((declared, [value(i) for i in intervals]))
     return _table(columns)
 
 
 def parameters(settings: Sequence[Mapping[str, Value]], key: str) -> tuple[list[Any], str]:
     """The values of a key as a column has them, and their unit: quantities in s, bit/s or B; texts where not all are of one kind."""
-    values = [one.get(key) for one in settings]
-    found = points.numbers(values)
-    if found is not None:
-        numbers, unit = found
+    values = [point.get(key) for point in settings]
+    converted = points.numbers(values)
+    if converted is not None:
+        numbers, unit = converted
         return (numbers, unit or "1")
     if all(value is None or isinstance(value, bool) for value in values):
         return values, "true or false"
@@ -177,14 +177,14 @@ def parameters(settings: Sequence[Mapping[str, Value]], key: str) -> tuple[list[
 
 
 def _parameters(settings: Sequence[Mapping[str, Value]], keys: Sequence[str]) -> list[tuple[pa.Field, list[Any]]]:
-    found = []
+    columns = []
     for key in keys:
         values, unit = parameters(settings, key)
         kind = pa.string() if unit == "text" else pa.bool_() if unit == "true or false" else pa.float64()
-        found.append(
+        columns.append(
             (_field(key, kind, unit, f"Value of {key}; null where the point leaves it to the base scenario."), values)
         )
-    return found
+    return columns
 
 
 def _field(name: str, kind: pa.DataType, unit: str, meaning: str) -> pa.Field:

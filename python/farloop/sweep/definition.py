@@ -89,7 +89,9 @@ class Definition:
 
     def scenario(self, point: Point) -> Scenario:
         """The scenario of a point."""
-        return self.base.override([f"{key}={value}" for key, value in (points.setting(*one) for one in point.items())])
+        return self.base.override(
+            [f"{key}={value}" for key, value in (points.setting(*item) for item in point.items())]
+        )
 
 
 def from_file(
@@ -155,7 +157,7 @@ def from_python(
         ScenarioError: the base scenario cannot be read.
     """
     classes: dict[Path, None] = {}
-    settings, grid, listed, random = (_names(one, classes) for one in (set, grid, listed, random))
+    settings, grid, listed, random = (_names(argument, classes) for argument in (set, grid, listed, random))
     given = {
         "title": title,
         "algorithm_file": [algorithm_file] if isinstance(algorithm_file, str | PathLike) else algorithm_file,
@@ -183,8 +185,8 @@ def _names(value: Any, files: dict[Path, None]) -> Any:
         files[algorithm.file_of(algorithm.checked(value))] = None
         return algorithm.name_of(value)
     if isinstance(value, Mapping):
-        return {key: _names(one, files) for key, one in value.items()}
-    return [_names(one, files) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _names(part, files) for key, part in value.items()}
+    return [_names(part, files) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(values: Any) -> Any:
@@ -239,10 +241,10 @@ class _Reader:
         content: Mapping[str, Any],
         error: Callable[..., FarloopError],
         beside: Path | None = None,
-        told: Callable[[str], object] | None = None,
+        say: Callable[[str], object] | None = None,
     ) -> None:
         self._content, self._error, self._beside = content, error, beside or Path()
-        self._told = told
+        self._say = say
         self._places: dict[str, str] = {}
         self._known: frozenset[str] = frozenset()
 
@@ -250,30 +252,30 @@ class _Reader:
         title = self._text("title")
         files, classes = self._algorithm_files(more)
         base = base.with_classes(classes)
-        self._known = frozenset(algorithm.name_of(one) for one in base.classes)
+        self._known = frozenset(algorithm.name_of(class_) for class_ in base.classes)
         base = base.override(
-            [f"{key}={value}" for key, value in (points.setting(*one) for one in self._settings().items())]
+            [f"{key}={value}" for key, value in (points.setting(*item) for item in self._settings().items())]
         )
         parts = [self._guarded(("grid",), points.grid, self._grid()), self._list(), self._random()]
-        found = self._guarded(("grid",), points.combined, *(part for part in parts if part))
+        candidates = self._guarded(("grid",), points.combined, *(part for part in parts if part))
         constraints = self._constraints()
-        if self._told is not None and len(found) > MANY:
-            self._told(f"{len(found):,} points; their scenarios are worked out one by one before the first run")
-        left = [point for point in found if self._holds(constraints, point, base)]
+        if self._say is not None and len(candidates) > MANY:
+            self._say(f"{len(candidates):,} points; their scenarios are worked out one by one before the first run")
+        left = [point for point in candidates if self._holds(constraints, point, base)]
         if not left:
             raise self._error(
-                ("where",) if "where" in self._content else ("constraint",), f"no point of {len(found)} is left"
+                ("where",) if "where" in self._content else ("constraint",), f"no point of {len(candidates)} is left"
             )
         collect = self._collect()
         until, most = self._until(), self._most_seeds()
-        if until is not None and until.measure.name not in [one.name for one in collect]:
+        if until is not None and until.measure.name not in [metric.name for metric in collect]:
             collect = (*collect, until.measure)
         return Definition(
             title=title or base_title(base) or name,
             base=base,
             points=left,
             varied=tuple(dict.fromkeys(key for point in left for key in point)),
-            excluded=len(found) - len(left),
+            excluded=len(candidates) - len(left),
             collect=collect,
             pareto=self._pareto(collect),
             until=until,
@@ -303,19 +305,19 @@ class _Reader:
 
     def _flat(self, table: Mapping[str, Any], at: Key, leaf: Callable[[Any], bool]) -> dict[str, tuple[Key, Any]]:
         """The values of a table by dotted key, with the way to each."""
-        found: dict[str, tuple[Key, Any]] = {}
+        flat: dict[str, tuple[Key, Any]] = {}
         for key, value in table.items():
             if isinstance(value, Mapping) and not leaf(value):
-                inner = {f"{key}.{name}": one for name, one in self._flat(value, (*at, key), leaf).items()}
+                inner = {f"{key}.{name}": entry for name, entry in self._flat(value, (*at, key), leaf).items()}
             else:
                 inner = {str(key): ((*at, key), value)}
-            for name, one in inner.items():
+            for name, entry in inner.items():
                 short = points.key_name(name)
-                if short in found:
-                    raise self._error(one[0], f"{short} is there already")
-                found[short] = one
-                self._places[short] = str(self._error(one[0], "", short)).removesuffix(f"{short}: ").rstrip(": ")
-        return found
+                if short in flat:
+                    raise self._error(entry[0], f"{short} is there already")
+                flat[short] = entry
+                self._places[short] = str(self._error(entry[0], "", short)).removesuffix(f"{short}: ").rstrip(": ")
+        return flat
 
     def _algorithm_files(self, more: Iterable[Path]) -> tuple[tuple[Path, ...], list[type[algorithm.Algorithm]]]:
         """The files that the study and the caller name, each once, and what they define."""
@@ -325,19 +327,19 @@ class _Reader:
         expected = 'expected a file of Python, or a list of them, such as ["mine.py"]'
         if not isinstance(given, Iterable) or isinstance(given, Mapping):
             raise self._error(key, f"{shown(repr(given))}: {expected}")
-        found: dict[Path, list[type[algorithm.Algorithm]]] = {}
-        for one in given:
-            if not isinstance(one, str | PathLike):
-                raise self._error(key, f"{shown(repr(one))}: {expected}")
-            file = self._beside / one
-            found[file] = self._guarded(key, algorithm.load, file)
+        loaded: dict[Path, list[type[algorithm.Algorithm]]] = {}
+        for path in given:
+            if not isinstance(path, str | PathLike):
+                raise self._error(key, f"{shown(repr(path))}: {expected}")
+            file = self._beside / path
+            loaded[file] = self._guarded(key, algorithm.load, file)
         for file in more:
-            found.setdefault(file, algorithm.load(file))
-        return tuple(found), [one for classes in found.values() for one in classes]
+            loaded.setdefault(file, algorithm.load(file))
+        return tuple(loaded), [class_ for classes in loaded.values() for class_ in classes]
 
     def _settings(self) -> Point:
-        found = self._flat(self._table("set"), ("set",), lambda _: False)
-        return {key: self._guarded(way, points.check_value, value) for key, (way, value) in found.items()}
+        flat = self._flat(self._table("set"), ("set",), lambda _: False)
+        return {key: self._guarded(way, points.check_value, value) for key, (way, value) in flat.items()}
 
     def _grid(self) -> dict[str, list[Value]]:
         return {
@@ -349,14 +351,14 @@ class _Reader:
         listed = self._content.get("list", [])
         if not isinstance(listed, list) or not all(isinstance(point, Mapping) for point in listed):
             raise self._error(("list",), f"{shown(repr(listed))}: expected points, each a table [[list]]")
-        found: list[Point] = []
+        checked: list[Point] = []
         for i, table in enumerate(listed):
             flat = self._flat(table, ("list", i), lambda _: False)
             if not flat:
                 raise self._error(("list", i), 'has no keys; expected some, such as network.wan_delay = "5ms"')
             single = {key: self._guarded(way, _single, key, value, self._known) for key, (way, value) in flat.items()}
-            found.append(single)
-        return found
+            checked.append(single)
+        return checked
 
     def _random(self) -> list[Point]:
         table = self._table("random")
@@ -387,50 +389,52 @@ class _Reader:
         if not isinstance(texts, list):
             raise self._error(("where",), f"{shown(repr(where))}: expected an expression, or a list of them")
         at: Key = ("where",)
-        found = [(at, Constraint(self._guarded(at, Expression.read, text))) for text in texts]
+        constraints = [(at, Constraint(self._guarded(at, Expression.read, text))) for text in texts]
         tables = self._content.get("constraint", [])
-        if not isinstance(tables, list) or not all(isinstance(one, Mapping) for one in tables):
+        if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
             raise self._error(("constraint",), f"{shown(repr(tables))}: expected tables [[constraint]]")
-        for i, one in enumerate(tables):
-            for key in one:
+        for i, table in enumerate(tables):
+            for key in table:
                 if key not in ("where", "because"):
                     raise self._error(("constraint", i, key), "unknown key; accepted keys: where, because")
             way: Key = ("constraint", i, "where")
-            expression = self._guarded(way, Expression.read, one.get("where"))
-            found.append((way, Constraint(expression, str(one.get("because", "")))))
-        return found
+            expression = self._guarded(way, Expression.read, table.get("where"))
+            constraints.append((way, Constraint(expression, str(table.get("because", "")))))
+        return constraints
 
     def _holds(self, constraints: Sequence[tuple[Key, Constraint]], point: Point, base: Scenario) -> bool:
         return all(
-            self._guarded(way, one.expression.holds, lambda key: _looked_up(key, point, base))
-            for way, one in constraints
+            self._guarded(way, constraint.expression.holds, lambda key: _looked_up(key, point, base))
+            for way, constraint in constraints
         )
 
     def _collect(self) -> tuple[Measure, ...]:
         wanted = self._content.get("collect", list(DEFAULT))
         names = wanted if isinstance(wanted, list) else [wanted]
-        found = [one for i, name in enumerate(names) for one in self._measures(i, name)]
-        if not found:
+        metrics = [metric for i, name in enumerate(names) for metric in self._measures(i, name)]
+        if not metrics:
             raise self._error(("collect",), "there is none; expected metrics, such as p99_slowdown")
-        doubled = sorted({one.name for one in found if [o.name for o in found].count(one.name) > 1})
+        doubled = sorted(
+            {metric.name for metric in metrics if [other.name for other in metrics].count(metric.name) > 1}
+        )
         if doubled:
             raise self._error(("collect",), f"{', '.join(doubled)} is there twice")
-        return tuple(found)
+        return tuple(metrics)
 
     def _measures(self, i: int, name: Any) -> list[Measure]:
-        if isinstance(name, Mapping) and name and all(callable(one) for one in name.values()):
-            return [from_function(str(key), one) for key, one in name.items()]
+        if isinstance(name, Mapping) and name and all(callable(function) for function in name.values()):
+            return [from_function(str(key), function) for key, function in name.items()]
         if callable(name):
             return [from_function(getattr(name, "__name__", f"function {i + 1}"), name)]
         return [self._guarded(("collect",), measure, name)]
 
     def _pareto(self, collect: Sequence[Measure]) -> tuple[Measure, Measure] | None:
-        known = {one.name: one for one in collect}
+        known = {metric.name: metric for metric in collect}
         wanted = self._content.get("pareto")
         if wanted is None:
-            judged = [one for one in collect if one.better]
+            judged = [metric for metric in collect if metric.better]
             # Two of one kind, such as two slowdowns, go together most of the time.
-            other = next((one for one in judged if one.unit != judged[0].unit), judged[-1])
+            other = next((metric for metric in judged if metric.unit != judged[0].unit), judged[-1])
             return (judged[0], other) if len(judged) >= 2 else None
         expected = "expected two metrics that are collected"
         if not isinstance(wanted, list) or len(wanted) != 2:
@@ -468,26 +472,26 @@ def _seeds(value: Any) -> list[Value]:
 def _values(key: str, value: Any, classes: Collection[str]) -> list[Value]:
     """The values of a key of the grid: a list, of seeds also a text such as "1-10", of one value that."""
     listed = value if isinstance(value, list) else [value]
-    found = _seeds(value) if key == SEED else [points.check_value(one) for one in listed]
-    if not found:
+    values = _seeds(value) if key == SEED else [points.check_value(element) for element in listed]
+    if not values:
         raise FarloopError("there is no value; expected a list of them")
     seen: set[tuple[type, str]] = set()
-    for one in found:
-        if (type(one), repr(one)) in seen:
-            raise FarloopError(f"{shown(repr(one))} is there twice")
-        seen.add((type(one), repr(one)))
+    for element in values:
+        if (type(element), repr(element)) in seen:
+            raise FarloopError(f"{shown(repr(element))} is there twice")
+        seen.add((type(element), repr(element)))
     if key == ALGORITHM:
-        _check_algorithms(found, classes)
-    return found
+        _check_algorithms(values, classes)
+    return values
 
 
 def _single(key: str, value: Any, classes: Collection[str]) -> Value:
     """The value of a key of a point in a list."""
     if key == SEED:
-        found = _seeds(value)
-        if len(found) != 1:
+        seeds = _seeds(value)
+        if len(seeds) != 1:
             raise FarloopError(f"{shown(repr(value))}: expected one seed; several are for [grid]")
-        return found[0]
+        return seeds[0]
     if key == ALGORITHM:
         _check_algorithms([value], classes)
     return points.check_value(value)
@@ -537,12 +541,12 @@ def _looked_up(key: str, point: Point, base: Scenario) -> object:
         names = (
             list(value)
             if isinstance(value, Mapping)
-            else [str(one.get("name")) for one in value]
+            else [str(element.get("name")) for element in value]
             if isinstance(value, list)
             else []
         )
         if part not in names:
-            known = [".".join([*way, one]) for one in names]
+            known = [".".join([*way, sibling]) for sibling in names]
             raise FarloopError(f"{shown(key)}: is no key of the scenario; {nearest(key, known)}")
         value = value[part] if isinstance(value, Mapping) else value[names.index(part)]
         way.append(part)

@@ -88,10 +88,10 @@ class Document:
         except tomllib.TOMLDecodeError as error:
             # Its place stands in the text alone.
             place = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
-            told = str(error)[: place.start()] if place else str(error)
+            problem = str(error)[: place.start()] if place else str(error)
             last = text.rstrip().count("\n") + 1
             line = int(place[1] or last) if place else last
-            raise FarloopError(f"{file}:{line}: is not valid TOML: {shown(told)}; expected a study (TOML)") from None
+            raise FarloopError(f"{file}:{line}: is not valid TOML: {shown(problem)}; expected a study (TOML)") from None
         document = cls(text, file, content, list(_statements(text, spans)))
         document._check_values()
         return document
@@ -105,8 +105,8 @@ class Document:
 
     def error(self, key: Sequence[str | int], problem: str, name: str = "") -> FarloopError:
         """An error about a key; `name` is what the message calls it."""
-        told = name or ".".join(str(part + 1) if isinstance(part, int) else part for part in key)
-        return FarloopError(f"{self.file}:{self.line(*key)}: {told}: {problem}")
+        called = name or ".".join(str(part + 1) if isinstance(part, int) else part for part in key)
+        return FarloopError(f"{self.file}:{self.line(*key)}: {called}: {problem}")
 
     def _check_values(self) -> None:
         """Refuses what TOML does not have, or nobody needs.
@@ -121,7 +121,7 @@ class Document:
                 raise self.error(way[:1], f"more than {_DEEPEST} tables and lists in one another; expected fewer")
             if isinstance(value, int) and not points.is_of_64_bits(value):
                 raise self.error(way, points.BEYOND)
-            waiting += [((*way, *key), one) for key, one in _children(value)]
+            waiting += [((*way, *key), inner) for key, inner in _children(value)]
 
     def refuse_others(self, table: Mapping[str, Any], known: Sequence[str], at: Key = ()) -> None:
         """Refuses keys of a table that are not known.
@@ -137,11 +137,11 @@ class Document:
     @cached_property
     def _lines(self) -> dict[Key, int]:
         lines: dict[Key, int] = {}
-        for one in self.statements:
-            for length in range(1, len(one.at) + 1):
-                lines.setdefault(one.at[:length], one.first + 1)
-            for key in _keys(one.content):
-                lines.setdefault((*one.at, *key), one.first + 1)
+        for statement in self.statements:
+            for length in range(1, len(statement.at) + 1):
+                lines.setdefault(statement.at[:length], statement.first + 1)
+            for key in _keys(statement.content):
+                lines.setdefault((*statement.at, *key), statement.first + 1)
         return lines
 
 
@@ -189,11 +189,11 @@ def _heading(content: Mapping[str, Any], counts: dict[Key, int], *, is_element: 
 
 def _single(content: Any) -> Key:
     """The names of nested tables of which each has one key."""
-    found: Key = ()
+    names: Key = ()
     while isinstance(content, Mapping) and len(content) == 1:
         ((name, content),) = content.items()
-        found = (*found, name)
-    return found
+        names = (*names, name)
+    return names
 
 
 def blanked(document: Document, table: str) -> str:
@@ -206,17 +206,17 @@ def blanked(document: Document, table: str) -> str:
     """
     lines = document.text.split("\n")
     kept = [""] * len(lines)
-    for one in document.statements:
-        if one.at[:1] != (table,):
-            if one.key[:1] == (table,) and not one.at:
+    for statement in document.statements:
+        if statement.at[:1] != (table,):
+            if statement.key[:1] == (table,) and not statement.at:
                 raise document.error((table,), f"expected the name of a scenario file, or tables such as [{table}.run]")
             continue
-        if one.key:
-            kept[one.first : one.last + 1] = lines[one.first : one.last + 1]
-        elif len(one.at) > 1:
-            bare = lines[one.first].replace(table, "", 1)
+        if statement.key:
+            kept[statement.first : statement.last + 1] = lines[statement.first : statement.last + 1]
+        elif len(statement.at) > 1:
+            bare = lines[statement.first].replace(table, "", 1)
             opening, _, rest = bare.partition(".")
             if opening.strip(" \t[\"'"):
-                raise document.error(one.at, f"expected a heading such as [{table}.run]")
-            kept[one.first] = "[" * opening.count("[") + rest
+                raise document.error(statement.at, f"expected a heading such as [{table}.run]")
+            kept[statement.first] = "[" * opening.count("[") + rest
     return "\n".join(kept)

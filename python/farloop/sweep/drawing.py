@@ -34,9 +34,9 @@ def draw(content: Mapping[str, Any], points: pa.Table, into: Path) -> list[Path]
 
     figures: dict[str, Figure] = {}
     for metric in content["collect"]:
-        found = multiples(points, content["keys"], metric["name"])
-        if found is not None:
-            figures[slug(metric["name"])] = small_multiples(found, str(content["title"]))
+        layout = multiples(points, content["keys"], metric["name"])
+        if layout is not None:
+            figures[slug(metric["name"])] = small_multiples(layout, str(content["title"]))
     if len(content["pareto"]) == 2:
         figures[PARETO] = pareto(content, points)
     paths = []
@@ -46,20 +46,20 @@ def draw(content: Mapping[str, Any], points: pa.Table, into: Path) -> list[Path]
     return paths
 
 
-def small_multiples(found: Multiples, title: str) -> Figure:
+def small_multiples(layout: Multiples, title: str) -> Figure:
     """The panels of one metric: lines over a key, each with the band of its 95 % confidence interval."""
-    figure, axes = grid(len(found.panels), title, shared=not found.is_scatter)
-    colours = run_colours(found.lines)
-    for axis, across, (heading, lines) in zip(axes, found.across, found.panels.items(), strict=True):
+    figure, axes = grid(len(layout.panels), title, shared=not layout.is_scatter)
+    colours = run_colours(layout.lines)
+    for axis, across, (heading, lines) in zip(axes, layout.across, layout.panels.items(), strict=True):
         for line in lines:
             look: dict[str, Any] = {"color": colours[line.name], "label": plain(line.name) if line.name else None}
             bars = {"elinewidth": 0.9, "capsize": 2, "color": look["color"]}
-            if found.is_scatter or across.words:
+            if layout.is_scatter or across.words:
                 # Where an end is NaN there is no bar.
                 axis.errorbar(line.x, line.y, yerr=line.reach, fmt="o", markersize=3.5, **bars, label=look["label"])
                 continue
             axis.plot(line.x, line.y, marker="o", markersize=3, linewidth=1.1, **look)
-            low = _above_zero(line) if found.up.is_log else line.low
+            low = _above_zero(line) if layout.up.is_log else line.low
             for part in line.bands():
                 axis.fill_between(
                     line.x[part], low[part], line.high[part], color=look["color"], alpha=0.18, linewidth=0
@@ -67,19 +67,19 @@ def small_multiples(found: Multiples, title: str) -> Figure:
             if alone := line.alone():
                 axis.errorbar(line.x[alone], line.y[alone], yerr=line.reach[:, alone], fmt="none", **bars)
         _across(axis, across)
-        if found.up.is_log:
+        if layout.up.is_log:
             _logarithmic(axis.yaxis, axis.set_yscale)
-        if heading and not found.is_scatter:
+        if heading and not layout.is_scatter:
             caption(axis, heading)
     columns = axes[0].get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
     for i, axis in enumerate(axes):
         axis.tick_params(which="both", labelsize=TICK_SIZE)
-        if i % columns == 0 or found.is_scatter:
-            axis.set_ylabel(plain(found.up.title), fontsize=LABEL_SIZE)
-        if i + columns >= len(axes) or found.is_scatter:
-            axis.set_xlabel(plain(found.across[i].title), fontsize=LABEL_SIZE)
+        if i % columns == 0 or layout.is_scatter:
+            axis.set_ylabel(plain(layout.up.title), fontsize=LABEL_SIZE)
+        if i + columns >= len(axes) or layout.is_scatter:
+            axis.set_xlabel(plain(layout.across[i].title), fontsize=LABEL_SIZE)
             axis.tick_params(labelbottom=True)
-        if not found.up.is_log and all((line.y >= 0).all() for lines in found.panels.values() for line in lines):
+        if not layout.up.is_log and all((line.y >= 0).all() for lines in layout.panels.values() for line in lines):
             axis.set_ylim(bottom=0)
     legend_below(figure, axes)
     return figure

@@ -25,8 +25,8 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda one, several: one in several,
-    ast.NotIn: lambda one, several: one not in several,
+    ast.In: lambda element, several: element in several,
+    ast.NotIn: lambda element, several: element not in several,
 }
 _COMBINED: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -82,8 +82,8 @@ class Expression:
         try:
             return bool(_value(self._tree, value))
         except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
-            told = ", ".join(f"{key} = {value(key)!r}" for key in self.keys)
-            where = f" for {shown(told)}" if told else ""
+            values = ", ".join(f"{key} = {value(key)!r}" for key in self.keys)
+            where = f" for {shown(values)}" if values else ""
             raise FarloopError(f"{shown(self.text)}: cannot be worked out{where}: {error}") from None
 
 
@@ -116,8 +116,8 @@ def _keys(node: ast.expr) -> list[str]:
             return []
         case ast.BoolOp(values=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
             pass
-        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.UAdd(), operand=one):
-            parts = [one]
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.UAdd(), operand=operand):
+            parts = [operand]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _COMBINED:
             parts = [left, right]
         case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARED for op in ops):
@@ -155,9 +155,9 @@ def _value(node: ast.expr, value: Callable[[str], object]) -> Any:
             return any(_value(part, value) for part in parts)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             return [_value(part, value) for part in parts]
-        case ast.UnaryOp(op=op, operand=one):
-            found = _value(one, value)
-            return not found if isinstance(op, ast.Not) else -found if isinstance(op, ast.USub) else +found
+        case ast.UnaryOp(op=op, operand=operand):
+            result = _value(operand, value)
+            return not result if isinstance(op, ast.Not) else -result if isinstance(op, ast.USub) else +result
         case ast.BinOp(left=left, op=op, right=right):
             return _combined(op, _value(left, value), _value(right, value))
         case ast.Compare(left=left, ops=ops, comparators=others):

@@ -54,10 +54,10 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
     """
     unmet = content.get("unmet", [])  # Studies of older versions do not say.
     charts = [(metric, multiples(points, content["keys"], metric["name"])) for metric in content["collect"]]
-    drawn = [(metric, found) for metric, found in charts if found is not None]
+    drawn = [(metric, layout) for metric, layout in charts if layout is not None]
     parts = [("overview", "Overview", _overview(content, runs, points))]
     parts += [("precision", "Precision not reached", _unmet(unmet))] if unmet else []
-    parts += [(f"metric-{i}", metric["name"], _metric(i, metric, found)) for i, (metric, found) in enumerate(drawn)]
+    parts += [(f"metric-{i}", metric["name"], _metric(i, metric, layout)) for i, (metric, layout) in enumerate(drawn)]
     parts.append(("extremes", "Best and worst", _extremes(content, runs, points)))
     if len(content["pareto"]) == 2:
         parts.append(("pareto", "Pareto front", _pareto(content, points)))
@@ -70,7 +70,7 @@ def page(content: Mapping[str, Any], runs: pa.Table, points: pa.Table, notes: li
     navigation = "".join(f'<a href="#{anchor}">{escape(name)}</a>' for anchor, name, _ in parts)
     size = f"{count_text(runs.num_rows, 'run')} of {count_text(len(set(runs['point'].to_pylist())), 'point')}, farloop {content['farloop']}"
     header = f"<header><h1>{escape(str(content['title']))}</h1><p>{escape(size)}</p><nav>{navigation}</nav></header>"
-    warned = alert([one["text"] for one in content.get("cautions", [])])
+    warned = alert([caution["text"] for caution in content.get("cautions", [])])
     sections = "".join(f'<h2 id="{anchor}">{escape(name)}</h2>{body}' for anchor, name, body in parts)
     return document(f"farloop: {content['title']}", header + warned + noted(notes) + sections, script=plots.script())
 
@@ -108,14 +108,14 @@ def _unmet(unmet: Sequence[Mapping[str, Any]]) -> str:
     """The points that stayed less certain than was asked for: a table, with how many seeds they would need."""
     rows: list[list[Cell]] = [
         [
-            one["label"],
-            one["asked"],
-            Interval(one["estimate"], one["low"], one["high"], one["seeds"]).told("{:.4g}".format),
-            one["width"],
-            str(one["seeds"]),
-            "–" if one["needed"] is None else str(one["needed"]),
+            point["label"],
+            point["asked"],
+            Interval(point["estimate"], point["low"], point["high"], point["seeds"]).told("{:.4g}".format),
+            point["width"],
+            str(point["seeds"]),
+            "–" if point["needed"] is None else str(point["needed"]),
         ]
-        for one in unmet
+        for point in unmet
     ]
     note = (
         '<p class="soft">The limit of seeds was reached first. How many seeds a point would need is estimated from its width, which '
@@ -124,26 +124,26 @@ def _unmet(unmet: Sequence[Mapping[str, Any]]) -> str:
     return note + table(["point", "asked for", "found", "width", "seeds", "would need about"], rows)
 
 
-def _metric(number: int, metric: Mapping[str, Any], found: Multiples) -> str:
-    left = f" {found.left_out} more panels are left out: see points.parquet." if found.left_out else ""
+def _metric(number: int, metric: Mapping[str, Any], layout: Multiples) -> str:
+    left = f" {layout.left_out} more panels are left out: see points.parquet." if layout.left_out else ""
     said = f"{metric['meaning'][:1].upper()}{metric['meaning'][1:]}.{left}"
-    return f'<p class="soft">{escape(said)}</p><div class="card">{_panels(found).html(f"chart-{number}")}</div>'
+    return f'<p class="soft">{escape(said)}</p><div class="card">{_panels(layout).html(f"chart-{number}")}</div>'
 
 
-def _panels(found: Multiples) -> Panels:
-    columns = min(COLUMNS, len(found.panels))
+def _panels(layout: Multiples) -> Panels:
+    columns = min(COLUMNS, len(layout.panels))
     chart = Panels(
-        ["" if found.is_scatter else escape(heading) for heading in found.panels],
+        ["" if layout.is_scatter else escape(heading) for heading in layout.panels],
         columns=columns,
-        panel_height=240 if len(found.panels) > 1 else 340,
+        panel_height=240 if len(layout.panels) > 1 else 340,
         between_rows=90,
         between_columns=0.06,
-        per_column=found.is_scatter,
+        per_column=layout.is_scatter,
     )
-    colours = run_colours(found.lines)
+    colours = run_colours(layout.lines)
     named: set[str] = set()
-    for i, lines in enumerate(found.panels.values()):
-        joined = not (found.is_scatter or found.across[i].words)
+    for i, lines in enumerate(layout.panels.values()):
+        joined = not (layout.is_scatter or layout.across[i].words)
         for line in lines:
             trace: dict[str, Any] = {
                 "x": line.x,
@@ -156,7 +156,7 @@ def _panels(found: Multiples) -> Panels:
                 "marker": {"color": colours[line.name], "size": 6},
             }
             named.add(line.name)
-            low = np.maximum(line.low, line.y / 100) if found.up.is_log else line.low
+            low = np.maximum(line.low, line.y / 100) if layout.up.is_log else line.low
             for part in line.bands() if joined else []:
                 chart.add(i, _band(line.x[part], low[part], line.high[part], colours[line.name], line.name))
             barred = list(range(line.x.size)) if not joined else line.alone()
@@ -171,8 +171,8 @@ def _panels(found: Multiples) -> Panels:
                     "thickness": 1.2,
                 }
             chart.add(i, trace)
-        across = found.across[i]
-        if found.is_scatter:
+        across = layout.across[i]
+        if layout.is_scatter:
             chart.update_x({"title": {"text": escape(across.title)}}, i)
         if across.words:
             ticks = {"tickvals": list(range(len(across.words))), "ticktext": list(map(escape, across.words))}
@@ -180,11 +180,11 @@ def _panels(found: Multiples) -> Panels:
         else:
             ticks = {"tickvals": list(across.values), "ticktext": [f"{value:.4g}" for value in across.values]}
             chart.update_x(({"type": "log"} if across.is_log else {}) | (ticks if across.values else {}), i)
-    if found.up.is_log:
+    if layout.up.is_log:
         chart.update_y({"type": "log"})
     else:
         chart.update_y({"rangemode": "tozero"})
-    chart.label("" if found.is_scatter else escape(found.across[0].title), escape(found.up.title))
+    chart.label("" if layout.is_scatter else escape(layout.across[0].title), escape(layout.up.title))
     return chart
 
 
@@ -203,7 +203,7 @@ def _band(x: Floats, low: Floats, high: Floats, colour: str, name: str) -> dict[
 
 
 def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> str:
-    found = []
+    parts = []
     for metric in content["collect"]:
         if not metric["better"]:
             continue
@@ -218,12 +218,12 @@ def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> s
             for place, row in shown
         ]
         if rows:
-            found.append(
+            parts.append(
                 f"<h3>{escape(metric['name'])}, {metric['better']} is better</h3>"
                 + f'<p class="soft">{escape(note)}</p>'
                 + table(["place", "point", metric["name"], "seeds"], rows)
             )
-    return "".join(found) or '<p class="soft">No metric of which less or more is better.</p>'
+    return "".join(parts) or '<p class="soft">No metric of which less or more is better.</p>'
 
 
 def _pareto(content: Mapping[str, Any], points: pa.Table) -> str:
@@ -258,9 +258,14 @@ def _pareto(content: Mapping[str, Any], points: pa.Table) -> str:
             "hoverinfo": "skip",
         },
     )
-    chart.label(*(escape(f"{one['name']} ({one['unit']}), {one['better']} is better") for one in (first, second)))
+    chart.label(
+        *(escape(f"{metric['name']} ({metric['unit']}), {metric['better']} is better") for metric in (first, second))
+    )
     rows: list[list[Cell]] = [
-        [label(points, row, content["keys"]), *(told(row, one["name"], one["unit"]) for one in (first, second))]
+        [
+            label(points, row, content["keys"]),
+            *(told(row, metric["name"], metric["unit"]) for metric in (first, second)),
+        ]
         for row in front
     ]
     note = '<p class="soft">The points that no other one beats in both metrics.</p>'

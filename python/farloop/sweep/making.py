@@ -37,10 +37,10 @@ FIRST_WORD = 1.0
 
 def rows_by_point(rows: Iterable[Row]) -> dict[int, list[Row]]:
     """The rows of each point, by its number, in the order of the numbers."""
-    found: dict[int, list[Row]] = {}
+    by_point: dict[int, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.point, []).append(row)
-    return dict(sorted(found.items()))
+        by_point.setdefault(row.point, []).append(row)
+    return dict(sorted(by_point.items()))
 
 
 class Engine(Protocol):
@@ -132,12 +132,12 @@ class Making:
 
     def run(self, row: Row) -> Run:
         """The run of a row that is done."""
-        found = self.store.get(row.key)
-        if found is None:
+        stored = self.store.get(row.key)
+        if stored is None:
             raise FarloopError(
                 f"{self.store.directory}: the run {row.label} was taken away while it was needed; sweep again"
             )
-        return as_run(found, Variant(row.label, "", row.algorithm or "", self.scenario(row)))
+        return as_run(stored, Variant(row.label, "", row.algorithm or "", self.scenario(row)))
 
     def _first_points(self) -> list[Point]:
         """The study's points; those that say no seed take the first ones where a precision is asked for."""
@@ -199,10 +199,10 @@ class Making:
         Raises:
             FarloopError: it is.
         """
-        option, _, told = str(error).partition(": ")
+        option, _, problem = str(error).partition(": ")
         if option != "set":
             return
-        about = told.partition(": ")[0]
+        about = problem.partition(": ")[0]
         names = {key: points.NAMES.get(key, key) for key in (*self.definition.places, *point)}
         near = [
             key
@@ -210,7 +210,7 @@ class Making:
             if name == about or name.startswith(f"{about}.") or about.startswith(f"{name}.")
         ]
         place = next((self.definition.places[key] for key in near if self.definition.places.get(key)), "")
-        raise FarloopError(f"{place}: {told}" if place else told) from None
+        raise FarloopError(f"{place}: {problem}" if place else problem) from None
 
     def _make(self, rows: Sequence[Row]) -> None:
         """Makes those of the runs that are not there; writes into their rows how they stand."""
@@ -283,7 +283,7 @@ class Making:
         """The points with the seeds that are still to be run for the precision that is asked for."""
         target = self.definition.until
         assert target is not None
-        found: list[Point] = []
+        more: list[Point] = []
         for number, rows in rows_by_point(self.rows).items():
             settings = self._points[number]
             if any(row.status != DONE for row in rows):
@@ -294,8 +294,8 @@ class Making:
             last = max(row.seed or 0 for row in rows)
             if last + count > LARGEST_SEED:
                 raise FarloopError(f"seed: {last}: there are no {count} seeds after it; expected smaller ones")
-            found += [settings | {SEED: last + 1 + i} for i in range(count)]
-        return found
+            more += [settings | {SEED: last + 1 + i} for i in range(count)]
+        return more
 
     def interval(self, rows: Sequence[Row]) -> Interval:
         """What the runs of one point say of the metric whose precision is asked for."""
@@ -307,15 +307,15 @@ class Making:
                 cut = precision.warm_up(self.definition.warm_up, run)
                 sample = target.measure.sample
                 self._measured[row.key] = (target.measure.of(run, cut), None if sample is None else sample(run, cut))
-        found = [self._measured[row.key] for row in rows]
+        measured = [self._measured[row.key] for row in rows]
         return precision.interval(
-            target.measure, [number for number, _ in found], [s for _, s in found if s is not None]
+            target.measure, [number for number, _ in measured], [s for _, s in measured if s is not None]
         )
 
     def unmet(self) -> list[Unmet]:
         """The points whose precision was not reached; none where none was asked for."""
         target = self.definition.until
-        found: list[Unmet] = []
+        unmet: list[Unmet] = []
         for number in range(len(self._points) if target is not None else 0):
             rows = [row for row in self.rows if row.point == number]
             if target is None or any(row.status != DONE for row in rows):
@@ -325,18 +325,18 @@ class Making:
             if now.estimate is None or not precision.is_precise(target, now, len(rows)):
                 seed = rows[0].seed
                 label = rows[0].label.removesuffix("" if seed is None else seed_suffix(seed))
-                found.append(Unmet(number + 1, label, target, now, len(rows)))
-        return found
+                unmet.append(Unmet(number + 1, label, target, now, len(rows)))
+        return unmet
 
     def told(self) -> list[str]:
         """What is not done and why, in words for people; runs with the same cause together."""
-        found: dict[tuple[str, str], list[Row]] = {}
+        by_cause: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:
             if row.status != DONE:
-                found.setdefault((row.status, row.because), []).append(row)
+                by_cause.setdefault((row.status, row.because), []).append(row)
         return [
             rows[0].label
             + (f" and {count_text(len(rows) - 1, 'other run')}" if len(rows) > 1 else "")
             + f": {status}: {shown(because, 300)}"
-            for (status, because), rows in found.items()
+            for (status, because), rows in by_cause.items()
         ]

@@ -95,22 +95,22 @@ def _chosen(run: Run, cut: float, kind: str, size: str) -> Any:
 
 def _slowdowns(kind: str, size: str, run: Run, cut: float) -> Floats:
     values = flow_completion.slowdowns(run.flows)
-    found: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
-    return found
+    chosen: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
+    return chosen
 
 
 def _times(kind: str, size: str, run: Run, cut: float) -> Floats:
     values = (flow_completion.column(run.flows, "received_ps") - flow_completion.column(run.flows, "start_ps")) / 1e12
-    found: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
-    return found
+    chosen: Floats = values[_chosen(run, cut, kind, size) & ~np.isnan(values)]
+    return chosen
 
 
 def _completion_measures() -> Iterable[Measure]:
-    told = {"": "flows", "intra": "flows inside a datacenter", "cross": "flows across datacenters"}
+    kinds = {"": "flows", "intra": "flows inside a datacenter", "cross": "flows across datacenters"}
     sizes = {"": "", "small": " of at most the median size", "large": " above the median size"}
     quantities = (("slowdown", "1", "FCT slowdown", _slowdowns, 1.0), ("fct", "s", "flow completion time", _times, 0.0))
     for last, unit, words, sample, floor in quantities:
-        for kind, of in told.items():
+        for kind, of in kinds.items():
             for size, which in sizes.items():
                 for statistic, compute in _STATISTICS.items():
                     yield Measure(
@@ -178,7 +178,7 @@ _NUMBERS = (
     ("packet_hops", "count", "packets that arrived at a node", "", _summary("packet_hops")),
 )  # fmt: skip
 
-MEASURES = {one.name: one for one in _completion_measures()} | {
+MEASURES = {metric.name: metric for metric in _completion_measures()} | {
     name: Measure(name, unit, meaning, better, number=number, floor=0.0, ceiling=1.0 if name == "jain" else None)
     for name, unit, meaning, better, number in _NUMBERS
 }
@@ -205,7 +205,7 @@ def measure(name: object) -> Measure:
         if statistic not in _STATISTICS:
             raise UnknownNameError(f"{shown(statistic)}: no such statistic; {nearest(statistic, _STATISTICS)}")
         return _recorded(statistic, *rest)
-    common = [*DEFAULT, *(one[0] for one in _NUMBERS if one[0] not in DEFAULT)]
+    common = [*DEFAULT, *(row[0] for row in _NUMBERS if row[0] not in DEFAULT)]
     hint = nearest("_".join(words), MEASURES).partition("there is")[0]
     raise UnknownNameError(
         f"{shown(name)}: no such metric; {hint}there is {', '.join(common)}, "
@@ -219,8 +219,8 @@ def _recorded(statistic: str, obj: str, metric: str) -> Measure:
     known = fields.METRICS.get(kind)
     if known is None:
         raise UnknownNameError(f"{shown(obj)}: {nearest(kind, fields.METRICS)}, as in flow/NAME and port/NODE->PEER")
-    found = next((one for one in known if one.name == metric), None)
-    if found is None:
+    field = next((field for field in known if field.name == metric), None)
+    if field is None:
         raise UnknownNameError(
             f"{shown(metric)}: a {kind} has no such metric; {nearest(metric, [m.name for m in known])}"
         )
@@ -228,11 +228,11 @@ def _recorded(statistic: str, obj: str, metric: str) -> Measure:
     def sample(run: Run, cut: float) -> Floats:
         return metrics.window(*run.samples.get(obj, metric), start=cut)
 
-    meaning = f"{_WORDS[statistic]} of {found.name} of {obj} over the samples"
+    meaning = f"{_WORDS[statistic]} of {field.name} of {obj} over the samples"
     better = {"throughput": MORE, "utilisation": MORE, "queue": LESS, "max_queue": LESS, "rtt": LESS, "paused": LESS}
     return Measure(
         f"{statistic} {obj} {metric}",
-        found.unit,
+        field.unit,
         meaning,
         better.get(metric, ""),
         sample=sample,

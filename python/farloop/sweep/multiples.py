@@ -165,8 +165,8 @@ def _lines(
         value = (place(row[across]) if across else 0.0, *_scaled_ends(row, metric, factor))
         panels.setdefault(heading, {}).setdefault(name, []).append(value)
     shown = list(panels)[:MOST_PANELS]
-    found = {heading: [_line(name, values) for name, values in panels[heading].items()] for heading in shown}
-    return Multiples(metric, found, [axis] * len(found), up, len(panels) - len(shown))
+    strokes = {heading: [_line(name, values) for name, values in panels[heading].items()] for heading in shown}
+    return Multiples(metric, strokes, [axis] * len(strokes), up, len(panels) - len(shown))
 
 
 def _scatter(
@@ -192,8 +192,8 @@ _Place = tuple[float, float, float, float]
 
 
 def _scaled_ends(row: Mapping[str, Any], metric: str, factor: float) -> tuple[float, float, float]:
-    found = interval_of(row, metric)
-    low, high = (math.nan if end is None else end / factor for end in (found.low, found.high))
+    interval = interval_of(row, metric)
+    low, high = (math.nan if end is None else end / factor for end in (interval.low, interval.high))
     return row[metric] / factor, low, high
 
 
@@ -224,8 +224,8 @@ def scaled(points: pa.Table, rows: Sequence[Mapping[str, Any]], metric: str) -> 
     values = [row[metric] for row in rows]
     scale = unit_for((abs(value) for value in values), _UNITS.get(unit, (Unit("", 1.0),)))
     name = scale.name if unit in _UNITS else "" if unit in ("1", "") else unit
-    told = metric.replace("_", " ") if "/" not in metric else metric
-    return Axis(f"{told} ({name})" if name else told, is_log=is_wide(values)), scale.factor
+    title = metric.replace("_", " ") if "/" not in metric else metric
+    return Axis(f"{title} ({name})" if name else title, is_log=is_wide(values)), scale.factor
 
 
 def is_wide(values: Sequence[float]) -> bool:
@@ -292,8 +292,8 @@ def standings(
             seeds.setdefault(row["point"], {})[row["seed"]] = row[metric]
     of = [seeds.get(row["point"], {}) for row in ordered]
     pairs = 2 * count - 3  # Each with the first, and each but the first with the last.
-    first = [is_apart(one, of[0], comparisons=pairs) for one in of]
-    last = [is_apart(one, of[-1], comparisons=pairs) for one in of]
+    first = [is_apart(by_seed, of[0], comparisons=pairs) for by_seed in of]
+    last = [is_apart(by_seed, of[-1], comparisons=pairs) for by_seed in of]
     shown = []
     for place, row in best_and_worst(ordered):
         i = place - 1
@@ -303,14 +303,14 @@ def standings(
         elif 0 < i < count - 1 and not last[i]:
             name = "not told apart from the worst"
         shown.append((name, row))
-    if all(one is None for one in first[1:]):
+    if all(apart is None for apart in first[1:]):
         return (
             shown,
             "Every point has one seed, or seeds of its own: nothing tells whether others would order them alike.",
         )
     if not first[-1]:
         return shown, f"The seeds do not tell the best of the {count} points from the worst: this is no ranking."
-    alike = sum(not one for one in first[1:])
+    alike = sum(not apart for apart in first[1:])
     note = (
         "The seeds tell the best from all others"
         if not alike

@@ -62,8 +62,8 @@ def check_value(value: object) -> Value:
     Raises:
         FarloopError: it is none.
     """
-    if isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
-        return [check_value(one) for one in value]
+    if isinstance(value, list) and not any(isinstance(element, dict | list) for element in value):
+        return [check_value(element) for element in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise FarloopError(f"{value}: expected a finite number")
     if isinstance(value, int) and not is_of_64_bits(value):
@@ -91,7 +91,7 @@ def grid(values: Mapping[str, Sequence[Value]]) -> list[Point]:
     Raises:
         FarloopError: there are too many.
     """
-    return combined(*([{key: value} for value in found] for key, found in values.items()))
+    return combined(*([{key: value} for value in choices] for key, choices in values.items()))
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class Range:
         """
         if scale not in ("uniform", "log"):
             raise FarloopError(f'scale: {shown(repr(scale))}: expected "uniform" or "log"')
-        found = [_quantity(end) for end in (low, high)]
-        (first, unit), (last, other) = found
+        ends = [_quantity(end) for end in (low, high)]
+        (first, unit), (last, other) = ends
         if unit != other:
             raise FarloopError(f"{shown(repr(low))} and {shown(repr(high))} are not of one kind")
         if not first < last:
@@ -170,20 +170,20 @@ def samples(count: int, seed: int, sources: Mapping[str, Range | Sequence[Value]
     # Python promises the same numbers of `random.Random(seed).random()` from version to version.
     draw = random.Random(seed).random
 
-    def one(source: Range | Sequence[Value]) -> Value:
+    def drawn(source: Range | Sequence[Value]) -> Value:
         share = draw()
         return source.at(share) if isinstance(source, Range) else source[int(share * len(source))]
 
-    return [{key: one(source) for key, source in sources.items()} for _ in range(count)]
+    return [{key: drawn(source) for key, source in sources.items()} for _ in range(count)]
 
 
 def numbers(values: Iterable[Value | None]) -> tuple[list[float | None], str] | None:
     """The values of a key as numbers in one unit ("s", "bit/s", "B", or none); nothing where they are not all numbers of one kind."""
-    found: list[float | None] = []
+    converted: list[float | None] = []
     kinds: set[str] = set()
     for value in values:
         if value is None:
-            found.append(None)
+            converted.append(None)
             continue
         if isinstance(value, bool):
             return None
@@ -191,6 +191,6 @@ def numbers(values: Iterable[Value | None]) -> tuple[list[float | None], str] | 
             number, unit = _quantity(value)
         except FarloopError:
             return None
-        found.append(number)
+        converted.append(number)
         kinds.add(unit)
-    return (found, kinds.pop()) if len(kinds) == 1 else None
+    return (converted, kinds.pop()) if len(kinds) == 1 else None

@@ -37,7 +37,7 @@ LOOK_AGAIN = 1.0
 SHARE = 0.9
 """Of the memory that there is."""
 
-_TOLD = 2000
+_TAIL = 2000
 """Characters of a dead worker's last words."""
 
 
@@ -50,7 +50,7 @@ class _Worker:
 
     def last_words(self) -> str:
         self.errors.seek(0, os.SEEK_END)
-        self.errors.seek(max(0, self.errors.tell() - _TOLD))
+        self.errors.seek(max(0, self.errors.tell() - _TAIL))
         lines = self.errors.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else ""
 
@@ -86,7 +86,7 @@ class LocalPool:
             while True:
                 now = time.monotonic()
                 waiting.extend(task for at, task in later if at <= now)
-                later = [one for one in later if one[0] > now]
+                later = [(at, task) for at, task in later if at > now]
                 self._give(waiting, source)
                 if not (waiting or later or any(w.task for w in self._started)):
                     return
@@ -159,7 +159,7 @@ class LocalPool:
 
     def _answers(self) -> list[tuple[Task, Outcome]]:
         """What workers have answered, and whose workers have ended, within a while."""
-        found = []
+        answers = []
         for key, _ in self._selector.select(timeout=LOOK_AGAIN / 5):
             worker: _Worker = key.data
             assert worker.process.stdout is not None
@@ -170,16 +170,16 @@ class LocalPool:
             task, worker.task = worker.task, None
             if line.endswith("\n"):
                 if task is not None:
-                    found.append((task, Outcome.from_json(line)))
+                    answers.append((task, Outcome.from_json(line)))
                 continue
             because = self._end(worker)
             if task is not None:
-                found.append((task, Outcome(LOST, because)))
+                answers.append((task, Outcome(LOST, because)))
             elif not worker.is_ready:
                 self._stillborn += 1
                 if self._stillborn >= STARTS:
                     raise FarloopError(f"no worker can be started: {because}")
-        return found
+        return answers
 
     def _end(self, worker: _Worker) -> str:
         """Ends a worker; why it had ended, if it had."""

@@ -101,21 +101,21 @@ def interval(of: Measure, numbers: Sequence[float | None], samples: Sequence[Flo
         return statistics.mean(known, floor=of.floor, ceiling=of.ceiling)
     clusters = [values for values in samples if values.size]
     if of.percent is not None:
-        found = statistics.percentile(clusters, of.percent / 100)
+        bounds = statistics.percentile(clusters, of.percent / 100)
     elif of.is_mean:
-        found = statistics.mean_of_clusters(clusters)
+        bounds = statistics.mean_of_clusters(clusters)
     else:
-        found = Interval(None, None, None, len(clusters))
-    return replace(found, estimate=of.pooled(clusters)).within(of.floor, of.ceiling)
+        bounds = Interval(None, None, None, len(clusters))
+    return replace(bounds, estimate=of.pooled(clusters)).within(of.floor, of.ceiling)
 
 
-def is_precise(target: Target, found: Interval, seeds: int) -> bool:
+def is_precise(target: Target, measured: Interval, seeds: int) -> bool:
     """Whether enough is known after so many seeds; of a metric that no run has any value of there is nothing to know."""
     if seeds < LEAST:
         return False
-    if found.estimate is None:
+    if measured.estimate is None:
         return True
-    return found.half_width is not None and found.half_width <= target.allowed(found.estimate)
+    return measured.half_width is not None and measured.half_width <= target.allowed(measured.estimate)
 
 
 @dataclass(frozen=True)
@@ -165,39 +165,39 @@ class Unmet:
 
     def row(self) -> dict[str, Any]:
         """As the study's manifest has it."""
-        found = self.found
+        measured = self.found
         return {
             "point": self.point,
             "label": self.label,
             "metric": self.target.measure.name,
             "asked": self.target.text,
-            "estimate": found.estimate,
-            "low": found.low,
-            "high": found.high,
+            "estimate": measured.estimate,
+            "low": measured.low,
+            "high": measured.high,
             "width": self.width,
             "seeds": self.seeds,
             "needed": self.needed,
         }
 
 
-def seeds_needed(target: Target, found: Interval, seeds: int) -> int | None:
+def seeds_needed(target: Target, measured: Interval, seeds: int) -> int | None:
     """About how many seeds a precision needs, by the width after so many: it falls with their root. `None` where there is no width yet."""
-    allowed = 0.0 if found.estimate is None else target.allowed(found.estimate)
-    if found.half_width is None or allowed <= 0:
+    allowed = 0.0 if measured.estimate is None else target.allowed(measured.estimate)
+    if measured.half_width is None or allowed <= 0:
         return None
-    return max(LEAST, math.ceil(seeds * (found.half_width / allowed) ** 2))
+    return max(LEAST, math.ceil(seeds * (measured.half_width / allowed) ** 2))
 
 
-def more_seeds(target: Target, found: Interval, seeds: int, most: int) -> int:
+def more_seeds(target: Target, measured: Interval, seeds: int, most: int) -> int:
     """How many more seeds to take, if there are so many: none where the interval is narrow enough or the limit is reached.
 
     The width falls with the root of the number; one step at most doubles it.
     """
-    if seeds >= most or is_precise(target, found, seeds):
+    if seeds >= most or is_precise(target, measured, seeds):
         return 0
     if seeds < LEAST:
         return min(LEAST, most) - seeds
-    needed = seeds_needed(target, found, seeds)
+    needed = seeds_needed(target, measured, seeds)
     wanted = math.ceil(GROWTH * seeds)
     return min(most, max(seeds + 1, wanted if needed is None else min(wanted, needed))) - seeds
 

@@ -151,7 +151,7 @@ def study(
     if (file is None) == (base is None):
         raise FarloopError("file and base: expected one of them")
     if file is not None:
-        if any(one is not None for one in described):
+        if any(argument is not None for argument in described):
             raise FarloopError("file: expected no other argument beside it; to build a study from a scenario, use base")
         definition = from_file(file)
     else:
@@ -273,18 +273,18 @@ def sweep(
             raise
         finally:
             engine.close()
-    told = [
+    messages = [
         *making.told(),
-        *(one.told() for one in unmet),
+        *(point.told() for point in unmet),
         *_unused(making),
         *notes,
         *([trouble] if trouble else []),
     ]
-    return Study(target, definition.title, runs, points, making.counts, told, unmet, _cautions(making))
+    return Study(target, definition.title, runs, points, making.counts, messages, unmet, _cautions(making))
 
 
 def _cautions(making: Making) -> list[str]:
-    return [str(one["text"]) for one in making.noted.content()["cautions"]]
+    return [str(caution["text"]) for caution in making.noted.content()["cautions"]]
 
 
 def _unused(making: Making) -> list[str]:
@@ -295,14 +295,14 @@ def _unused(making: Making) -> list[str]:
     named = {row.algorithm for row in rows if row.algorithm}
     resolved = making.scenario(rows[0]).resolved if rows else {}
     left = algorithm.unused(making.definition.base.classes, resolved, named)
-    return [f"{one.partition(';')[0]}; [grid] algorithm or another key may" for one in left]
+    return [f"{text.partition(';')[0]}; [grid] algorithm or another key may" for text in left]
 
 
 def _check_names(definition: Definition) -> None:
-    for one in definition.collect:
-        if one.name in dataset.RESERVED or one.name in definition.varied:
+    for metric in definition.collect:
+        if metric.name in dataset.RESERVED or metric.name in definition.varied:
             raise FarloopError(
-                f"collect: {shown(one.name)}: is the name of another column; give the function another name"
+                f"collect: {shown(metric.name)}: is the name of another column; give the function another name"
             )
 
 
@@ -311,20 +311,20 @@ def _fill(making: Making, into: Path) -> tuple[pa.Table, pa.Table]:
     definition = making.definition
     keys = [key for key in definition.varied if key not in (ALGORITHM, SEED)]
     rows = making.rows
-    found: list[Summary] = []
+    summaries: list[Summary] = []
     for number, of_point in rows_by_point(rows).items():
         same = [row for row in of_point if row.status == DONE]
-        samples: dict[str, list[Floats]] = {one.name: [] for one in definition.collect}
+        samples: dict[str, list[Floats]] = {metric.name: [] for metric in definition.collect}
         for row in same:
             _measure(making, row, samples, into)
         if same:
             intervals = {
-                one.name: precision.interval(one, [row.values[one.name] for row in same], samples[one.name])
-                for one in definition.collect
+                metric.name: precision.interval(metric, [row.values[metric.name] for row in same], samples[metric.name])
+                for metric in definition.collect
             }
-            found.append(Summary(number, same[0].settings, same[0].algorithm, len(same), intervals))
+            summaries.append(Summary(number, same[0].settings, same[0].algorithm, len(same), intervals))
     runs = dataset.runs(rows, keys, definition.collect)
-    points = dataset.summaries(found, keys, definition.collect)
+    points = dataset.summaries(summaries, keys, definition.collect)
     return runs, points
 
 
@@ -339,10 +339,10 @@ def _measure(making: Making, row: Row, samples: dict[str, list[Floats]], into: P
         manifest.write_json(where / manifest.MANIFEST, content | {"files": manifest.files(where)})
     row.warm_up = precision.warm_up(making.definition.warm_up, run)
     making.noted.note(row, run)
-    for one in making.definition.collect:
-        row.values[one.name] = one.of(run, row.warm_up)
-        if one.sample is not None:
-            samples[one.name].append(one.sample(run, row.warm_up))
+    for metric in making.definition.collect:
+        row.values[metric.name] = metric.of(run, row.warm_up)
+        if metric.sample is not None:
+            samples[metric.name].append(metric.sample(run, row.warm_up))
 
 
 def _write(
@@ -363,15 +363,15 @@ def _write(
         },
         "keys": [key for key in definition.varied if key != SEED],
         "collect": [
-            {"name": one.name, "unit": one.unit, "meaning": one.meaning, "better": one.better}
-            for one in definition.collect
+            {"name": metric.name, "unit": metric.unit, "meaning": metric.meaning, "better": metric.better}
+            for metric in definition.collect
         ],
-        "pareto": [one.name for one in definition.pareto or ()],
+        "pareto": [metric.name for metric in definition.pareto or ()],
         "until": None if definition.until is None else definition.until.text,
-        "unmet": [one.row() for one in unmet],
+        "unmet": [point.row() for point in unmet],
         "warmup": definition.warm_up,
         "excluded": definition.excluded,
-        "classes": {algorithm.name_of(one): algorithm.digest(one) for one in definition.base.classes},
+        "classes": {algorithm.name_of(class_): algorithm.digest(class_) for class_ in definition.base.classes},
         **making.noted.content(),
     }
     notes = write_views(content, runs, points, into) if report else []

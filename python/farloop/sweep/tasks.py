@@ -90,7 +90,7 @@ class Task:
             threads,
             simulator(),
             tuple(str(file.absolute()) for file in algorithm_files),
-            tuple((algorithm.name_of(one), algorithm.digest(one)) for one in scenario.classes),
+            tuple((algorithm.name_of(class_), algorithm.digest(class_)) for class_ in scenario.classes),
             memory_of_runs.is_forced(),
         )
 
@@ -111,10 +111,10 @@ class Task:
         Raises:
             FarloopError: a file cannot be loaded, or has changed since the task was made: its address is that of the older one.
         """
-        classes = [one for file in self.algorithm_files for one in algorithm.load(file)]
+        classes = [class_ for file in self.algorithm_files for class_ in algorithm.load(file)]
         scenario = Scenario(self.text, self.file, self.overrides).with_classes(classes)
-        found = {algorithm.name_of(one): algorithm.digest(one) for one in scenario.classes}
-        changed = [name for name, content in self.classes if found.get(name) != content]
+        digests = {algorithm.name_of(class_): algorithm.digest(class_) for class_ in scenario.classes}
+        changed = [name for name, content in self.classes if digests.get(name) != content]
         if changed:
             raise FarloopError(
                 f"{', '.join(self.algorithm_files)}: {changed[0]} has changed since the study began; sweep again"

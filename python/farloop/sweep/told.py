@@ -30,17 +30,19 @@ class Told:
     def content(self) -> dict[str, Any]:
         """For the manifest: the rows of the table of starts, and the cautions, of each code the first with how many runs it is said of."""
         each = [entries for algorithms in self._starts.values() for entries in algorithms.values()]
-        found = [
+        warnings = [
             {"code": code, "text": _counted(next(iter(texts)), sum(texts.values()), "runs")}
             for code, texts in self._cautions.items()
         ]
-        told = [(point, starts.differences_of(list(algorithms.values()))) for point, algorithms in self._starts.items()]
-        differing = [(point, texts) for point, texts in told if texts]
+        differences = [
+            (point, starts.differences_of(list(algorithms.values()))) for point, algorithms in self._starts.items()
+        ]
+        differing = [(point, texts) for point, texts in differences if texts]
         if differing:
             point, texts = differing[0]
             where = f"{point}: " if point else ""
-            found += [{"code": "starts", "text": where + _counted(text, len(differing), "points")} for text in texts]
-        return {"starts": starts.rows_of(each), "cautions": found}
+            warnings += [{"code": "starts", "text": where + _counted(text, len(differing), "points")} for text in texts]
+        return {"starts": starts.rows_of(each), "cautions": warnings}
 
 
 def _counted(text: str, count: int, what: str) -> str:

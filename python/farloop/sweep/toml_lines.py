@@ -38,7 +38,7 @@ class Trouble:
 
 def spans(text: str) -> list[tuple[int, int]] | Trouble:
     """The first and the last line, from 0, of every statement of a text; of one that is TOML, a heading, or a key with its value."""
-    found: list[tuple[int, int]] = []
+    statements: list[tuple[int, int]] = []
     begin, line, depth, parts = 0, 0, 0, 0
     for token in _TOKEN.finditer(text):
         mark = token["mark"]
@@ -62,13 +62,13 @@ def spans(text: str) -> list[tuple[int, int]] | Trouble:
             continue
         line += 1
         if depth <= 0:
-            found.append((begin, line - 1))
+            statements.append((begin, line - 1))
             begin, depth = line, 0
     if depth > 0:
         return Trouble(begin + 1, 'is not valid TOML: what begins here does not end; expected a "]" or a "}"')
-    found.append((begin, line))
+    statements.append((begin, line))
     lines = text.split("\n")
-    return [(first, last) for first, last in found if not _is_bare(lines[first])]
+    return [(first, last) for first, last in statements if not _is_bare(lines[first])]
 
 
 def _is_bare(line: str) -> bool:

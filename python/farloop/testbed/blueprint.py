@@ -177,7 +177,7 @@ def plan(scenario: Scenario) -> Blueprint:
         interval=None if resolved["interval_ps"] is None else resolved["interval_ps"] / PS,
         nodes=tuple(Node(**node) for node in resolved["nodes"]),
         links=tuple(_link(link) for link in resolved["links"]),
-        algorithms=tuple(Control(**one) for one in resolved["algorithms"]),
+        algorithms=tuple(Control(**algorithm) for algorithm in resolved["algorithms"]),
         flows=tuple(Flow(size=flow.pop("size_bytes"), **flow) for flow in resolved["flows"]),
         recorded_flows=tuple(resolved["recorded_flows"]),
         recorded_ports=tuple((a, b, k) for a, b, k in resolved["recorded_ports"]),

@@ -144,9 +144,9 @@ class _Loop:
 
     def __exit__(self, *_: object) -> None:
         for transfer in self._transfers:
-            for one in (transfer.sender, transfer.receiver, transfer.listener):
-                if one is not None:
-                    one.close()
+            for end in (transfer.sender, transfer.receiver, transfer.listener):
+                if end is not None:
+                    end.close()
         self._selector.close()
 
     def run(self, progress: Callable[[float], bool]) -> Measurement:
@@ -156,7 +156,7 @@ class _Loop:
             self._go(measurement, progress)
             measurement.duration = self._now()
             measurement.ports = [self._network.ports.read(i) for i in range(2 * len(self._plan.links))]
-        measurement.queue_means = [one.integral / measurement.duration for one in measurement.ports]
+        measurement.queue_means = [port.integral / measurement.duration for port in measurement.ports]
         for transfer in self._transfers:
             if transfer.sender is not None and transfer.begun is not None:
                 self._look(transfer)
@@ -167,7 +167,7 @@ class _Loop:
         starts = sorted(range(len(plan.flows)), key=lambda i: plan.flows[i].start_ps)
         stops = sorted((f.stop_ps, i) for i, f in enumerate(plan.flows) if f.stop_ps is not None)
         interval = plan.interval or plan.duration
-        next_sample, told = interval, 0.0
+        next_sample, shown_at = interval, 0.0
         while (now := self._now()) < plan.duration:
             while starts and plan.flows[starts[0]].start_ps / PS <= now:
                 self._connect(starts.pop(0))
@@ -177,8 +177,8 @@ class _Loop:
                 measurement.gap = max(measurement.gap, now - next_sample)
                 measurement.samples.append(self._sample(now))
                 next_sample = interval * (int(now / interval) + 1)
-            if now >= told + LONGEST_WAIT:
-                told = now
+            if now >= shown_at + LONGEST_WAIT:
+                shown_at = now
                 if not progress(now):
                     raise KeyboardInterrupt
                 if self._network.emulator:
@@ -300,11 +300,11 @@ class _Loop:
 
     def _drop(self, transfer: Transfer, which: str) -> None:
         """Closes a socket in order, where it was the other side that did so first."""
-        one: socket.socket = getattr(transfer, which)
+        end: socket.socket = getattr(transfer, which)
         with suppress(KeyError):
-            self._selector.unregister(one)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
-        one.close()
+            self._selector.unregister(end)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER)
+        end.close()
         setattr(transfer, which, None)
 
     def _look(self, transfer: Transfer) -> None:

@@ -114,24 +114,24 @@ def planned(
     figure = named(wanted)
     runs = reproduce.plan(figure, full=full)
     scale = "full" if full else "quick"
-    chosen = [one for one in runs.variants if one.case.startswith(case)]
+    chosen = [variant for variant in runs.variants if variant.case.startswith(case)]
     if not chosen:
-        there = nearest(case, dict.fromkeys(one.case for one in runs.variants))
+        there = nearest(case, dict.fromkeys(variant.case for variant in runs.variants))
         raise FarloopError(f"--case {shown(case)}: no case of {figure} at {scale} scale begins so; {there}")
     if algorithms is not None:
         names = [name.strip() for name in algorithms.split(",") if name.strip()]
-        known = list(dict.fromkeys(one.algorithm for one in chosen))
+        known = list(dict.fromkeys(case_variant.algorithm for case_variant in chosen))
         for name in names or [""]:
             if name not in known:
                 raise FarloopError(
                     f"--algorithms {shown(name) or 'an empty text'}: {figure} has no such run; {nearest(name, known)}"
                 )
-        chosen = [one for one in chosen if one.algorithm in names]
+        chosen = [case_variant for case_variant in chosen if case_variant.algorithm in names]
     limits, seconds = {}, 0.0
-    for one in chosen:
-        built = plan(one.scenario)
+    for case_variant in chosen:
+        built = plan(case_variant.scenario)
         across = [flow.base_rtt_ps / PS for flow in built.flows if flow.cross_datacenter]
-        limits[one.label] = max(LONGEST_GAP, PART_OF_RTT * max(across, default=0.0))
+        limits[case_variant.label] = max(LONGEST_GAP, PART_OF_RTT * max(across, default=0.0))
         seconds += built.duration
     return Planned(figure, replace(runs, variants=chosen), full, repetitions, limits, seconds)
 
@@ -142,7 +142,9 @@ def check_host(figure: Planned) -> None:
     Raises:
         FarloopError: what, and how to get it.
     """
-    controls = {one.kernel: None for variant in figure.runs.variants for one in plan(variant.scenario).algorithms}
+    controls = {
+        algorithm.kernel: None for variant in figure.runs.variants for algorithm in plan(variant.scenario).algorithms
+    }
     if lacking := missing(list(controls)):
         raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
 
@@ -263,7 +265,7 @@ def _compared(figure: Planned, measurements: Measurements) -> tuple[Comparison, 
             f"{len(absent)} of {len(order)} measurements are missing ({why}): {'; '.join(absent[:5])}"
             + (f" and {len(absent) - 5} more" if len(absent) > 5 else "")
         )
-    again = [one for one in measurements.attempts if len(one["longest_gaps_s"]) > 1]
+    again = [attempt for attempt in measurements.attempts if len(attempt["longest_gaps_s"]) > 1]
     if again:
         more = count_text(sum(len(one["longest_gaps_s"]) - 1 for one in again), "time")
         notes.append(
@@ -284,8 +286,13 @@ def _compared(figure: Planned, measurements: Measurements) -> tuple[Comparison, 
 
 
 def _missing_labels(figure: Planned, measurements: Measurements) -> list[str]:
-    there = {one.label for one in measurements.runs}
-    return [one.label for repetition in figure.measurements for one in repetition if one.label not in there]
+    there = {measurement.label for measurement in measurements.runs}
+    return [
+        measurement.label
+        for repetition in figure.measurements
+        for measurement in repetition
+        if measurement.label not in there
+    ]
 
 
 def _scale(figure: Planned) -> str:

@@ -60,7 +60,7 @@ def measure(
     if isinstance(repetitions, bool) or not 1 <= repetitions <= MOST_REPETITIONS:
         raise FarloopError(f"repetitions: {repetitions}: expected a whole number from 1 to {MOST_REPETITIONS}")
     wanted = plan(scenario)
-    if lacking := missing([one.kernel for one in wanted.algorithms]):
+    if lacking := missing([algorithm.kernel for algorithm in wanted.algorithms]):
         raise FarloopError(f"the testbed cannot be built: {lacking[0]}")
     name = algorithm_name(scenario)
     runs: list[Run] = []
@@ -97,6 +97,6 @@ def _measured(wanted: Blueprint, variant: Variant, progress: Progress | None) ->
         measurement = connections.run(built, go_on)
         lateness = built.emulator.stop() if built.emulator else []
         run = batch.as_run(as_simulated(built, measurement, lateness), variant)
-    run.info[MEASURED]["parameters"] = {one.name: one.parameters for one in wanted.algorithms}
+    run.info[MEASURED]["parameters"] = {algorithm.name: algorithm.parameters for algorithm in wanted.algorithms}
     # What was measured is not what the simulator would give for the same scenario.
     return replace(run, address="")

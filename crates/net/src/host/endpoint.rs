@@ -89,7 +89,7 @@ impl Endpoint {
     pub fn take_control(&mut self, control: Control, ssthresh: impl FnOnce() -> Option<Bytes>) -> Control {
         match self {
             Endpoint::Rdma(_) => control,
-            Endpoint::Tcp(tcp) => tcp.take_control(control, ssthresh()),
+            Endpoint::Tcp(tcp) => tcp.take_control(control, ssthresh),
         }
     }
 

@@ -350,8 +350,12 @@ impl Host {
     fn post(&mut self, m: &mut Medium, senders: &mut Senders) {
         for at in 0..self.desk.outgoing.len() {
             let slot = self.desk.outgoing[at];
-            m.enqueue(self.port, slot);
-            self.kick(m, senders);
+            if m.plain_hosts {
+                self.reply(m, senders, slot);
+            } else {
+                m.enqueue(self.port, slot);
+                self.kick(m, senders);
+            }
         }
         self.desk.outgoing.clear();
     }
@@ -415,7 +419,7 @@ impl Host {
             let slot = m.dequeue(self.port, ready.trailing_zeros() as u8);
             self.launch(m, slot);
         } else if let Some(sender) = self.nic.take(senders, port.paused, m.now) {
-            if m.plain
+            if m.plain_hosts
                 && let Some(slot) = senders.depart_quietly(m, &mut self.desk, sender)
             {
                 m.launch::<true>(self.port, slot);
@@ -434,6 +438,9 @@ impl Host {
     /// Puts a packet on the wire.
     #[inline]
     fn launch(&mut self, m: &mut Medium, slot: Slot) {
+        if m.plain_hosts {
+            return m.launch::<true>(self.port, slot);
+        }
         let late = if m.network.noisy { self.lateness(m, slot) } else { Delta::ZERO };
         m.launch_late(self.port, slot, late);
     }

@@ -216,7 +216,7 @@ impl Receivers {
         let mut marked = packet.flags & MARKED != 0;
         let segment = wire::forward_segment(packet, self.states[id].overhead);
         let mut fields = Fields::NONE;
-        if is_data {
+        if is_data && !self.states[id].echoes {
             let feedback;
             (feedback, fields) = self.feedback(m, desk, id, slot, segment.seq, u64::from(segment.payload));
             marked = feedback.ecn_echo;

@@ -137,7 +137,7 @@ impl SenderState {
     pub fn offload(&mut self, now: Time) {
         let (control, cc) = (self.control, &self.cc);
         if let Some(tcp) = self.endpoint.tcp_mut() {
-            tcp.offload(now, self.last_send, control, cc.ssthresh(), self.mss);
+            tcp.offload(now, self.last_send, control, || cc.ssthresh(), self.mss);
         }
     }
 }

@@ -1,18 +1,18 @@
 //! States of flows that come and go: a vector with holes, and what has become of each flow.
 
-use crate::ids::{FlowId, Key};
+use crate::ids::{FlowId, Key, Table};
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// A vector with holes.
 pub(crate) struct Slab<K, T> {
-    items: Vec<Option<T>>,
+    items: Table<K, Option<T>>,
     free: Vec<K>,
 }
 
-impl<K, T> Default for Slab<K, T> {
+impl<K: Key, T> Default for Slab<K, T> {
     fn default() -> Slab<K, T> {
-        Slab { items: Vec::new(), free: Vec::new() }
+        Slab { items: Table::new(), free: Vec::new() }
     }
 }
 
@@ -20,23 +20,20 @@ impl<K: Key, T> Slab<K, T> {
     pub fn insert(&mut self, item: T) -> K {
         match self.free.pop() {
             Some(key) => {
-                self.items[key.index()] = Some(item);
+                self.items[key] = Some(item);
                 key
             }
-            None => {
-                self.items.push(Some(item));
-                K::new(self.items.len() - 1)
-            }
+            None => self.items.push(Some(item)),
         }
     }
 
     pub fn remove(&mut self, key: K) -> T {
         self.free.push(key);
-        self.items[key.index()].take().expect("the place is taken")
+        self.items[key].take().expect("the place is taken")
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.items.iter().flatten()
+        self.items.rows().flatten()
     }
 }
 
@@ -44,13 +41,13 @@ impl<K: Key, T> Index<K> for Slab<K, T> {
     type Output = T;
     #[inline]
     fn index(&self, key: K) -> &T {
-        self.items[key.index()].as_ref().expect("the place is taken")
+        self.items[key].as_ref().expect("the place is taken")
     }
 }
 impl<K: Key, T> IndexMut<K> for Slab<K, T> {
     #[inline]
     fn index_mut(&mut self, key: K) -> &mut T {
-        self.items[key.index()].as_mut().expect("the place is taken")
+        self.items[key].as_mut().expect("the place is taken")
     }
 }
 
@@ -66,7 +63,7 @@ pub(crate) enum Life<K> {
 
 /// [`Life`] of all flows, in four bytes each.
 pub(crate) struct Lives<K> {
-    lives: Vec<u32>,
+    lives: Table<FlowId, u32>,
     key: PhantomData<K>,
 }
 
@@ -76,12 +73,12 @@ const OVER: u32 = u32::MAX - 1;
 impl<K: Key> Lives<K> {
     /// No flow of so many has begun.
     pub fn new(flows: usize) -> Lives<K> {
-        Lives { lives: vec![BEFORE; flows], key: PhantomData }
+        Lives { lives: vec![BEFORE; flows].into(), key: PhantomData }
     }
 
     #[inline]
     pub fn of(&self, flow: FlowId) -> Life<K> {
-        match self.lives[flow.index()] {
+        match self.lives[flow] {
             BEFORE => Life::Before,
             OVER => Life::Over,
             key => Life::Active(K::new(key as usize)),
@@ -98,11 +95,11 @@ impl<K: Key> Lives<K> {
     }
 
     pub fn begin(&mut self, flow: FlowId, key: K) {
-        self.lives[flow.index()] = key.index() as u32;
+        self.lives[flow] = key.index() as u32;
     }
 
     pub fn end(&mut self, flow: FlowId) {
-        self.lives[flow.index()] = OVER;
+        self.lives[flow] = OVER;
     }
 }
 

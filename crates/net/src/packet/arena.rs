@@ -150,7 +150,7 @@ impl Packets {
     }
 
     /// Packs a packet behind the others of a link; its slot is free then.
-    #[inline]
+    #[inline(always)]
     pub fn pack(&mut self, link: LinkId, slot: Slot) {
         let Cell { packet, int } = &mut self.slots[slot];
         let packed = &mut self.packed[link];

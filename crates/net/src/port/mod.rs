@@ -7,10 +7,11 @@
 pub(crate) mod circuit_queues;
 pub(crate) mod clock;
 pub(crate) mod discipline;
+pub(crate) mod owner;
 pub(crate) mod priority_queues;
 pub(crate) mod stats;
 
-use crate::ids::{AgentId, CircuitId, DisciplineId, HostId, LinkId, Slot, SwitchId};
+use crate::ids::{AgentId, DisciplineId, LinkId, Slot};
 use crate::packet::arena::Packets;
 use crate::packet::fifo::Fifo;
 use crate::packet::{CLASSES, CUT, DATA, Packet, PacketKind};
@@ -19,37 +20,30 @@ use clock::Clock;
 use discipline::Discipline;
 use farloop_cc::IntRecord;
 use farloop_cc::int::RateCode;
-use farloop_engine::{Calendar, EventId, RandomStream, prefetch};
+use farloop_engine::{Calendar, EventId, RandomStream};
 use farloop_units::{Bytes, Delta, Rate, Time};
-
-/// Whose a port is, or where its packets arrive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Owner {
-    Host(HostId),
-    Switch(SwitchId),
-    Circuit(CircuitId),
-    /// A node of another part.
-    Elsewhere,
-}
+pub(crate) use owner::Owner;
+use owner::Peer;
 
 /// One direction of a link. Port `2i` and port `2i + 1` are the two ends of link `i`.
 ///
-/// The first cache line is what a packet needs that passes, the second what one needs that waits.
+/// The first cache line is all that a packet needs that passes, the second what one needs that waits.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     pub busy_until: Time,
     /// When something is due to be sent that waits for the transmitter or its time; [`Time::NEVER`] for not at all.
     pub armed_at: Time,
-    /// Picoseconds per byte where that is a whole number, else zero and `clock` or `rate` decides.
-    ps_per_byte: u64,
+    pub tx_bytes: u64,
     pub delay: Delta,
     /// The packets on the link; where they are packed only the last, which those who sent it may still look at.
     pipe: Fifo,
-    pub peer: Owner,
+    /// Picoseconds per byte where that is a whole number of 32 bits, else zero and `clock` or `rate` decides.
+    ps_per_byte: u32,
+    pub peer: Peer,
     /// Where a long link has its packed packets, and one that leaves the part those that the other part will fetch; or [`LinkId::NONE`].
     pub packed: LinkId,
-    /// Its agent, or [`AgentId::NONE`].
-    pub agent: AgentId,
+    /// The low half of [`Port::tx_packets`].
+    tx_packets: u32,
     /// Stamp telemetry with this rate.
     pub int: Option<RateCode>,
     /// Classes with waiting packets, as bits.
@@ -58,16 +52,18 @@ pub(crate) struct Port {
     pub paused: u8,
     /// The link loses or damages packets.
     pub unreliable: bool,
-    /// The link leaves the part.
-    pub leaves: bool,
     /// What is due here may be sent later than it is due ([`crate::departures`]).
     pub lazy: bool,
     /// Never so.
     pub punctual: bool,
     /// The transmit event is in the calendar.
     pub wakes: bool,
-    pub tx_bytes: u64,
-    pub tx_packets: u64,
+    /// The link leaves the part.
+    pub leaves: bool,
+    /// The high half of [`Port::tx_packets`].
+    tx_packets_high: u32,
+    /// Its agent, or [`AgentId::NONE`].
+    pub agent: AgentId,
     /// Bytes that wait in data classes.
     pub data_queue: u64,
     /// Packets that wait in data classes.
@@ -90,18 +86,21 @@ pub(crate) struct Port {
 /// The data classes, as bits.
 const DATA_BITS: u8 = u8::MAX << DATA;
 
-/// Picoseconds per byte where that is a whole number, else zero.
-fn ps_per_byte(rate: Rate) -> u64 {
+const _: () = assert!(std::mem::offset_of!(Port, punctual) == 64);
+
+/// Picoseconds per byte where that is a whole number of 32 bits, else zero.
+fn ps_per_byte(rate: Rate) -> u32 {
     let per_byte = 8_000_000_000_000 / rate.as_bps().max(1);
-    if per_byte * rate.as_bps() == 8_000_000_000_000 { per_byte } else { 0 }
+    let whole = per_byte * rate.as_bps() == 8_000_000_000_000;
+    u32::try_from(per_byte).ok().filter(|_| whole).unwrap_or(0)
 }
 
 /// Time to put `wire` bytes on a link: by picoseconds per byte where that is a whole number, else by the rate.
 #[inline(always)]
-fn transmission_time(ps_per_byte: u64, rate: Rate, wire: u16) -> Delta {
+fn transmission_time(ps_per_byte: u32, rate: Rate, wire: u16) -> Delta {
     match ps_per_byte {
         0 => rate.time_to_send(Bytes::new(u64::from(wire))),
-        ps => Delta::from_ps(ps * u64::from(wire)),
+        ps => Delta::from_ps(u64::from(ps) * u64::from(wire)),
     }
 }
 
@@ -127,16 +126,33 @@ impl Port {
             int: None,
             tx_bytes: 0,
             tx_packets: 0,
+            tx_packets_high: 0,
             queues: [Fifo::default(); CLASSES],
             held: 0,
             owner,
-            peer,
+            peer: Peer::new(peer),
             agent: AgentId::NONE,
             discipline: DisciplineId::NONE,
             rate,
             latest: Time::ZERO,
             random,
             clock: None,
+        }
+    }
+
+    /// How many packets it has sent.
+    pub fn tx_packets(&self) -> u64 {
+        u64::from(self.tx_packets_high) << 32 | u64::from(self.tx_packets)
+    }
+
+    /// Counts a packet that is sent.
+    #[inline(always)]
+    fn count(&mut self, wire: u16) {
+        self.tx_bytes += u64::from(wire);
+        let (packets, over) = self.tx_packets.overflowing_add(1);
+        self.tx_packets = packets;
+        if over {
+            self.tx_packets_high += 1;
         }
     }
 
@@ -302,7 +318,9 @@ impl Port {
     ) {
         debug_assert!(start >= self.busy_until, "two packets on one transmitter");
         let wire = if PLAIN || packets.carriage() == IntCarriage::All {
-            let (queue, rate) = (self.shown_queue(), self.int);
+            // Without disciplines a queue is empty where no bit says otherwise.
+            let empty = PLAIN && self.waiting & DATA_BITS == 0;
+            let (queue, rate) = (if empty { Bytes::ZERO } else { self.shown_queue() }, self.int);
             let (packet, records) = packets.with_records(slot);
             if let Some(rate) = rate
                 && packet.kind == PacketKind::Data
@@ -322,12 +340,11 @@ impl Port {
         };
         let time = match self.ps_per_byte {
             0 => self.advance(wire),
-            ps => Delta::from_ps(ps * u64::from(wire)),
+            ps => Delta::from_ps(u64::from(ps) * u64::from(wire)),
         };
         let end = start + time;
         self.busy_until = end;
-        self.tx_bytes += u64::from(wire);
-        self.tx_packets += 1;
+        self.count(wire);
         let arrival = end + self.delay + late;
         self.put::<PLAIN>(packets, calendar, arrival_event, slot, arrival);
     }
@@ -342,10 +359,15 @@ impl Port {
         now: Time,
     ) {
         self.busy_until = now;
-        self.tx_bytes += u64::from(packets[slot].wire);
-        self.tx_packets += 1;
+        self.count(packets[slot].wire);
         let arrival = now + self.delay;
         self.put::<false>(packets, calendar, arrival_event, slot, arrival);
+    }
+
+    /// The first packet on the link, where that is not packed, or [`Slot::NONE`].
+    #[inline]
+    pub fn first(&self) -> Slot {
+        self.pipe.head()
     }
 
     /// Whether a packet is on the link.
@@ -365,7 +387,10 @@ impl Port {
         arrival: Time,
     ) {
         if self.packed.exists() {
-            return self.put_packed::<PLAIN>(packets, calendar, arrival_event, slot, arrival);
+            return match PLAIN {
+                true => self.pack(packets, calendar, arrival_event, slot, arrival),
+                false => self.put_packed(packets, calendar, arrival_event, slot, arrival),
+            };
         }
         if self.pipe.is_empty() {
             calendar.add(arrival_event, arrival);
@@ -373,10 +398,9 @@ impl Port {
         self.pipe.push_arriving(packets, slot, arrival);
     }
 
-    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those
-    /// before. On the plain path nobody looks at the last one either.
+    /// Puts a packet on a link that packs all: on the plain path nobody looks at the last one either.
     #[inline(never)]
-    fn put_packed<const PLAIN: bool>(
+    fn pack(
         &mut self,
         packets: &mut Packets,
         calendar: &mut Calendar,
@@ -384,7 +408,30 @@ impl Port {
         slot: Slot,
         arrival: Time,
     ) {
+        if !self.pipe.is_empty() {
+            self.pack_last(packets);
+        }
         // Where the delay has become shorter, packets still do not overtake.
+        let arrival = arrival.max(self.latest);
+        self.latest = arrival;
+        if !self.leaves && !packets.are_packed(self.packed) {
+            calendar.add(arrival_event, arrival);
+        }
+        packets[slot].when = arrival;
+        packets.pack(self.packed, slot);
+    }
+
+    /// Puts a packet on a link that packs all but the last one: what happens to a packet when its transmission starts is over for those
+    /// before.
+    #[inline(never)]
+    fn put_packed(
+        &mut self,
+        packets: &mut Packets,
+        calendar: &mut Calendar,
+        arrival_event: EventId,
+        slot: Slot,
+        arrival: Time,
+    ) {
         let arrival = arrival.max(self.latest);
         self.latest = arrival;
         packets[slot].when = arrival;
@@ -392,11 +439,14 @@ impl Port {
             calendar.add(arrival_event, arrival);
         }
         self.pack_all(packets);
-        if PLAIN {
-            packets.pack(self.packed, slot);
-        } else {
-            self.pipe.push(packets, slot);
-        }
+        self.pipe.push(packets, slot);
+    }
+
+    /// [`Port::pack_all`] where a packet came by the general path before.
+    #[cold]
+    #[inline(never)]
+    fn pack_last(&mut self, packets: &mut Packets) {
+        self.pack_all(packets);
     }
 
     /// Packs the last packet, too.
@@ -419,7 +469,6 @@ impl Port {
         if next == Slot::NONE {
             return (slot, None);
         }
-        prefetch(&packets[next]);
         (slot, Some(when))
     }
 
@@ -470,7 +519,7 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{FlowId, HostNumber};
+    use crate::ids::{FlowId, HostId, HostNumber};
 
     fn port(rate: Rate) -> Port {
         let random = RandomStream::new(1, "telemetry", 0);

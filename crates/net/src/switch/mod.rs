@@ -349,7 +349,7 @@ impl Switches {
     }
 
     /// What the forwarder of switch `s` says, or else its routes.
-    #[inline(never)]
+    #[inline]
     fn forward(&self, m: &Medium, s: SwitchId, slot: Slot) -> Option<PortId> {
         let packet = &m.packets[slot];
         let forwarder = self.switches[s].forwarder.as_ref();

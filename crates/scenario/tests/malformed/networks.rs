@@ -308,7 +308,7 @@ fn fabrics_and_overrides() {
 #[test]
 fn disciplines_and_detours() {
     let beginning = format!("[run]\nduration = \"1ms\"\n{FLOW}\n");
-    let fifo = "means nothing with discipline = \"fifo\"";
+    let fifo = "has no effect without discipline = \"drr\"";
     let cases: &[(&str, &[&str])] = &[
         (
             "[switch]\ndiscipline = \"dr\"\n",

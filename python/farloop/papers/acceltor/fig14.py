@@ -128,9 +128,9 @@ def draw(comparison: Comparison) -> dict[str, Figure]:
                 if not points:
                     continue
                 loads, values, low, high = (list(column) for column in zip(*points, strict=True))
-                told = name + (", of five uplinks" if full else "")
+                words = name + (", of five uplinks" if full else "")
                 look: dict[str, Any] = {"color": COLOURS[name], "linestyle": style, "linewidth": 1.0}
-                axis.plot(loads, values, marker="o", markersize=3, label=told, **look)
+                axis.plot(loads, values, marker="o", markersize=3, label=words, **look)
                 if low != high and not full:
                     axis.fill_between(loads, low, high, color=COLOURS[name], alpha=0.15, linewidth=0)
         axis.set_xlabel("load (%)", fontsize=8)

@@ -85,7 +85,14 @@ impl TcpSender {
     }
 
     /// What segmentation offload allows until the next ACK: all, for flows that are paced packet by packet or repair losses.
-    pub fn offload(&mut self, now: Time, last_send: Time, control: Control, ssthresh: Option<Bytes>, mss: u16) {
+    pub fn offload(
+        &mut self,
+        now: Time,
+        last_send: Time,
+        control: Control,
+        ssthresh: impl FnOnce() -> Option<Bytes>,
+        mss: u16,
+    ) {
         let Some(before) = self.allowance else { return };
         let inner = &self.inner;
         let whole =
@@ -94,7 +101,7 @@ impl TcpSender {
             u64::MAX
         } else {
             let wire = match control.pacing {
-                Rate::MAX => self.paced(control.cwnd, self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh)),
+                Rate::MAX => self.paced(control.cwnd, self.gain(LinuxPacing::DEFAULT, control.cwnd, ssthresh())),
                 paced => paced,
             };
             let free = inner.open_window();
@@ -124,11 +131,11 @@ impl TcpSender {
 
     /// Takes over the algorithm's window; gives the window and the rate that hold.
     #[inline(never)] // as above
-    pub fn take_control(&mut self, control: Control, ssthresh: Option<Bytes>) -> Control {
+    pub fn take_control(&mut self, control: Control, ssthresh: impl FnOnce() -> Option<Bytes>) -> Control {
         self.inner.set_cwnd(control.cwnd);
         match self.pacing {
             Some(gains) if control.pacing == Rate::MAX => {
-                let gain = self.gain(gains, control.cwnd, ssthresh);
+                let gain = self.gain(gains, control.cwnd, ssthresh());
                 Control { pacing: self.paced(control.cwnd, gain), ..control }
             }
             _ => control,
