@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of an arena into docs/arena.md, between its markers: the place of every algorithm in every scenario.
+"""Writes the table of an arena into docs/arena.md, between its markers: the group of every algorithm in every scenario.
 
     scripts/arena_table.py out/arena
 
@@ -22,14 +22,14 @@ BEGIN, END = "<!-- arena: written by scripts/arena_table.py -->", "<!-- end of a
 
 
 def table(cells: Sequence[Mapping[str, Any]], ranking: Sequence[Mapping[str, Any]]) -> str:
-    """A row per algorithm, a column per scenario: the place, "≈1" if the seeds do not tell it from the first, "–" if it cannot run."""
+    """A row per algorithm, a column per scenario: the group, else the worst of what it breaks; "–" if it cannot run."""
     # Of those in which all algorithms start alike the arena's page tells.
     scenarios = list(dict.fromkeys(row["scenario"] for row in cells if row["start"] == "own"))
     algorithms = list(dict.fromkeys(row["algorithm"] for row in cells))
-    places = {(row["scenario"], row["algorithm"]): row for row in ranking}
-    lines = [f"| place of | {' | '.join(scenarios)} |", f"| --- |{' ---: |' * len(scenarios)}"]
+    standings = {(row["scenario"], row["algorithm"]): row for row in ranking}
+    lines = [f"| group of | {' | '.join(scenarios)} |", f"| --- |{' ---: |' * len(scenarios)}"]
     for algorithm in algorithms:
-        row = [_place(places.get((scenario, algorithm))) for scenario in scenarios]
+        row = [_standing(standings.get((scenario, algorithm))) for scenario in scenarios]
         lines.append(f"| `{algorithm}` | {' | '.join(row)} |")
     return "\n".join(lines)
 
@@ -46,11 +46,12 @@ def between(text: str, content: str) -> str:
     return pattern.sub(lambda _: f"{BEGIN}\n\n{content}\n\n{END}", text, count=1)
 
 
-def _place(row: Mapping[str, Any] | None) -> str:
+def _standing(row: Mapping[str, Any] | None) -> str:
     if row is None:
         return "–"
-    told = f"**{row['place']}**" if row["place"] == 1 else str(row["place"])
-    return f"{told} ≈1" if row["is_apart"] == 0 and row["place"] > 1 else told
+    if row["group"] is None:
+        return str(row["breaks"]).partition(";")[0] if row["state"] == "fails" else "reference"
+    return f"**{row['group']}**" if row["group"] == 1 else str(row["group"])
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from farloop import _native
-from farloop.arena import table
+from farloop.arena import constraints, table
 from farloop.arena.measuring import measured
 from farloop.arena.plan import Contest, Plan, Refusal
 from farloop.arena.table import Result
@@ -44,10 +44,13 @@ def run(
         "scale": plan.scale,
         "seeds": list(plan.seeds),
         "jitter": plan.jitter,
+        "must": [constraint.written for constraint in plan.constraints],
         "algorithms": plan.algorithms,
         "scenarios": [
             {
                 "name": contest.name,
+                "part_of": contest.part_of,
+                "point": contest.point,
                 **contest.told,
                 "cannot_run": [vars(refusal) for refusal in contest.refusals],
                 "shaken": result.shaken,
@@ -68,7 +71,15 @@ def _hold(
     from farloop.running.batch import run_all
 
     if not contest.variants:
-        return Result(contest.name, contest.told, [], contest.refusals)
+        return Result(
+            contest.name,
+            contest.told,
+            [],
+            contest.refusals,
+            constraints=plan.constraints,
+            part_of=contest.part_of,
+            point=contest.point,
+        )
     runs = run_all(contest.variants, group=contest.name, threads=threads, reporter=reporter, store=store)
     comparison = Comparison(contest.told["title"], runs, seeds=plan.seeds, base=contest.base)
     where = into / contest.name
@@ -77,7 +88,16 @@ def _hold(
     measurements = [measured(measured_run, contest.name) for measured_run in runs]
     del comparison, runs
     moved = _shaken(contest, plan, threads, reporter, store)
-    return Result(contest.name, contest.told, measurements, contest.refusals, moved)
+    return Result(
+        contest.name,
+        contest.told,
+        measurements,
+        contest.refusals,
+        moved,
+        plan.constraints,
+        contest.part_of,
+        contest.point,
+    )
 
 
 def _shaken(
@@ -130,13 +150,23 @@ def rewrite(source: Path, kept: dict[str, Any], aside: Path) -> None:
     """
     from farloop.output.reading import load
 
+    # An arena of a version that had no constraints is judged by the usual ones.
+    required = tuple(map(constraints.parse, kept.get("must", constraints.ARENA)))
     results = []
     for contest in kept["scenarios"]:
         name = str(contest["name"])
         refusals = [Refusal(**refusal) for refusal in contest["cannot_run"]]
-        facts = {key: value for key, value in contest.items() if key not in ("name", "cannot_run", "shaken")}
+        facts = {
+            key: value
+            for key, value in contest.items()
+            if key not in ("name", "cannot_run", "shaken", "part_of", "point")
+        }
         runs = list(load(names.within(source, name))) if (source / name).is_dir() else []
         moved = dict(contest.get("shaken", {}))
-        results.append(Result(name, facts, [measured(kept_run, name) for kept_run in runs], refusals, moved))
+        point = dict(contest.get("point", {}))
+        measurements = [measured(kept_run, name) for kept_run in runs]
+        results.append(
+            Result(name, facts, measurements, refusals, moved, required, str(contest.get("part_of", name)), point)
+        )
         del runs
     write_views(results, list(kept["algorithms"]), tuple(kept["seeds"]), str(kept["scale"]), aside)

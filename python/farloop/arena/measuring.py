@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from farloop import metrics, units
+from farloop.arena import switches
 from farloop.results import flow_completion, summary
 from farloop.results.flow_completion import Mask
 from farloop.results.tables import Floats, port_names
@@ -20,11 +21,23 @@ if TYPE_CHECKING:
 SIZES = {"small": (0.0, 100e3), "medium": (100e3, 10e6), "large": (10e6, math.inf)}
 """Classes of flow sizes: above the first, up to the second (GEMINI, ToN 2022, §IV-D)."""
 
+ALL = "all"
+"""In the name of a class: of every kind, or of every size."""
+
 POINTS = 48
 """Of a small picture's curve."""
 
-THROUGHPUT, SLOWDOWN = "throughput", "slowdown"
-"""What a scenario ranks by."""
+ENDLESS, FINITE = "endless", "finite"
+"""The traffic of a scenario: with flows that no algorithm could finish, which then are what counts, or without."""
+
+JUDGED_SIZES = ("small", "large")
+"""Classes whose 99th percentile counts; of a kind of flow that has neither, the medium ones."""
+
+_STATISTICS: dict[str, Callable[[Floats], Any]] = {
+    "mean": np.mean,
+    "p50": lambda values: np.percentile(values, 50),
+    "p99": lambda values: np.percentile(values, 99),
+}
 
 
 @dataclass(frozen=True)
@@ -35,8 +48,9 @@ class Measured:
         scenario: The arena's scenario.
         algorithm: The algorithm.
         seed: The seed.
-        ranked_by: "throughput" (more is better) or "slowdown" (less is better).
-        score: That number; `None` if there is none.
+        traffic: "endless" or "finite".
+        costs: What users of such a network care for, by name, each as a number of which half is twice as good: the p99 slowdowns of small
+            and large flows inside and across, or for endless flows 1 / goodput (s/bit) and 1 / Jain's index.
         values: The measurements, by the names of [CELLS][farloop.results.fields.CELLS].
         rates: Throughput of the recorded flows over time, mean over those of a kind, thinned; by kind.
         queue: Longest queue of the port that `values` names, over time, thinned.
@@ -45,11 +59,23 @@ class Measured:
     scenario: str
     algorithm: str
     seed: int
-    ranked_by: str
-    score: float | None
+    traffic: str
+    costs: dict[str, float]
     values: dict[str, Any]
     rates: dict[str, Floats] = field(default_factory=dict)
     queue: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def score(self) -> float | None:
+        """The geometric mean of the costs, so that each counts the same and less is better; `None` without any.
+
+        Infinite where one is: nothing was delivered.
+        """
+        if not self.costs:
+            return None
+        if any(math.isinf(cost) for cost in self.costs.values()):
+            return math.inf
+        return math.exp(math.fsum(map(math.log, self.costs.values())) / len(self.costs))
 
 
 def measured(run: Run, scenario: str) -> Measured:
@@ -76,24 +102,49 @@ def measured(run: Run, scenario: str) -> Measured:
     classes = _classes(run, slowdowns, kinds)
     for name, of_class in classes.items():
         values |= _distribution(name, of_class)
-    values["unfinished"] = int(np.count_nonzero(~np.isnan(slowdowns) & np.isnan(flow_completion.slowdowns(flows))))
+    unfinished = ~np.isnan(slowdowns) & np.isnan(flow_completion.slowdowns(flows))
+    values["unfinished"] = int(np.count_nonzero(unfinished))
     pfc = run.summary["pfc"]
     values["is_steady"] = None if run.steadiness is None else int(run.steadiness.is_steady)
     values |= {"paused_ps": round(pfc["paused"] * 1e12), "pauses": pfc["pauses"], "victims": pfc["victims"]}
     port, queue = _queue(run)
     values |= queue | {"dropped": run.summary["dropped"]}
-    ranked_by = THROUGHPUT if endless.any() else SLOWDOWN
-    each = rates[endless & began] if endless.any() else np.array([f.mean() for f in classes.values() if f.size])
+    values |= switches.measured(run)
+    finite = int(np.count_nonzero(~np.isnan(slowdowns)))
+    begun_flows = int(np.count_nonzero(began))
+    values["unfinished_share"] = values["unfinished"] / finite if finite else None
+    values["victim_share"] = pfc["victims"] / begun_flows if begun_flows else 0.0
+    values["goodput_bps"] = 8 * total / end
+    values["longest_rtt_s"] = float(np.nanmax(flow_completion.column(flows, "base_rtt_ps"), initial=0.0)) / 1e12
+    each = rates[endless & began]
+    values["least_share"] = (
+        float(each.min() / each.mean()) if each.size and each.mean() > 0 else 0.0 if each.size else None
+    )
     return Measured(
         scenario=scenario,
         algorithm=run.algorithm,
         seed=run.seed,
-        ranked_by=ranked_by,
-        score=_geometric(each),
+        traffic=ENDLESS if endless.any() else FINITE,
+        costs=_costs_of_endless(each, values) if endless.any() else _costs_of_finite(values),
         values=values,
         rates=_curves(run, kinds),
         queue=_thin(run.samples.get(f"port/{port}", "max_queue")[1], np.max) if port else np.empty(0),
     )
+
+
+def _costs_of_endless(rates: Floats, values: Mapping[str, Any]) -> dict[str, float]:
+    total, jain = float(rates.sum()), values["jain"]
+    return {"goodput": 1 / total if total > 0 else math.inf, "fairness": 1 / jain if jain else math.inf}
+
+
+def _costs_of_finite(values: Mapping[str, Any]) -> dict[str, float]:
+    costs = {}
+    for kind, where in (("intra", "inside"), ("cross", "across")):
+        sizes = [size for size in JUDGED_SIZES if values[f"{kind}_{size}_flows"]] or ["medium"]
+        for size in sizes:
+            if values[f"{kind}_{size}_slowdown_p99"] is not None:
+                costs[f"p99 {size} {where}"] = float(values[f"{kind}_{size}_slowdown_p99"])
+    return costs
 
 
 def _endless(run: Run) -> Mask:
@@ -112,24 +163,22 @@ def _slowdowns(run: Run) -> Floats:
 
 
 def _classes(run: Run, slowdowns: Floats, kinds: Mapping[str, Mask]) -> dict[str, Floats]:
-    """The slowdowns of each kind and class of sizes."""
+    """The slowdowns of each kind and class of sizes, and of "all" kinds and sizes."""
     size = flow_completion.column(run.flows, "size_bytes")
+    known = ~np.isnan(slowdowns)
+    everywhere = np.ones(known.size, dtype=np.bool_)
     return {
-        f"{kind}_{name}": slowdowns[chosen & (size > least) & (size <= most) & ~np.isnan(slowdowns)]
-        for kind, chosen in kinds.items()
-        for name, (least, most) in SIZES.items()
+        f"{kind}_{name}": slowdowns[chosen & (size > least) & (size <= most) & known]
+        for kind, chosen in {**kinds, ALL: everywhere}.items()
+        for name, (least, most) in {**SIZES, ALL: (0.0, math.inf)}.items()
     }
 
 
 def _distribution(name: str, slowdowns: Floats) -> dict[str, Any]:
-    known = slowdowns.size > 0
-    p50, p99 = np.percentile(slowdowns, [50, 99]).tolist() if known else (None, None)
-    return {
-        f"{name}_flows": int(slowdowns.size),
-        f"{name}_slowdown_mean": float(slowdowns.mean()) if known else None,
-        f"{name}_slowdown_p50": p50,
-        f"{name}_slowdown_p99": p99,
-    }
+    row: dict[str, Any] = {f"{name}_flows": int(slowdowns.size)}
+    for statistic, compute in _STATISTICS.items():
+        row[f"{name}_slowdown_{statistic}"] = float(compute(slowdowns)) if slowdowns.size else None
+    return row
 
 
 def _queue(run: Run) -> tuple[str, dict[str, Any]]:
@@ -172,15 +221,6 @@ def _thin(values: Floats, how: Any) -> Floats:
 
 def _mean(values: Floats) -> float | None:
     return float(values.mean()) if values.size else None
-
-
-def _geometric(values: Floats) -> float | None:
-    """The geometric mean; 0 if one is."""
-    if not values.size:
-        return None
-    if (values <= 0).any():
-        return 0.0
-    return math.exp(math.fsum(math.log(v) for v in values.tolist()) / values.size)
 
 
 def _finite(value: float) -> float | None:

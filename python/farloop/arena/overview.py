@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from html import escape
 from importlib.resources import files
@@ -9,31 +10,23 @@ from statistics import fmean
 from typing import Any
 
 from farloop import _native, statistics
-from farloop.arena import pictures
-from farloop.arena.measuring import SIZES, SLOWDOWN, THROUGHPUT, Measured
+from farloop.arena import curves, pictures, requirements
+from farloop.arena.measuring import ENDLESS, FINITE, SIZES, Measured
 from farloop.arena.pictures import Scale
-from farloop.arena.ranking import Standing
+from farloop.arena.ranking import FAILS, RANKED, REFERENCE, Standing
 from farloop.arena.table import Result
 from farloop.report.page import document
 from farloop.results.starts import OWN
 from farloop.units import bytes_text, count_text, rate_text, time_text
 from farloop.validation.references import programs
 
-_MORE = (
-    "Ranked by the geometric mean of the throughputs of all endless flows, more is better: a flow that starves ruins it, and so "
-    "does a link that stays empty, so that neither fairness nor utilisation can be had at the expense of the other (it is largest "
-    "where rates are proportionally fair). It does not count what that costs: queues and pauses stand beside it, and an algorithm "
-    "that leaves everything to PFC looks good where there is one bottleneck and no victim."
-)
-
-_LESS = (
-    "Ranked by the geometric mean, over flows inside and across and over small, medium and large ones, of the mean FCT slowdown, "
-    "less is better: every class counts the same, however many flows it has, and twice the slowdown of one is as bad as of another. "
-    "A flow that has not finished counts with its age."
-)
-
-RANKED_BY = {THROUGHPUT: _MORE, SLOWDOWN: _LESS}
-"""What a scenario ranks by, and why."""
+JUDGED = {
+    ENDLESS: "Ranked by the geometric mean of two multiples of the best: goodput of all endless flows, and Jain's index of their "
+    "throughputs.",
+    FINITE: "Ranked by the geometric mean of multiples of the best: the 99th percentiles of the slowdowns of small and large flows, inside "
+    "and across (medium ones of a kind that has neither). A flow that has not finished counts with its age.",
+}
+"""What a scenario ranks by."""
 
 _LEGEND = (
     "All measurements, means over the seeds. In the pictures "
@@ -77,7 +70,8 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
         f"<header><h1>Arena: congestion control across datacenters</h1><p>{counted} ({', '.join(map(str, seeds))}), {scale} scale, "
         f"farloop {_native.version()}</p><nav>{navigation}</nav></header>"
     )
-    sections = [_overview(results, algorithms), *(_section(r, algorithms, len(seeds)) for r in results), _measured()]
+    sections = [_overview(results, algorithms), curves.section(results)]
+    sections += [*(_section(r, algorithms, len(seeds)) for r in results), _measured()]
     script = files("farloop.arena").joinpath("sort.js").read_text("utf-8")
     content = f'{header}<div class="arena">{"".join(sections)}</div><script>{script}</script>'
     return document("farloop: arena", content)
@@ -88,31 +82,70 @@ def _anchor(result: Result) -> str:
 
 
 def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
-    heads = ["<th>algorithm</th>"]
+    heads = ["<th>algorithm</th>", '<th class="text">needs</th>', "<th>in the first group</th>"]
     heads += [f'<th><a href="#{_anchor(r)}">{escape(r.name)}</a></th>' for r in results]
-    places = [{standing.algorithm: standing for standing in r.standings} for r in results]
+    found = [{standing.algorithm: standing for standing in r.standings} for r in results]
     axes = [_axis(r) for r in results]
     rows = []
     for algorithm in algorithms:
-        tds = [f"<td>{escape(algorithm)}{_checked(algorithm)}</td>"]
-        for result, standings, axis in zip(results, places, axes, strict=True):
-            own = standings.get(algorithm)
-            if own is None:
-                tds.append(f'<td class="no">{escape(_missing(result, algorithm))}</td>')
-                continue
-            mean = own.score.estimate or 0.0
-            score = _score_text(mean, result.ranked_by)
-            picture = pictures.dots(list(own.scores.values()), mean, axis, f"{score}: mean and each seed")
+        tds = [
+            f"<td>{escape(algorithm)}{_checked(algorithm)}</td>",
+            f'<td class="text soft">{escape(_needs(algorithm))}</td>',
+        ]
+        standings = [each[algorithm] for each in found if algorithm in each]
+        first = sum(standing.group == 1 for standing in standings)
+        ran = sum(standing.state != REFERENCE for standing in standings)
+        tds.append(f'<td data-v="{-first / ran!r}">{first} of {ran}</td>' if ran else '<td class="no">reference</td>')
+        for result, each, axis in zip(results, found, axes, strict=True):
+            own = each.get(algorithm)
             tds.append(
-                f'<td data-v="{own.place}"><b>{own.place}</b> <span class="soft">{score}</span>{_mark(own)}{picture}</td>'
+                _overview_cell(own, axis) if own else f'<td class="no">{escape(_missing(result, algorithm))}</td>'
             )
         rows.append(f"<tr>{''.join(tds)}</tr>")
     note = (
-        "The place of every algorithm in every scenario, what it is ranked by, and where each seed lies (dots) between the "
-        "worst and the best of all; better is to the right. Click a heading to sort. Below a name: the programs that the algorithm "
-        "has been compared with (farloop validate)."
+        "Each cell: the group, how many times the best score, and where each seed lies (dots) between the worst and the best of all; "
+        "better is to the right. Algorithms of one group are not told apart. Those that break a constraint have no group; the cell says "
+        "which. Click a heading to sort. Below a name: the programs that the algorithm has been compared with (farloop validate)."
     )
-    return f'<h2 id="overview">Overview</h2><p class="soft">{note}</p>{_table(heads, rows)}'
+    return f'<h2 id="overview">Overview</h2>{_asked(results)}<p class="soft">{note}</p>{_table(heads, rows)}'
+
+
+def _overview_cell(own: Standing, axis: Scale) -> str:
+    ratio = own.against_best.estimate
+    picture = pictures.dots(
+        list(own.scores.values()), own.score.estimate or 0.0, axis, f"{_times(ratio)}: mean and each seed"
+    )
+    text = f'<span class="soft">{_times(ratio)}</span>'
+    if own.state == RANKED:
+        return f'<td data-v="{own.group}"><b>{own.group}</b> {text}{_mark(own)}{picture}</td>'
+    if own.state == FAILS:
+        return f'<td class="fails">{escape(str(own.broken[0]))}{_and_more(own)} {text}{picture}</td>'
+    return f'<td class="soft">reference {text}{picture}</td>'
+
+
+def _and_more(standing: Standing) -> str:
+    return f" and {len(standing.broken) - 1} more" if len(standing.broken) > 1 else ""
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.3g} ×"
+
+
+def _asked(results: Sequence[Result]) -> str:
+    """What must hold, once for all scenarios."""
+    constraints = results[0].constraints if results else ()
+    if not constraints:
+        return '<p class="soft">No constraint is asked for: every algorithm is ranked.</p>'
+    items = "".join(f"<li><b>{escape(str(c))}</b>: {escape(c.quantity.meaning)}</li>" for c in constraints)
+    return (
+        '<div class="card"><p>First of all these must hold, under every seed (change them with <code>--must</code>):</p>'
+        f'<ul class="statements">{items}</ul></div>'
+    )
+
+
+def _needs(algorithm: str) -> str:
+    linux = requirements.on_linux(algorithm)
+    return f"{requirements.told(algorithm)}; {linux}" if linux else requirements.told(algorithm)
 
 
 def _checked(algorithm: str) -> str:
@@ -128,7 +161,7 @@ def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
     title = f"{result.name}: {about['title']}" if about["title"] else result.name
     parts = [f'<h2 id="{_anchor(result)}">{escape(title)}</h2><p class="soft">{escape(facts)}</p>']
     if result.runs:
-        parts.append(f'<p class="soft">{RANKED_BY[result.ranked_by]}</p>{_ranking(result, seeds)}')
+        parts.append(f'<p class="soft">{JUDGED[result.traffic]}</p>{_ranking(result, seeds)}')
     columns = _columns(result)
     if columns:
         parts.append(f'<p class="soft">{_LEGEND}</p>')
@@ -167,25 +200,58 @@ def _ranking(result: Result, seeds: int) -> str:
     standings = result.standings
     if not standings:
         return ""
-    axis, best = _axis(result), standings[0].score.estimate or 0.0
+    axis = _axis(result)
+    costs = list(dict.fromkeys(name for standing in standings for name in standing.multiples))
+    least = {
+        name: min((s.multiples[name] for s in standings if s.state == RANKED and name in s.multiples), default=1.0)
+        for name in costs
+    }
     rows = []
     for standing in standings:
-        mean = standing.score.estimate or 0.0
-        score_words = _score_text(mean, result.ranked_by)
-        reach = standing.score.range(lambda score: _score_text(score, result.ranked_by))
-        spread = f' <span class="soft">{reach}</span>' if reach else ""
-        picture = pictures.dots(list(standing.scores.values()), mean, axis, f"{score_words}: mean and each seed", WIDE)
-        low, high = min(standing.ranks.values()), max(standing.ranks.values())
+        scores, words = list(standing.scores.values()), f"{_times(standing.against_best.estimate)}: mean and each seed"
+        picture = pictures.dots(scores, standing.score.estimate or 0.0, axis, words, WIDE)
+        each = "".join(f"<td>{_multiple(standing.multiples.get(name), least[name])}</td>" for name in costs)
         rows.append(
-            f'<tr><td>{standing.place}</td><td class="text">{escape(standing.algorithm)}</td><td>{picture}</td>'
-            f"<td>{score_words}{spread}{_mark(standing)}</td>"
-            f"<td>{low if low == high else f'{low} to {high}'}</td><td>{_against(standing, best, result.ranked_by)}</td></tr>"
+            f'<tr class="{standing.state}"><td>{_place(standing)}</td><td class="text">{escape(standing.algorithm)}</td><td>{picture}</td>'
+            f"<td>{_against(standing)}{_mark(standing)}</td>{each}"
+            f'<td>{_percent(standing.paused)}</td><td class="text soft">{escape(_needs(standing.algorithm))}</td></tr>'
         )
-    what = "throughput, geometric mean" if result.ranked_by == THROUGHPUT else "slowdown, over classes"
+    nothing = "" if any(standing.state == RANKED for standing in standings) else _nearest(standings)
     over = "each seed, better to the right" if seeds > 1 else "better to the right"
-    heads = ["<th>place</th>", '<th class="text">algorithm</th>', f"<th>{over}</th>", f"<th>{what}</th>"]
-    heads += ["<th>rank over seeds</th>", "<th>against the best</th>"]
-    return _table(heads, rows, sorts=False)
+    heads = ["<th>group</th>", '<th class="text">algorithm</th>', f"<th>{over}</th>", "<th>times the best score</th>"]
+    heads += [f"<th>{escape(name)}</th>" for name in costs]
+    heads += ["<th>longest paused</th>", '<th class="text">needs</th>']
+    return nothing + _table(heads, rows, sorts=False)
+
+
+def _place(standing: Standing) -> str:
+    if standing.state == RANKED:
+        return f"<b>{standing.group}</b>"
+    if standing.state == FAILS:
+        return f'<span class="fails">{escape("; ".join(map(str, standing.broken)))}</span>'
+    return '<span class="soft">reference</span>'
+
+
+def _nearest(standings: Sequence[Standing]) -> str:
+    nearest = next((standing for standing in standings if standing.state == FAILS), None)
+    if nearest is None:
+        return ""
+    return (
+        f"<p><b>Nothing holds all constraints here.</b> Nearest is {escape(nearest.algorithm)}: "
+        f"{escape('; '.join(map(str, nearest.broken)))}.</p>"
+    )
+
+
+def _multiple(value: float | None, least: float) -> str:
+    """A cost as a multiple of the least; the best algorithm's in bold."""
+    if value is None:
+        return "–"
+    text = f"{value:.3g}" if math.isfinite(value) else "∞"
+    return f"<b>{text}</b>" if value <= least * 1.0005 else text
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share else "0"
 
 
 def _mark(standing: Standing) -> str:
@@ -193,30 +259,17 @@ def _mark(standing: Standing) -> str:
     return f' <span class="soft" title="{FRAGILE}">fragile</span>' if standing.is_fragile else ""
 
 
-def _against(standing: Standing, best: float, ranked_by: str) -> str:
-    if standing.place == 1:
-        return "best"
-    ratio_to_best = standing.against_best
-    ratio = (
-        ratio_to_best.estimate
-        if ratio_to_best.estimate is not None
-        else (standing.score.estimate or 0.0) / best
-        if best
-        else float("nan")
-    )
-    text = f"{ratio:.3g} ×" if ranked_by == THROUGHPUT else f"{ratio:.3g} × as slow"
-    reach = ratio_to_best.range("{:.3g}".format)
-    apart = "not told apart" if standing.is_apart is False else ""
-    more = " ".join(part for part in (reach, apart) if part)
-    return f'{text} <span class="soft">{more}</span>' if more else text
+def _against(standing: Standing) -> str:
+    ratio = standing.against_best
+    if ratio.estimate is None:
+        return "–"
+    reach = ratio.range("{:.3g}".format) if ratio.half_width else ""
+    return f'{ratio.estimate:.3g} × <span class="soft">{reach}</span>'
 
 
 def _axis(result: Result) -> Scale:
     """The axis of a scenario's scores, on which better is to the right."""
-    scores = [run.score for run in result.runs if run.score is not None]
-    if result.ranked_by == THROUGHPUT:
-        return Scale(scores, logarithmic=True)
-    return _Reversed(scores)
+    return _Reversed([run.score for run in result.runs if run.score is not None and math.isfinite(run.score)])
 
 
 class _Reversed(Scale):
@@ -232,8 +285,9 @@ class _Reversed(Scale):
 def _columns(result: Result) -> list[_Column]:
     """The columns of a scenario's table: those that have anything to say there."""
     runs = result.runs
-    place = {standing.algorithm: standing.place for standing in result.standings}
-    columns = [_Column("place", lambda of: (str(place.get(of[0].algorithm, "–")), place.get(of[0].algorithm)))]
+    place = {standing.algorithm: number for number, standing in enumerate(result.standings, 1)}
+    states = {s.algorithm: str(s.group) if s.group else s.state for s in result.standings}
+    columns = [_Column("group", lambda of: (states.get(of[0].algorithm, "–"), place.get(of[0].algorithm)))]
     top = max((float(values.max()) for run in runs for values in run.rates.values() if values.size), default=0.0)
     if top > 0:
         columns.append(
@@ -392,11 +446,15 @@ def _measured() -> str:
         "that it needs; the transport, named with every scenario, is part of the result.",
         "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
         "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
-        "the start decides more than the algorithm: a place that only one of the two gives is the start's.",
-        "Numbers are means over the seeds with their 95 % confidence intervals, [low, high]. “Not told apart” is a first place "
-        "that the seeds, compared one by one, do not separate from this one. All algorithms are compared with the first place, so "
-        "each comparison takes its part of the 5 % (Bonferroni) and all hold together: with three seeds and dozens of "
-        "algorithms little is told apart, with ten seeds much more.",
+        "the start decides more than the algorithm: a group that only one of the two gives is the start's.",
+        "An algorithm fails a scenario if it breaks a constraint under any seed. The others stand in groups: the first has the best "
+        "score, all that the seeds, compared one by one, do not tell from it, and all within 5 % of it; the second has the best of the "
+        "others, and so on. All algorithms are compared with the best, so each comparison takes its part of the 5 % (Bonferroni) and all "
+        "hold together: with three seeds and dozens of algorithms little is told apart, with ten seeds much more. Among algorithms within "
+        "5 % of the best those that pause less stand first.",
+        "References are measured, not ranked: fixed, which ignores congestion and leaves everything to PFC; ablations; and readings of a "
+        "paper by its letter.",
+        "Numbers are means over the seeds with their 95 % confidence intervals, [low, high].",
         "“Fragile” is a score that moves by more than 5 % (and by more than half its interval) over variations of the first "
         "seed's run that differ only in the order of simultaneous events, and in starts by less than a packet's time "
         "(<code>--jitter</code>): the simulation is locked into a phase there. Only own starts are varied.",
@@ -421,10 +479,6 @@ def _table(heads: Sequence[str], rows: Sequence[str], *, sorts: bool = True) -> 
         f'<div class="card scroll"><table{style}><thead><tr>{"".join(heads)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-
-
-def _score_text(score: float, ranked_by: str) -> str:
-    return rate_text(score) if ranked_by == THROUGHPUT else f"{score:.4g}"
 
 
 def _slow(value: float) -> str:

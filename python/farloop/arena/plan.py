@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from farloop import _native, catalogue
+from farloop.arena import constraints
+from farloop.arena.constraints import Constraint
 from farloop.errors import FarloopError, nearest, shown
 from farloop.formats.scenario_text import told_to_python
 from farloop.output.manifest import slug
@@ -28,6 +30,9 @@ FULL = "full"
 
 ALIKE = "-same-start"
 """What the name of a scenario ends with in which all algorithms start alike."""
+
+_LONGEST = 120
+"""Characters of the name of a point."""
 
 _OWN = {"run.seed": "--seeds", "algorithm.name": "--algorithms", KEY: "--same-start"}
 """Settings that the arena makes itself, and the options for them."""
@@ -58,6 +63,8 @@ class Contest:
         variants: The simulations, one per algorithm that can run and seed.
         refusals: Those that cannot be.
         told: Title, source, how flows begin, and what the network offers, in words.
+        part_of: What the scenario is a point of: its name in the arena.
+        point: The settings that make it that point; empty where there is one only.
     """
 
     name: str
@@ -65,6 +72,8 @@ class Contest:
     variants: list[Variant]
     refusals: list[Refusal]
     told: dict[str, str] = field(default_factory=dict)
+    part_of: str = ""
+    point: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,7 @@ class Plan:
         seeds: The seeds.
         scale: "quick" or "full".
         jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
+        constraints: What must hold for an algorithm to be ranked.
     """
 
     contests: list[Contest]
@@ -84,6 +94,7 @@ class Plan:
     seeds: tuple[int, ...]
     scale: str
     jitter: int = 0
+    constraints: tuple[Constraint, ...] = ()
 
 
 def plan(
@@ -95,6 +106,8 @@ def plan(
     full: bool = False,
     same_start: str | None = None,
     jitter: int = 0,
+    must: Sequence[str] = (),
+    over: str | None = None,
 ) -> Plan:
     """What an arena takes; everything is checked, nothing is simulated.
 
@@ -106,11 +119,15 @@ def plan(
         full: At full scale, which is longer.
         same_start: Each scenario a second time, all algorithms with this start: "line-rate", "bdp", or a number of segments per base RTT.
         jitter: How many variations in ties and starts each simulation of the first seed has, with own starts only.
+        must: Constraints, such as "paused <= 5 %", in place of the usual ones of the same quantities; "none" leaves those out.
+        over: A key and its values, such as "workload.load=0.3,0.5,0.8": each scenario once with each.
 
     Raises:
-        FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, or a setting that is the arena's.
+        FarloopError: there is no such scenario or algorithm, one is named twice, seeds that are none, a setting that is the arena's, or a
+            constraint that is none.
         ScenarioError: a scenario or a setting is not valid, under whatever algorithm.
     """
+    required = constraints.read(must, constraints.ARENA)
     chosen = _algorithms(algorithms)
     replicated = read_seeds(SEEDS if seeds is None else seeds)
     settings = list(parse_settings(set))
@@ -122,14 +139,43 @@ def plan(
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise FarloopError(f"two scenarios are called {', '.join(repeated)}; each needs a file name of its own")
-    contests = [_contest(name, scenario, settings, chosen, replicated, full) for name, scenario in loaded]
+    points = [
+        (name, scenario, [*settings, *point.items()], point)
+        for name, scenario in loaded
+        for point in (_values(over) if over else _grid(name, scenario) if full else [{}])
+    ]
+    contests = [_contest(*point, chosen, replicated, full) for point in points]
     start = read_same_start(same_start)
     if start not in (None, OWN):
         again = (
-            _begun_alike(name, scenario, settings, chosen, replicated, full, str(start)) for name, scenario in loaded
+            _begun_alike(name, scenario, own, point, chosen, replicated, full, str(start))
+            for name, scenario, own, point in points
         )
         contests += [contest for contest in again if contest.variants]
-    return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter))
+    return Plan(contests, chosen, replicated, "full" if full else "quick", read_jitter(jitter), required)
+
+
+def _values(over: str) -> list[dict[str, str]]:
+    """The points of one key."""
+    key, _, texts = over.partition("=")
+    values = [value.strip() for value in texts.split(",") if value.strip()]
+    if not key.strip() or len(values) < 2:
+        raise FarloopError(
+            f"--over {shown(over)}: expected a key and two values or more, such as workload.load=0.3,0.5,0.8"
+        )
+    if key.strip() in _OWN:
+        raise FarloopError(f"--over {key.strip()}: the arena sets it itself, in turn; choose with {_OWN[key.strip()]}")
+    if len(set(values)) < len(values):
+        raise FarloopError(f"--over {shown(over)}: a value stands there twice")
+    return [{key.strip(): value} for value in values]
+
+
+def _grid(name: str, scenario: Scenario) -> list[dict[str, str]]:
+    """The points of the full scale: the scenario itself, and those of the arena's own that have a grid each of its cases."""
+    if name not in arena_names():
+        return [{}]
+    cases = [case for case in _resolved(scenario).get("case", []) if str(case["name"]) != FULL]
+    return [{}, *({key: str(value) for key, value in parse_settings(case["set"])} for case in cases)]
 
 
 def _algorithms(wanted: str | Sequence[str] | None) -> list[str]:
@@ -164,6 +210,7 @@ def _contest(
     name: str,
     scenario: Scenario,
     settings: Sequence[tuple[str, str]],
+    point: dict[str, str],
     algorithms: Sequence[str],
     seeds: Sequence[int],
     full: bool,
@@ -184,13 +231,20 @@ def _contest(
     if not variants:
         # Of any algorithm the same would be said of a scenario or a setting that is wrong.
         _resolved(base)
-    return Contest(name, base, variants, refusals, _told(variants[0].scenario.resolved if variants else plain))
+    told = _told(variants[0].scenario.resolved if variants else plain)
+    return Contest(_point_name(name, point), base, variants, refusals, told, name, dict(point))
+
+
+def _point_name(name: str, point: dict[str, str]) -> str:
+    """What a point of a scenario is called: its name, and what makes it that point."""
+    return slug("-".join([name, *(f"{key.rpartition('.')[2]}-{value}" for key, value in point.items())])[:_LONGEST])
 
 
 def _begun_alike(
     name: str,
     scenario: Scenario,
     settings: Sequence[tuple[str, str]],
+    point: dict[str, str],
     algorithms: Sequence[str],
     seeds: Sequence[int],
     full: bool,
@@ -198,7 +252,7 @@ def _begun_alike(
 ) -> Contest:
     """The same scenario with one start for all algorithms; without variants where its flows have starts of their own."""
     try:
-        return _contest(f"{name}{ALIKE}", scenario, [*settings, (KEY, start)], algorithms, seeds, full)
+        return _contest(f"{name}{ALIKE}", scenario, [*settings, (KEY, start)], point, algorithms, seeds, full)
     except _native.ScenarioError:
         return Contest(f"{name}{ALIKE}", scenario, [], [])
 

@@ -6,14 +6,17 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from farloop.arena import requirements
+from farloop.arena.constraints import Constraint
 from farloop.arena.measuring import Measured
 from farloop.arena.plan import Refusal
-from farloop.arena.ranking import Standing, ranks, standings
+from farloop.arena.ranking import Standing, standings
 from farloop.results import fields, tables
 
 _TYPES = {"text": pa.string(), "number": pa.int64(), "count": pa.int64(), "ps": pa.int64(), "0 or 1": pa.int64()}
@@ -31,6 +34,9 @@ class Result:
         runs: What was measured, in the order of algorithms and seeds.
         refusals: What could not run, and why.
         shaken: By algorithm the scores of variations of the first seed's run in ties and starts; empty where there are none.
+        constraints: What must hold for an algorithm to be ranked.
+        part_of: The scenario that this is a point of.
+        point: The settings that make it that point; empty where there is one only.
     """
 
     name: str
@@ -39,15 +45,20 @@ class Result:
     refusals: list[Refusal]
     shaken: Mapping[str, list[float | None]] = field(default_factory=dict)
 
-    @property
+    constraints: tuple[Constraint, ...] = ()
+    part_of: str = ""
+    point: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
     def standings(self) -> list[Standing]:
-        """The algorithms, the best first."""
-        return standings(self.runs, self.shaken)
+        """The algorithms: groups in their order, then those that fail, then references."""
+        references = {run.algorithm for run in self.runs if requirements.is_reference(run.algorithm)}
+        return standings(self.runs, self.shaken, constraints=self.constraints, references=references)
 
     @property
-    def ranked_by(self) -> str:
-        """What it ranks by: "throughput" or "slowdown"; empty where nothing ran."""
-        return self.runs[0].ranked_by if self.runs else ""
+    def traffic(self) -> str:
+        """Whether it is "endless" or "finite"; empty where nothing ran."""
+        return self.runs[0].traffic if self.runs else ""
 
     @property
     def start(self) -> str:
@@ -67,7 +78,7 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
     """A row for every scenario, algorithm and seed, in this order; see [CELLS][farloop.results.fields.CELLS]."""
     rows = []
     for result in results:
-        ranked = ranks(result.runs)
+        ranked = {(s.algorithm, seed): rank for s in result.standings for seed, rank in s.ranks.items()}
         runs = {(run.algorithm, run.seed): run for run in result.runs}
         refused = {(refusal.algorithm, refusal.seed): refusal.because for refusal in result.refusals}
         for algorithm in algorithms:
@@ -83,7 +94,7 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
                     row["because"] = refused[algorithm, seed]
                 else:
                     row |= {
-                        "ranked_by": measured.ranked_by,
+                        "traffic": measured.traffic,
                         "score": measured.score,
                         "rank": ranked.get((algorithm, seed)),
                     }
@@ -93,25 +104,29 @@ def cells(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[
 
 
 def ranking(results: Sequence[Result]) -> pa.Table:
-    """A row for every scenario and algorithm that ran, the best first; see [RANKING][farloop.results.fields.RANKING]."""
+    """A row for every scenario and algorithm that ran, the best group first; see [RANKING][farloop.results.fields.RANKING]."""
     rows = [
         {
             "scenario": result.name,
             "start": result.start,
-            "place": standing.place,
             "algorithm": standing.algorithm,
-            "ranked_by": result.ranked_by,
-            "score_mean": standing.score.estimate,
-            "score_ci95": standing.score.half_width,
+            "state": standing.state,
+            "group": standing.group,
+            "breaks": "; ".join(map(str, standing.broken)),
+            "needs": requirements.told(standing.algorithm),
+            "linux": requirements.on_linux(standing.algorithm),
+            "traffic": result.traffic,
+            "score": standing.score.estimate,
             "score_low": standing.score.low,
             "score_high": standing.score.high,
             "seeds": standing.score.n,
-            "best_rank": min(standing.ranks.values()),
-            "worst_rank": max(standing.ranks.values()),
+            "best_rank": min(standing.ranks.values(), default=None),
+            "worst_rank": max(standing.ranks.values(), default=None),
             "is_apart": None if standing.is_apart is None else int(standing.is_apart),
             "against_best": standing.against_best.estimate,
             "against_best_low": standing.against_best.low,
             "against_best_high": standing.against_best.high,
+            "paused_share": standing.paused,
             "is_fragile": None if standing.is_fragile is None else int(standing.is_fragile),
         }
         for result in results

@@ -16,8 +16,10 @@ from farloop.commands.options import (
     ForceMemoryOption,
     ForceOption,
     FreshOption,
+    MustOption,
     NoReportOption,
     OutOption,
+    OverOption,
     QuietOption,
     SetOption,
     ThreadsOption,
@@ -37,6 +39,8 @@ def arena(
         ),
     ] = None,
     set_: SetOption = None,
+    must: MustOption = None,
+    over: OverOption = None,
     same_start: ArenaStartOption = "bdp",
     full: Annotated[bool, typer.Option("--full", help="Run at full scale, which takes longer.")] = False,
     seeds: Annotated[
@@ -52,13 +56,23 @@ def arena(
     quiet: QuietOption = False,
     jitter: ArenaJitterOption = 3,
 ) -> None:
-    """Rank every algorithm in cross-datacenter scenarios taken from the papers. Repeat an interrupted command to continue it."""
+    """Judge algorithms in cross-datacenter scenarios: what must hold, then who is best. Repeat an interrupted command to continue it."""
     from farloop.arena import execution
     from farloop.arena.plan import plan
     from farloop.output.directories import directory
     from farloop.running.progress import reporter
 
-    planned = plan(scenario or [], algorithms, set=set_, seeds=seeds, full=full, same_start=same_start, jitter=jitter)
+    planned = plan(
+        scenario or [],
+        algorithms,
+        set=set_,
+        seeds=seeds,
+        full=full,
+        same_start=same_start,
+        jitter=jitter,
+        must=must or [],
+        over=over,
+    )
     target = out or Path("out") / "arena"
     with (
         memory.forced(force_memory),

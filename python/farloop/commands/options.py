@@ -208,6 +208,23 @@ ArenaJitterOption = Annotated[
         "six (same starts are not varied); 0 for none.",
     ),
 ]
+MustOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--must",
+        metavar="CONSTRAINT",
+        help="What must hold before algorithms are compared, such as 'paused <= 1 %', 'no pfc across' or 'goodput >= 90 %'. It "
+        "replaces the usual bound of that quantity; 'none' drops all usual ones (docs/arena.md). May be repeated.",
+    ),
+]
+OverOption = Annotated[
+    str | None,
+    typer.Option(
+        "--over",
+        metavar="KEY=V1,V2,...",
+        help="Hold each scenario once for each of these values, and show where the order changes, such as workload.load=0.3,0.5,0.8.",
+    ),
+]
 
 ForceMemoryOption = Annotated[
     bool,

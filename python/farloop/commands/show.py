@@ -21,6 +21,7 @@ from farloop.units import bytes_text, count_text, number, time_text
 from farloop.validation.references import programs
 
 if TYPE_CHECKING:
+    from farloop.arena.ranking import Standing
     from farloop.arena.table import Result
     from farloop.report.tables import Cell
     from farloop.results.run import Comparison
@@ -91,18 +92,22 @@ def undecided(claim: dict[str, Any], figure: str) -> str:
 
 
 def arena(results: Sequence[Result], algorithms: Sequence[str]) -> None:
-    """The place of every algorithm in every scenario."""
+    """The group of every algorithm in every scenario, or the constraint that it breaks."""
     for start in dict.fromkeys(result.start for result in results):
         chosen = [result for result in results if result.start == start]
-        places = [
-            {
-                standing.algorithm: f"{standing.place}{' (fragile)' if standing.is_fragile else ''}"
-                for standing in result.standings
-            }
-            for result in chosen
-        ]
-        rows = [[a, *(place_of.get(a) for place_of in places)] for a in algorithms]
-        _print_table(["place of", *(result.name for result in chosen)], rows)
+        states = [{s.algorithm: _standing(s) for s in result.standings} for result in chosen]
+        rows = [[a, *(of.get(a) for of in states)] for a in algorithms]
+        _print_table(["group of", *(result.name for result in chosen)], rows)
+    for result in results:
+        if result.standings and not any(standing.state == "ranked" for standing in result.standings):
+            nearest = result.standings[0]
+            print(f"{result.name}: nothing holds all constraints; nearest is {nearest.algorithm}")  # noqa: T201
+
+
+def _standing(standing: Standing) -> str:
+    if standing.group is not None:
+        return f"{standing.group}{' (fragile)' if standing.is_fragile else ''}"
+    return str(standing.broken[0].constraint.quantity.name) if standing.state == "fails" else standing.state
 
 
 def study(result: Study, collect: Sequence[Measure]) -> None:

@@ -75,22 +75,23 @@ CELLS = (
         optional=True,
     ),
     Field(
-        "ranked_by",
+        "traffic",
         "text",
-        "What the scenario ranks by: `throughput`, more is better, or `slowdown`, less is better; null where it did not run.",
+        "`endless`: with flows that no algorithm could finish, which then are what is judged; else `finite`; null where it did not run.",
         optional=True,
     ),
     Field(
         "score",
-        "of ranked_by",
-        "`throughput`: geometric mean of the throughputs of all endless flows, in bit/s. `slowdown`: geometric mean over kinds "
-        "and classes of sizes of the mean slowdowns. Null where it did not run.",
+        "1",
+        "Geometric mean of what is judged, less is better: `finite`: the 99th percentiles of the slowdowns of small and large flows "
+        "inside and across (medium ones of a kind that has neither); `endless`: 1 / goodput in s/bit, and 1 / Jain's index. Null where it "
+        "did not run.",
         optional=True,
     ),
     Field(
         "rank",
         "number",
-        "Rank among the algorithms under the same seed, from 1; equal scores have equal ranks; null where it did not run.",
+        "Rank among the algorithms that hold all constraints, under the same seed, from 1; equal scores have equal ranks; null for others.",
         optional=True,
     ),
     *(
@@ -184,37 +185,105 @@ CELLS = (
         "Dropped for lack of buffer, at a queue's limit, or by an agent; null where it did not run.",
         optional=True,
     ),
+    Field(
+        "paused_share",
+        "1",
+        "Part of the time that the port with the longest PFC pauses was paused; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "border_paused_share",
+        "1",
+        "The same of the ports of switches with a long-haul link; null where there are none, or it did not run.",
+        optional=True,
+    ),
+    Field(
+        "victim_share",
+        "1",
+        "Part of the flows that were victims of pauses; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "lossless_dropped",
+        "packets",
+        "Dropped for lack of room where PFC was to prevent it; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "dropped_share",
+        "1",
+        "`dropped` over the packets that hosts sent; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "unfinished_share",
+        "1",
+        "Part of the flows that could have finished and did not; null where there are none.",
+        optional=True,
+    ),
+    Field(
+        "least_share",
+        "1",
+        "Least throughput of an endless flow over their mean; null where there are none.",
+        optional=True,
+    ),
+    Field(
+        "queue_delay_s",
+        "s",
+        "Mean queue over the port's rate, of the switch port where that is longest; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "goodput_bps",
+        "bit/s",
+        "Delivered payload of all flows over the time of the run; null where it did not run.",
+        optional=True,
+    ),
+    Field(
+        "longest_rtt_s",
+        "s",
+        "Longest base round-trip time of a flow; null where it did not run.",
+        optional=True,
+    ),
 )
 
 RANKING = (
     Field("scenario", "text", "Scenario of the arena."),
     Field("start", "text", "As in cells."),
-    Field("place", "number", "Place by the mean score, from 1; equal means share one."),
     Field("algorithm", "text", "Congestion control of all its flows."),
-    Field("ranked_by", "text", "As in cells."),
-    Field("score_mean", "of ranked_by", "Mean of the score over seeds."),
     Field(
-        "score_ci95",
-        "of ranked_by",
-        "From the mean to the farther end of its 95 % confidence interval; null for one seed.",
+        "state",
+        "text",
+        "`ranked`: it holds all constraints under every seed; `fails`: it does not; `reference`: it is measured, not ranked.",
+    ),
+    Field(
+        "group",
+        "number",
+        "From 1: the first group has the best score and all that the seeds do not tell from it, or that is within 5 % of it; the second "
+        "the best of the others, and so on; null where it is not ranked.",
         optional=True,
     ),
-    Field("score_low", "of ranked_by", "Lower end of that interval; null for one seed.", optional=True),
-    Field("score_high", "of ranked_by", "Upper end of that interval; null for one seed.", optional=True),
+    Field("breaks", "text", "The constraints that it breaks, with the worst value over seeds; empty for none."),
+    Field("needs", "text", "What it takes of switches and routes."),
+    Field("linux", "text", "How a Linux host gets it: `in Linux`, `farloop kernel`, or empty where it cannot."),
+    Field("traffic", "text", "As in cells."),
+    Field("score", "1", "Geometric mean of the score over seeds; infinite where nothing was delivered."),
+    Field("score_low", "1", "Lower end of its 95 % confidence interval; null for one seed.", optional=True),
+    Field("score_high", "1", "Upper end of that interval; null for one seed.", optional=True),
     Field("seeds", "count", "How many seeds those are."),
-    Field("best_rank", "number", "Best rank under any seed."),
-    Field("worst_rank", "number", "Worst rank under any seed."),
+    Field("best_rank", "number", "Best rank under any seed; null where it is not ranked.", optional=True),
+    Field("worst_rank", "number", "Worst rank under any seed; null where it is not ranked.", optional=True),
     Field(
         "is_apart",
         "0 or 1",
-        "1 where the seeds, taken pairwise, tell it from the first place, with 95 % confidence for all algorithms together; "
-        "null for one seed.",
+        "1 where the seeds, taken pairwise, tell it from the best score, with 95 % confidence for all algorithms together; "
+        "null for one seed, and where it is not ranked.",
         optional=True,
     ),
     Field(
         "against_best",
         "1",
-        "How many times the first place's score it has: geometric mean of the ratios seed by seed; null where one is 0.",
+        "How many times the best ranked score it has: geometric mean of the ratios seed by seed; null where none is ranked.",
         optional=True,
     ),
     Field(
@@ -224,10 +293,11 @@ RANKING = (
         optional=True,
     ),
     Field("against_best_high", "1", "Upper end of that interval; null for one seed.", optional=True),
+    Field("paused_share", "1", "As in cells, mean over seeds."),
     Field(
         "is_fragile",
         "0 or 1",
-        "1 where variations in ties and starts move the score of the first seed by more than 5 %, and by more than score_ci95; "
+        "1 where variations in ties and starts move the score of the first seed by more than 5 %, and by more than half its interval; "
         "null without variations.",
         optional=True,
     ),

@@ -1,0 +1,183 @@
+"""Where the order flips: scores over one key of a scenario that was held at several of its values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from farloop import palette
+from farloop.arena.ranking import RANKED
+from farloop.arena.table import Result
+from farloop.results.starts import OWN
+from farloop.units import rate, seconds, size
+
+LEAST = 2
+"""Points that make a curve."""
+
+MOST = 8
+"""Algorithms that a picture shows; the table beside it has those as well."""
+
+WIDTH, HEIGHT, PAD = 560.0, 260.0, 44.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One scenario over one key.
+
+    Attributes:
+        of: The scenario.
+        key: The key.
+        fixed: The other settings of these points, for people.
+        results: A result for each value, in the order of the values.
+        values: The values as written.
+    """
+
+    of: str
+    key: str
+    fixed: str
+    results: tuple[Result, ...]
+    values: tuple[str, ...]
+
+    def multiples(self) -> dict[str, list[float | None]]:
+        """For each algorithm how many times the best score it has at each value; `None` where it is not ranked."""
+        names = dict.fromkeys(s.algorithm for result in self.results for s in result.standings if s.state == RANKED)
+        rows: dict[str, list[float | None]] = {name: [] for name in names}
+        for result in self.results:
+            found = {s.algorithm: s.against_best.estimate for s in result.standings if s.state == RANKED}
+            for name, row in rows.items():
+                row.append(found.get(name))
+        return rows
+
+    def first(self) -> list[list[str]]:
+        """The first group at each value."""
+        return [[s.algorithm for s in result.standings if s.group == 1] for result in self.results]
+
+
+def curves(results: Sequence[Result]) -> list[Curve]:
+    """Every key over which a scenario was held at several values, all else equal, with own starts."""
+    found: list[Curve] = []
+    by_scenario: dict[str, list[Result]] = {}
+    for result in results:
+        if result.point and result.start == OWN:
+            by_scenario.setdefault(result.part_of, []).append(result)
+    for of, each in by_scenario.items():
+        keys = list(dict.fromkeys(key for result in each for key in result.point))
+        varying = [key for key in keys if len({result.point.get(key) for result in each}) > 1]
+        for key in _independent(varying, each):
+            together = _moving_with(key, varying, each)
+            groups: dict[tuple[tuple[str, str | None], ...], list[Result]] = {}
+            for result in each:
+                if key in result.point:
+                    rest = tuple((k, result.point.get(k)) for k in varying if k != key and k not in together)
+                    groups.setdefault(rest, []).append(result)
+            for rest, members in groups.items():
+                if len({m.point[key] for m in members}) >= LEAST and len({m.point[key] for m in members}) == len(
+                    members
+                ):
+                    ordered = sorted(members, key=lambda m: _number(m.point[key]))
+                    fixed = ", ".join(f"{k} {v}" for k, v in rest if v is not None)
+                    found.append(Curve(of, key, fixed, tuple(ordered), tuple(m.point[key] for m in ordered)))
+    return found
+
+
+def _independent(varying: Sequence[str], each: Sequence[Result]) -> list[str]:
+    """Of keys that always change together the first one."""
+    seen: set[tuple[str | None, ...]] = set()
+    kept = []
+    for key in varying:
+        values = [result.point.get(key) for result in each]
+        numbers = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        pattern = tuple(str(numbers[value]) for value in values)
+        if pattern not in seen:
+            seen.add(pattern)
+            kept.append(key)
+    return kept
+
+
+def _moving_with(key: str, varying: Sequence[str], each: Sequence[Result]) -> set[str]:
+    """The keys that a value of this one settles, such as a run's duration by the distance."""
+    settled = set()
+    for other in varying:
+        pairs = {(result.point.get(key), result.point.get(other)) for result in each}
+        if other != key and len(pairs) == len({value for value, _ in pairs}):
+            settled.add(other)
+    return settled
+
+
+def _number(value: str) -> float:
+    for read in (float, seconds, rate, size):
+        try:
+            return float(read(value))
+        except ValueError:
+            continue
+    return math.inf
+
+
+def section(results: Sequence[Result]) -> str:
+    """The curves of an arena as a part of its page; empty where nothing was held at several values."""
+    found = curves(results)
+    if not found:
+        return ""
+    parts = [
+        '<h2 id="order">Where the order changes</h2><p class="soft">How many times the best score an algorithm has, over one key; 1 is '
+        "the best. A curve ends where the algorithm breaks a constraint. Below: the first group at each value.</p>"
+    ]
+    return "".join(parts + [_drawn(curve) for curve in found])
+
+
+def _drawn(curve: Curve) -> str:
+    rows = curve.multiples()
+    known = {name: [v for v in row if v is not None] for name, row in rows.items()}
+    shown = sorted((name for name in rows if known[name]), key=lambda name: min(known[name]))[:MOST]
+    title = f"{curve.of}: {curve.key}" + (f" ({curve.fixed})" if curve.fixed else "")
+    picture = svg({name: rows[name] for name in shown}, curve.values, f"multiples of the best score over {curve.key}")
+    heads = "".join(f"<th>{escape(value)}</th>" for value in curve.values)
+    firsts = "".join(f"<td class='text'>{escape(', '.join(names)) or 'nothing holds'}</td>" for names in curve.first())
+    cells = "".join(
+        f"<tr><td class='text'>{escape(name)}</td>"
+        + "".join(f"<td>{'–' if v is None else f'{v:.3g} ×'}</td>" for v in rows[name])
+        + "</tr>"
+        for name in shown
+    )
+    return (
+        f'<h3>{escape(title)}</h3><div class="card scroll">{picture}<table><thead><tr><th>{escape(curve.key)}</th>{heads}</tr></thead>'
+        f"<tbody>{cells}<tr><td class='text'>first group</td>{firsts}</tr></tbody></table></div>"
+    )
+
+
+def svg(rows: Mapping[str, Sequence[float | None]], values: Sequence[str], words: str) -> str:
+    """Lines over values that stand at equal distances, on a logarithmic axis that begins at 1."""
+    top = max((v for row in rows.values() for v in row if v is not None), default=1.0)
+    high = math.log(max(top, 1.5))
+    step = (WIDTH - 3 * PAD) / max(1, len(values) - 1)
+
+    def at(index: int, value: float) -> tuple[float, float]:
+        return PAD + index * step, HEIGHT - PAD - math.log(max(value, 1.0)) / high * (HEIGHT - 2 * PAD)
+
+    parts = []
+    for level in (1.0, math.exp(high / 2), math.exp(high)):
+        y = at(0, level)[1]
+        parts.append(
+            f'<path d="M{PAD},{y:.1f}H{WIDTH - 2 * PAD:.1f}" class="axis"/><text x="4" y="{y + 4:.1f}">{level:.3g} ×</text>'
+        )
+    for index, value in enumerate(values):
+        parts.append(
+            f'<text x="{PAD + index * step:.1f}" y="{HEIGHT - PAD / 3:.1f}" text-anchor="middle">{escape(value)}</text>'
+        )
+    ends: list[float] = []
+    for (name, row), look in zip(rows.items(), palette.port_looks(list(rows)).values(), strict=True):
+        colour, points = look.colour, [at(i, v) for i, v in enumerate(row) if v is not None]
+        d = " ".join(f"{'M' if n == 0 else 'L'}{x:.1f},{y:.1f}" for n, (x, y) in enumerate(points))
+        dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points)
+        parts.append(f'<path d="{d}" fill="none" stroke="{colour}" stroke-width="2"/>{dots}')
+        y = points[-1][1]
+        while any(abs(y - other) < 12 for other in ends):
+            y += 12
+        ends.append(y)
+        parts.append(f'<text x="{WIDTH - 2 * PAD + 8:.1f}" y="{y + 4:.1f}" fill="{colour}">{escape(name)}</text>')
+    return (
+        f'<svg class="curve" role="img" aria-label="{escape(words)}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
+        f'width="{WIDTH:g}" height="{HEIGHT:g}"><title>{escape(words)}</title>{"".join(parts)}</svg>'
+    )

@@ -1,0 +1,75 @@
+"""What an algorithm needs of hosts and switches, in words; and which rows of an arena are references, not candidates."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from farloop import catalogue
+
+_REFERENCES = re.compile(r"fixed|.*-(?:printed|literal)|.*-without-.*")
+"""An algorithm that ignores congestion, readings of a paper by its letter, ablations: they show what something costs; nobody runs them."""
+
+_LINUX = {
+    *("bic", "bbr", "cubic", "cubic-ecn", "dctcp", "highspeed", "htcp", "hybla"),
+    *("illinois", "reno-linux", "scalable", "vegas", "veno", "westwood", "yeah"),
+}
+"""Those that Linux has as modules (net/ipv4/tcp_*.c)."""
+
+_PROGRAMS = {"gemini", "gear"}
+"""Those of the papers' that `farloop kernel load` puts into a Linux host."""
+
+CAPABILITIES = {
+    "ecn": "switches that mark (ECN)",
+    "int": "switches that write telemetry into packets (INT)",
+    "switch agents": "switches that run a part of the algorithm",
+    "dci": "switches at the datacenter's border that run a part of the algorithm, with a queue per flow",
+    "symmetric": "ACKs that take their data's links back",
+    "kernel": "Linux hosts: algorithms in the kernel's TCP or that `farloop kernel load` puts there",
+}
+"""What a network may offer, by the words of `can`."""
+
+
+def is_reference(algorithm: str) -> bool:
+    """Whether an algorithm is measured and not ranked."""
+    return _REFERENCES.fullmatch(algorithm) is not None
+
+
+def required(algorithm: str) -> tuple[str, ...]:
+    """What an algorithm takes of switches and routes, by the words of `can`.
+
+    Raises:
+        FarloopError: there is no such algorithm.
+    """
+    needs: dict[str, Any] = catalogue.algorithm(algorithm)["needs"]
+    found = []
+    if needs["ecn"]:
+        found.append("ecn")
+    if needs["int"]:
+        found.append("int")
+    if needs["border_agent"]:
+        found.append("dci")
+    elif needs["port_agent"]:
+        found.append("switch agents")
+    if needs["symmetric"]:
+        found.append("symmetric")
+    return tuple(found)
+
+
+def on_linux(algorithm: str) -> str:
+    """How a Linux host gets the algorithm: "in Linux", "farloop kernel", or nothing where it cannot."""
+    if algorithm in _LINUX:
+        return "in Linux"
+    return "farloop kernel" if algorithm in _PROGRAMS else ""
+
+
+def told(algorithm: str) -> str:
+    """What an algorithm needs, in a few words; "nothing" for plain hosts and switches."""
+    words = {
+        "ecn": "ECN",
+        "int": "INT",
+        "dci": "DCI agents",
+        "switch agents": "switch agents",
+        "symmetric": "symmetric paths",
+    }
+    return ", ".join(words[need] for need in required(algorithm)) or "nothing"
