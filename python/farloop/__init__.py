@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from farloop import metrics
     from farloop._native import ScenarioError
+    from farloop.advice.asking import Advice, advise
     from farloop.api import algorithms, compare, load, run, schema, version, workloads
     from farloop.errors import FarloopError, InvariantError, UnknownNameError
     from farloop.formats.flow_list import flows_from_parquet
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Advice",
     "Comparison",
     "FarloopError",
     "InvariantError",
@@ -38,6 +40,7 @@ __all__ = [
     "Trace",
     "UnknownNameError",
     "__version__",
+    "advise",
     "algorithms",
     "compare",
     "flows_from_goal",
@@ -53,6 +56,8 @@ __all__ = [
 ]
 
 _PLACES = {
+    "Advice": "advice.asking",
+    "advise": "advice.asking",
     "Comparison": "results.run",
     "FarloopError": "errors",
     "InvariantError": "errors",

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from farloop import units
@@ -43,7 +44,7 @@ _SLACK = 1e-9
 
 
 @dataclass(frozen=True)
-class Constraint:
+class Requirement:
     """A bound on a quantity.
 
     Attributes:
@@ -61,11 +62,9 @@ class Constraint:
     @property
     def written(self) -> str:
         """As `parse` reads it, to the last digit."""
-        # Without an exponent, which units do not take.
         percent = self.is_relative or self.quantity.kind == SHARE
-        value = f"{100 * self.bound if percent else self.bound:.15f}".rstrip("0").rstrip(".") + (
-            " %" if percent else ""
-        )
+        # Without an exponent, which units do not take.
+        value = f"{Decimal(repr(self.bound)) * (100 if percent else 1):f}{' %' if percent else ''}"
         unit = {TIME: "s", RATE: "bps"}.get(self.quantity.kind, "") if not self.is_relative else ""
         return f"{self.quantity.name} {'>=' if self.is_least else '<='} {value}{unit}"
 
@@ -91,9 +90,10 @@ class Constraint:
     def excess(self, values: Mapping[str, Any], best: Mapping[str, float]) -> float:
         """How far a run is beyond the bound: 0 where it holds or has no such quantity; else the logarithm of how many times."""
         value = self.quantity.of(values)
-        if value is None:
-            return 0.0
-        limit = self.limit(values, best)
+        return 0.0 if value is None else self.beyond(value, self.limit(values, best))
+
+    def beyond(self, value: float, limit: float) -> float:
+        """How far a value is beyond a limit, both in the quantity's unit; as `excess`."""
         over, under = (limit, value) if self.is_least else (value, limit)
         if over <= under * (1 + _SLACK):
             return 0.0
@@ -104,7 +104,7 @@ _BEYOND = math.log(1e6)
 """How far a run is beyond a bound of 0."""
 
 
-def read(texts: Iterable[str], usual: Sequence[str] = ()) -> tuple[Constraint, ...]:
+def read(texts: Iterable[str], usual: Sequence[str] = ()) -> tuple[Requirement, ...]:
     """The constraints that are written, and those of the usual ones that bound other quantities.
 
     Args:
@@ -125,7 +125,7 @@ def read(texts: Iterable[str], usual: Sequence[str] = ()) -> tuple[Constraint, .
     return (*own, *kept)
 
 
-def parse(text: str) -> Constraint:
+def parse(text: str) -> Requirement:
     """One constraint.
 
     Raises:
@@ -135,13 +135,13 @@ def parse(text: str) -> Constraint:
         what = quantity(text.strip()[3:])
         if what.better == MORE:
             raise FarloopError(f"{shown(text)}: {what.name} is what there should be; {_EXPECTED}")
-        return Constraint(what, is_least=False, bound=0.0)
+        return Requirement(what, is_least=False, bound=0.0)
     match = _WRITTEN.fullmatch(text)
     if match is None:
         raise FarloopError(f"{shown(text)}: no constraint; {_EXPECTED}")
     what = quantity(match["name"])
     bound, is_relative = _bound(what, match["value"], text)
-    return Constraint(what, match["sign"][0] == ">", bound, is_relative)
+    return Requirement(what, match["sign"][0] == ">", bound, is_relative)
 
 
 def _bound(what: Quantity, value: str, text: str) -> tuple[float, bool]:
@@ -169,7 +169,7 @@ def _bound(what: Quantity, value: str, text: str) -> tuple[float, bool]:
     return number, is_relative
 
 
-def bests(runs: Iterable[Mapping[str, Any]], constraints: Sequence[Constraint]) -> dict[str, float]:
+def bests(runs: Iterable[Mapping[str, Any]], constraints: Sequence[Requirement]) -> dict[str, float]:
     """The largest value among runs of each rate that a constraint bounds by a part of it, by key."""
     keys = {c.quantity.key for c in constraints if c.is_relative and c.quantity.kind == RATE}
     measured = [(key, values.get(key)) for values in runs for key in keys]

@@ -23,7 +23,7 @@ WIDTH, HEIGHT, PAD = 560.0, 260.0, 44.0
 
 
 @dataclass(frozen=True)
-class Curve:
+class OrderCurve:
     """One scenario over one key.
 
     Attributes:
@@ -55,9 +55,9 @@ class Curve:
         return [[s.algorithm for s in result.standings if s.group == 1] for result in self.results]
 
 
-def curves(results: Sequence[Result]) -> list[Curve]:
+def curves(results: Sequence[Result]) -> list[OrderCurve]:
     """Every key over which a scenario was held at several values, all else equal, with own starts."""
-    found: list[Curve] = []
+    found: list[OrderCurve] = []
     by_scenario: dict[str, list[Result]] = {}
     for result in results:
         if result.point and result.start == OWN:
@@ -78,7 +78,7 @@ def curves(results: Sequence[Result]) -> list[Curve]:
                 ):
                     ordered = sorted(members, key=lambda m: _number(m.point[key]))
                     fixed = ", ".join(f"{k} {v}" for k, v in rest if v is not None)
-                    found.append(Curve(of, key, fixed, tuple(ordered), tuple(m.point[key] for m in ordered)))
+                    found.append(OrderCurve(of, key, fixed, tuple(ordered), tuple(m.point[key] for m in ordered)))
     return found
 
 
@@ -127,7 +127,7 @@ def section(results: Sequence[Result]) -> str:
     return "".join(parts + [_drawn(curve) for curve in found])
 
 
-def _drawn(curve: Curve) -> str:
+def _drawn(curve: OrderCurve) -> str:
     rows = curve.multiples()
     known = {name: [v for v in row if v is not None] for name, row in rows.items()}
     shown = sorted((name for name in rows if known[name]), key=lambda name: min(known[name]))[:MOST]

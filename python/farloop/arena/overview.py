@@ -138,7 +138,7 @@ def _asked(results: Sequence[Result]) -> str:
         return '<p class="soft">No constraint is asked for: every algorithm is ranked.</p>'
     items = "".join(f"<li><b>{escape(str(c))}</b>: {escape(c.quantity.meaning)}</li>" for c in constraints)
     return (
-        '<div class="card"><p>First of all these must hold, under every seed (change them with <code>--must</code>):</p>'
+        '<div class="card"><p>First of all these must hold, on average over the seeds (change them with <code>--must</code>):</p>'
         f'<ul class="statements">{items}</ul></div>'
     )
 
@@ -447,11 +447,11 @@ def _measured() -> str:
         "Every scenario stands here twice: once each algorithm starts its flows as it does by itself, once (same-start) all start alike, "
         "those that set windows and those that set rates. Where runs are short, or flows are shorter than a bandwidth-delay product, "
         "the start decides more than the algorithm: a group that only one of the two gives is the start's.",
-        "An algorithm fails a scenario if it breaks a constraint under any seed. The others stand in groups: the first has the best "
-        "score, all that the seeds, compared one by one, do not tell from it, and all within 5 % of it; the second has the best of the "
-        "others, and so on. All algorithms are compared with the best, so each comparison takes its part of the 5 % (Bonferroni) and all "
-        "hold together: with three seeds and dozens of algorithms little is told apart, with ten seeds much more. Among algorithms within "
-        "5 % of the best those that pause less stand first.",
+        "An algorithm fails a scenario if it breaks a constraint on average over the seeds. The others stand in groups: the first has the "
+        "best score, all that the seeds, compared one by one, do not tell from it, and all within 5 % of it; the second has the best of "
+        "the others, and so on. All algorithms are compared with the best, so each comparison takes its part of the 5 % (Bonferroni) and "
+        "all hold together: with three seeds and dozens of algorithms little is told apart, with ten seeds much more. Among algorithms "
+        "within 5 % of the best those that pause less stand first.",
         "References are measured, not ranked: fixed, which ignores congestion and leaves everything to PFC; ablations; and readings of a "
         "paper by its letter.",
         "Numbers are means over the seeds with their 95 % confidence intervals, [low, high].",

@@ -12,7 +12,7 @@ from typing import Any
 
 from farloop import _native, catalogue
 from farloop.arena import constraints
-from farloop.arena.constraints import Constraint
+from farloop.arena.constraints import Requirement
 from farloop.errors import FarloopError, nearest, shown
 from farloop.formats.scenario_text import told_to_python
 from farloop.output.manifest import slug
@@ -94,7 +94,7 @@ class Plan:
     seeds: tuple[int, ...]
     scale: str
     jitter: int = 0
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Requirement, ...] = ()
 
 
 def plan(

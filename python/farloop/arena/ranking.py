@@ -1,9 +1,9 @@
 """Who is best in a scenario: first what must hold, then how good it is, and which algorithms the seeds cannot tell apart.
 
-Two steps. An algorithm that breaks a constraint under any seed *fails*. Those that hold all are *ranked* by their score, the geometric mean
-of what users of such a network care for, and stand in groups: the first has all that the seeds do not tell apart from the best score, the
-second all of the others that they do not tell apart from the best of those, and so on. Differences below 5 % count as none, and among
-algorithms so close to the best of their group those that pause less stand first. *References*, such as an algorithm that ignores
+Two steps. An algorithm that breaks a constraint, on average over the seeds, *fails*. Those that hold all are *ranked* by their score, the
+geometric mean of what users of such a network care for, and stand in groups: the first has all that the seeds do not tell apart from the
+best score, the second all of the others that they do not tell apart from the best of those, and so on. Differences below 5 % count as none,
+and among algorithms so close to the best of their group those that pause less stand first. *References*, such as an algorithm that ignores
 congestion, are measured, not ranked.
 
 All algorithms are read together, so the comparisons hold together (`farloop.statistics`).
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from farloop import statistics
-from farloop.arena.constraints import Constraint, bests
+from farloop.arena.constraints import Requirement, bests
 from farloop.arena.measuring import Measured
 from farloop.results.jitter import is_fragile
 from farloop.statistics import Interval
@@ -40,18 +40,18 @@ class Broken:
 
     Attributes:
         constraint: The constraint.
-        worst: The value that is farthest beyond the bound, over seeds.
-        seeds: Under how many seeds it does not hold.
+        value: The quantity, mean over seeds.
+        seeds: Under how many seeds alone it would not hold.
         excess: How far that is, as the logarithm of how many times.
     """
 
-    constraint: Constraint
-    worst: float
+    constraint: Requirement
+    value: float
     seeds: int
     excess: float
 
     def __str__(self) -> str:
-        return f"{self.constraint.quantity.name} {self.constraint.quantity.text(self.worst)}"
+        return f"{self.constraint.quantity.name} {self.constraint.quantity.text(self.value)}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def standings(
     runs: Sequence[Measured],
     shaken: Mapping[str, Sequence[float | None]] | None = None,
     *,
-    constraints: Sequence[Constraint] = (),
+    constraints: Sequence[Requirement] = (),
     references: Iterable[str] = (),
 ) -> list[Standing]:
     """The algorithms of one scenario: the groups in their order, then those that fail, then references; those without a score are left out.
@@ -149,7 +149,7 @@ def standings(
     return found + [standing(n, FAILS, None) for n in failing] + [standing(n, REFERENCE, None) for n in left]
 
 
-def _best_rates(runs: Sequence[Measured], constraints: Sequence[Constraint]) -> dict[int, dict[str, float]]:
+def _best_rates(runs: Sequence[Measured], constraints: Sequence[Requirement]) -> dict[int, dict[str, float]]:
     """The largest rates among the runs of each seed."""
     by_seed: dict[int, list[Measured]] = {}
     for run in runs:
@@ -158,16 +158,20 @@ def _best_rates(runs: Sequence[Measured], constraints: Sequence[Constraint]) -> 
 
 
 def _broken(
-    runs: Iterable[Measured], constraints: Sequence[Constraint], best_rates: Mapping[int, Mapping[str, float]]
+    runs: Iterable[Measured], constraints: Sequence[Requirement], best_rates: Mapping[int, Mapping[str, float]]
 ) -> tuple[Broken, ...]:
     found = []
     each = list(runs)
     for constraint in constraints:
-        beyond = [(constraint.excess(run.values, best_rates[run.seed]), run) for run in each]
-        beyond = [(excess, run) for excess, run in beyond if excess > 0]
-        if beyond:
-            excess, run = max(beyond, key=lambda pair: pair[0])
-            found.append(Broken(constraint, constraint.quantity.of(run.values) or 0.0, len(beyond), excess))
+        known = [run for run in each if constraint.quantity.of(run.values) is not None]
+        if not known:
+            continue
+        value = math.fsum(constraint.quantity.of(run.values) or 0.0 for run in known) / len(known)
+        limit = math.fsum(constraint.limit(run.values, best_rates[run.seed]) for run in known) / len(known)
+        excess = constraint.beyond(value, limit)
+        if excess > 0:
+            alone = sum(constraint.excess(run.values, best_rates[run.seed]) > 0 for run in known)
+            found.append(Broken(constraint, value, alone, excess))
     return tuple(sorted(found, key=lambda one: -one.excess))
 
 

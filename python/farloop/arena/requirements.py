@@ -16,6 +16,9 @@ _LINUX = {
 }
 """Those that Linux has as modules (net/ipv4/tcp_*.c)."""
 
+_CARDS = {"dcqcn", "dcqcn-2015"}
+"""Those that network cards for RDMA have."""
+
 _PROGRAMS = {"gemini", "gear"}
 """Those of the papers' that `farloop kernel load` puts into a Linux host."""
 
@@ -25,7 +28,7 @@ CAPABILITIES = {
     "switch agents": "switches that run a part of the algorithm",
     "dci": "switches at the datacenter's border that run a part of the algorithm, with a queue per flow",
     "symmetric": "ACKs that take their data's links back",
-    "kernel": "Linux hosts: algorithms in the kernel's TCP or that `farloop kernel load` puts there",
+    "kernel": "hosts whose transport can be changed: a kernel module, what `farloop kernel load` puts there, a card's firmware",
 }
 """What a network may offer, by the words of `can`."""
 
@@ -61,6 +64,11 @@ def on_linux(algorithm: str) -> str:
     if algorithm in _LINUX:
         return "in Linux"
     return "farloop kernel" if algorithm in _PROGRAMS else ""
+
+
+def is_shipped(algorithm: str) -> bool:
+    """Whether hosts have the algorithm as they are bought: in Linux, or in network cards."""
+    return algorithm in _LINUX or algorithm in _CARDS
 
 
 def told(algorithm: str) -> str:

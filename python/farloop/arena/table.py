@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from farloop.arena import requirements
-from farloop.arena.constraints import Constraint
+from farloop.arena.constraints import Requirement
 from farloop.arena.measuring import Measured
 from farloop.arena.plan import Refusal
 from farloop.arena.ranking import Standing, standings
@@ -45,7 +45,7 @@ class Result:
     refusals: list[Refusal]
     shaken: Mapping[str, list[float | None]] = field(default_factory=dict)
 
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Requirement, ...] = ()
     part_of: str = ""
     point: Mapping[str, str] = field(default_factory=dict)
 

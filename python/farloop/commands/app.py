@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from farloop.commands.advise import advise
 from farloop.commands.arena import arena
 from farloop.commands.bench import bench
 from farloop.commands.command import guarded
@@ -29,6 +30,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": reproduce,
     "arena": arena,
     "sweep": sweep,
+    "advise": advise,
     "list": list_,
     "schema": schema,
     "validate": validate,

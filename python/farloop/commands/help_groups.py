@@ -14,10 +14,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "run": "Simulate one scenario.",
         "compare": "Simulate it under several algorithms, side by side.",
         "sweep": "Simulate a study: many settings, algorithms and seeds.",
+        "advise": "Say what should run in a scenario, and when that changes.",
     },
     "Papers": {
         "reproduce": "Reproduce papers' figures and judge what they claim.",
-        "arena": "Rank all algorithms in scenarios taken from the papers.",
+        "arena": "Judge all algorithms in cross-datacenter scenarios.",
         "validate": "Compare with other simulators, Linux and theory.",
     },
     "Linux kernel": {

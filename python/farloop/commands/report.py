@@ -54,6 +54,11 @@ def rewrite(source: Path) -> None:
 
                 study.rewrite(source, kept, aside)
                 return
+            if kept["kind"] == "advice":
+                from farloop.advice import asking
+
+                asking.rewrite(source, aside)
+                return
             if kept["kind"] == "validation":
                 from farloop.validation import record
 

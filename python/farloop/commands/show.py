@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from farloop.sweep.study import Study
     from farloop.validation.checks import FidelityCheck
     from farloop.validation.relations import RelationOutcome
+
+MOST_ADVISED = 12
+"""Candidates of an answer that are shown."""
 
 MOST_POINTS = 40
 """Of a study's points on the terminal."""
@@ -108,6 +111,32 @@ def _standing(standing: Standing) -> str:
     if standing.group is not None:
         return f"{standing.group}{' (fragile)' if standing.is_fragile else ''}"
     return str(standing.broken[0].constraint.quantity.name) if standing.state == "fails" else standing.state
+
+
+def advice(content: Mapping[str, Any]) -> None:
+    """The answer in a sentence, the candidates that ran to the end, and when the choice changes."""
+    rows = [
+        [
+            row["name"],
+            "" if row["against_best"]["estimate"] is None else f"{row['against_best']['estimate']:.3g}",
+            row["because"] or row["state"],
+            str(row["seeds"]),
+            row["needs"],
+        ]
+        for row in content["candidates"][:MOST_ADVISED]
+    ]
+    _print_table(
+        ["candidate", "times the best", "", "seeds", "needs"], rows, title=f"for {content['question']['goal']}"
+    )
+    lines = [content["answer"]]
+    if content["flips"]:
+        lines.append(f"The choice changes with: {', '.join(content['flips'])}.")
+    for one in content["tuned"]:
+        if one["is_advised"]:
+            settings = ", ".join(f"{name} = {value}" for name, value in one["settings"].items())
+            lines.append(f"{one['name']}: {settings} gains: {one['gain']['estimate']:.3g} times the defaults' goal.")
+    for line in [*lines, *content["notes"]]:
+        _console().print(line, markup=False, highlight=False)
 
 
 def study(result: Study, collect: Sequence[Measure]) -> None:

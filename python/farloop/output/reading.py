@@ -69,6 +69,8 @@ def load(source: str | os.PathLike[str]) -> Comparison:
         raise FarloopError(
             f"{source}: has no runs of its own; load one of the runs in it, such as {_first_run(source)}; its numbers are in runs.parquet"
         )
+    if kept["kind"] == "advice":
+        raise FarloopError(f"{source}: has no runs; its numbers are in answer.json and runs.csv")
     if kept["kind"] == "validation":
         raise FarloopError(f"{source}: has no runs; its numbers are in validation.json")
     raise FarloopError(f"{source / MANIFEST}: was not written by farloop")

@@ -254,7 +254,7 @@ RANKING = (
     Field(
         "state",
         "text",
-        "`ranked`: it holds all constraints under every seed; `fails`: it does not; `reference`: it is measured, not ranked.",
+        "`ranked`: it holds all constraints, on average over the seeds; `fails`: it does not; `reference`: it is measured, not ranked.",
     ),
     Field(
         "group",
@@ -263,7 +263,7 @@ RANKING = (
         "the best of the others, and so on; null where it is not ranked.",
         optional=True,
     ),
-    Field("breaks", "text", "The constraints that it breaks, with the worst value over seeds; empty for none."),
+    Field("breaks", "text", "The constraints that it breaks, with the mean over seeds; empty for none."),
     Field("needs", "text", "What it takes of switches and routes."),
     Field("linux", "text", "How a Linux host gets it: `in Linux`, `farloop kernel`, or empty where it cannot."),
     Field("traffic", "text", "As in cells."),

@@ -1,0 +1,347 @@
+"""`farloop advise`: candidates, races, searches, other conditions, the page, and questions that are wrong."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+import farloop
+from farloop.advice import answer as answers
+from farloop.advice import conditions, page, question, racing, runs, tuning
+from farloop.arena.measuring import Measured
+from farloop.scenario import ARENA, Scenario
+
+SITES = """\
+title = "Two small sites"
+[run]
+duration = "30ms"
+[network]
+topology = "dumbbell"
+intra_pairs = 2
+cross_pairs = 2
+rate = "1Gbps"
+link_delay = "5us"
+wan_delay = "1ms"
+[switch]
+buffer = "2MB"
+kmin = "30kB"
+kmax = "30kB"
+[workload]
+sizes = "30kB"
+load = 0.5
+stop = "15ms"
+[record]
+flows = []
+"""
+
+ALGORITHMS = "dctcp,swift,dcqcn,timely"
+
+
+class Made:
+    """Simulations that are numbers: a mean and a spread for each algorithm, and what constraints look at."""
+
+    def __init__(self, means, spread=0.1, cost=1.0, values=None):
+        self.means, self.spread, self.cost, self.values = means, spread, cost, values or {}
+        self.spent, self.made, self.asked = 0.0, 0, 0
+
+    def ask(self, wanted):
+        found = []
+        for ask in wanted:
+            seed = int(dict(ask.scenario.overrides)["run.seed"])
+            draw = np.random.default_rng([seed, len(ask.algorithm), sum(map(ord, ask.algorithm))])
+            score = self.means[ask.algorithm] * math.exp(self.spread * draw.normal())
+            values = {"paused_share": 0.0, "longest_rtt_s": 0.01} | self.values.get(ask.algorithm, {})
+            found.append(
+                runs.Answered(ask, Measured("", ask.algorithm, seed, "finite", {"x": score}, values), "", self.cost)
+            )
+            self.spent += self.cost
+            self.made += 1
+        return found
+
+
+def candidates(means):
+    base = Scenario.from_text(SITES)
+    return [racing.Candidate(name, name, base) for name in means]
+
+
+def asked(**arguments):
+    return question.read(Scenario.from_text(SITES), **{"tune": False, **arguments})
+
+
+def test_a_race_finds_the_best_and_gives_it_the_seeds():
+    means = {"a": 1.0, "b": 1.6, "c": 2.0, "d": 3.0}
+    made = Made(means)
+    race = racing.race(candidates(means), asked(), made, 1000)
+    assert [place.candidate.name for place in race.leaders] == ["a"]
+    assert race.is_decided
+    assert [place.state for place in race.places] == ["leads", "left", "left", "left"]
+    assert made.made < 4 * racing.MOST / 4, "what is told apart gets no more seeds"
+    assert race.places[1].against.estimate == pytest.approx(1.6, rel=0.2)
+
+
+def test_a_race_between_equals_says_that_they_are():
+    means = {"a": 1.0, "b": 1.0, "c": 2.0}
+    race = racing.race(candidates(means), asked(), Made(means, spread=0.02), 1000)
+    assert {place.candidate.name for place in race.leaders} == {"a", "b"}
+    assert race.is_decided
+
+
+def test_a_race_without_budget_gives_up_the_worse_half_and_says_so():
+    means = {"a": 1.0, "b": 1.1, "c": 1.3, "d": 1.4}
+    race = racing.race(candidates(means), asked(), Made(means, spread=0.5), 40)
+    states = {place.candidate.name: place.state for place in race.places}
+    assert not race.is_decided
+    assert list(states.values()).count("open") == 2
+    assert race.seeds == 12
+
+
+def test_what_breaks_a_constraint_does_not_lead():
+    means = {"fast": 1.0, "slow": 2.0, "slower": 4.0}
+    made = Made(means, values={"fast": {"paused_share": 0.3}, "slower": {"paused_share": 0.2}})
+    race = racing.race(candidates(means), asked(), made, 1000)
+    assert [(p.candidate.name, p.state) for p in race.places] == [
+        ("slow", "leads"),
+        ("slower", "fails"),
+        ("fast", "fails"),
+    ]
+    assert race.places[2].because == "paused 30 %"
+    made = Made(means, values={name: {"paused_share": 0.1 * i} for i, name in enumerate(means, 1)})
+    nothing = answers.Answer(asked(), [], racing.race(candidates(means), asked(), made, 1000))
+    assert nothing.advised == []
+    assert nothing.sentence() == "Nothing holds your constraints; nearest is fast (paused 10 %)."
+
+
+def test_of_two_that_are_alike_the_one_that_pauses_less_stands_first():
+    means = {"pauses": 1.0, "calm": 1.02}
+    made = Made(means, spread=0.001, values={"pauses": {"paused_share": 0.04}})
+    race = racing.race(candidates(means), asked(), made, 100)
+    assert [place.candidate.name for place in race.leaders] == ["calm", "pauses"]
+
+
+def test_a_race_is_the_same_every_time():
+    means = {"a": 1.0, "b": 1.2, "c": 1.3}
+    first, again = (racing.race(candidates(means), asked(), Made(means, spread=0.4), 200) for _ in range(2))
+    assert [(p.candidate.name, p.state, p.against) for p in first.places] == [
+        (p.candidate.name, p.state, p.against) for p in again.places
+    ]
+
+
+def test_goals_are_costs_of_which_half_is_twice_as_good():
+    one = Measured("", "a", 1, "finite", {"x": 2.0}, {"goodput_bps": 4e9, "paused_share": 0.0})
+    assert asked().costs(one) == {"x": 2.0}
+    assert asked(goal="goodput").costs(one) == {"goodput": 1 / 4e9}
+    assert asked(goal="paused").costs(one) == {"paused": 1e-4}, "of nothing there is no ratio"
+    assert asked(goal="fairness").costs(one) == {}
+
+
+def test_what_cannot_be_had_is_no_candidate():
+    found, excluded = answers.candidates_of(asked(can=["ecn"]))
+    names = {candidate.algorithm for candidate in found}
+    assert {"dctcp", "cubic", "dcqcn"} <= names
+    assert not names & {"swift", "hpcc", "mlcc", "gear", "fixed", "gear-literal"}
+    because = {one.algorithm: one.because for one in excluded}
+    assert because["hpcc"] == "it needs switches that write telemetry into packets (INT)"
+    assert "no Linux kernel or network card ships it" in because["swift"]
+    assert "hpcc" in {c.algorithm for c in answers.candidates_of(asked(can=["int", "kernel"]))[0]}
+
+
+def test_parameters_are_looked_for_around_what_the_scenario_has():
+    scenario = Scenario.from_text(SITES).override({"algorithm.swift.base_target": "40us"}, algorithm="swift")
+    found = {one.name: one for one in tuning.ranges(racing.Candidate("swift", "swift", scenario))}
+    assert (found["base_target"].low, found["base_target"].high) == pytest.approx((10e-6, 160e-6))
+    assert found["base_target"].text(12.3456e-6) == "12.35us"
+    assert found["beta"].high == 1.0, "within its range"
+    for one in found.values():
+        settings = tuning.keys("swift", {one.name: one.text(math.sqrt(one.low * one.high))})
+        assert scenario.override(settings).resolved, one.name
+
+
+def test_every_algorithm_can_be_tuned_within_its_ranges():
+    base = Scenario.from_text(SITES)
+    for entry in farloop.algorithms():
+        scenario = base.override(algorithm=entry["name"])
+        candidate = racing.Candidate(entry["name"], entry["name"], scenario)
+        try:
+            found = tuning.ranges(candidate)
+        except farloop.ScenarioError:
+            continue
+        for one in found:
+            assert one.low < one.high
+            for value in (one.low, one.high):
+                settings = tuning.keys(entry["name"], {one.name: one.text(value)})
+                try:
+                    assert scenario.override(settings).resolved
+                except farloop.ScenarioError as error:
+                    # Of two that depend on each other one alone may be out of bounds, which a trial is refused for; never a unit.
+                    assert "with its unit" not in str(error), one
+
+
+def test_a_search_gains_what_other_seeds_confirm():
+    pytest.importorskip("optuna")
+
+    class Better(Made):
+        def ask(self, wanted):
+            found = []
+            for ask, answer in zip(wanted, super().ask(wanted), strict=True):
+                own = dict(ask.scenario.overrides).get("algorithm.swift.beta")
+                factor = 1.0 if own is None else 0.5 + abs(float(own) - 0.4)
+                cost = {"x": answer.measured.costs["x"] * factor}
+                found.append(
+                    runs.Answered(
+                        ask, Measured("", "swift", answer.measured.seed, "finite", cost, answer.measured.values)
+                    )
+                )
+            return found
+
+    (candidate,) = [c for c in answers.candidates_of(asked(candidates=ALGORITHMS))[0] if c.name == "swift"]
+    found = tuning.search(candidate, asked(), Better({"swift": 2.0}), 24, 1)
+    assert found.is_advised
+    assert found.gain.high < 1
+    assert abs(float(found.settings["beta"]) - 0.4) < 0.25
+    again = tuning.search(candidate, asked(), Better({"swift": 2.0}), 24, 1)
+    assert again.settings == found.settings
+    idle = tuning.search(candidate, asked(), Made({"swift": 2.0}, spread=0.3), 8, 1)
+    assert not idle.is_advised, "nothing depends on a parameter"
+
+
+def test_conditions_vary_what_the_scenario_has():
+    found = conditions.conditions(Scenario.from_text(SITES).override(algorithm="dctcp"))
+    assert {c.kind for c in found} == {"load", "RTT", "buffer", "ties"}
+    settings = {c.text: dict(c.settings) for c in found}
+    assert settings["load × 0.8"] == {"workload.load": "0.4"}
+    assert settings["RTT across × 2"] == {"network.wan_delay": "2000000000ps"}
+    near = conditions.affordable(found, 1.0, 7.0)
+    assert [c.factor for c in near[:6]] == [0.8, 1.2] * 3
+    assert len(near) == 7
+    assert conditions.failed_link(Scenario.from_text(SITES)) is None
+    several = Scenario.load(ARENA / "failed-long-haul.toml")
+    assert conditions.failed_link(several) is None, "it has an event of its own"
+    without = Scenario.from_text(
+        several.text.partition("[[event]]")[0].replace("detection_time", "# detection_time")
+    ).override(algorithm="dctcp")
+    failed = conditions.failed_link(without)
+    assert 'link = "dc0-dci1<->dc1-dci1"' in failed.settings[""]
+    assert conditions._under(without, failed).resolved["event"]
+
+
+def test_a_question_from_a_file(tmp_path):
+    (tmp_path / "sites.toml").write_text(SITES, encoding="utf-8")
+    (tmp_path / "ask.toml").write_text(
+        'scenario = "sites.toml"\ngoal = "goodput"\nmust = ["no pfc"]\ncan = ["ecn"]\nbudget = "2min"\ntune = false\nseed = 7\n',
+        encoding="utf-8",
+    )
+    found = question.read(tmp_path / "ask.toml", goal="mean slowdown")
+    assert found.goal.name == "mean slowdown"
+    assert (found.budget, found.can, found.tune, found.seed) == (120, ("ecn",), False, 7)
+    assert "no paused" in map(str, found.must)
+
+
+WRONG = [
+    (["--goal", "speed"], "goal: speed: no such quantity"),
+    (["--must", "paused"], "paused: no constraint"),
+    (["--must", "goodput >= 90 %", "--must", "goodput <= 50 %"], "nothing can hold both"),
+    (["--can", "magic"], "can: magic: unknown"),
+    (["--budget", "soon"], "budget: soon: expected a time such as 90s, 10min or 2h"),
+    (["--budget", "1s"], "expected 1 min or more"),
+    (["--candidates", "dctcp"], "expected two algorithms or more"),
+    (["--candidates", "dctcp,dctp"], "dctp: no such algorithm"),
+    (["--set", "run.duraton=1ms"], 'did you mean "duration"'),
+    (["--can", "ecn", "--candidates", "hpcc,swift"], "0 algorithms can run there"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG)
+def test_a_wrong_question_is_a_line(arguments, told, command):
+    (command.directory / "sites.toml").write_text(SITES, encoding="utf-8")
+    done = command("advise", "sites.toml", "--no-tune", *arguments, "--out", "a")
+    assert done.returncode == 2, done.stderr
+    assert told in re.sub(r"\s+", " ", done.stderr)
+    assert "Traceback" not in done.stderr
+    assert not (command.directory / "a").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('scenario = "sites.toml"\ngaol = "goodput"', "gaol: unknown key; did you mean goal?"),
+        ('goal = "goodput"', "scenario: is missing"),
+        ('scenario = "sites.toml"\nmust = "no pfc"', "must: expected a list of texts"),
+        ('scenario = "sites.toml"\nbudget = 10', 'budget: expected a text, such as "10min"'),
+        ('scenario = "sites.toml"\ngoal = "speed"', "ask.toml: goal: speed: no such quantity"),
+        ('scenario = "absent.toml"', "no such file; expected a scenario file"),
+    ],
+)
+def test_a_wrong_question_file_is_told_with_its_key(text, told, tmp_path):
+    (tmp_path / "sites.toml").write_text(SITES, encoding="utf-8")
+    (tmp_path / "ask.toml").write_text(text, encoding="utf-8")
+    with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(told)):
+        question.read(tmp_path / "ask.toml")
+
+
+def test_the_command_answers_goes_on_and_is_drawn_again(command):
+    pytest.importorskip("optuna")
+    (command.directory / "sites.toml").write_text(SITES, encoding="utf-8")
+    ask = [
+        "advise",
+        "sites.toml",
+        "--goal",
+        "p99 slowdown",
+        "--must",
+        "none",
+        "--candidates",
+        ALGORITHMS,
+        "--budget",
+        "3min",
+    ]
+    done = command(*ask, "--out", "a")
+    assert done.returncode == 0, done.stderr
+    assert "Run " in done.stdout
+    content = json.loads((command.directory / "a" / "answer.json").read_text("utf-8"))
+    assert content["advised"]
+    assert content["spent_s"] <= content["question"]["budget_s"]
+    assert {row["name"] for row in content["candidates"]} == set(ALGORITHMS.split(","))
+    assert len(content["conditions"]) > 5
+    report = (command.directory / "a" / "report.html").read_text("utf-8")
+    for heading in (
+        "The question",
+        "The candidates",
+        "When the choice changes",
+        "What to write and type",
+        "How it was judged",
+    ):
+        assert heading in report
+    assert not re.search(r'(?:src|href)="(?!#)', report)
+    best = content["advised"][0]
+    assert f'name = "{best}"' in (command.directory / "a" / "deploy" / f"{best}.toml").read_text("utf-8")
+    again = command(*ask, "--out", "b")
+    assert again.returncode == 0
+    assert " runs to make" not in again.stderr, "all runs are there"
+    assert (command.directory / "b" / "answer.json").read_bytes() == (
+        command.directory / "a" / "answer.json"
+    ).read_bytes()
+    assert command("report", "b").returncode == 0
+    assert (command.directory / "b" / "report.html").read_text("utf-8") == report
+
+
+def test_where_nothing_holds_python_says_what_is_nearest(tmp_path):
+    advice = farloop.advise(
+        Scenario.from_text(SITES),
+        must=["queue delay <= 1ns"],
+        candidates=ALGORITHMS,
+        budget="1min",
+        tune=False,
+        out=tmp_path / "a",
+    )
+    assert advice.advised == ()
+    assert advice.sentence.startswith("Nothing holds your constraints; nearest is ")
+    assert "Nothing holds your constraints" in (tmp_path / "a" / "report.html").read_text("utf-8")
+    with pytest.raises(farloop.FarloopError, match=r"its numbers are in answer\.json"):
+        farloop.load(tmp_path / "a")
+
+
+def test_a_page_says_what_tuned_parameters_cost():
+    tuned = {"quantities": {"p99 slowdown of large flows": 5.0, "goodput": 9.9e9, "paused": 0.001}}
+    usual = {"p99 slowdown of large flows": 2.5, "goodput": 1e10, "paused": 0.0}
+    assert page._price(tuned, usual) == ", at the price of p99 slowdown of large flows 2.5 → 5"
