@@ -56,7 +56,7 @@ def test_bounds_of_rates_and_times_may_be_relative():
 
 def test_a_constraint_replaces_the_usual_one_of_its_quantity():
     usual = constraints.read([], constraints.ARENA)
-    assert next(c.written for c in constraints.read(["paused <= 20 %"], constraints.ARENA)) == "paused <= 20 %"
+    assert next(c.written for c in constraints.read(["paused <= 20 %"], constraints.ARENA)) == "paused <= 20.0 %"
     assert len(constraints.read(["paused <= 20 %"], constraints.ARENA)) == len(usual)
     assert constraints.read(["none"], constraints.ARENA) == ()
     assert len(constraints.read(["none", "no drops"], constraints.ARENA)) == 1

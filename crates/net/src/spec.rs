@@ -429,7 +429,7 @@ pub struct TransportSpec {
     pub int_bytes: Bytes,
     /// Retransmission timeout of RDMA flows inside a datacenter.
     pub rto_intra: Delta,
-    /// Retransmission timeout of RDMA flows across datacenters.
+    /// Retransmission timeout of RDMA flows across datacenters; at least one and a half times the base round-trip time of each.
     pub rto_cross: Delta,
     /// What TCP endpoints do.
     pub tcp: TcpSpec,

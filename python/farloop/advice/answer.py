@@ -132,7 +132,10 @@ def answer(question: Question, runs: Runs, told: Callable[[str], None] = lambda 
     told(found.sentence())
     best = [place.candidate for place in found.advised]
     costs = race.costs
-    if question.tune and best:
+    tunes = tuning.ready() if question.tune is None else question.tune
+    if not tunes and question.tune is None:
+        found.notes.append("Parameters were not tuned: the search needs Optuna (install the extra `advise`, docs/install.md).")
+    if tunes and best:
         room = TUNE * question.budget
         count = tuning.trials_for(best, costs, room)
         if count:

@@ -80,7 +80,7 @@ def advise(
         candidates: Names of algorithms; by default all that are no references.
         budget: Time of one processor that simulations may take, such as "10min".
         seed: The first of the seeds.
-        tune: Whether parameters of the best are tuned; by default they are.
+        tune: Whether parameters of the best are tuned; by default where Optuna is there.
         set: Settings of the scenario.
         out: Where to write (by default below out/, under the name of the scenario).
         store: Where runs are kept (by default run-store beside the output).

@@ -45,7 +45,7 @@ class Question:
         candidates: The algorithms that are asked about; `None` for all that are no references.
         budget: Seconds of one processor that simulations may take, by `runs.cost`.
         seed: The first of the seeds.
-        tune: Whether parameters of the best are tuned.
+        tune: Whether parameters of the best are tuned; `None` to do so where the search's library is there.
     """
 
     scenario: Scenario
@@ -55,7 +55,7 @@ class Question:
     candidates: tuple[str, ...] | None
     budget: float
     seed: int
-    tune: bool
+    tune: bool | None
 
     @property
     def goal_text(self) -> str:
@@ -99,7 +99,7 @@ def read(
         candidates: Names, or one text "gear,hpcc".
         budget: Such as "10min".
         seed: The first of the seeds.
-        tune: Whether parameters are tuned.
+        tune: Whether parameters are tuned; by default where the search's library is there.
         set: Settings of the scenario.
 
     Raises:
@@ -126,7 +126,7 @@ def read(
             _candidates(candidates if candidates is not None else content.get("candidates")),
             seconds(budget if budget is not None else content.get("budget", BUDGET)),
             _seed(seed if seed is not None else content.get("seed", 1)),
-            tune if tune is not None else bool(content.get("tune", True)),
+            tune if tune is not None else content.get("tune"),
         )
     except FarloopError as error:
         if type(error) is not FarloopError:

@@ -18,8 +18,8 @@ from farloop.arena.quantities import COUNT, MORE, RATE, RATIO, SHARE, TIME, Quan
 from farloop.errors import FarloopError, shown
 
 ARENA = (
-    "paused <= 5 %",
-    "victims <= 5 %",
+    "paused <= 10 %",
+    "victims <= 10 %",
     "lossless drops <= 0",
     "unfinished <= 1 %",
     "least share >= 10 %",
@@ -27,7 +27,7 @@ ARENA = (
 )
 """What the arena asks for where nobody says otherwise.
 
-Each is what an operator would call broken: a port that stands still for a twentieth of the time, one flow in twenty that waits for
+Each is what an operator would call broken: a port that stands still for a tenth of the time, one flow in ten that waits for
 somebody else's congestion, a packet lost where PFC promises none, flows that never end, a flow that gets less than a tenth of its share,
 and a standing queue of half the longest round trip.
 """

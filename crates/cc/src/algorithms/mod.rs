@@ -16,6 +16,7 @@ pub mod dctcp;
 pub mod fixed;
 pub mod flight;
 pub mod gear;
+pub mod gear_plus;
 pub mod gemini;
 pub mod highspeed;
 pub mod hpcc;
@@ -60,6 +61,7 @@ registry! {
     Annulus = annulus::Annulus,
     Vegas = vegas::Vegas,
     Gear = gear::Gear,
+    GearPlus = gear_plus::GearPlus,
     Poseidon = poseidon::Poseidon,
     PowerTcp = powertcp::PowerTcp,
     ThetaPowerTcp = powertcp::ThetaPowerTcp,

@@ -70,7 +70,10 @@ impl Senders {
         let algorithm = &network.algorithms[usize::from(spec.algorithm)];
         let transport = &network.transport;
         let endpoint = match transport.kind {
-            TransportKind::Rdma if network.crosses(flow) => Endpoint::Rdma(GoBackN::new(transport.rto_cross)),
+            // A timeout within a base round trip would repeat every packet, whatever the network does.
+            TransportKind::Rdma if network.crosses(flow) => {
+                Endpoint::Rdma(GoBackN::new(transport.rto_cross.max(info.base_rtt * 3 / 2)))
+            }
             TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(transport.rto_intra)),
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();

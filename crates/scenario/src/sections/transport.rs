@@ -73,7 +73,7 @@ params! {
     pub struct RdmaKeys {
         /// Retransmission timeout of flows inside a datacenter (Gear, §IV-A).
         rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
-        /// Retransmission timeout of flows across datacenters (Gear, §IV-A).
+        /// Retransmission timeout of flows across datacenters (Gear, §IV-A), at least one and a half times the flow's base RTT.
         rto_cross: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
     }
 }

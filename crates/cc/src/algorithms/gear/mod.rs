@@ -27,7 +27,7 @@ mod intra;
 mod limits;
 mod params;
 mod sender;
-mod signal;
+pub(super) mod signal;
 
 use crate::api::*;
 pub use params::{GearParams, Law, OwnCorrection, QueueHorizon, StepFeedback};

@@ -17,7 +17,7 @@ const LONGEST_SPAN: Delta = Delta::from_secs(8);
 /// Where samples come from while the sender does not know what it knew at sending time: in the first round trip and after
 /// a loss.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Fallback {
+pub(in crate::algorithms) enum Fallback {
     /// Nowhere: wait for the first full sample.
     Wait,
     /// From consecutive ACKs, averaged over this time as HPCC does (SIGCOMM 2019, Algorithm 1, `MeasureInflight`).
@@ -28,17 +28,19 @@ pub(super) enum Fallback {
 
 /// The busiest hop of a path.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Sample {
+pub(in crate::algorithms) struct Sample {
     /// Utilisation, queue term included (Eq. 1); finite, not negative.
     pub u: f64,
     /// The hop's rate.
     pub rate: Rate,
+    /// The queue's part of it.
+    pub queue: f64,
     /// Time between the two stamps.
     pub span: Delta,
 }
 
 /// Turns telemetry into samples.
-pub(super) struct Signal {
+pub(in crate::algorithms) struct Signal {
     horizon: Delta,
     fallback: Fallback,
     history: IntHistory,
@@ -119,7 +121,7 @@ fn utilisation(before: &IntHop, after: &IntHop, horizon: Delta) -> Option<Sample
         return None;
     }
     let queue = after.qlen.as_f64() * 8e12 / (horizon.as_ps() as f64 * after.rate.as_f64());
-    Some(Sample { u: after.utilisation(before)? + queue, rate: after.rate, span })
+    Some(Sample { u: after.utilisation(before)? + queue, rate: after.rate, queue, span })
 }
 
 #[cfg(test)]

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""How often `farloop advise` finds the group that an exhaustive sweep finds; writes the table of docs/advise.md.
+
+scripts/advise_check.py STORE         finished runs are kept in the directory STORE; some ten minutes on two cores
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from farloop.advice import answer as answers
+from farloop.advice import question, racing
+from farloop.advice.runs import Ask, Runs
+from farloop.output.store import Store
+from farloop.scenario import Scenario
+from farloop.sweep.study import engine
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "advise.md"
+BEGIN, END = "<!-- check: written by scripts/advise_check.py -->", "<!-- end of check -->"
+
+BUDGET = "5min"
+EXHAUSTIVE, FIRST = 20, 10_000
+"""Seeds of the sweep, and the first of them: none that advice takes."""
+
+CANDIDATES = "dctcp,dcqcn,timely,swift,hpcc,gear,gear-plus,poseidon,powertcp,gemini"
+
+NETWORK = """\
+title = "{title}"
+[run]
+duration = "{duration}"
+[network]
+topology = "datacenters"
+fabric = "spine-leaf"
+spines = 2
+leaves = 2
+hosts_per_leaf = 2
+rate = "10Gbps"
+fabric_rate = "40Gbps"
+link_delay = "2us"
+border = "dci"
+wan_rate = "{wan}"
+wan_delay = "{delay}"
+[switch]
+buffer = "4MB"
+kmin = "60kB"
+kmax = "120kB"
+[transport]
+kind = "rdma"
+rto_cross = "20ms"
+[algorithm]
+name = "dctcp"
+[algorithm.gemini]
+ecn_threshold = "60kB"
+[[workload]]
+name = "web"
+sizes = "websearch"
+load = {load}
+cross_share = {share}
+stop = "{stop}"
+[record]
+flows = []
+"""
+
+CASES = {
+    "small flows inside": (
+        NETWORK.format(title="Near", duration="20ms", wan="40Gbps", delay="100us", load=0.6, share=0.2, stop="10ms"),
+        "p99 slowdown of small flows inside",
+        (),
+    ),
+    "all flows, far": (
+        NETWORK.format(title="Far", duration="60ms", wan="20Gbps", delay="2ms", load=0.5, share=0.3, stop="15ms"),
+        "mean slowdown",
+        ("none",),
+    ),
+    "queue delay": (
+        NETWORK.format(title="Queues", duration="20ms", wan="40Gbps", delay="500us", load=0.7, share=0.2, stop="10ms"),
+        "queue delay",
+        ("none",),
+    ),
+    "a tie": (
+        NETWORK.format(title="Idle", duration="20ms", wan="40Gbps", delay="100us", load=0.02, share=0.2, stop="10ms"),
+        "goodput",
+        ("none",),
+    ),
+}
+
+
+def ask(name: str, seed: int) -> question.Question:
+    """The question of a case under a seed."""
+    text, goal, must = CASES[name]
+    return question.read(
+        Scenario.from_text(text), goal=goal, must=must, candidates=CANDIDATES, budget=BUDGET, seed=seed, tune=False
+    )
+
+
+def exhaustive(name: str, runs: Runs) -> tuple[list[str], dict[str, float]]:
+    """The best group over the sweep's seeds, and each candidate's multiple of the best."""
+    asked = ask(name, FIRST)
+    candidates, _ = answers.candidates_of(asked)
+    asks = [
+        (c.name, Ask(f"{c.name}, seed {seed}", c.algorithm, c.scenario.override(seed=seed)))
+        for c in candidates
+        for seed in range(FIRST, FIRST + EXHAUSTIVE)
+    ]
+    rows = []
+    for (who, _), answered in zip(asks, runs.ask([a for _, a in asks]), strict=True):
+        assert answered.measured is not None, answered.because
+        rows += racing.judged([answered.measured], asked, who)
+    found = racing.standings(rows, constraints=asked.must)
+    return [s.algorithm for s in found if s.group == 1], {s.algorithm: s.against_best.estimate or 0.0 for s in found}
+
+
+def check(name: str, store: Path) -> list[str]:
+    """A row of the table."""
+    runs = Runs(Store(store), lambda: engine(store / "out"))
+    best, multiples = exhaustive(name, runs)
+    hits, sizes, spent = 0, [], []
+    for seed in range(1, 1000, 100):
+        before = runs.spent
+        asked = ask(name, seed)
+        candidates, _ = answers.candidates_of(asked)
+        race = racing.race(candidates, asked, runs, answers.RACE * asked.budget)
+        leaders = [place.candidate.name for place in race.leaders]
+        hits += set(leaders) == set(best)
+        sizes.append(len(leaders))
+        spent.append((runs.spent - before) / 60)
+        print(name, seed, leaders, "exhaustive:", best, race.seeds, race.is_decided, flush=True)  # noqa: T201
+    behind = min((m for a, m in multiples.items() if a not in best), default=float("nan"))
+    return [
+        name,
+        str(len(multiples)),
+        ", ".join(best),
+        f"{behind:.2f} ×",
+        f"{hits} of 10",
+        f"{sum(spent) / 10:.1f} min",
+    ]
+
+
+def main() -> int:
+    """Checks all cases and writes the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", type=Path, help="where finished runs are kept")
+    store: Path = parser.parse_args().store
+    heads = ["question", "candidates", "best group of 20 seeds", "next", "found", "spent"]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    lines += [f"| {' | '.join(check(name, store.absolute()))} |" for name in CASES]
+    text = PAGE.read_text("utf-8")
+    pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+    content = "\n".join(lines)
+    PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}\n\n{content}\n\n{END}", text, count=1), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
