@@ -66,10 +66,10 @@ flows = []
 """
 
 CASES = {
-    "small flows inside": (
-        NETWORK.format(title="Near", duration="20ms", wan="40Gbps", delay="100us", load=0.6, share=0.2, stop="10ms"),
-        "p99 slowdown of small flows inside",
-        (),
+    "small flows, over TCP": (
+        (ROOT / "examples" / "two-sites.toml").read_text("utf-8"),
+        "p99 slowdown of small flows",
+        ("none",),
     ),
     "all flows, far": (
         NETWORK.format(title="Far", duration="60ms", wan="20Gbps", delay="2ms", load=0.5, share=0.3, stop="15ms"),

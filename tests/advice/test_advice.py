@@ -9,7 +9,7 @@ import pytest
 
 import farloop
 from farloop.advice import answer as answers
-from farloop.advice import conditions, page, question, racing, runs, tuning
+from farloop.advice import answer_page, conditions, question, racing, runs, tuning
 from farloop.arena.measuring import Measured
 from farloop.scenario import ARENA, Scenario
 
@@ -107,10 +107,10 @@ def test_what_breaks_a_constraint_does_not_lead():
         ("fast", "fails"),
     ]
     assert race.places[2].because == "paused 30 %"
-    made = Made(means, values={name: {"paused_share": 0.1 * i} for i, name in enumerate(means, 1)})
+    made = Made(means, values={name: {"paused_share": 0.2 * i} for i, name in enumerate(means, 1)})
     nothing = answers.Answer(asked(), [], racing.race(candidates(means), asked(), made, 1000))
     assert nothing.advised == []
-    assert nothing.sentence() == "Nothing holds your constraints; nearest is fast (paused 10 %)."
+    assert nothing.sentence() == "Nothing holds your constraints; nearest is fast (paused 20 %)."
 
 
 def test_of_two_that_are_alike_the_one_that_pauses_less_stands_first():
@@ -344,4 +344,4 @@ def test_where_nothing_holds_python_says_what_is_nearest(tmp_path):
 def test_a_page_says_what_tuned_parameters_cost():
     tuned = {"quantities": {"p99 slowdown of large flows": 5.0, "goodput": 9.9e9, "paused": 0.001}}
     usual = {"p99 slowdown of large flows": 2.5, "goodput": 1e10, "paused": 0.0}
-    assert page._price(tuned, usual) == ", at the price of p99 slowdown of large flows 2.5 → 5"
+    assert answer_page._price(tuned, usual) == ", at the price of p99 slowdown of large flows 2.5 → 5"

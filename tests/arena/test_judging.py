@@ -7,7 +7,7 @@ import pytest
 
 import farloop
 from farloop import api
-from farloop.arena import constraints, curves, execution, plan, quantities, ranking, requirements
+from farloop.arena import constraints, execution, order_changes, plan, quantities, ranking, requirements
 from farloop.arena.measuring import Measured
 from farloop.arena.table import Result
 
@@ -169,7 +169,7 @@ def test_a_scenario_over_a_key_shows_where_the_order_changes(tmp_path):
     assert [contest.name for contest in planned.contests] == ["sites-load-0.4", "sites-load-0.1", "sites-load-0.2"]
     (tmp_path / "out").mkdir()
     results = execution.run(planned, tmp_path / "out")
-    (curve,) = curves.curves(results)
+    (curve,) = order_changes.curves(results)
     assert (curve.of, curve.key, curve.values) == ("sites", "workload.load", ("0.1", "0.2", "0.4"))
     assert set(curve.multiples()) == {"dctcp", "swift"}
     assert all(min(v for v in at if v is not None) == 1 for at in zip(*curve.multiples().values(), strict=True))
@@ -185,7 +185,7 @@ def test_keys_that_move_together_make_one_curve():
         for delay, long in (("1ms", "10ms"), ("5ms", "50ms"), ("10us", "1ms"))
         for buffer in ("1MB", "8MB")
     ]  # fmt: skip
-    found = [(curve.key, curve.fixed, curve.values) for curve in curves.curves(results)]
+    found = [(curve.key, curve.fixed, curve.values) for curve in order_changes.curves(results)]
     assert ("delay", "buffer 1MB", ("10us", "1ms", "5ms")) in found
     assert ("buffer", "delay 5ms, duration 50ms", ("1MB", "8MB")) in found
     assert len(found) == 5

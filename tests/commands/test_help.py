@@ -66,6 +66,7 @@ def test_texts_have_an_actor_and_a_verb():
 def test_clusters_ask_for_what_pip_finds():
     """farloop is on no index: an extra of a bare name would find nothing."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert extras.pop("advise") == ["optuna>=4.5"], "docs/install.md says it, too"
     assert sorted(clusters._REQUIREMENTS.values()) == sorted(one for some in extras.values() for one in some)
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     wrong = [page for page in pages if re.search(r"^pip install '?farloop\[", page.read_text("utf-8"), re.MULTILINE)]

@@ -134,7 +134,9 @@ def answer(question: Question, runs: Runs, told: Callable[[str], None] = lambda 
     costs = race.costs
     tunes = tuning.ready() if question.tune is None else question.tune
     if not tunes and question.tune is None:
-        found.notes.append("Parameters were not tuned: the search needs Optuna (install the extra `advise`, docs/install.md).")
+        found.notes.append(
+            "Parameters were not tuned: the search needs Optuna (install the extra `advise`, docs/install.md)."
+        )
     if tunes and best:
         room = TUNE * question.budget
         count = tuning.trials_for(best, costs, room)

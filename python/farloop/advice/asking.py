@@ -13,8 +13,8 @@ from typing import Any
 from farloop import memory
 from farloop.advice import answer as answers
 from farloop.advice import question as questions
-from farloop.advice.document import content as as_content
-from farloop.advice.page import page
+from farloop.advice.answer_page import page
+from farloop.advice.content import content as as_content
 from farloop.advice.question import Question
 from farloop.advice.runs import Runs, store_beside
 from farloop.errors import FarloopError

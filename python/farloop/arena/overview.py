@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from farloop import _native, statistics
-from farloop.arena import curves, pictures, requirements
+from farloop.arena import order_changes, pictures, requirements
 from farloop.arena.measuring import ENDLESS, FINITE, SIZES, Measured
 from farloop.arena.pictures import Scale
 from farloop.arena.ranking import FAILS, RANKED, REFERENCE, Standing
@@ -70,7 +70,7 @@ def page(results: Sequence[Result], algorithms: Sequence[str], seeds: Sequence[i
         f"<header><h1>Arena: congestion control across datacenters</h1><p>{counted} ({', '.join(map(str, seeds))}), {scale} scale, "
         f"farloop {_native.version()}</p><nav>{navigation}</nav></header>"
     )
-    sections = [_overview(results, algorithms), curves.section(results)]
+    sections = [_overview(results, algorithms), order_changes.section(results)]
     sections += [*(_section(r, algorithms, len(seeds)) for r in results), _measured()]
     script = files("farloop.arena").joinpath("sort.js").read_text("utf-8")
     content = f'{header}<div class="arena">{"".join(sections)}</div><script>{script}</script>'
@@ -119,8 +119,8 @@ def _overview_cell(own: Standing, axis: Scale) -> str:
     if own.state == RANKED:
         return f'<td data-v="{own.group}"><b>{own.group}</b> {text}{_mark(own)}{picture}</td>'
     if own.state == FAILS:
-        return f'<td class="fails">{escape(str(own.broken[0]))}{_and_more(own)} {text}{picture}</td>'
-    return f'<td class="soft">reference {text}{picture}</td>'
+        return f'<td class="fails">{escape(str(own.broken[0]))}{_and_more(own)} {text}{_mark(own)}{picture}</td>'
+    return f'<td class="soft">reference {text}{_mark(own)}{picture}</td>'
 
 
 def _and_more(standing: Standing) -> str:

@@ -57,7 +57,12 @@ def advise(
     ] = None,
     set_: SetOption = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="The first of the seeds (default: 1).")] = None,
-    no_tune: Annotated[bool, typer.Option("--no-tune", help="Do not search for better parameters (the search needs the extra `advise`: docs/install.md).")] = False,
+    no_tune: Annotated[
+        bool,
+        typer.Option(
+            "--no-tune", help="Do not search for parameters (the search needs the extra `advise`: docs/install.md)."
+        ),
+    ] = False,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Run N processes side by side (default: one per processor).")
     ] = None,

@@ -40,7 +40,8 @@ params! {
         most_up: f64 = 0.4, in 0.01 => 3.0;
         /// Largest u that a cross-DC flow's step counts: a queue that stands for a CRTT says nothing of how much too fast flows are.
         most_seen: f64 = 1.4, in 1.01 => 100.0;
-        /// Overload: utilisation, with the queue counted over the flow's own round trip, from which on a cross-DC flow takes the whole step.
+        /// Overload: utilisation, with the queue counted over the flow's own round trip, from which on a cross-DC flow takes the whole
+        /// step.
         overload: f64 = 1.1, in 1.0 => 100.0;
         /// Part of the rate that a cross-DC flow keeps at a loss, once per round trip.
         loss_factor: f64 = 0.7, in 0.1 => 1.0;

@@ -17,7 +17,7 @@ const LONGEST_SPAN: Delta = Delta::from_secs(8);
 /// Where samples come from while the sender does not know what it knew at sending time: in the first round trip and after
 /// a loss.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(in crate::algorithms) enum Fallback {
+pub(crate) enum Fallback {
     /// Nowhere: wait for the first full sample.
     Wait,
     /// From consecutive ACKs, averaged over this time as HPCC does (SIGCOMM 2019, Algorithm 1, `MeasureInflight`).
@@ -28,7 +28,7 @@ pub(in crate::algorithms) enum Fallback {
 
 /// The busiest hop of a path.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(in crate::algorithms) struct Sample {
+pub(crate) struct Sample {
     /// Utilisation, queue term included (Eq. 1); finite, not negative.
     pub u: f64,
     /// The hop's rate.
@@ -40,7 +40,7 @@ pub(in crate::algorithms) struct Sample {
 }
 
 /// Turns telemetry into samples.
-pub(in crate::algorithms) struct Signal {
+pub(crate) struct Signal {
     horizon: Delta,
     fallback: Fallback,
     history: IntHistory,
