@@ -50,6 +50,8 @@ pub struct FlowInfo {
     /// Its transport repairs a loss by sending everything again from the gap: a repair lasts for as long as the window that was out takes
     /// at the rate of the repair, not for one round trip.
     pub go_back_n: bool,
+    /// Switches on its way trim packets that find no room, instead of dropping them.
+    pub trims: bool,
 }
 
 impl FlowInfo {
@@ -59,7 +61,11 @@ impl FlowInfo {
     }
 }
 
-/// An acknowledgement as it reaches the sender. One per data packet, with the echo of what that packet met.
+/// An acknowledgement as it reaches the sender, with the echo of what one data packet met. One per data packet, but where the endpoint
+/// coalesces ACKs: a marked packet still has its own.
+///
+/// Where packets may overtake each other (multipath), [`Ack::ack_seq`] and [`Ack::snd_nxt`] count distinct bytes delivered and distinct bytes
+/// sent, whichever they are: a round is over when as much has been delivered as had been sent at its beginning, and a gap stops no round.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Payload bytes acknowledged for the first time by this ACK; zero for a duplicate.
@@ -186,6 +192,32 @@ pub struct Loss {
     pub snd_nxt: Bytes,
 }
 
+/// How an endpoint that repairs packet by packet learned that one does not arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacketLossKind {
+    /// A switch cut off its payload for want of room, and the receiver asked for it again: congestion.
+    Trimmed,
+    /// Packets sent later have arrived.
+    Overtaken,
+    /// Its retransmission timer fired.
+    Timeout,
+}
+
+/// A packet that has to be sent again, from an endpoint that repairs packet by packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketLoss {
+    /// How this is known.
+    pub kind: PacketLossKind,
+    /// Its payload.
+    pub payload: Bytes,
+    /// Payload bytes in flight, this packet no longer among them.
+    pub in_flight: Bytes,
+    /// Of a trimmed packet: from sending it to learning of it.
+    pub rtt: Option<Delta>,
+    /// Of a trimmed packet: the last hop before the receiver trimmed it, so that no other path would have helped.
+    pub last_hop: bool,
+}
+
 /// A message that an algorithm's halves send each other; each becomes a control packet on the wire.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Signal {
@@ -307,6 +339,9 @@ pub trait Sender: Send {
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);
     /// The endpoint detected a loss, or that one was none.
     fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss);
+    /// A packet has to be sent again. Only multipath endpoints tell it, for each packet, beside [`Sender::on_loss`], which they call once per
+    /// round trip and loss kind: algorithms that count events hear those, algorithms that count bytes these.
+    fn on_packet_loss(&mut self, _ctx: &mut Ctx<'_>, _loss: &PacketLoss) {}
     /// The connection was idle, and its next data goes out now: nothing is in flight. `idle` is the time since the last packet left,
     /// `rto` the retransmission timeout: hosts that validate windows shrink them by it (RFC 2861), others give [`Delta::MAX`]. Called
     /// before that data is sent; an algorithm that measures its path afresh after silence begins here.

@@ -32,6 +32,7 @@ pub mod api;
 pub mod catalog;
 pub mod dynamic;
 pub mod int;
+pub mod paths;
 pub mod testing;
 
 pub use algorithms::{AnyParams, AnyPort, AnyReceiver, AnySender};

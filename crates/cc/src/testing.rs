@@ -23,6 +23,7 @@ pub fn flow(cross: bool) -> FlowInfo {
         packet: Bytes::new(1538),
         crosses: cross,
         go_back_n: false,
+        trims: false,
     }
 }
 

@@ -113,6 +113,9 @@ macro_rules! registry {
             fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss) {
                 match self { $(AnySender::$variant(s) => s.on_loss(ctx, loss),)+ AnySender::Dyn(s) => s.on_loss(ctx, loss) }
             }
+            fn on_packet_loss(&mut self, ctx: &mut Ctx<'_>, loss: &PacketLoss) {
+                match self { $(AnySender::$variant(s) => s.on_packet_loss(ctx, loss),)+ AnySender::Dyn(s) => s.on_packet_loss(ctx, loss) }
+            }
             fn on_idle_restart(&mut self, ctx: &mut Ctx<'_>, idle: farloop_units::Delta, rto: farloop_units::Delta) {
                 match self {
                     $(AnySender::$variant(s) => s.on_idle_restart(ctx, idle, rto),)+

@@ -273,6 +273,7 @@ impl Network {
             packet: Bytes::new(u64::from(format.packet)),
             crosses: self.crosses(flow),
             go_back_n: self.transport.kind == TransportKind::Rdma,
+            trims: false,
         }
     }
 
