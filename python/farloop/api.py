@@ -293,6 +293,12 @@ def algorithms() -> list[dict[str, Any]]:
     return known
 
 
+def path_choosers() -> list[dict[str, Any]]:
+    """What chooses the paths of multipath flows: name, summary, source, and parameters with kind, default and range."""
+    known: list[dict[str, Any]] = json.loads(_native.path_choosers())
+    return known
+
+
 def workloads() -> list[dict[str, Any]]:
     """Every flow-size distribution: name, mean in bytes, source."""
     known: list[dict[str, Any]] = json.loads(_native.workloads())

@@ -1,4 +1,4 @@
-"""What there is: algorithms, scenarios of the papers and of the arena, workloads, claims."""
+"""What there is: algorithms, choosers of paths, scenarios of the papers and of the arena, workloads, claims."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from farloop import _native
 from farloop.algorithm import described, load
-from farloop.api import algorithms, workloads
+from farloop.api import algorithms, path_choosers, workloads
 from farloop.errors import FarloopError, nearest, shown
 from farloop.scenario import ARENA, Scenario, Settings, arena_names, figure_names, is_figure
 from farloop.validation.references import programs
 
-KINDS = ("algorithms", "scenarios", "arena", "workloads", "claims")
+KINDS = ("algorithms", "paths", "scenarios", "arena", "workloads", "claims")
 
 
 def entries(what: str) -> list[dict[str, Any]]:
@@ -28,6 +28,12 @@ def entries(what: str) -> list[dict[str, Any]]:
         return [
             {k: a[k] for k in ("name", "summary", "source", "preset_of")} | {"checked_against": programs(a["name"])}
             for a in algorithms()
+        ]
+    if what == "paths":
+        return [
+            {k: chooser[k] for k in ("name", "summary", "source")}
+            | {"parameters": {p["name"]: p["default"] for p in chooser["params"]}}
+            for chooser in path_choosers()
         ]
     if what == "scenarios":
         return [{"name": name, "title": _title(Scenario.load(name))} for name in figure_names()]

@@ -53,6 +53,7 @@ fn specification(algorithm: &str) -> NetworkSpec {
             rto_intra: Delta::from_ms(1),
             rto_cross: Delta::from_ms(200),
             tcp: TcpSpec::default(),
+            multipath: MultipathSpec::default(),
             control_priority: true,
         },
         algorithms: vec![lookup(algorithm).expect("a registered algorithm")],

@@ -32,6 +32,7 @@ use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
 use crate::switch::forward::Forwarder;
+use crate::switch::trimming::Trimming;
 use crate::switch::{Switch, Switches};
 use crate::ties::Ties;
 use circuits::{circuit_switches, schedulers, scheduling_of};
@@ -94,6 +95,7 @@ struct Plan {
     timeline: Timeline,
     routes: Vec<Routes<SwitchNumber, PortNumber>>,
     symmetric: Table<SwitchNumber, bool>,
+    adaptive: Table<SwitchNumber, bool>,
     detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     circuits: Table<CircuitNumber, Arc<Circuits>>,
     ties: Ties,
@@ -131,8 +133,9 @@ impl Plan {
         let salt = RandomStream::new(spec.seed, "ecmp", 0).bits();
         let both: Vec<(NodeRef, NodeRef)> = ends.rows().map(|end| (end.owner, end.peer)).collect();
         let timeline = Timeline::new(&spec.events);
+        let entropy = spec.transport.kind == TransportKind::Multipath;
         let mut routes =
-            |down| Routes::new(hosts as usize, &ecmp, &both, down, salt, go_on).ok_or(BuildError::Cancelled);
+            |down| Routes::new(hosts as usize, (&ecmp, entropy), &both, down, salt, go_on).ok_or(BuildError::Cancelled);
         let routes = timeline.without.iter().map(&mut routes).collect::<Result<_, _>>()?;
         let buffers = buffers(spec, &mut ports, largest);
         let host_ports = host_ports(&nodes, &ends, hosts as usize);
@@ -140,6 +143,7 @@ impl Plan {
         let detours = detours(&spec.detours, schedules, &nodes, &ends)?;
         let circuits = circuit_switches(spec, &ends, &host_ports);
         let pauses = ports.rows().any(|port| port.ingress.pfc);
+        let adaptive = ecmp.iter().map(|e| *e == Ecmp::Adaptive).collect();
         let symmetric = ecmp.iter().map(|e| *e == Ecmp::Symmetric).collect();
         Ok(Plan {
             nodes,
@@ -152,6 +156,7 @@ impl Plan {
             timeline,
             routes,
             symmetric,
+            adaptive,
             detours,
             circuits,
             ties: Ties::new(spec.tie_order, spec.seed, spec.links.len()),
@@ -166,6 +171,7 @@ impl Plan {
         let flows = Flows::new(&spec.flows);
         drop(spec.flows);
         let succession = succession(spec.follows, &flows)?;
+        let trims = spec.nodes.iter().filter_map(switch_of).any(|switch| switch.trim.is_some());
         let mut network = Network {
             nodes: std::mem::take(&mut self.nodes),
             node_specs: spec.nodes,
@@ -174,10 +180,12 @@ impl Plan {
             timeline: std::mem::take(&mut self.timeline),
             routes: std::mem::take(&mut self.routes),
             symmetric: std::mem::replace(&mut self.symmetric, Table::new()),
+            adaptive: std::mem::replace(&mut self.adaptive, Table::new()),
             detours: std::mem::take(&mut self.detours),
             circuits: std::mem::replace(&mut self.circuits, Table::new()),
             scheduling: BTreeMap::new(),
             noisy: spec.transport.noisy(),
+            trims,
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
             algorithms: spec.algorithms,
@@ -299,7 +307,7 @@ impl Plan {
             }
         }
         let mut ports_of = ports_of.into_rows().into_iter();
-        let switch = |(_, number): &(u32, SwitchNumber)| {
+        let switch = |(node, number): &(u32, SwitchNumber)| {
             Ok(Switch {
                 ports: ports_of.next().unwrap_or_default(),
                 buffer: self.buffers[*number].take().expect("each switch is in one part"),
@@ -308,6 +316,8 @@ impl Plan {
                     Some(*number).filter(|n| network.symmetric[*n]),
                 ),
                 scheduling: scheduling_of(network, *number, &ids, seed)?,
+                trimming: switch_of(&network.node_specs[*node as usize]).and_then(|s| Trimming::of(s, &network.transport)),
+                adaptive: network.adaptive[*number],
                 random: RandomStream::new(seed, "switch", u64::from(number.0)),
             })
         };
@@ -349,7 +359,7 @@ impl Plan {
             plain_hosts: false,
             tracer: None,
         };
-        let switches = Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders() };
+        let switches = Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders(), trims: network.trims };
         medium.plain = !all_punctual && plain::of_part(&medium, &switches);
         medium.plain_hosts = !all_punctual && plain::of_hosts(&medium);
         Ok(Part {
@@ -427,7 +437,7 @@ fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
         Arc::new(crate::host::tcp::config(&spec.transport, algorithm.needs(), format.mss))
     };
     match spec.transport.kind {
-        TransportKind::Rdma => Vec::new(),
+        TransportKind::Rdma | TransportKind::Multipath => Vec::new(),
         TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(one).collect(),
     }
 }

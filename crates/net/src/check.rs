@@ -149,6 +149,13 @@ pub enum BuildError {
         /// What is wrong.
         problem: String,
     },
+    /// A switch cannot trim.
+    Trim {
+        /// Its name.
+        switch: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// Two algorithms want an agent at the same port.
     TwoAgents {
         /// Name of the switch.
@@ -226,7 +233,9 @@ impl fmt::Display for BuildError {
             ),
             BuildError::LinkEvent { event, problem, .. } => write!(f, "link event {}: {problem}", event + 1),
             BuildError::Circuit { circuit, problem, .. } => write!(f, "circuit switch {circuit}: {problem}"),
-            BuildError::Scheduling { switch, problem, .. } => write!(f, "switch {switch}: {problem}"),
+            BuildError::Scheduling { switch, problem, .. } | BuildError::Trim { switch, problem } => {
+                write!(f, "switch {switch}: {problem}")
+            }
             BuildError::Cancelled => write!(f, "cancelled"),
             BuildError::NoMemory { what, bytes } => {
                 write!(f, "out of memory: there are no {:.3} GB for {what}", *bytes as f64 / 1e9)
@@ -285,6 +294,7 @@ impl NetworkSpec {
         check_links(&self.nodes, &self.links)?;
         check_circuits(self)?;
         self.check_scheduling()?;
+        self.check_trimming()?;
         self.check_link_events()?;
         self.check_clocks()?;
         let largest = self.check_formats()?;
@@ -306,6 +316,18 @@ impl NetworkSpec {
             }
         }
         Ok(())
+    }
+
+    /// Trimmed packets go before data, and somebody understands them.
+    fn check_trimming(&self) -> Result<(), BuildError> {
+        let trims = |node: &&NodeSpec| matches!(&node.kind, NodeKind::Switch(switch) if switch.trim.is_some());
+        let Some(node) = self.nodes.iter().find(trims) else { return Ok(()) };
+        let problem = match self.transport.kind {
+            TransportKind::Multipath if self.transport.control_priority => return Ok(()),
+            TransportKind::Multipath => "trims packets, but nothing goes before data without control_priority",
+            TransportKind::Rdma | TransportKind::Tcp => "trims packets, but only multipath endpoints understand that",
+        };
+        Err(BuildError::Trim { switch: node.name.clone(), problem: problem.into() })
     }
 
     /// What happens to links can happen.

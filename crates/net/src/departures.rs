@@ -19,6 +19,7 @@
 //!
 //! Some ports are always on time ([`punctual`]). They have an event for each departure, before all arrivals of that moment.
 
+use crate::host::sender::RTO_FLOOR;
 use crate::ids::PortNumber;
 use crate::network::Network;
 use crate::network::NodeRef;
@@ -42,7 +43,7 @@ fn shares_uplinks(node: &NodeSpec) -> bool {
 }
 
 /// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws
-/// from, waits for more than the transmitter, or starts a timer that may end before the port is looked at.
+/// from, waits for more than the transmitter, is compared with others of its switch, or starts a timer that may end before the port is looked at.
 pub(crate) fn punctual(
     network: &Network,
     number: PortNumber,
@@ -57,9 +58,9 @@ pub(crate) fn punctual(
         // With noise a packet may be on the link for longer than a round trip took before, which timers go by.
         NodeRef::Host(_) => port.leaves || network.noisy || shortest_timer(network) < end.delay,
         // Who counts a victim asks which flow uses a connection now.
-        NodeRef::Switch(_) => {
+        NodeRef::Switch(s) => {
             let holds = discipline.is_some_and(Discipline::holds);
-            port.leaves || port.agent.exists() || marks || holds || network.persistent
+            port.leaves || port.agent.exists() || marks || holds || network.persistent || network.adaptive[s]
         }
     }
 }
@@ -73,6 +74,8 @@ fn shortest_timer(network: &Network) -> Delta {
     let transport = &network.transport;
     match transport.kind {
         TransportKind::Rdma => transport.rto_intra.min(transport.rto_cross),
+        // At least one and a half times the base round-trip time of its flow besides.
+        TransportKind::Multipath => transport.multipath.rto.unwrap_or(RTO_FLOOR),
         // With a sample of the round-trip time no timer is shorter than that, but for the upper bound.
         TransportKind::Tcp => transport.tcp.initial_rto.min(transport.tcp.max_rto),
     }

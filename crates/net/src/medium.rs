@@ -310,7 +310,7 @@ impl Medium {
         let discipline = port.discipline.exists().then(|| &mut self.disciplines[port.discipline]);
         let slots = port.drain(discipline, &self.packets);
         let was_paused = std::mem::take(&mut port.paused) != 0;
-        stats.held = 0;
+        (stats.held, stats.control) = (0, 0);
         if let Some(since) = stats.paused_since.take() {
             stats.row.paused += self.now - since;
         }
@@ -333,7 +333,8 @@ impl Medium {
     /// Forgets a packet that will not arrive.
     pub fn discard(&mut self, slot: Slot) {
         let packet = &self.packets[slot];
-        if packet.kind == PacketKind::Data {
+        if matches!(packet.kind, PacketKind::Data | PacketKind::Trimmed) {
+            self.ledger.totals.trimmed_lost += u64::from(packet.kind == PacketKind::Trimmed);
             self.ledger.count_dropped(packet.flow);
         }
         self.packets.remove(slot);

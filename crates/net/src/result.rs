@@ -45,7 +45,7 @@ pub struct FlowRow {
     pub start: Time,
     /// When its last byte was acknowledged; `None` if it was still going on at the end (or was stopped).
     pub finish: Option<Time>,
-    /// Payload that the receiver got in order.
+    /// Payload that the receiver got; but over multipath endpoints in order.
     pub delivered: Bytes,
     /// Completion time of the same flow alone in the empty network, to the last byte's arrival; zero for unlimited flows,
     /// [`Delta::MAX`] where it is longer than fits.
@@ -56,7 +56,7 @@ pub struct FlowRow {
     pub base_rtt: Delta,
     /// Packets sent again.
     pub retransmitted: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts; over multipath endpoints one for all packets of a round trip.
     pub timeouts: u64,
     /// ACKs that echoed an ECN mark.
     pub marked: u64,
@@ -67,7 +67,8 @@ pub struct FlowRow {
     pub victim_packets: u64,
     /// Data packets that were dropped, lost or damaged on their way.
     pub dropped: u64,
-    /// How often TCP found out that a repair had been unnecessary.
+    /// How often TCP found out that a repair had been unnecessary; over multipath endpoints how many answers came to packets that had arrived
+    /// before.
     pub spurious: u64,
     /// TCP gave up after too many timeouts in a row.
     pub gave_up: bool,
@@ -123,6 +124,8 @@ pub struct PortRow {
     pub drops: Drops,
     /// Data packets that found no queue of their flow free, and shared one.
     pub shared_queue: u64,
+    /// Data packets whose payload was cut off here for want of room.
+    pub trimmed: u64,
     /// Packets that got an ECN mark here.
     pub marked: u64,
     /// Pause (Xoff) frames that reached this port: how often it was told to stop.
@@ -319,6 +322,14 @@ pub struct Totals {
     pub elephants_finished: u64,
     /// Packets that would have been dropped because the day of their circuit was too far off, but were let into the packet network.
     pub rescued: u64,
+    /// Data packets whose payload switches cut off.
+    pub trimmed: u64,
+    /// What was cut off, in bytes on the wire.
+    pub trimmed_bytes: u64,
+    /// Of these packets, the ones whose headers reached their destination.
+    pub trimmed_delivered: u64,
+    /// The ones whose headers were dropped, lost or damaged.
+    pub trimmed_lost: u64,
     /// Flows that delivered all of their size.
     pub finished: u64,
     /// Flows that gave up.
@@ -343,6 +354,10 @@ impl Totals {
             elephants_idle,
             elephants_finished,
             rescued,
+            trimmed,
+            trimmed_bytes,
+            trimmed_delivered,
+            trimmed_lost,
             finished,
             gave_up,
             // Of the whole.
@@ -360,6 +375,10 @@ impl Totals {
         self.elephants_idle += elephants_idle;
         self.elephants_finished += elephants_finished;
         self.rescued += rescued;
+        self.trimmed += trimmed;
+        self.trimmed_bytes += trimmed_bytes;
+        self.trimmed_delivered += trimmed_delivered;
+        self.trimmed_lost += trimmed_lost;
         self.finished += finished;
         self.gave_up += gave_up;
     }

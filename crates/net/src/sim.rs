@@ -541,7 +541,17 @@ impl Simulation {
             ok: over.is_empty(),
             detail: if over.is_empty() { "no link above its rate".into() } else { over.join(", ") },
         };
-        vec![conservation, lossless, line_rate]
+        // Whose headers are still under way: none less than nothing, nor more than all that is.
+        let under_way = totals.trimmed.checked_sub(totals.trimmed_delivered + totals.trimmed_lost);
+        let trimming = (totals.trimmed > 0).then(|| Invariant {
+            name: "trimming",
+            ok: under_way.is_some_and(|packets| packets <= totals.in_flight),
+            detail: format!(
+                "{} packets trimmed, {} of their headers delivered, {} lost, {} packets in flight",
+                totals.trimmed, totals.trimmed_delivered, totals.trimmed_lost, totals.in_flight
+            ),
+        });
+        [conservation, lossless, line_rate].into_iter().chain(trimming).collect()
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod clock_offset;
 mod link_events;
+mod multipath;
 mod nic_order;
 mod stalls;
 mod start;
@@ -14,6 +15,7 @@ use farloop_cc::{AnyParams, Needs};
 pub use farloop_tcp::{BackoffEnd, Recovery, RtoFloor};
 use farloop_units::{Bytes, Delta, Rate, Time};
 pub use link_events::{Direction, LinkChange, LinkEventSpec, LinkEvents};
+pub use multipath::{MultipathSpec, TrimSpec};
 pub use nic_order::NicOrder;
 pub use stalls::{StallLaw, StallSpec};
 pub use start::{First, Start};
@@ -172,6 +174,8 @@ pub struct SwitchSpec {
     pub int: bool,
     /// Give the ports the algorithms' port agents.
     pub agents: bool,
+    /// Cut the payload off packets that find no room; `None` to drop them.
+    pub trim: Option<TrimSpec>,
 }
 
 impl SwitchSpec {
@@ -191,6 +195,7 @@ impl SwitchSpec {
             elephants: None,
             int: false,
             agents: false,
+            trim: None,
         }
     }
 }
@@ -323,6 +328,11 @@ pub enum Ecmp {
     Packet,
     /// The flow, and what answers its data (ACKs, signals) takes the links back by which that came.
     Symmetric,
+    /// The flow and the entropy value in the header of each packet, where the transport has one ([`TransportKind::Multipath`]): the sender
+    /// chooses. As [`Ecmp::Flow`] where it has none.
+    Entropy,
+    /// The switch, packet by packet: the port with the least data waiting, of those whose links are up (adaptive routing).
+    Adaptive,
 }
 
 /// Priority flow control (IEEE 802.1Qbb) of one switch.
@@ -433,6 +443,8 @@ pub struct TransportSpec {
     pub rto_cross: Delta,
     /// What TCP endpoints do.
     pub tcp: TcpSpec,
+    /// What multipath endpoints do.
+    pub multipath: MultipathSpec,
     /// ACKs and signals travel in a class of strict priority that is never paused nor dropped for lack of buffer;
     /// otherwise with the data.
     pub control_priority: bool,
@@ -477,6 +489,8 @@ pub enum TransportKind {
     Rdma,
     /// TCP, as `farloop-tcp` implements it.
     Tcp,
+    /// Ultra Ethernet's: packets in any order over many paths, repaired one by one.
+    Multipath,
 }
 
 /// A flow.

@@ -159,7 +159,7 @@ fn progress(m: &mut impl Traced, sender: Seen<'_>, meaning: &Meaning, slot: Opti
     // The last ACK of a flow is not taken up any more.
     let rtt = if meaning.finished { meaning.rtt } else { meaning.rtt.map(|_| sender.latest_rtt) };
     let event = Event::Ack {
-        sequence: packet.seq.saturating_sub(sender.begin),
+        sequence: offset(m, packet, sender.begin),
         acked: meaning.acked,
         rtt,
         marked: packet.flags & MARKED != 0,
@@ -234,13 +234,22 @@ fn record(m: &mut impl Traced, place: Place, flow: Option<u32>, event: Event) {
     }
 }
 
+/// Where in the data of its flow, which begins at `begin`, a packet is, or what it answers.
+fn offset(m: &impl Traced, packet: &Packet, begin: u64) -> u64 {
+    match packet.kind {
+        PacketKind::Cnp | PacketKind::Quantized | PacketKind::ReceiveRate => packet.seq,
+        _ => m.network().offset(packet).saturating_sub(begin),
+    }
+}
+
 /// A packet as traces tell of it; `begin` is the offset of its flow's first byte.
 fn described(m: &impl Traced, packet: &Packet, begin: u64) -> farloop_trace::Packet {
     use farloop_trace::PacketKind as Kind;
     let has = |bit: u8| packet.flags & bit != 0;
-    let offset = packet.seq.saturating_sub(begin);
+    let offset = offset(m, packet, begin);
     let (kind, sequence) = match packet.kind {
-        PacketKind::Data | PacketKind::Bare => (Kind::Data, offset),
+        // Of a trimmed packet the headers are left.
+        PacketKind::Data | PacketKind::Bare | PacketKind::Trimmed => (Kind::Data, offset),
         PacketKind::Ack => (Kind::Ack, offset),
         PacketKind::Nack => (Kind::Nack, offset),
         PacketKind::Cnp => (Kind::Cnp, packet.seq),

@@ -62,7 +62,7 @@ fn every_case() -> impl Iterator<Item = (&'static str, NetworkSpec)> {
     let pairs = farloop_cc::all().map(|info| (&*info.name, vec![&*info.name, "fixed"]));
     let six = ("six at once", vec!["gear", "hpcc", "dcqcn", "annulus", "cubic", "fixed"]);
     pairs.chain([six]).flat_map(|(name, names)| {
-        [TransportKind::Rdma, TransportKind::Tcp].map(|kind| {
+        [TransportKind::Rdma, TransportKind::Tcp, TransportKind::Multipath].map(|kind| {
             let algorithms = names.iter().map(|n| algorithm(n, &[])).collect();
             (name, mixed(algorithms, kind))
         })
@@ -80,7 +80,7 @@ fn twice_the_same_and_another_seed_another_result() {
             "{name}: no loss in the case"
         );
         // TCP packets are ECN-capable where the algorithm asks for it.
-        let capable = spec.transport.kind == TransportKind::Rdma || spec.algorithms.iter().any(|a| a.needs().ecn);
+        let capable = spec.transport.kind != TransportKind::Tcp || spec.algorithms.iter().any(|a| a.needs().ecn);
         assert!(!capable || first.ports.iter().any(|p| p.marked > 0), "{name}: no mark in the case");
         assert!(first == run(&spec), "{name}: two runs differ");
         let other = run(&NetworkSpec { seed: 2, ..spec });

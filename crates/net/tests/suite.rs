@@ -14,6 +14,7 @@ mod icc;
 mod link_events;
 mod loops;
 mod mlcc;
+mod multipath;
 mod noise;
 mod offered;
 mod pauses;

@@ -11,6 +11,7 @@ mod signals;
 
 use algorithm::{Failure, catalog, of_classes};
 use errors::HandlerError;
+use farloop_cc::paths::ChooserInfo;
 use farloop_cc::AlgorithmInfo;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_units::{Kind, ParamSpec, Value};
@@ -109,6 +110,16 @@ fn parameter(spec: &ParamSpec) -> Json {
     })
 }
 
+/// What chooses the paths of multipath flows, as JSON: name, summary, source, parameters.
+#[pyfunction]
+fn path_choosers() -> String {
+    let one = |info: ChooserInfo| {
+        let params: Vec<Json> = info.params.iter().map(parameter).collect();
+        json!({"name": info.name, "summary": info.summary, "source": info.source, "params": params})
+    };
+    Json::from(farloop_cc::paths::choosers().map(one).collect::<Vec<_>>()).to_string()
+}
+
 /// The flow-size distributions that come with farloop, as JSON.
 #[pyfunction]
 fn workloads() -> String {
@@ -196,6 +207,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(class_names, module)?)?;
     module.add_function(wrap_pyfunction!(torture, module)?)?;
     module.add_function(wrap_pyfunction!(recorded, module)?)?;
+    module.add_function(wrap_pyfunction!(path_choosers, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(outputs, module)?)?;

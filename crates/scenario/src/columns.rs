@@ -193,7 +193,7 @@ declare! {
         finish_ps: Vec<Option<i64>>, "ps";
         /// When its last byte reached the receiver; null if it did not finish.
         received_ps: Vec<Option<i64>>, "ps";
-        /// Payload that the receiver got in order, until the end of the run.
+        /// Payload that the receiver got until the end of the run: in order, but over multipath endpoints.
         delivered_bytes: Vec<i64>, "B";
         /// Payload that it has to deliver; null where it sends without end.
         size_bytes: Vec<Option<i64>>, "B";
@@ -203,7 +203,7 @@ declare! {
         base_rtt_ps: Vec<i64>, "ps";
         /// Data packets sent again.
         retransmitted: Vec<i64>, "packets";
-        /// Retransmission timeouts.
+        /// Retransmission timeouts; over multipath endpoints one for all packets of a round trip.
         timeouts: Vec<i64>, "count";
         /// Acknowledgements that echoed an ECN mark.
         marked: Vec<i64>, "ACKs";
@@ -214,7 +214,8 @@ declare! {
         victim_packets: Vec<i64>, "packets";
         /// Data packets that were dropped, lost or damaged on their way.
         dropped: Vec<i64>, "packets";
-        /// How often TCP found out that a repair had been unnecessary.
+        /// How often TCP found out that a repair had been unnecessary; over multipath endpoints how many packets came again that had
+        /// arrived.
         spurious: Vec<i64>, "count";
         /// `finished`: its last byte was acknowledged; `stopped`: its application stopped before; `unfinished`: it was going on at
         /// the end (or had not begun); `gave-up`: TCP gave up after too many timeouts in a row.
@@ -285,6 +286,8 @@ declare! {
         lost_down: Vec<i64>, "packets";
         /// Packets damaged on the link.
         corrupted: Vec<i64>, "packets";
+        /// Data packets whose payload was cut off here for want of room.
+        trimmed: Vec<i64>, "packets";
         /// Packets that got an ECN mark here.
         marked: Vec<i64>, "packets";
         /// PFC pause (Xoff) frames that reached this port: how often it was told to stop.
@@ -456,6 +459,14 @@ declare! {
         /// Packets that would have been dropped because the day of their circuit was too far off, but were let into the packet
         /// network.
         rescued: u64, "packets";
+        /// Data packets whose payload switches cut off for want of room.
+        trimmed: u64, "packets";
+        /// What was cut off.
+        trimmed_bytes: u64, "B";
+        /// Of these packets, the ones whose headers reached their destination.
+        trimmed_delivered: u64, "packets";
+        /// The ones whose headers were dropped, lost or damaged.
+        trimmed_lost: u64, "packets";
         /// Flows that delivered all of their size.
         finished: u64, "flows";
         /// Flows whose TCP gave up.

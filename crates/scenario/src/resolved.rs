@@ -98,6 +98,16 @@ fn transport(scenario: &Scenario) -> Map<String, Json> {
     let (kind, own) = match &scenario.endpoint {
         EndpointKeys::Rdma(keys) => (TransportChoice::Rdma, section(keys)),
         EndpointKeys::Tcp(keys) => (TransportChoice::Tcp, section(keys)),
+        EndpointKeys::Multipath(keys, chooser) => {
+            let mut own = section(keys);
+            let info = chooser.info();
+            let value = |name: &str| chooser.get(name).flatten().as_ref().and_then(json).unwrap_or_else(none);
+            let table: Map<String, Json> = info.params.iter().map(|s| (s.name.to_string(), value(&s.name))).collect();
+            if !table.is_empty() {
+                own.insert(info.name.to_string(), table.into());
+            }
+            (TransportChoice::Multipath, own)
+        }
     };
     section(&TransportKey { kind }).into_iter().chain(section(&scenario.transport)).chain(own).collect()
 }

@@ -4,6 +4,7 @@ use crate::figure::{CaseKeys, ClaimKeys, Figure};
 use crate::json::json;
 use crate::sections::*;
 use farloop_cc::Catalog;
+use farloop_cc::paths::choosers;
 use farloop_units::{Kind, ParamSpec, Params, Words};
 use serde_json::{Map, Value as Json, json as object};
 
@@ -122,6 +123,11 @@ fn transport() -> Json {
         let mut schema = table(&specs, if is_default { &[] } else { &["kind"] });
         schema["properties"]["kind"] = object!({ "const": word, "description": key.doc });
         schema["title"] = word.into();
+        if word == "multipath" {
+            for info in choosers() {
+                schema["properties"][info.name] = described(info.summary, table(&info.params, &[]));
+            }
+        }
         schema
     };
     let alternatives: Vec<Json> = transport_alternatives().into_iter().map(alternative).collect();

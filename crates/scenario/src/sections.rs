@@ -19,7 +19,9 @@ pub use start::*;
 pub use transport::*;
 pub use workload::*;
 
-use farloop_net::spec::{DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, XoffSpec};
+use farloop_net::spec::{
+    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, TrimSpec, XoffSpec,
+};
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, Words, choice, params};
 
 /// Longest time that a scenario may name: simulated durations, starts and stops.
@@ -63,6 +65,8 @@ choice! {
         Packet = "packet",
         /// The flow, and ACKs take their data's links back.
         Symmetric = "symmetric",
+        /// The queues.
+        Adaptive = "adaptive",
     }
 }
 
@@ -111,6 +115,10 @@ macro_rules! switch_section {
                 queue_limit: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// Longest data queue of each port, in packets; "none" for the share of the buffer alone.
                 queue_limit_packets: Option<u32> = None, in Some(1) => Some(1_000_000_000);
+                /// Trim packets that find no room: size of what is left of one as an IP packet (uet-htsim: 64B; SAI: 128B). It goes before all
+                /// data, and tells the receiver what is missing. Packets beyond queue_limit are trimmed by whichever link they came. "none"
+                /// to drop them. Needs transport.kind = "multipath".
+                trim: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(9000));
                 /// Priority flow control for data (IEEE 802.1Qbb): pause the neighbour instead of dropping.
                 pfc: bool = $pfc;
                 /// Xoff threshold of an ingress port as a fraction of the free shared buffer (0.11: HPCC, SIGCOMM 2019,
@@ -138,9 +146,10 @@ macro_rules! switch_section {
                 /// "departure": the queue that it leaves behind, as in the published simulators of DCQCN and HPCC
                 /// (docs/network-model.md).
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
-                /// How a switch chooses among equally short paths. "flow": all packets of a flow take one path. "packet": the
-                /// switch sprays packets over all paths, so they arrive out of order. "symmetric": like "flow", with ACKs on the
-                /// same links as their data.
+                /// How a switch chooses among equally short paths. "flow": all packets of a flow take one path; with transport.kind =
+                /// "multipath" all with the same entropy value, so that the sender chooses. "packet": the switch sprays packets over all
+                /// paths, so they arrive out of order. "symmetric": one path for a flow, with ACKs on the same links as their data.
+                /// "adaptive": each packet goes by the port with the least data waiting (adaptive routing).
                 ecmp: EcmpChoice = EcmpChoice::Flow;
                 /// Order of the waiting data at a port, class by class. "fifo": first in, first out. "drr": deficit round robin,
                 /// where flows with waiting packets take turns (Shreedhar and Varghese, SIGCOMM 1995).
@@ -188,15 +197,18 @@ macro_rules! switch_section {
                         }
                     },
                     ecmp: match self.ecmp {
-                        EcmpChoice::Flow => Ecmp::Flow,
+                        // The same as Ecmp::Flow for transports without entropy values.
+                        EcmpChoice::Flow => Ecmp::Entropy,
                         EcmpChoice::Packet => Ecmp::Packet,
                         EcmpChoice::Symmetric => Ecmp::Symmetric,
+                        EcmpChoice::Adaptive => Ecmp::Adaptive,
                     },
                     flow_queues: self.flow_queues,
                     scheduling: None,
                     elephants: None,
                     int: self.int,
                     agents: self.agents,
+                    trim: self.trim.map(|size| TrimSpec { size }),
                 }
             }
         }

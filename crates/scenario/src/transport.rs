@@ -4,8 +4,11 @@ use crate::diagnostic::Diagnostic;
 use crate::host_presets;
 use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
-use farloop_net::spec::{self, IntCarriage, LinuxPacing, Start, TcpSpec, TransportKind, TransportSpec};
-use farloop_units::ParamType;
+use farloop_cc::paths::{ChooserParams, chooser, choosers};
+use farloop_net::spec::{
+    self, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec, TransportKind, TransportSpec,
+};
+use farloop_units::{ParamType, Params};
 
 /// The keys of one kind.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,13 +17,15 @@ pub enum EndpointKeys {
     Rdma(RdmaKeys),
     /// `kind = "tcp"`.
     Tcp(TcpKeys),
+    /// `kind = "multipath"`, with the chooser that `paths` names.
+    Multipath(MultipathKeys, ChooserParams),
 }
 
 impl EndpointKeys {
     /// Whose hosts TCP is as.
     pub(crate) fn preset(&self) -> HostsChoice {
         match self {
-            EndpointKeys::Rdma(_) => HostsChoice::None,
+            EndpointKeys::Rdma(_) | EndpointKeys::Multipath(..) => HostsChoice::None,
             EndpointKeys::Tcp(keys) => keys.preset,
         }
     }
@@ -39,7 +44,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, EndpointKeys), Diag
     refuse_others(&section, "kind", &word(&kind), &alternatives)?;
     let specs = alternatives.iter().find(|(w, _)| *w == word(&kind)).map(|(_, specs)| names(specs));
     // Both parts of the table are read on their own, the other's keys being known.
-    let others = [vec!["kind"], specs.unwrap_or_default()].concat();
+    let tables = if kind == TransportChoice::Multipath { choosers().map(|info| info.name).collect() } else { Vec::new() };
+    let others = [vec!["kind"], specs.unwrap_or_default(), tables].concat();
     section.check_keys(others.iter().copied())?;
     let common = section.read(&[], &others)?;
     Ok(match kind {
@@ -51,7 +57,30 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, EndpointKeys), Diag
             check_start(&section, &common, &keys)?;
             (common, EndpointKeys::Tcp(keys))
         }
+        TransportChoice::Multipath => {
+            let keys: MultipathKeys = section.read(&[], &others)?;
+            let chooser = read_choosers(&section, &word(&keys.paths))?;
+            (common, EndpointKeys::Multipath(keys, chooser))
+        }
     })
+}
+
+/// Reads `[transport.NAME]` of all choosers, whichever is taken; gives the one that is.
+fn read_choosers(section: &Section<'_>, taken: &str) -> Result<ChooserParams, Diagnostic> {
+    let mut chosen = chooser(taken).expect("the words of the key are the choosers' names");
+    for info in choosers() {
+        let inner = section.section(info.name)?;
+        inner.check_keys(info.params.iter().map(|s| &*s.name))?;
+        let mut params = chooser(info.name).expect("it is listed");
+        for spec in &info.params {
+            let Some(entry) = inner.table.and_then(|t| t.get(&spec.name)) else { continue };
+            inner.set(spec, &entry.item, |value| params.set(&spec.name, value))?;
+        }
+        if info.name == taken {
+            chosen = params;
+        }
+    }
+    Ok(chosen)
 }
 
 /// One start for all leaves no room for another one; what a preset has for the hosts gives way.
@@ -141,9 +170,14 @@ pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
         IntCarriageChoice::Three => IntCarriage::Three,
         IntCarriageChoice::MaxQueue => IntCarriage::MaxQueue,
     };
+    let mut multipath = MultipathSpec::default();
     let (kind, rdma, tcp) = match endpoint {
         EndpointKeys::Rdma(rdma) => (TransportKind::Rdma, rdma.clone(), TcpKeys::default()),
         EndpointKeys::Tcp(tcp) => (TransportKind::Tcp, RdmaKeys::default(), tcp.clone()),
+        EndpointKeys::Multipath(keys, paths) => {
+            multipath = multipath_spec(keys, paths);
+            (TransportKind::Multipath, RdmaKeys::default(), TcpKeys::default())
+        }
     };
     TransportSpec {
         kind,
@@ -157,8 +191,14 @@ pub(crate) fn spec(keys: &Transport, endpoint: &EndpointKeys) -> TransportSpec {
         rto_intra: rdma.rto_intra,
         rto_cross: rdma.rto_cross,
         tcp: tcp_spec(&tcp),
+        multipath,
         control_priority: keys.control_priority,
     }
+}
+
+fn multipath_spec(keys: &MultipathKeys, paths: &ChooserParams) -> MultipathSpec {
+    let &MultipathKeys { paths: _, rto, ack_bytes, overtaken } = keys;
+    MultipathSpec { paths: paths.clone(), rto, ack_bytes, overtaken }
 }
 
 fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
@@ -215,5 +255,16 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_network_model() {
         assert_eq!(tcp_spec(&TcpKeys::default()), TcpSpec::default());
+        let keys = MultipathKeys::default();
+        let paths = chooser(&word(&keys.paths)).expect("a chooser");
+        assert_eq!(multipath_spec(&keys, &paths), MultipathSpec::default());
+    }
+
+    #[test]
+    fn the_words_of_the_key_are_the_choosers() {
+        let spec = MultipathKeys::specs().into_iter().find(|s| s.name == "paths").expect("a key");
+        let farloop_units::Kind::Choice(words) = spec.kind else { panic!("{:?}", spec.kind) };
+        let names: Vec<&str> = choosers().map(|info| info.name).collect();
+        assert_eq!(words.iter().collect::<Vec<_>>(), names);
     }
 }

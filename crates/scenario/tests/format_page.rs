@@ -48,6 +48,10 @@ fn every_key_is_in_its_table() {
     check("[transport]", Transport::specs(), &[]);
     check("rdma", RdmaKeys::specs(), &[]);
     check("tcp", TcpKeys::specs(), &[]);
+    check("multipath", MultipathKeys::specs(), &[]);
+    for info in farloop_cc::paths::choosers() {
+        check(info.name, info.params, &[]);
+    }
     check("[algorithm]", AlgorithmKey::specs(), &[]);
     check("[[flow]]", Flow::specs(), &["from", "to"]);
     check("[workload]", ArrivalsKey::specs(), &[]);

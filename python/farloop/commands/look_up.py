@@ -17,12 +17,12 @@ def list_(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="algorithms|scenarios|arena|workloads|claims", help="What to list.", autocompletion=lists
+            metavar="algorithms|paths|scenarios|arena|workloads|claims", help="What to list.", autocompletion=lists
         ),
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """List algorithms, scenarios, workloads or claims."""
+    """List algorithms, path choosers, scenarios, workloads or claims."""
     from farloop import catalogue
     from farloop.commands import show
 

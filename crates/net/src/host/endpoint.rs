@@ -1,9 +1,11 @@
-//! One contract for the senders of both transports: what there is to send, and what an ACK or a timer meant. Each answers with
+//! One contract for the senders of all transports: what there is to send, and what an ACK or a timer meant. Each answers with
 //! [`farloop_tcp::Meaning`], which the algorithm is then told of in one place ([`super::sender`]).
 
+use super::multipath::MultipathSender;
+use super::multipath::sender::Next;
 use super::rdma::{Answer, GoBackN};
 use super::tcp::TcpSender;
-use crate::packet::{MARKED, Packet, PacketKind};
+use crate::packet::{ASKS, MARKED, Packet, PacketKind, numbered};
 use farloop_cc::{Control, Sent};
 use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -12,12 +14,32 @@ use farloop_units::{Bytes, Delta, Rate, Time};
 pub(crate) enum Endpoint {
     Rdma(GoBackN),
     Tcp(Box<TcpSender>),
+    Multipath(Box<MultipathSender>),
 }
 
 /// What an endpoint puts into its next packet.
 pub(crate) struct Outgoing {
+    /// What its sequence field says.
+    pub seq: u64,
     pub sent: Sent,
     pub flags: u8,
+}
+
+impl Outgoing {
+    fn of(sent: Sent, flags: u8) -> Outgoing {
+        Outgoing { seq: sent.seq.get(), sent, flags }
+    }
+
+    /// A packet of a multipath sender.
+    pub fn of_packet(next: Next, sender: &MultipathSender) -> Outgoing {
+        let sent = Sent {
+            seq: Bytes::new(next.offset),
+            payload: Bytes::new(next.payload),
+            in_flight: Bytes::new(sender.packets.in_flight()),
+            retransmission: next.again,
+        };
+        Outgoing { seq: numbered(next.number, next.entropy), sent, flags: if next.asks { ASKS } else { 0 } }
+    }
 }
 
 impl Endpoint {
@@ -27,6 +49,7 @@ impl Endpoint {
         match self {
             Endpoint::Rdma(state) => state.sendable(limit, control.cwnd),
             Endpoint::Tcp(tcp) => tcp.ready(),
+            Endpoint::Multipath(sender) => sender.sendable(limit, control.cwnd),
         }
     }
 
@@ -42,9 +65,10 @@ impl Endpoint {
                     in_flight: Bytes::new(state.in_flight()),
                     retransmission: next.again,
                 };
-                Some(Outgoing { sent, flags: 0 })
+                Some(Outgoing::of(sent, 0))
             }
-            Endpoint::Tcp(tcp) => tcp.next(now).map(|(sent, flags)| Outgoing { sent, flags }),
+            Endpoint::Tcp(tcp) => tcp.next(now).map(|(sent, flags)| Outgoing::of(sent, flags)),
+            Endpoint::Multipath(_) => unreachable!("it needs the randomness of its host: MultipathSender::next"),
         }
     }
 
@@ -53,6 +77,7 @@ impl Endpoint {
         match self {
             Endpoint::Rdma(state) => state.on_timer(now, limit),
             Endpoint::Tcp(tcp) => tcp.inner.on_timer(now),
+            Endpoint::Multipath(sender) => sender.packets.on_timer(now, limit),
         }
     }
 
@@ -62,24 +87,29 @@ impl Endpoint {
         match self {
             Endpoint::Rdma(state) => state.timer(),
             Endpoint::Tcp(tcp) => tcp.inner.timer(),
+            Endpoint::Multipath(sender) => sender.packets.timer(),
         }
     }
 
     /// Which timer that is, for those who watch.
     pub fn timer_name(&self) -> &'static str {
         match self {
-            Endpoint::Rdma(_) => "retransmission",
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => "retransmission",
             Endpoint::Tcp(tcp) => tcp.inner.timer_name(),
         }
     }
 
-    /// First byte that is not acknowledged, next new one, bytes in flight.
+    /// First byte that is not acknowledged, next new one, bytes in flight; of multipath distinct bytes delivered and sent.
     #[inline]
     pub fn progress(&self) -> (Bytes, Bytes, Bytes) {
         match self {
             Endpoint::Rdma(s) => (Bytes::new(s.snd_una()), Bytes::new(s.snd_nxt()), Bytes::new(s.in_flight())),
             Endpoint::Tcp(tcp) => {
                 (Bytes::new(tcp.inner.snd_una()), Bytes::new(tcp.inner.snd_nxt()), tcp.inner.in_flight())
+            }
+            Endpoint::Multipath(sender) => {
+                let s = &sender.packets;
+                (Bytes::new(s.delivered()), Bytes::new(s.sent()), Bytes::new(s.in_flight()))
             }
         }
     }
@@ -88,7 +118,7 @@ impl Endpoint {
     #[inline]
     pub fn take_control(&mut self, control: Control, ssthresh: impl FnOnce() -> Option<Bytes>) -> Control {
         match self {
-            Endpoint::Rdma(_) => control,
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => control,
             Endpoint::Tcp(tcp) => tcp.take_control(control, ssthresh),
         }
     }
@@ -96,7 +126,7 @@ impl Endpoint {
     /// Packets of a chunk that leaves at once at a pacing rate; zero for packet by packet.
     pub fn chunk(&self, pacing: Rate, mss: u16) -> u16 {
         match self {
-            Endpoint::Rdma(_) => 0,
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => 0,
             Endpoint::Tcp(tcp) => tcp.chunk(pacing, mss),
         }
     }
@@ -106,20 +136,24 @@ impl Endpoint {
         match self {
             Endpoint::Rdma(state) => (state.snd_max(), state.snd_una() >= limit.min(state.snd_max())),
             Endpoint::Tcp(tcp) => tcp.stop(now),
+            Endpoint::Multipath(sender) => {
+                let s = &sender.packets;
+                (s.sent(), s.delivered() >= limit.min(s.sent()))
+            }
         }
     }
 
     pub fn tcp(&self) -> Option<&TcpSender> {
         match self {
             Endpoint::Tcp(tcp) => Some(tcp),
-            Endpoint::Rdma(_) => None,
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => None,
         }
     }
 
     pub fn tcp_mut(&mut self) -> Option<&mut TcpSender> {
         match self {
             Endpoint::Tcp(tcp) => Some(tcp),
-            Endpoint::Rdma(_) => None,
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => None,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! | here | receives, sends, starts flows, fires timers |
 //! | [`nic`] | which flow sends next, with [`paced`] and [`turns`] |
 //! | [`sender`] with [`sender_state`], [`receiver`] | the two ends of flows, and what algorithms are told |
-//! | [`endpoint`], [`rdma`], [`tcp`] | how losses are repaired: one contract, two transports |
+//! | [`endpoint`], [`rdma`], [`tcp`], [`multipath`] | how losses are repaired: one contract, three transports |
 //! | [`desk`], [`timers`] | what the endpoints of a host share |
 //! | [`connections`] | TCP connections that outlive their flows |
 //! | [`followers`] | flows that begin when others are over |
@@ -21,6 +21,7 @@ pub(crate) mod departure;
 pub(crate) mod desk;
 pub(crate) mod endpoint;
 pub(crate) mod followers;
+pub(crate) mod multipath;
 pub(crate) mod nic;
 pub(crate) mod noise;
 pub(crate) mod paced;
@@ -162,7 +163,8 @@ impl Hosts {
         m.ledger.totals.delivered += 1;
         let after = match kind {
             PacketKind::Data if PLAIN && receivers.echo(m, slot) => return host.reply(m, senders, slot),
-            PacketKind::Data | PacketKind::Bare => {
+            PacketKind::Data | PacketKind::Bare | PacketKind::Trimmed => {
+                m.ledger.totals.trimmed_delivered += u64::from(kind == PacketKind::Trimmed);
                 receivers.on_packet(m, &mut host.desk, slot);
                 host.post(m, senders);
                 return;
@@ -296,7 +298,7 @@ impl Hosts {
         self.hosts[id].desk.timers.first().map(|entry| entry.flow)
     }
 
-    /// Payload that reached the destination of a flow in order, as far as the hosts of this part know: those that have its destination.
+    /// Payload that reached the destination of a flow (but over multipath endpoints: in order), as far as the hosts of this part know: those that have its destination.
     pub fn delivered(&self, network: &Network, flow: FlowId) -> u64 {
         let connections = &self.senders.connections;
         let size = network.flows.size(flow).get();

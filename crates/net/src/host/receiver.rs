@@ -1,12 +1,16 @@
 //! The receiving ends of a part's flows.
 //!
 //! RDMA answers every data packet that it takes by one ACK that carries the next byte expected, the packet's ECN mark as the algorithm's
-//! receiver half sees it, its telemetry and its sending time ([`super::rdma`]); TCP as its receiver says ([`super::tcp`]).
+//! receiver half sees it, its telemetry and its sending time ([`super::rdma`]); TCP as its receiver says ([`super::tcp`]), multipath as
+//! its own does ([`super::multipath`]).
 //!
 //! A receiver is forgotten when all of its flow has arrived and is acknowledged; what still comes is answered as something delivered long
 //! ago.
 
+mod packets;
+
 use super::desk::Desk;
+use super::multipath::AnyOrder;
 use super::rdma::{InOrder, Verdict};
 use super::slab::{Life, Lives, Slab};
 use super::tcp::{TcpReceiver, wire};
@@ -24,6 +28,7 @@ use farloop_units::{Bytes, Time};
 enum Endpoint {
     Rdma(InOrder),
     Tcp(Box<TcpReceiver>),
+    Multipath(AnyOrder),
 }
 
 /// State of an active flow at its destination.
@@ -53,6 +58,7 @@ impl ReceiverState {
         match &self.endpoint {
             Endpoint::Rdma(state) => state.expected(),
             Endpoint::Tcp(tcp) => tcp.delivered(),
+            Endpoint::Multipath(state) => state.bytes(),
         }
     }
 }
@@ -89,6 +95,9 @@ impl Receivers {
         let id = match self.lives.of(flow) {
             Life::Active(id) => id,
             Life::Before => self.begin(m, flow),
+            Life::Over if m.network.transport.kind == TransportKind::Multipath => {
+                return packets::answer_over(m, desk, flow, slot);
+            }
             Life::Over => {
                 // A copy of something delivered long ago: the sender has missed the last ACK.
                 let expected = m.network.flows.size(flow).get();
@@ -100,6 +109,7 @@ impl Receivers {
         match self.states[id].endpoint {
             Endpoint::Rdma(_) => self.on_rdma(m, desk, id, slot),
             Endpoint::Tcp(_) => self.on_tcp(m, desk, id, slot),
+            Endpoint::Multipath(_) => self.on_multipath(m, desk, id, slot),
         }
     }
 
@@ -142,7 +152,7 @@ impl Receivers {
         }
     }
 
-    /// What has arrived in order on a connection, by the number that its packets carry; `None` where nothing of it is remembered any more.
+    /// What has arrived (of multipath in any order, else in order) on a connection, by the number that its packets carry; `None` where nothing of it is remembered any more.
     pub fn expected(&self, number: FlowId) -> Option<u64> {
         match self.lives.of(number) {
             Life::Before => Some(0),
@@ -155,7 +165,7 @@ impl Receivers {
     pub fn drop_held(&mut self, m: &mut Medium) {
         for slot in self.states.iter().filter_map(|r| match &r.endpoint {
             Endpoint::Tcp(tcp) => Some(tcp.held).filter(|slot| slot.exists()),
-            Endpoint::Rdma(_) => None,
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => None,
         }) {
             m.packets.remove(slot);
         }
@@ -168,6 +178,7 @@ impl Receivers {
         let algorithm = usize::from(network.flows.algorithm(flow));
         let endpoint = match network.transport.kind {
             TransportKind::Rdma => Endpoint::Rdma(InOrder::default()),
+            TransportKind::Multipath => Endpoint::Multipath(AnyOrder::default()),
             TransportKind::Tcp => Endpoint::Tcp(Box::new(TcpReceiver::new(network.tcp_configs[algorithm].clone()))),
         };
         let (cc, format) = (network.algorithms[algorithm].receiver(&info), network.format(flow));

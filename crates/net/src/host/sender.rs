@@ -1,10 +1,15 @@
 //! The sending ends of a part's flows: what the network must know of each, and what its algorithm is told. How losses are repaired is the
 //! [`Endpoint`]'s business.
 
+mod packets;
+mod requests;
+
+pub(crate) use packets::RTO_FLOOR;
+
 use super::connections::Connections;
 use super::departure::Departure;
 use super::desk::Desk;
-use super::endpoint::{Endpoint, answer};
+use super::endpoint::{Endpoint, Outgoing, answer};
 use super::nic::{Flows, Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
@@ -75,6 +80,7 @@ impl Senders {
                 Endpoint::Rdma(GoBackN::new(transport.rto_cross.max(info.base_rtt * 3 / 2)))
             }
             TransportKind::Rdma => Endpoint::Rdma(GoBackN::new(transport.rto_intra)),
+            TransportKind::Multipath => packets::endpoint(&transport.multipath, &info, &mut desk.random),
             TransportKind::Tcp => {
                 let config = network.tcp_configs[usize::from(spec.algorithm)].clone();
                 let wire_per_payload = info.packet.as_f64() / info.mss.as_f64();
@@ -90,7 +96,7 @@ impl Senders {
             m.ledger.serve(flow, Request { flow, begin: 0 });
         }
         // With a handshake the algorithm starts when that is over.
-        if transport.kind == TransportKind::Rdma || !transport.tcp.handshake {
+        if transport.kind != TransportKind::Tcp || !transport.tcp.handshake {
             self.call(m, desk, id, |cc, ctx| cc.on_start(ctx));
             self.note_start(m, id, &info);
         }
@@ -119,7 +125,12 @@ impl Senders {
     pub fn depart(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
         let sender = &mut self.states[id];
         let timer = sender.endpoint.timer();
-        let outgoing = sender.endpoint.next(m.now, sender.limit, sender.mss)?;
+        let outgoing = match &mut sender.endpoint {
+            Endpoint::Multipath(own) => {
+                Outgoing::of_packet(own.next(m.now, sender.limit, sender.control.cwnd, &mut desk.random), own)
+            }
+            other => other.next(m.now, sender.limit, sender.mss)?,
+        };
         if sender.endpoint.timer() != timer {
             self.arm_endpoint(m, desk, id);
         }
@@ -130,7 +141,7 @@ impl Senders {
             payload => (PacketKind::Data, payload + sender.overhead),
         };
         let mut packet = Packet::new(kind, sender.class, sender.flow, sender.dst, wire);
-        (packet.seq, packet.sent, packet.flags) = (outgoing.sent.seq.get(), m.now, outgoing.flags);
+        (packet.seq, packet.sent, packet.flags) = (outgoing.seq, m.now, outgoing.flags);
         (sender.last_send, sender.last_wire) = (m.now, wire);
         if kind == PacketKind::Bare {
             return Some(Departure { packet, fields: farloop_cc::Fields::NONE, sent: None });
@@ -197,6 +208,7 @@ impl Senders {
                 let meaning = tcp.on_segment(m.now, packet, blocks);
                 self.tell_once_more(m, desk, id, &meaning, Some(slot))
             }
+            Endpoint::Multipath(_) => self.on_packet_answer(m, desk, id, slot),
         };
         m.packets.remove(slot);
         after
@@ -252,6 +264,7 @@ impl Senders {
                     let sender = &mut self.states[id];
                     m.trace_transport_timer(flow, sender.endpoint.timer_name());
                     let meaning = sender.endpoint.on_timer(m.now, sender.limit);
+                    self.tell_of_packets(m, desk, id);
                     self.tell_once_more(m, desk, id, &meaning, None)
                 }
             },
@@ -312,7 +325,7 @@ impl Senders {
             return self.retire(m, desk, id, false);
         }
         let rtt = match &sender.endpoint {
-            Endpoint::Rdma(_) => meaning.rtt,
+            Endpoint::Rdma(_) | Endpoint::Multipath(_) => meaning.rtt,
             Endpoint::Tcp(_) => meaning.rtt.map(|rtt| with_noise(&m.network, desk, rtt)),
         };
         sender.latest_rtt = rtt.unwrap_or(sender.latest_rtt);
@@ -472,87 +485,6 @@ impl Senders {
         let ends = (network.flows.source(sender.flow), network.flows.destination(sender.flow));
         let open = matches!(tcp.inner.state(), State::Open | State::Finished);
         self.thresholds.keep(ends, Left { cwnd: sender.control.cwnd, ssthresh, open });
-    }
-
-    /// The flow begins on the idle connection of `id`.
-    fn next_request(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, flow: FlowId) -> After {
-        let (now, size) = (m.now, m.network.flows.size(flow));
-        let shrinks = m.network.transport.tcp.slow_start_after_idle;
-        let sender = &mut self.states[id];
-        self.connections.serve(flow, sender.flow);
-        let Some(tcp) = sender.endpoint.tcp() else { return After::Nothing };
-        let (begin, rto) = (tcp.inner.snd_nxt(), if shrinks { tcp.inner.rto() } else { Delta::MAX });
-        (sender.begin, sender.limit, sender.idle) = (begin, size.get(), false);
-        sender.counts = SenderCounts::new(flow);
-        m.ledger.serve(sender.flow, Request { flow, begin });
-        let idle = now.since(sender.last_send);
-        if !self.begin_anew(m, desk, id) {
-            self.call(m, desk, id, |cc, ctx| cc.on_idle_restart(ctx, idle, rto));
-        }
-        let sender = &mut self.states[id];
-        if let Some(tcp) = sender.endpoint.tcp_mut() {
-            tcp.inner.write(now, size);
-            if size != Bytes::MAX {
-                tcp.inner.push();
-            }
-        }
-        sender.offload(now);
-        self.arm_endpoint(m, desk, id);
-        After::Changed(id)
-    }
-
-    /// A connection that never left its first slow start, between hosts whose threshold is known by now, begins with it, as it would have
-    /// done after an earlier run. What the endpoint knows stays; the algorithm begins anew.
-    fn begin_anew(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> bool {
-        let sender = &mut self.states[id];
-        let ends = (m.network.flows.source(sender.flow), m.network.flows.destination(sender.flow));
-        let Some(known) = self.thresholds.known(ends).filter(|_| sender.cc.ssthresh() == Some(Bytes::MAX)) else {
-            return false;
-        };
-        let network = m.network.clone();
-        let algorithm = &network.algorithms[usize::from(network.flows.algorithm(sender.flow))];
-        sender.cc = algorithm.sender(&network.flow_info(sender.flow, Some(known)));
-        let rtt = sender.latest_rtt;
-        if network.transport.tcp.handshake {
-            self.call(m, desk, id, |cc, _| cc.on_established(rtt));
-        }
-        self.call(m, desk, id, |cc, ctx| cc.on_start(ctx));
-        true
-    }
-
-    /// If the flow on the connection of `id` is over, what it counted is kept and the connection is free for the next one.
-    fn end_request(&mut self, m: &mut Medium, desk: &Desk, id: SenderId) {
-        let sender = &mut self.states[id];
-        let Some(tcp) = sender.endpoint.tcp() else { return };
-        let open = !matches!(tcp.inner.state(), State::Closed | State::SynSent);
-        if !open || sender.idle || tcp.inner.snd_una() < sender.begin.saturating_add(sender.limit) {
-            return;
-        }
-        let mut counts = std::mem::replace(&mut sender.counts, SenderCounts::new(sender.flow));
-        sender.idle = true;
-        let spec = m.network.flows.get(counts.flow);
-        if sender.limit == spec.size.get() {
-            counts.finish = m.now;
-            m.ledger.totals.finished += 1;
-            m.trace_finish(counts.flow);
-            m.note_over(desk.host, counts.flow);
-        } else {
-            self.connections.cut_short(counts.flow, sender.limit);
-        }
-        m.ledger.senders.push(counts);
-        self.connections.free(&spec, sender.opened, id);
-        self.remember(&m.network, id);
-    }
-
-    /// The application of the flow on the connection of `id` has no more to send than what was sent.
-    fn stop_request(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> After {
-        let sender = &mut self.states[id];
-        let Some(tcp) = sender.endpoint.tcp_mut() else { return After::Nothing };
-        tcp.inner.withdraw(m.now);
-        sender.limit = sender.limit.min(tcp.inner.snd_nxt() - sender.begin);
-        self.end_request(m, desk, id);
-        self.arm_endpoint(m, desk, id);
-        After::Changed(id)
     }
 }
 

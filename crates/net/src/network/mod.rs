@@ -22,6 +22,7 @@ pub(crate) mod succession;
 pub(crate) mod timeline;
 
 use crate::ids::{CircuitNumber, FlowId, HostNumber, PortNumber, SwitchNumber, Table};
+use crate::packet::Packet;
 use crate::spec::{ClockOffset, NicOrder, NodeId, NodeSpec, StallSpec, Start, TransportKind, TransportSpec};
 use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
@@ -62,6 +63,8 @@ pub(crate) struct Network {
     pub routes: Vec<Routes<SwitchNumber, PortNumber>>,
     /// The switches that send ACKs back by their data's links.
     pub symmetric: Table<SwitchNumber, bool>,
+    /// The switches that send each packet by the port with the least data waiting.
+    pub adaptive: Table<SwitchNumber, bool>,
     /// Where a switch sends what is bound for a host, whatever the routes say.
     pub detours: BTreeMap<(SwitchNumber, HostNumber), PortNumber>,
     /// The circuit switches.
@@ -73,6 +76,8 @@ pub(crate) struct Network {
     pub noisy: bool,
     /// Connections outlive their flows.
     pub persistent: bool,
+    /// Switches trim packets.
+    pub trims: bool,
     pub algorithms: Vec<AnyParams>,
     /// By algorithm.
     pub formats: Vec<Format>,
@@ -106,6 +111,7 @@ impl Network {
             || !self.detours.is_empty()
             || !self.scheduling.is_empty()
             || self.symmetric.rows().any(|s| *s)
+            || self.adaptive.rows().any(|s| *s)
     }
 
     /// How far the clock of a node is off.
@@ -248,6 +254,14 @@ impl Network {
         }
     }
 
+    /// Offset of the first payload byte that a data packet has.
+    pub fn offset(&self, packet: &Packet) -> u64 {
+        match self.transport.kind {
+            TransportKind::Multipath => packet.number() * u64::from(self.format(packet.flow).mss),
+            TransportKind::Rdma | TransportKind::Tcp => packet.seq,
+        }
+    }
+
     /// What the flow's algorithm is told; `ssthresh` is what its source host remembers of the path.
     pub fn flow_info(&self, flow: FlowId, ssthresh: Option<Bytes>) -> FlowInfo {
         let spec = self.flows.get(flow);
@@ -273,7 +287,7 @@ impl Network {
             packet: Bytes::new(u64::from(format.packet)),
             crosses: self.crosses(flow),
             go_back_n: self.transport.kind == TransportKind::Rdma,
-            trims: false,
+            trims: self.trims,
         }
     }
 

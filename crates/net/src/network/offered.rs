@@ -50,7 +50,11 @@ impl Network {
         let data = u128::from(full) * u128::from(format.packet) + u128::from(last);
         let ack = u128::from(format.ack_wire);
         let tcp = Some(&self.transport.tcp).filter(|_| self.transport.kind == TransportKind::Tcp);
-        let every = tcp.filter(|t| t.delayed_ack.is_some()).map_or(1, |t| u64::from(t.ack_every).max(1));
+        let every = match self.transport.kind {
+            TransportKind::Rdma => 1,
+            TransportKind::Tcp => tcp.filter(|t| t.delayed_ack.is_some()).map_or(1, |t| u64::from(t.ack_every).max(1)),
+            TransportKind::Multipath => self.transport.multipath.ack_bytes.get().div_ceil(u64::from(format.mss)).max(1),
+        };
         let handshake = if tcp.is_some_and(|t| t.handshake) { ack } else { 0 };
         (data + handshake, u128::from(packets.div_ceil(every)) * ack + handshake)
     }

@@ -3,12 +3,13 @@
 //! A table names, for every switch and destination, the group of egress ports on shortest paths (fewest links; links of the
 //! network are not weighted). Hosts behind one link of the same switch share their column, called a site: all other switches
 //! reach them by the same ports. A flow picks from each group by a hash of its number, the switch and the run's salt, so
-//! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own.
+//! all its packets take one path; a switch that sprays hashes when the packet was sent, too, so each packet takes its own; of a multipath
+//! transport it hashes the entropy value of each packet, too, so that the sender chooses.
 
 use super::link::NodeRef;
 use crate::ids::{FlowId, HostNumber, Key, PortId, PortNumber, SwitchId, SwitchNumber};
+use crate::packet::Packet;
 use crate::spec::Ecmp;
-use farloop_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -47,8 +48,41 @@ struct Tables {
 struct Spreading {
     /// The switch's number in the network, which the hash depends on.
     number: u32,
-    /// Each packet chooses for itself.
-    sprays: bool,
+    by: By,
+}
+
+/// What decides, beside the switch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The flow alone.
+    Flow,
+    /// When the packet was sent, too.
+    Sent,
+    /// The entropy value that the packet carries, too.
+    Entropy,
+    /// The queues; nobody asks here.
+    Queues,
+}
+
+impl By {
+    /// Of transports that give packets entropy values, or not.
+    fn of(ecmp: Ecmp, entropy: bool) -> By {
+        match ecmp {
+            Ecmp::Entropy if entropy => By::Entropy,
+            Ecmp::Flow | Ecmp::Symmetric | Ecmp::Entropy => By::Flow,
+            Ecmp::Packet => By::Sent,
+            Ecmp::Adaptive => By::Queues,
+        }
+    }
+
+    /// The hash of a packet whose flow has this one.
+    fn spread(self, hash: u64, packet: &Packet) -> u64 {
+        match self {
+            By::Flow | By::Queues => hash,
+            By::Sent => mix(hash ^ packet.sent.as_ps()),
+            By::Entropy => mix(hash ^ u64::from(packet.entropy())),
+        }
+    }
 }
 
 /// Where a host is.
@@ -97,10 +131,11 @@ impl Graph {
 
 impl Routes<SwitchNumber, PortNumber> {
     /// Computes the tables. `ends[p]` are owner and peer of port `p`, `down` the links that carry nothing, `ecmp[s]` how switch `s` spreads
-    /// packets; another `salt` spreads the same flows differently. `go_on` is called now and then; `None` where it answers `false`.
+    /// packets, which carry entropy values if `entropy`; another `salt` spreads the same flows differently. `go_on` is called now and then;
+    /// `None` where it answers `false`.
     pub fn new(
         hosts: usize,
-        ecmp: &[Ecmp],
+        (ecmp, entropy): (&[Ecmp], bool),
         ends: &[(NodeRef, NodeRef)],
         down: &BTreeSet<u32>,
         salt: u64,
@@ -178,7 +213,7 @@ impl Routes<SwitchNumber, PortNumber> {
                 table[s as usize * sites + site] = *last;
             }
         }
-        let spreading = (0..).zip(ecmp).map(|(number, e)| Spreading { number, sprays: *e == Ecmp::Packet }).collect();
+        let spreading = (0..).zip(ecmp).map(|(number, e)| Spreading { number, by: By::of(*e, entropy) }).collect();
         let (attached, table, groups) = (attached.into(), table.into(), groups.into());
         Some(Routes { tables: Tables { attached, sites, table, groups, spreading, salt }, keys: PhantomData })
     }
@@ -228,11 +263,17 @@ impl<S: Key, P: Key> Routes<S, P> {
         self.tables.next(switch.index(), dst.index(), flow.0).map(|port| P::new(port as usize))
     }
 
-    /// The egress port of `switch` towards host `dst` for a packet of `flow` that was sent at `sent` (an ACK: for data that
-    /// was); `None` if there is no path.
+    /// The egress port of `switch` for a packet; `None` if there is no path.
     #[inline(always)]
-    pub fn forward(&self, switch: S, dst: HostNumber, flow: FlowId, sent: Time) -> Option<P> {
-        self.tables.forward(switch.index(), dst.index(), flow.0, sent).map(|port| P::new(port as usize))
+    pub fn forward(&self, switch: S, packet: &Packet) -> Option<P> {
+        self.tables.forward(switch.index(), packet).map(|port| P::new(port as usize))
+    }
+
+    /// Where among the [group](Routes::group) of `switch` a search for the best port for a packet begins: of equal ones another is the first
+    /// each time.
+    pub fn first_of(&self, switch: S, packet: &Packet, size: usize) -> usize {
+        let hash = self.tables.hash(packet.flow.0, self.tables.spreading[switch.index()]);
+        (mix(hash ^ packet.sent.as_ps() ^ packet.seq) % size.max(1) as u64) as usize
     }
 
     /// The egress ports of `switch` that packets of `flow` to host `dst` take: one, or all on shortest paths where packets are sprayed.
@@ -265,23 +306,23 @@ impl Tables {
     }
 
     #[inline(always)]
-    fn forward(&self, switch: usize, dst: usize, flow: u32, sent: Time) -> Option<u32> {
-        let (group, attached) = self.lookup(switch, dst);
+    fn forward(&self, switch: usize, packet: &Packet) -> Option<u32> {
+        let (group, attached) = self.lookup(switch, packet.dst.index());
         match group.size {
             0 => None,
             1 => Some(group.ports),
             OWN => Some(attached.port),
             _ => {
                 let spreading = self.spreading[switch];
-                let hash = self.hash(flow, spreading);
-                Some(self.choose(group, if spreading.sprays { mix(hash ^ sent.as_ps()) } else { hash }))
+                let hash = self.hash(packet.flow.0, spreading);
+                Some(self.choose(group, if spreading.by == By::Flow { hash } else { spreading.by.spread(hash, packet) }))
             }
         }
     }
 
     fn ways(&self, switch: usize, dst: usize, flow: u32) -> &[u32] {
         let all = self.group(switch, dst);
-        if self.spreading[switch].sprays || all.len() < 2 {
+        if self.spreading[switch].by != By::Flow || all.len() < 2 {
             return all;
         }
         let chosen = self.choose(self.lookup(switch, dst).0, self.hash(flow, self.spreading[switch]));
@@ -340,7 +381,9 @@ fn mix(mut h: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::{DATA, PacketKind};
     use NodeRef::{Host, Switch};
+    use farloop_units::Time;
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
@@ -352,7 +395,7 @@ mod tests {
     /// Without these links.
     fn without(hosts: usize, ecmp: &[Ecmp], ends: &[(NodeRef, NodeRef)], down: &[u32], salt: u64) -> Tables {
         let down = down.iter().copied().collect();
-        Routes::new(hosts, ecmp, ends, &down, salt, &mut || true).expect("not cancelled").tables
+        Routes::new(hosts, (ecmp, true), ends, &down, salt, &mut || true).expect("not cancelled").tables
     }
 
     fn host(h: u32) -> NodeRef {
@@ -424,10 +467,32 @@ mod tests {
         let spraying = salted(2, &[Ecmp::Packet; 4], &leaf_spine(), SALT);
         // Packets of 1538 B in a row at 100 Gbps.
         let sent = |i: u64| Time::from_ps(i * 123_040);
-        let chi2 = chi_square((0..10_000).map(|i| spraying.forward(0, 1, 7, sent(i))));
+        let chi2 = chi_square((0..10_000).map(|i| spraying.forward(0, &packet(7, sent(i), 0))));
         assert!(chi2 < 10.8, "chi-square {chi2}");
         let whole = salted(2, &[Ecmp::Flow; 4], &leaf_spine(), SALT);
-        assert!((0..1000).all(|i| whole.forward(0, 1, 7, sent(i)) == whole.next(0, 1, 7)));
+        assert!((0..1000).all(|i| whole.forward(0, &packet(7, sent(i), 0)) == whole.next(0, 1, 7)));
+    }
+
+    /// A packet of a flow to host 1.
+    fn packet(flow: u32, sent: Time, entropy: u16) -> Packet {
+        let packet = Packet::new(PacketKind::Data, DATA, FlowId(flow), HostNumber(1), 1538);
+        Packet { sent, seq: crate::packet::numbered(77, entropy), ..packet }
+    }
+
+    /// The packet number and the sending time change nothing; of transports without entropy values nothing but the flow counts.
+    #[test]
+    fn entropy_values_spread_evenly_and_equal_ones_stay_together() {
+        let routes = salted(2, &[Ecmp::Entropy; 4], &leaf_spine(), SALT);
+        let sent = |i: u64| Time::from_ps(i * 123_040);
+        let chi2 = chi_square((0..10_000u16).map(|ev| routes.forward(0, &packet(7, sent(u64::from(ev)), ev))));
+        assert!(chi2 < 10.8, "chi-square {chi2}");
+        let fixed = routes.forward(0, &packet(7, sent(0), 3));
+        let other = |i: u64| Packet { seq: crate::packet::numbered(i, 3), ..packet(7, sent(i), 3) };
+        assert!((0..1000).all(|i| routes.forward(0, &other(i)) == fixed));
+        let down = BTreeSet::new();
+        let without = Routes::new(2, (&[Ecmp::Entropy; 4], false), &leaf_spine(), &down, SALT, &mut || true);
+        let without = without.expect("not cancelled").tables;
+        assert!((0..1000).all(|ev| without.forward(0, &packet(7, sent(1), ev)) == without.next(0, 1, 7)));
     }
 
     #[test]
@@ -497,7 +562,8 @@ mod tests {
                         let chosen = routes.next(s, dst, flow);
                         prop_assert_eq!(chosen.is_some(), !ports.is_empty());
                         prop_assert!(chosen.is_none_or(|p| ports.contains(&p)));
-                        let sprayed = routes.forward(s, dst, flow, Time::from_ps(u64::from(flow)));
+                        let own = Packet { dst: HostNumber(dst as u32), ..packet(flow, Time::from_ps(u64::from(flow)), 0) };
+                        let sprayed = routes.forward(s, &own);
                         prop_assert!(sprayed.is_some() != ports.is_empty() && sprayed.is_none_or(|p| ports.contains(&p)));
                         prop_assert!(ecmp[s] == Ecmp::Packet || sprayed == chosen);
                     }
@@ -525,6 +591,6 @@ mod tests {
     #[test]
     fn whoever_builds_may_stop() {
         let none = BTreeSet::new();
-        assert!(Routes::new(2, &[Ecmp::Flow; 4], &leaf_spine(), &none, SALT, &mut || false).is_none());
+        assert!(Routes::new(2, (&[Ecmp::Flow; 4], false), &leaf_spine(), &none, SALT, &mut || false).is_none());
     }
 }

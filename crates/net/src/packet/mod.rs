@@ -12,6 +12,7 @@ pub(crate) mod fifo;
 pub(crate) mod packed;
 
 use crate::ids::{FlowId, HostNumber, PortId, Slot};
+use farloop_cc::paths::Entropy;
 use farloop_tcp::SackBlocks;
 use farloop_units::Time;
 
@@ -45,10 +46,16 @@ pub(crate) enum PacketKind {
     Xoff,
     /// PFC frame: the data class in `Packet::value` may go on.
     Xon,
+    /// A data packet whose payload a switch cut off for want of room; `Packet::value` is 1 where only its destination lay behind.
+    Trimmed,
 }
 
 /// The packet met congestion (ECN).
 pub(crate) const MARKED: u8 = 1;
+/// Multipath, data: the sender asks for an ACK at once (PDS.flags.ar of Ultra Ethernet).
+pub(crate) const ASKS: u8 = 64;
+/// Multipath, ACK: what it answers had arrived before.
+pub(crate) const DUPLICATE: u8 = 8;
 /// The packet occupies shared buffer of a lossy ingress (set while it waits in a switch).
 pub(crate) const LOSSY: u8 = 2;
 /// The packet was on its link when that went down: the bit of [`LOSSY`], which no packet on a link has.
@@ -88,7 +95,7 @@ pub(crate) struct Packet {
     pub when: Time,
     /// When the data packet left its source; an ACK echoes it.
     pub sent: Time,
-    /// Data: offset of the first payload byte. ACK: next byte expected.
+    /// Data: offset of the first payload byte. ACK: next byte expected. Multipath, both: see [`Packet::number`].
     pub seq: u64,
     /// The packet behind this one.
     pub next: Slot,
@@ -136,7 +143,19 @@ impl Packet {
     /// It travels from a flow's source to its destination.
     #[inline]
     pub fn is_forward(&self) -> bool {
-        matches!(self.kind, PacketKind::Data | PacketKind::Bare)
+        matches!(self.kind, PacketKind::Data | PacketKind::Bare | PacketKind::Trimmed)
+    }
+
+    /// Multipath: which packet of its flow it is, from zero, or answers.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.seq >> Entropy::BITS
+    }
+
+    /// Multipath: its entropy value; an ACK has that of the packet that it answers.
+    #[inline]
+    pub fn entropy(&self) -> Entropy {
+        self.seq as Entropy
     }
 
     /// Which of the data classes.
@@ -155,6 +174,13 @@ impl Packet {
     pub fn set_ingress(&mut self, port: PortId) {
         self.when = Time::from_ps(u64::from(port.0));
     }
+}
+
+/// [`Packet::seq`] of the packet with this number and entropy value: 48 and 16 bits.
+#[inline]
+pub(crate) fn numbered(number: u64, entropy: Entropy) -> u64 {
+    debug_assert!(number >> (u64::BITS - Entropy::BITS) == 0, "2^48 packets");
+    number << Entropy::BITS | u64::from(entropy)
 }
 
 const _: () = assert!(size_of::<Packet>() == 48);

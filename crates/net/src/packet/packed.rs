@@ -184,7 +184,7 @@ impl Ring {
 }
 
 /// All kinds, each at its number.
-const KINDS: [PacketKind; 10] = [
+const KINDS: [PacketKind; 11] = [
     PacketKind::Data,
     PacketKind::Bare,
     PacketKind::Ack,
@@ -195,6 +195,7 @@ const KINDS: [PacketKind; 10] = [
     PacketKind::Telemetry,
     PacketKind::Xoff,
     PacketKind::Xon,
+    PacketKind::Trimmed,
 ];
 
 /// Where the small fields of a head stand in its last word, in bits.

@@ -29,6 +29,8 @@ pub(crate) struct PortStats {
     pub random: RandomStream,
     /// How the switch marks packets that wait here.
     pub marking: Option<Marking>,
+    /// Bytes that wait in the class of ACKs; counted where switches trim.
+    pub control: u64,
 }
 
 /// ECN thresholds of one port.
@@ -74,6 +76,7 @@ impl PortStats {
             corruption,
             random,
             marking: None,
+            control: 0,
         }
     }
 

@@ -5,6 +5,7 @@
 //! | here | a packet's way through a switch |
 //! | [`buffer`] | the shared buffer, PFC thresholds and headroom, in numbers |
 //! | [`taken`] | what it gives to a packet, and a packet that finds none |
+//! | [`trimming`] | what is left of such a packet, where the switch trims |
 //! | [`forward`] | what decides before the routes |
 //! | [`scheduling`] | switches between a packet network and circuits |
 //! | [`elephants`], [`sketch`] | which flows these take for elephants, where they find them themselves |
@@ -27,6 +28,7 @@ pub(crate) mod rescue;
 pub(crate) mod scheduling;
 mod sketch;
 pub(crate) mod taken;
+pub(crate) mod trimming;
 pub(crate) mod warm_up;
 
 use crate::departures;
@@ -34,7 +36,7 @@ use crate::ids::Slot;
 use crate::ids::{AgentId, PortId, SwitchId, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::routing::Routes;
-use crate::packet::{DATA, LINK, LOSSY, PacketKind};
+use crate::packet::{DATA, LINK, LOSSY, Packet, PacketKind};
 use crate::port::priority_queues::{HIGH, LOW};
 use crate::spec::{EcnAt, Overflow, SchedulingSpec};
 use crate::trace::Traced;
@@ -47,6 +49,7 @@ use farloop_units::{Bytes, Delta, Time};
 use forward::Forwarder;
 use scheduling::{Scheduling, Verdict, circuit_queues};
 use taken::{Taken, pfc_frame, refuse};
+use trimming::Trimming;
 
 /// A switch.
 pub(crate) struct Switch {
@@ -55,6 +58,9 @@ pub(crate) struct Switch {
     pub ports: Vec<PortId>,
     pub forwarder: Option<Box<Forwarder>>,
     pub scheduling: Option<Box<Scheduling>>,
+    pub trimming: Option<Trimming>,
+    /// Each packet goes by the port with the least data waiting.
+    pub adaptive: bool,
     pub random: RandomStream,
 }
 
@@ -65,8 +71,10 @@ pub(crate) struct Switches {
     pub ingress: Table<PortId, Ingress>,
     pub agents: Table<AgentId, Agent>,
     pub routes: Routes<SwitchId, PortId>,
-    /// Some switch has a forwarder, or schedules.
+    /// Some switch has a forwarder, schedules, or chooses by its queues.
     pub forwarders: bool,
+    /// Some switch trims.
+    pub trims: bool,
 }
 
 impl Switches {
@@ -79,7 +87,7 @@ impl Switches {
         let packet = &m.packets[slot];
         let class = packet.class;
         debug_assert!(class != LINK, "PFC frames end at their link");
-        let Some(out) = self.routes.forward(s, packet.dst, packet.flow, packet.sent) else {
+        let Some(out) = self.routes.forward(s, packet) else {
             return self.astray(m, s, ingress, slot);
         };
         let port = &mut m.ports[out];
@@ -136,9 +144,15 @@ impl Switches {
     #[inline(never)]
     fn hold(&mut self, m: &mut Medium, s: SwitchId, ingress: PortId, out: PortId, slot: Slot) {
         if m.packets[slot].class < DATA {
+            if self.trims {
+                trimming::note_waits(m, out, slot);
+            }
             m.trace_enqueue(out, slot);
             m.ports[out].enqueue(&mut m.packets, slot);
             return self.kick(m, s, out);
+        }
+        if self.trims && self.overflows(m, s, out, slot) {
+            return self.trim(m, s, out, slot);
         }
         m.mark(out, slot, EcnAt::Arrival, queue_of(m, out), &mut self.switches[s].random);
         match self.admit(m, s, ingress, out, slot) {
@@ -150,6 +164,7 @@ impl Switches {
                 m.enqueue(out, slot);
                 self.kick(m, s, out);
             }
+            Err(_) if self.trims && self.switches[s].trimming.is_some() => self.trim(m, s, out, slot),
             Err(refused) => refuse(m, &self.ingress[ingress], ingress, out, slot, refused),
         }
     }
@@ -246,6 +261,8 @@ impl Switches {
         if class >= DATA {
             m.mark(p, slot, EcnAt::Departure, queue_of(m, p), &mut self.switches[s].random);
             place = Some(self.leaves(m, p, slot));
+        } else if self.trims {
+            trimming::note_leaves(m, p, slot);
         }
         match m.plain {
             true => m.launch::<true>(p, slot),
@@ -344,8 +361,7 @@ impl Switches {
         if self.forwarders {
             return self.forward(m, s, slot).filter(|out| m.ports[*out].busy_until != Time::NEVER);
         }
-        let packet = &m.packets[slot];
-        self.routes.forward(s, packet.dst, packet.flow, packet.sent)
+        self.routes.forward(s, &m.packets[slot])
     }
 
     /// What the forwarder of switch `s` says, or else its routes.
@@ -354,7 +370,20 @@ impl Switches {
         let packet = &m.packets[slot];
         let forwarder = self.switches[s].forwarder.as_ref();
         let detour = forwarder.and_then(|forwarder| forwarder.forward(m, packet));
-        detour.or_else(|| self.routes.forward(s, packet.dst, packet.flow, packet.sent))
+        let chosen = detour.or_else(|| if self.switches[s].adaptive { self.least_queue(m, s, packet) } else { None });
+        chosen.or_else(|| self.routes.forward(s, packet))
+    }
+
+    /// The port with the least data waiting of those that lead to a packet's destination and whose links are up; of equal ones those that
+    /// are not transmitting, then another one each time. All of them are on time ([`departures::punctual`]).
+    #[inline(never)]
+    fn least_queue(&self, m: &Medium, s: SwitchId, packet: &Packet) -> Option<PortId> {
+        let mut ways = self.routes.group(s, packet.dst);
+        let (size, first) = (ways.len(), self.routes.first_of(s, packet, ways.len()));
+        let place = |at: usize| (at + size - first) % size;
+        let up = ways.by_ref().enumerate().filter(|(_, p)| m.ports[*p].busy_until != Time::NEVER);
+        let least = up.min_by_key(|(at, p)| (m.ports[*p].data_queue, m.ports[*p].busy_until > m.now, place(*at)));
+        least.map(|(_, p)| p)
     }
 
     /// Drops a packet that cannot leave switch `s`, which came by `ingress`, or was made for port `ingress`.
@@ -587,6 +616,9 @@ impl Switches {
         let Some(out) = self.egress(m, s, slot) else { return self.astray(m, s, p, slot) };
         self.catch_up(m, s, out);
         m.packets[slot].set_ingress(PortId::NONE);
+        if self.trims {
+            trimming::note_waits(m, out, slot);
+        }
         m.enqueue(out, slot);
         self.kick(m, s, out);
     }

@@ -143,9 +143,10 @@ fn passing(network: &Network, packet: &Packet) -> Passing {
     let flow = packet.flow;
     let format = network.format(flow);
     let payload = u64::from(packet.wire.saturating_sub(format.packet - format.mss));
-    let last = packet.kind == PacketKind::Data && packet.seq + payload >= network.flows.size(flow).get();
+    let offset = network.offset(packet);
+    let last = packet.kind == PacketKind::Data && offset + payload >= network.flows.size(flow).get();
     let called = network.flows.is_elephant(flow);
-    Passing { flow, wire: packet.wire, first: packet.seq == 0, last, called }
+    Passing { flow, wire: packet.wire, first: offset == 0, last, called }
 }
 
 /// The queues of a port that leads to a circuit switch.

@@ -54,6 +54,7 @@ pub fn transport(kind: TransportKind) -> TransportSpec {
         rto_intra: Delta::from_ms(1),
         rto_cross: Delta::from_ms(200),
         tcp: tcp(),
+        multipath: MultipathSpec::default(),
         control_priority: true,
     }
 }

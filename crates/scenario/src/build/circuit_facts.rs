@@ -135,7 +135,7 @@ pub(super) fn facts(
     };
     let hosts_min_rto = match &scenario.endpoint {
         EndpointKeys::Tcp(tcp) => Some((tcp.min_rto, tcp.rto_floor == RtoFloorChoice::Total)),
-        EndpointKeys::Rdma(_) => None,
+        EndpointKeys::Rdma(_) | EndpointKeys::Multipath(..) => None,
     };
     Ok(Some(CircuitFacts {
         scheduling: keys.scheduling,

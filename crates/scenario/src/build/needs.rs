@@ -3,9 +3,10 @@
 use super::switches::setting_path;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::Scenario;
-use crate::sections::AgentPlaces;
+use crate::sections::{AgentPlaces, PathsChoice};
 use crate::topology::Layout;
-use farloop_cc::AnyParams;
+use crate::transport::EndpointKeys;
+use farloop_cc::{AnyParams, Needs};
 use farloop_net::border_switches;
 use farloop_net::spec::{Ecmp, LinkSpec, NodeId, NodeKind, SwitchSpec};
 
@@ -46,7 +47,10 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
                 let problem = format!("the algorithm \"{name}\" needs {what}");
                 return Err(scenario.at(&path, problem, format!("expected {} = true", path.join("."))));
             }
-            if needs.int && offers(|s| s.ecmp == Ecmp::Packet) {
+            if let EndpointKeys::Multipath(keys, _) = &scenario.endpoint {
+                check_multipath(scenario, layout, name, &needs, keys.paths)?;
+            }
+            if needs.int && offers(|s| matches!(s.ecmp, Ecmp::Packet | Ecmp::Adaptive)) {
                 let problem = format!(
                     "the algorithm \"{name}\" compares telemetry of the same port, but packets are sprayed over several"
                 );
@@ -65,6 +69,34 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
             Ok(params)
         })
         .collect()
+}
+
+/// What needs the one path of its flow is refused over many.
+fn check_multipath(
+    scenario: &Scenario,
+    layout: &Layout,
+    name: &str,
+    needs: &Needs,
+    paths: PathsChoice,
+) -> Result<(), Diagnostic> {
+    let expected = "expected transport.kind = \"rdma\" or \"tcp\", or an algorithm of the ends of a flow";
+    let at_switches = [
+        (needs.symmetric, "has switches write into ACKs, which must pass the switches that their data passed"),
+        (needs.border_agent, "has agents at the borders of datacenters, which follow a flow through one port"),
+    ];
+    if let Some((_, what)) = at_switches.into_iter().find(|(needed, _)| *needed) {
+        let problem = format!("the algorithm \"{name}\" {what}; a multipath transport sends each packet its own way");
+        return Err(scenario.at(&["transport", "kind"], problem, expected));
+    }
+    let several = layout.links.len() >= layout.nodes.len();
+    if needs.int && several && paths != PathsChoice::Single {
+        let problem = format!(
+            "the algorithm \"{name}\" compares telemetry of the same port, but the packets of a flow take several paths"
+        );
+        let expected = "expected paths = \"single\", or an algorithm without telemetry";
+        return Err(scenario.at(&["transport", "paths"], problem, expected));
+    }
+    Ok(())
 }
 
 /// Some switch stands at the border of a datacenter, and takes agents.

@@ -106,6 +106,10 @@ pub(crate) fn of_network(
                 None => scenario.at(&["circuits", "scheduling"], whole, "expected one link to a circuit switch"),
             }
         }
+        BuildError::Trim { switch, problem } => {
+            let path = setting_path(scenario, layout, named(layout, switch), "trim");
+            scenario.at(&path, format!("the switch \"{switch}\" {problem}"), "expected trim = \"none\" there")
+        }
         BuildError::LinkEvent { event, setting, problem, expected } => {
             let origin = link_events::happening(scenario, layout).ok().and_then(|all| all.origins.get(*event).copied());
             let number = origin.map_or(0, |origin| origin + 1).to_string();

@@ -1,4 +1,4 @@
-//! The keys of `[transport]`: those of both kinds of endpoints, and those of each.
+//! The keys of `[transport]`: those of all kinds of endpoints, and those of each.
 
 use super::{LONGEST_DELAY, StartChoice};
 use farloop_net::spec::Start;
@@ -13,6 +13,8 @@ choice! {
         Rdma = "rdma",
         /// TCP.
         Tcp = "tcp",
+        /// Ultra Ethernet's.
+        Multipath = "multipath",
     }
 }
 
@@ -31,8 +33,8 @@ choice! {
 params! {
     /// The key of `[transport]` that decides about some of the others.
     pub struct TransportKey {
-        /// "rdma": RoCE-like, in-order delivery, NACK, go-back-N. "tcp": TCP as in the RFCs. It decides which other keys there
-        /// are.
+        /// "rdma": RoCE-like, in-order delivery, NACK, go-back-N. "tcp": TCP as in the RFCs. "multipath": packets in any order over many
+        /// paths, repaired one by one (Ultra Ethernet 1.0). It decides which other keys there are.
         kind: TransportChoice = TransportChoice::Rdma;
     }
 }
@@ -75,6 +77,44 @@ params! {
         rto_intra: Delta = Delta::from_ms(1), in Delta::from_us(1) => LONGEST_TIMEOUT;
         /// Retransmission timeout of flows across datacenters (Gear, §IV-A), at least one and a half times the flow's base RTT.
         rto_cross: Delta = Delta::from_ms(200), in Delta::from_us(1) => LONGEST_TIMEOUT;
+    }
+}
+
+choice! {
+    /// What chooses the paths of a multipath flow's packets.
+    pub enum PathsChoice {
+        /// One path for each flow.
+        Single = "single",
+        /// All in turn.
+        Oblivious = "oblivious",
+        /// All in turn but the congested ones.
+        Bitmap = "bitmap",
+        /// Those that were free, again.
+        Reps = "reps",
+        /// Those that were free, else all in turn.
+        Mixed = "mixed",
+        /// Another one after congestion.
+        Plb = "plb",
+        /// Another one after a pause.
+        Flowlet = "flowlet",
+    }
+}
+
+params! {
+    /// `[transport]` with `kind = "multipath"`.
+    pub struct MultipathKeys {
+        /// What chooses the entropy value of each packet, by which switches with ecmp = "flow" choose its path. `farloop list paths` says what
+        /// each does; its parameters are in `[transport.NAME]`. The default is that of uet-htsim.
+        paths: PathsChoice = PathsChoice::Mixed;
+        /// Least retransmission timeout of a packet, at least one and a half times the flow's base RTT; "none" for 15us and six base RTTs
+        /// (uet-htsim: 15us and the time that six queues of a bandwidth-delay product take). It grows with measured round-trip times.
+        rto: Option<Delta> = None, in Some(Delta::from_us(1)) => Some(LONGEST_TIMEOUT);
+        /// The receiver sends an ACK at the latest for this much new payload (uet-htsim: 16,384 B); "1B" for one per packet. It answers the
+        /// first packet, marked ones and those whose sender asks (the last one, one behind which the window is full) at once.
+        ack_bytes: Bytes = Bytes::new(16_384), in Bytes::new(1) => Bytes::new(1_000_000_000);
+        /// Packets are taken as lost when later ones overtake them: when so many windows, at most 1.5 BDP and at least five packets, have been
+        /// delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
+        overtaken: Option<f64> = Some(1.5), in Some(0.01) => Some(1000.0);
     }
 }
 
@@ -239,5 +279,9 @@ params! {
 /// The word of each kind, and all keys but `kind`.
 pub fn transport_alternatives() -> Vec<(&'static str, Vec<ParamSpec>)> {
     let with = |own: Vec<ParamSpec>| Transport::specs().into_iter().chain(own).collect();
-    vec![("rdma", with(RdmaKeys::specs())), ("tcp", with(TcpKeys::specs()))]
+    vec![
+        ("rdma", with(RdmaKeys::specs())),
+        ("tcp", with(TcpKeys::specs())),
+        ("multipath", with(MultipathKeys::specs())),
+    ]
 }

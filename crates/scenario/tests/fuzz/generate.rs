@@ -293,9 +293,15 @@ impl Draw {
         text += &detours;
         let alternatives = transport_alternatives();
         let delivery_rate = infos.iter().any(|i| i.name == algorithm && i.needs.delivery_rate);
-        let (kind, specs) = &alternatives[if delivery_rate { 1 } else { self.0.below(2) as usize }];
-        let keys = self.keys(specs, 0.12, &["kind", "intra_rtt", "int_bytes"]);
+        // Nor does it go together with many paths, where it needs one.
+        let one_path = infos.iter().any(|i| i.name == algorithm && (i.needs.symmetric || i.needs.border_agent));
+        let kinds = if one_path { 2 } else { 3 };
+        let (kind, specs) = &alternatives[if delivery_rate { 1 } else { self.0.below(kinds) as usize }];
+        let keys = self.keys(specs, 0.12, &["kind", "intra_rtt", "int_bytes", "paths"]);
         let _ = write!(text, "[transport]\nkind = \"{kind}\"\n{keys}");
+        if *kind == "multipath" {
+            text = self.multipath(text, infos.iter().any(|i| i.name == algorithm && i.needs.int));
+        }
         let _ = writeln!(text, "[algorithm]\nname = \"{algorithm}\"");
         if let Some(info) = infos.iter().find(|i| i.name == algorithm)
             && self.chance(0.5)
@@ -310,6 +316,29 @@ impl Draw {
             text += "flows = \"all\"\nports = \"all\"\n";
         }
         self.phases(&mut text);
+        text
+    }
+
+    /// Choosers with their parameters; most often switches that trim. Algorithms that read telemetry take one path.
+    fn multipath(&mut self, mut text: String, int: bool) -> String {
+        let choosers: Vec<_> = farloop_cc::paths::choosers().collect();
+        let names: Vec<&str> = choosers.iter().map(|info| info.name).collect();
+        let name = if int { "single" } else { self.one_of(&names) };
+        let _ = writeln!(text, "paths = \"{name}\"");
+        for info in &choosers {
+            let keys = if self.chance(0.2) { self.keys(&info.params, 0.4, &[]) } else { String::new() };
+            if !keys.is_empty() {
+                let _ = write!(text, "[transport.{}]\n{keys}", info.name);
+            }
+        }
+        if self.chance(0.6) && !text.contains("\ntrim = ") {
+            let limit = self.between(2, 200);
+            let keys = match text.contains("\nqueue_limit = ") {
+                true => "[switch]\ntrim = \"64B\"\n".to_string(),
+                false => format!("[switch]\ntrim = \"64B\"\nqueue_limit = \"{limit}kB\"\n"),
+            };
+            text = text.replacen("[switch]\n", &keys, 1);
+        }
         text
     }
 

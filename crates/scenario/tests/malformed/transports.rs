@@ -33,6 +33,53 @@ fn transports() {
     for (bad, expected) in cases {
         check(&format!("{run}{bad}"), expected);
     }
+    let many = "kind = \"multipath\"\n";
+    let flow = "[[flow]]\nfrom = \"s1\"\nto = \"d1\"\n";
+    let cases: &[(String, &[&str])] = &[
+        (
+            format!("{many}paths = \"rep\"\n"),
+            &["bad.toml:8: transport.paths: \"rep\" is not accepted; did you mean \"reps\"?", "\"oblivious\""],
+        ),
+        (
+            format!("{many}rto_intra = \"1ms\"\n"),
+            &["bad.toml:8: transport.rto_intra: is no key of kind \"multipath\"", "ack_bytes"],
+        ),
+        (
+            "paths = \"reps\"\n".into(),
+            &["bad.toml:7: transport.paths: is no key of kind \"rdma\"; accepted keys: kind, mtu"],
+        ),
+        (format!("{many}rto = \"0us\"\n"), &["transport.rto: \"0us\" is outside the accepted range", "1us to 60s"]),
+        (format!("{many}[transport.reps]\nbuffers = 3\n"), &["transport.reps.buffers: unknown key"]),
+        (format!("{many}[transport.rep]\npaths = 3\n"), &["transport.rep: unknown key; did you mean \"reps\"?"]),
+        (
+            format!("[switch]\ntrim = \"64B\"\n{flow}"),
+            &[
+                "bad.toml:8: switch.trim: the switch \"left\" trims packets, but only multipath endpoints understand that",
+                "expected trim = \"none\" there",
+            ],
+        ),
+        (
+            format!("{many}control_priority = false\n[switch]\ntrim = \"64B\"\n{flow}"),
+            &["switch.trim: the switch \"left\" trims packets, but nothing goes before data without control_priority"],
+        ),
+    ];
+    for (bad, expected) in cases {
+        check(&format!("{run}{bad}"), expected);
+    }
+    let fabric = "[network]\ntopology = \"spine-leaf\"\n[[flow]]\nfrom = \"h1\"\nto = \"h9\"\n";
+    let across = "[network]\ntopology = \"datacenters\"\n[[workload]]\n[switch]\necmp = \"symmetric\"\n[wan_switch]\necmp = \"symmetric\"\n";
+    let needing = |name: &str, network: &str| format!("{run}{many}[algorithm]\nname = \"{name}\"\n{network}");
+    check(
+        &needing("hpcc", fabric),
+        &[
+            "transport.paths: the algorithm \"hpcc\" compares telemetry of the same port",
+            "expected paths = \"single\", or an algorithm without telemetry",
+        ],
+    );
+    check(
+        &needing("mlcc", across),
+        &["bad.toml:7: transport.kind: the algorithm \"mlcc\" has", "a multipath transport sends each packet its own way"],
+    );
     let bbr = "[run]\nduration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"bbr\"\n[transport]\nkind = \"rdma\"\n";
     check(
         bbr,

@@ -20,11 +20,28 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("links that fail and change, under PFC", failing("flow", "rdma")),
         ("the same, packets sprayed, lossy", failing("packet", "tcp")),
         ("the same, ACKs taking their data's links back", failing("symmetric", "rdma")),
+        ("the same, multipath", failing("flow", "multipath")),
+        ("the same, multipath over adaptive routing", failing("adaptive", "multipath")),
+        ("multipath that trims", trimming()),
         ("D2, other ties, clocks off", jittered(&with(include_str!("../../../../benches/d2.toml"), "4ms", "150us"), 1)),
         ("incast with PFC, other ties, clocks off", jittered(INCAST, 2)),
         ("a ring that stops, other ties, clocks off", jittered(&ring(), 3)),
         ("links that fail, symmetric, other ties, clocks off", jittered(&failing("symmetric", "rdma"), 1)),
     ]
+}
+
+/// An incast across a fabric that trims, over REPS.
+fn trimming() -> String {
+    r#"
+    run = { duration = "400us", seed = 5 }
+    network = { topology = "spine-leaf", leaves = 3, spines = 3, hosts_per_leaf = 4, rate = "25Gbps", link_delay = "2us" }
+    switch = { pfc = false, trim = "64B", queue_limit = "30kB", ecn = true, kmin = "5kB", kmax = "20kB" }
+    transport = { kind = "multipath", paths = "reps", start = "line-rate" }
+    algorithm = { name = "dctcp" }
+    workload = { pattern = "incast", senders = 9, sizes = "100kB" }
+    record = { interval = "10us", ports = "all" }
+    "#
+    .to_string()
 }
 
 /// The `number`-th variation in ties and starts, and clocks of hosts that are off.
@@ -120,8 +137,11 @@ const INCAST: &str = r#"
 /// Five switches in a ring; every host sends two switches further, clockwise.
 /// Three leaves under two spines; links go down and up, become slow, long, short, lossy.
 fn failing(ecmp: &str, kind: &str) -> String {
-    let (pfc, timeouts) =
-        if kind == "tcp" { ("false", "min_rto = \"300us\"") } else { ("true", "rto_intra = \"200us\"") };
+    let (pfc, timeouts) = match kind {
+        "tcp" => ("false", "min_rto = \"300us\""),
+        "multipath" => ("true", "rto = \"100us\""),
+        _ => ("true", "rto_intra = \"200us\""),
+    };
     format!(
         r#"
         run = {{ duration = "2ms", seed = 5 }}

@@ -1,0 +1,26 @@
+//! Multipath transport, as Ultra Ethernet has it: packets take any path, arrive in any order and are repaired one by one.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | [`sender`] | which packets are in flight, delivered or lost: a pure state machine with the answers of `farloop-tcp` |
+//! | [`receiver`] | what has arrived, and which packets are answered at once |
+//! | [`wire`] | what ACKs say, in notes |
+//!
+//! ```text
+//!                next                    ACK or SACK of it
+//!   (new) ──────────────► in flight ──────────────────────────► delivered
+//!                          │     ▲                                  ▲
+//!       NACK, overtaken,   │     │ next: before new ones,           │ ACK of an earlier copy
+//!       or timeout         ▼     │ on a path chosen anew            │
+//!                          lost ─┴──────────────────────────────────┘
+//! ```
+//!
+//! Packets are cut at multiples of the MSS, so a number says which bytes a packet has. Sequence numbers, states and bitmaps grow with what
+//! is in flight, and nothing limits that: 32 bytes per packet at the sender, one bit at the receiver.
+
+pub(crate) mod receiver;
+pub(crate) mod sender;
+pub(crate) mod wire;
+
+pub(crate) use receiver::AnyOrder;
+pub(crate) use sender::{MultipathSender, SelectiveRepeat};

@@ -1,0 +1,462 @@
+//! The sending half: which packets are in flight, delivered or lost, and what to tell algorithm and chooser.
+//!
+//! How a packet is known to be lost (uet-htsim, htsim/sim/uec.cpp, commit 40ccb05, where nothing else is said):
+//!
+//! - trimmed: a NACK names it (`processNack`);
+//! - overtaken: at least min(f·cwnd, 1.5 BDP) of payload, five packets at least, has been delivered beyond the first gap. From then on, until
+//!   all that had been sent by then is delivered, the packets of one window from the gap on are lost that are not delivered and that a later
+//!   sending has overtaken (`runSleek`, which that simulator runs on demand, with f = 1.5; that the packets were sent before is asked here);
+//! - timeout: the packet sent longest ago is not delivered for the timeout (`rtxTimerExpired`). It doubles while nothing new is delivered
+//!   (RFC 6298, §5.5), and is at least one and a half times the round-trip times that are being measured; neither is in that simulator, whose
+//!   queues bound what a packet may take.
+//!
+//! A lost packet goes before new ones, the lowest number first. One that was only late is delivered by whichever copy comes first.
+
+use super::wire::Received;
+use farloop_cc::paths::{AnyChooser, Entropy, PathChooser, PathCtx, PathFeedback};
+use farloop_cc::{Loss, LossKind, PacketLoss, PacketLossKind};
+use farloop_engine::RandomStream;
+use farloop_tcp::Meaning;
+use farloop_units::{Bytes, Delta, Time};
+use std::collections::{BTreeSet, VecDeque};
+
+/// Fewest packets beyond a gap that overtake (uet-htsim, `min_retx_config`).
+const LEAST_OVERTAKING: u64 = 5;
+/// The timeout doubles so often at most, as that of go-back-N.
+const MOST_DOUBLINGS: u8 = 6;
+
+/// A sender and the chooser of its paths.
+pub(crate) struct MultipathSender {
+    pub packets: SelectiveRepeat,
+    pub chooser: AnyChooser,
+}
+
+impl MultipathSender {
+    /// Whether there is a packet that a window of `cwnd` allows.
+    #[inline]
+    pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
+        self.packets.sendable(limit, cwnd)
+    }
+
+    /// Sends the next packet of a flow of `limit` bytes on a path that the chooser names.
+    pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, random: &mut RandomStream) -> Next {
+        let in_flight = Bytes::new(self.packets.in_flight());
+        let entropy = self.chooser.next(&mut PathCtx { now, cwnd, in_flight, random });
+        self.packets.next(now, limit, cwnd, entropy)
+    }
+
+    /// Tells the chooser what packets met.
+    pub fn tell_chooser(&mut self, now: Time, cwnd: Bytes, random: &mut RandomStream) {
+        let in_flight = Bytes::new(self.packets.in_flight());
+        for (entropy, fate) in self.packets.fates.drain(..) {
+            self.chooser.feedback(&mut PathCtx { now, cwnd, in_flight, random: &mut *random }, entropy, fate);
+        }
+    }
+}
+
+/// Where a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    InFlight,
+    Delivered,
+    Lost,
+}
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// When, the last time.
+    sent: Time,
+    entropy: Entropy,
+    place: Place,
+}
+
+const _: () = assert!(size_of::<Packet>() == 16);
+
+/// A repair by what was overtaken.
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    /// It is over when all packets before this one are delivered.
+    until: u64,
+    /// The first packet that has not been looked at.
+    next: u64,
+}
+
+/// One event of a kind in a round trip.
+#[derive(Clone, Copy, Default, Debug)]
+struct Gate {
+    /// Distinct bytes that must be delivered before the next one.
+    until: u64,
+    /// Or the time that must have passed.
+    or_from: Time,
+}
+
+/// What a sender remembers of its packets. Numbers count packets from zero; bytes are payload.
+pub(crate) struct SelectiveRepeat {
+    mss: u64,
+    base_rtt: Delta,
+    /// Most payload that overtakes: 1.5 BDP.
+    max_window: u64,
+    overtaken: Option<f64>,
+    rto: Delta,
+    /// All packets before this one are delivered.
+    base: u64,
+    /// The packets from there to the last one that was sent.
+    packets: VecDeque<Packet>,
+    /// Sendings in their order: number and time. What has become of them since is looked up.
+    flight: VecDeque<(u64, Time)>,
+    lost: BTreeSet<u64>,
+    /// Payload of the packets in flight, as far as it is known which are.
+    outstanding: u64,
+    /// Payload of the packets that are known to be delivered.
+    identified: u64,
+    /// Payload that the receiver has, by its count.
+    delivered: u64,
+    /// Distinct bytes sent.
+    sent: u64,
+    repair: Option<Repair>,
+    /// One for NACKs and what was overtaken, one for timeouts.
+    gates: [Gate; 2],
+    /// The largest of recent round-trip times: falls by 1/64 of the difference with each sample.
+    largest_rtt: Delta,
+    backoff: u8,
+    /// When it last asked for an ACK.
+    asked: Option<Time>,
+    /// What the chooser has not been told.
+    pub fates: Vec<(Entropy, PathFeedback)>,
+    /// What the algorithm has not been told.
+    pub losses: Vec<PacketLoss>,
+    /// How many packets turned out to have been sent again in vain.
+    pub spurious: u32,
+}
+
+/// What a sender is to know of its flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// Payload of a full packet.
+    pub mss: u64,
+    pub base_rtt: Delta,
+    /// Bandwidth-delay product in bytes.
+    pub bdp: u64,
+    /// Least timeout.
+    pub rto: Delta,
+    /// How many windows must overtake a gap; `None` for no such repair.
+    pub overtaken: Option<f64>,
+}
+
+/// A packet that a sender sends next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Next {
+    pub number: u64,
+    pub entropy: Entropy,
+    /// Offset of its first byte.
+    pub offset: u64,
+    pub payload: u64,
+    /// It was sent before.
+    pub again: bool,
+    /// The receiver is asked to answer at once.
+    pub asks: bool,
+}
+
+/// What an ACK brings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// The packet that it answers.
+    pub number: u64,
+    pub entropy: Entropy,
+    /// When that packet left.
+    pub sent: Time,
+    pub marked: bool,
+    /// That packet had arrived before.
+    pub duplicate: bool,
+    pub received: Received,
+}
+
+/// What a NACK brings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trimmed {
+    pub number: u64,
+    pub entropy: Entropy,
+    pub sent: Time,
+    pub last_hop: bool,
+}
+
+impl SelectiveRepeat {
+    /// Before the first packet.
+    pub fn new(setting: &Setting) -> SelectiveRepeat {
+        let &Setting { mss, base_rtt, bdp, rto, overtaken } = setting;
+        SelectiveRepeat {
+            mss,
+            base_rtt,
+            max_window: bdp.saturating_add(bdp / 2),
+            overtaken,
+            rto,
+            base: 0,
+            packets: VecDeque::new(),
+            flight: VecDeque::new(),
+            lost: BTreeSet::new(),
+            outstanding: 0,
+            identified: 0,
+            delivered: 0,
+            sent: 0,
+            repair: None,
+            gates: [Gate::default(); 2],
+            largest_rtt: Delta::ZERO,
+            backoff: 0,
+            asked: None,
+            fates: Vec::new(),
+            losses: Vec::new(),
+            spurious: 0,
+        }
+    }
+
+    /// Payload that the receiver has, each byte once.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Distinct bytes that have been sent.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Payload in flight: what the receiver counts without saying which packets it was is no longer.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.outstanding.saturating_sub(self.delivered - self.identified)
+    }
+
+    /// As [`super::super::rdma::GoBackN::sendable`].
+    #[inline]
+    pub fn sendable(&self, limit: u64, cwnd: Bytes) -> bool {
+        let in_flight = self.in_flight();
+        (!self.lost.is_empty() || self.sent < limit) && (in_flight == 0 || in_flight < cwnd.get())
+    }
+
+    /// Sends the next packet of a flow of `limit` bytes, with this entropy value; there is one.
+    pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, entropy: Entropy) -> Next {
+        let packet = Packet { sent: now, entropy, place: Place::InFlight };
+        let again = self.lost.pop_first();
+        let number = match again {
+            Some(number) => {
+                self.packets[(number - self.base) as usize] = packet;
+                number
+            }
+            None => {
+                self.packets.push_back(packet);
+                self.base + self.packets.len() as u64 - 1
+            }
+        };
+        let payload = self.payload(number, limit);
+        self.outstanding += payload;
+        if again.is_none() {
+            self.sent += payload;
+        }
+        self.flight.push_back((number, now));
+        // As there: the last one, one that was sent again, one behind which the window is full. Once in a base round-trip time besides: a
+        // slow flow would wait for the threshold longer than for its timeout.
+        let last = self.sent >= limit && self.lost.is_empty();
+        let full = self.in_flight().saturating_add(self.mss) > cwnd.get();
+        let due = self.asked.is_none_or(|at| now.since(at) >= self.base_rtt);
+        let asks = again.is_some() || last || full || due;
+        if asks {
+            self.asked = Some(now);
+        }
+        Next { number, entropy, offset: number * self.mss, payload, again: again.is_some(), asks }
+    }
+
+    /// An ACK arrived.
+    pub fn on_ack(&mut self, now: Time, limit: u64, cwnd: Bytes, answer: &Answer) -> Meaning {
+        let rtt = now.since(answer.sent);
+        self.sample(rtt);
+        let acked = answer.received.bytes.saturating_sub(self.delivered);
+        self.delivered += acked;
+        for number in self.base..answer.received.cumulative {
+            self.arrived(number, limit);
+        }
+        for number in answer.received.selected() {
+            self.arrived(number, limit);
+        }
+        self.arrived(answer.number, limit);
+        self.advance();
+        self.spurious += u32::from(answer.duplicate);
+        self.fates.push((answer.entropy, if answer.marked { PathFeedback::Ecn } else { PathFeedback::Good }));
+        if acked > 0 {
+            self.backoff = 0;
+        }
+        let overtaken = self.find_overtaken(limit, cwnd, answer.sent);
+        Meaning {
+            is_ack: true,
+            acked: Bytes::new(acked),
+            rtt: Some(rtt),
+            ecn_echo: answer.marked,
+            in_recovery: self.delivered < self.gates[0].until,
+            app_limited: self.sent >= limit && self.lost.is_empty(),
+            loss: if overtaken { self.event(now, LossKind::FastRetransmit) } else { None },
+            finished: acked > 0 && self.delivered >= limit,
+            ..Meaning::default()
+        }
+    }
+
+    /// A NACK arrived: a switch has trimmed a packet.
+    pub fn on_nack(&mut self, now: Time, limit: u64, nack: &Trimmed) -> Meaning {
+        let rtt = now.since(nack.sent);
+        self.sample(rtt);
+        // Where only the destination lay behind no other path would have helped (`processNack`).
+        self.fates.push((nack.entropy, if nack.last_hop { PathFeedback::Good } else { PathFeedback::Nack }));
+        let current = self.packet(nack.number).is_some_and(|p| p.place == Place::InFlight && p.sent == nack.sent);
+        let mut meaning = Meaning::default();
+        if current {
+            self.lose(nack.number, limit, PacketLossKind::Trimmed, Some(rtt), nack.last_hop);
+            meaning.loss = self.event(now, LossKind::FastRetransmit);
+        }
+        meaning
+    }
+
+    /// The retransmission timer fired: all packets that were sent longer ago than the timeout are lost.
+    pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
+        let (wait, before) = (self.wait(), self.losses.len());
+        while let Some((number, sent)) = self.oldest().filter(|(_, sent)| sent.saturating_add(wait) <= now) {
+            debug_assert!(sent <= now);
+            if let Some(packet) = self.packet(number) {
+                self.fates.push((packet.entropy, PathFeedback::Timeout));
+            }
+            self.lose(number, limit, PacketLossKind::Timeout, None, false);
+            self.forget_stale();
+        }
+        let mut meaning = Meaning::default();
+        if self.losses.len() > before {
+            meaning.loss = self.event(now, LossKind::Timeout);
+            self.backoff = (self.backoff + 1).min(MOST_DOUBLINGS);
+        }
+        meaning
+    }
+
+    /// When [`SelectiveRepeat::on_timer`] is due.
+    #[inline]
+    pub fn timer(&self) -> Time {
+        self.oldest().map_or(Time::NEVER, |(_, sent)| sent.saturating_add(self.wait()))
+    }
+
+    /// Payload of a packet of a flow of `limit` bytes.
+    #[inline]
+    fn payload(&self, number: u64, limit: u64) -> u64 {
+        limit.saturating_sub(number * self.mss).min(self.mss)
+    }
+
+    fn packet(&self, number: u64) -> Option<&Packet> {
+        let place = number.checked_sub(self.base)?;
+        self.packets.get(place as usize)
+    }
+
+    /// How long a packet is waited for.
+    fn wait(&self) -> Delta {
+        self.rto.max(self.largest_rtt * 3 / 2) * (1 << self.backoff)
+    }
+
+    fn sample(&mut self, rtt: Delta) {
+        self.largest_rtt = match self.largest_rtt > rtt {
+            true => self.largest_rtt - (self.largest_rtt - rtt) / 64,
+            false => rtt,
+        };
+    }
+
+    /// The packet in flight that was sent longest ago, and when; [`SelectiveRepeat::forget_stale`] goes before.
+    #[inline]
+    fn oldest(&self) -> Option<(u64, Time)> {
+        self.flight.front().copied()
+    }
+
+    /// Forgets the oldest sendings whose packets are no longer in flight, or were sent again.
+    fn forget_stale(&mut self) {
+        while let Some(&(number, sent)) = self.flight.front() {
+            if self.packet(number).is_some_and(|p| p.place == Place::InFlight && p.sent == sent) {
+                return;
+            }
+            self.flight.pop_front();
+        }
+    }
+
+    /// A packet is known to have arrived.
+    fn arrived(&mut self, number: u64, limit: u64) {
+        let payload = self.payload(number, limit);
+        let Some(packet) = number.checked_sub(self.base).and_then(|i| self.packets.get_mut(i as usize)) else { return };
+        match std::mem::replace(&mut packet.place, Place::Delivered) {
+            Place::InFlight => self.outstanding -= payload,
+            Place::Lost => drop(self.lost.remove(&number)),
+            Place::Delivered => return,
+        }
+        self.identified += payload;
+    }
+
+    /// Forgets the packets before the first one that is not delivered.
+    fn advance(&mut self) {
+        while self.packets.front().is_some_and(|p| p.place == Place::Delivered) {
+            self.packets.pop_front();
+            self.base += 1;
+        }
+        self.forget_stale();
+    }
+
+    /// A packet in flight is lost.
+    fn lose(&mut self, number: u64, limit: u64, kind: PacketLossKind, rtt: Option<Delta>, last_hop: bool) {
+        let payload = self.payload(number, limit);
+        self.packets[(number - self.base) as usize].place = Place::Lost;
+        self.outstanding -= payload;
+        self.lost.insert(number);
+        self.forget_stale();
+        let in_flight = Bytes::new(self.in_flight());
+        self.losses.push(PacketLoss { kind, payload: Bytes::new(payload), in_flight, rtt, last_hop });
+    }
+
+    /// A loss of this kind, where it is the first in a round trip: since the one before as much has been delivered as had been sent, or a
+    /// timeout has passed.
+    fn event(&mut self, now: Time, kind: LossKind) -> Option<Loss> {
+        let (sent, wait) = (self.sent, self.wait());
+        let gate = &mut self.gates[usize::from(kind == LossKind::Timeout)];
+        if self.delivered < gate.until && now < gate.or_from {
+            return None;
+        }
+        *gate = Gate { until: sent, or_from: now.saturating_add(wait) };
+        if kind == LossKind::Timeout {
+            // Windows may grow again (RFC 5681, §3.1).
+            self.gates[0].until = self.gates[0].until.min(self.delivered);
+        }
+        Some(Loss { kind, in_flight: Bytes::new(self.in_flight()), snd_nxt: Bytes::new(sent) })
+    }
+
+    /// Loses the packets that were overtaken by one that was sent at `sent`; whether there are any.
+    fn find_overtaken(&mut self, limit: u64, cwnd: Bytes, sent: Time) -> bool {
+        let Some(factor) = self.overtaken else { return false };
+        if self.repair.is_some_and(|repair| self.base >= repair.until) {
+            self.repair = None;
+        }
+        let mut repair = match self.repair {
+            Some(repair) => repair,
+            None => {
+                let beyond = self.delivered.saturating_sub((self.base * self.mss).min(limit));
+                let windows = (cwnd.as_f64() * factor).min(self.max_window as f64) as u64;
+                if beyond < windows.max(LEAST_OVERTAKING * self.mss) || !self.lost.is_empty() {
+                    return false;
+                }
+                Repair { until: self.base + self.packets.len() as u64, next: self.base }
+            }
+        };
+        let window = (cwnd.get().min(self.max_window) / self.mss).max(1);
+        let end = repair.until.min(self.base.saturating_add(window));
+        let before = self.losses.len();
+        for number in repair.next.max(self.base)..end {
+            let Some(&Packet { sent: own, entropy, place }) = self.packet(number) else { break };
+            if place == Place::InFlight && own < sent {
+                self.fates.push((entropy, PathFeedback::Timeout));
+                self.lose(number, limit, PacketLossKind::Overtaken, None, false);
+            }
+        }
+        repair.next = repair.next.max(end);
+        self.repair = Some(repair);
+        self.losses.len() > before
+    }
+}
+
+#[cfg(test)]
+mod tests;

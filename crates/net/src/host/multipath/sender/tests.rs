@@ -1,0 +1,268 @@
+use super::*;
+use crate::host::multipath::receiver::{AnyOrder, Arrival};
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const MSS: u64 = 1000;
+
+fn us(n: u64) -> Time {
+    Time::ZERO + Delta::from_us(n)
+}
+
+/// Base round-trip time 10 µs, BDP 20 packets, timeout 75 µs.
+fn sender() -> SelectiveRepeat {
+    let (base_rtt, rto) = (Delta::from_us(10), Delta::from_us(75));
+    SelectiveRepeat::new(&Setting { mss: MSS, base_rtt, bdp: 20 * MSS, rto, overtaken: Some(1.5) })
+}
+
+/// Sends `count` packets, one per microsecond from `from` on, with entropy values that are their numbers.
+fn send(sender: &mut SelectiveRepeat, from: u64, count: u64) -> Vec<Next> {
+    (from..from + count).map(|at| sender.next(us(at), 1 << 40, Bytes::MAX, at as u16)).collect()
+}
+
+fn answer(number: u64, sent: u64, received: Received) -> Answer {
+    Answer { number, entropy: number as u16, sent: us(sent), marked: false, duplicate: false, received }
+}
+
+/// A receiver that has these packets.
+fn having(numbers: impl IntoIterator<Item = u64>) -> AnyOrder {
+    let mut receiver = AnyOrder::default();
+    for number in numbers {
+        receiver.on_data(number, MSS, u64::MAX);
+    }
+    receiver
+}
+
+#[test]
+fn a_trimmed_packet_is_sent_again_before_new_ones_on_another_path() {
+    let mut sender = sender();
+    send(&mut sender, 0, 4);
+    let nack = Trimmed { number: 1, entropy: 1, sent: us(1), last_hop: false };
+    let meaning = sender.on_nack(us(12), 1 << 40, &nack);
+    let loss = Loss { kind: LossKind::FastRetransmit, in_flight: Bytes::new(3000), snd_nxt: Bytes::new(4000) };
+    assert_eq!(meaning.loss, Some(loss));
+    let (kind, payload, in_flight) = (PacketLossKind::Trimmed, Bytes::new(MSS), Bytes::new(3000));
+    let told = PacketLoss { kind, payload, in_flight, rtt: Some(Delta::from_us(11)), last_hop: false };
+    assert_eq!((&sender.losses[..], &sender.fates[..]), (&[told][..], &[(1, PathFeedback::Nack)][..]));
+    let again = sender.next(us(12), 1 << 40, Bytes::MAX, 99);
+    assert_eq!((again.number, again.entropy, again.again, again.asks), (1, 99, true, true));
+    assert_eq!(sender.next(us(13), 1 << 40, Bytes::MAX, 0).number, 4);
+    // The same NACK once more is of a copy that is no longer in flight.
+    assert_eq!(sender.on_nack(us(14), 1 << 40, &nack).loss, None);
+    assert_eq!((sender.losses.len(), sender.in_flight()), (1, 5000));
+}
+
+#[test]
+fn trims_at_the_last_hop_are_no_fault_of_the_path() {
+    let mut sender = sender();
+    send(&mut sender, 0, 1);
+    sender.on_nack(us(12), 1 << 40, &Trimmed { number: 0, entropy: 0, sent: us(0), last_hop: true });
+    assert_eq!((sender.fates[0].1, sender.losses[0].last_hop), (PathFeedback::Good, true));
+}
+
+/// Algorithms that halve hear of one loss in a round trip, those that count bytes of each packet.
+#[test]
+fn losses_of_a_round_trip_are_one_event() {
+    let mut sender = sender();
+    send(&mut sender, 0, 10);
+    let mut events = 0;
+    for number in 0..5 {
+        let nack = Trimmed { number, entropy: 0, sent: us(number), last_hop: false };
+        events += u32::from(sender.on_nack(us(20 + number), 1 << 40, &nack).loss.is_some());
+    }
+    assert_eq!((events, sender.losses.len()), (1, 5));
+    // Ten more packets are delivered than had been sent then: the next one is an event of its own.
+    send(&mut sender, 30, 15);
+    let mut receiver = having((0..5).chain(5..15));
+    let meaning = sender.on_ack(us(50), 1 << 40, Bytes::MAX, &answer(14, 39, receiver.answer(14)));
+    assert!(!meaning.in_recovery && meaning.acked == Bytes::new(15 * MSS));
+    let nack = Trimmed { number: 16, entropy: 0, sent: us(41), last_hop: false };
+    assert!(sender.packet(16).is_some_and(|p| p.sent == us(41)));
+    assert!(sender.on_nack(us(51), 1 << 40, &nack).loss.is_some());
+}
+
+/// A window of ten packets: the first one is lost. With 15 packets beyond it, it is taken as lost; those beyond it that were delivered and
+/// those that were sent later than what arrived are not.
+#[test]
+fn one_and_a_half_windows_overtake_a_gap() {
+    let mut sender = sender();
+    send(&mut sender, 0, 20);
+    let cwnd = Bytes::new(10 * MSS);
+    let mut receiver = AnyOrder::default();
+    for number in 1..=14 {
+        receiver.on_data(number, MSS, 1);
+        let meaning = sender.on_ack(us(20), 1 << 40, cwnd, &answer(number, number, receiver.answer(number)));
+        assert_eq!((meaning.loss, sender.losses.len()), (None, 0), "after {number}");
+    }
+    receiver.on_data(15, MSS, 1);
+    let meaning = sender.on_ack(us(21), 1 << 40, cwnd, &answer(15, 15, receiver.answer(15)));
+    assert_eq!(meaning.loss.map(|l| l.kind), Some(LossKind::FastRetransmit));
+    assert_eq!(sender.losses.iter().map(|l| l.kind).collect::<Vec<_>>(), [PacketLossKind::Overtaken]);
+    assert_eq!(sender.fates.last(), Some(&(0, PathFeedback::Timeout)));
+    assert_eq!(sender.next(us(22), 1 << 40, cwnd, 7).number, 0);
+}
+
+#[test]
+fn the_packet_sent_longest_ago_times_out_and_the_timeout_doubles() {
+    let mut sender = sender();
+    send(&mut sender, 0, 3);
+    assert_eq!(sender.timer(), us(75));
+    let meaning = sender.on_timer(us(75), 1 << 40);
+    assert_eq!(meaning.loss.map(|l| (l.kind, l.in_flight)), Some((LossKind::Timeout, Bytes::new(2000))));
+    assert_eq!((sender.fates[0], sender.timer()), ((0, PathFeedback::Timeout), us(151)), "twice 75 from 1");
+    // Packet 2 is delivered: new data ends the back-off. Packet 0 is sent again at 80.
+    send(&mut sender, 80, 1);
+    let mut receiver = having([2]);
+    sender.on_ack(us(90), 1 << 40, Bytes::MAX, &answer(2, 2, receiver.answer(2)));
+    // The sample of 88 µs makes the timeout 132.
+    assert_eq!((sender.timer(), sender.in_flight()), (us(133), 2000));
+}
+
+#[test]
+fn a_late_first_copy_takes_a_lost_packet_out_of_the_queue() {
+    let mut sender = sender();
+    send(&mut sender, 0, 2);
+    sender.on_timer(us(75), 1 << 40);
+    let mut receiver = having([0]);
+    let meaning = sender.on_ack(us(76), 1 << 40, Bytes::MAX, &answer(0, 0, receiver.answer(0)));
+    assert_eq!((meaning.acked, sender.lost.len(), sender.in_flight()), (Bytes::new(MSS), 0, 1000));
+    assert_eq!(sender.next(us(77), 1 << 40, Bytes::MAX, 0).number, 2);
+}
+
+/// The receiver counts packets whose ACKs are not there yet: they are no longer in flight, whichever they are.
+#[test]
+fn what_the_receiver_counts_is_not_in_flight() {
+    let mut sender = SelectiveRepeat { overtaken: None, ..sender() };
+    send(&mut sender, 0, 200);
+    let mut receiver = having((1..100).chain([199]));
+    let meaning = sender.on_ack(us(220), 1 << 40, Bytes::MAX, &answer(199, 199, receiver.answer(199)));
+    assert_eq!((meaning.acked, sender.in_flight()), (Bytes::new(100 * MSS), 100 * MSS));
+    assert!(sender.outstanding > 100 * MSS, "the bitmap names 64 packets");
+}
+
+#[test]
+fn the_sender_asks_where_the_receiver_would_wait() {
+    let mut sender = sender();
+    let next = |sender: &mut SelectiveRepeat, at, limit, packets| {
+        sender.next(Time::from_ps(at), limit, Bytes::new(packets * MSS), 0).asks
+    };
+    assert!(next(&mut sender, 0, 1 << 40, 100), "the first one");
+    assert!(!next(&mut sender, 1, 1 << 40, 100));
+    assert!(next(&mut sender, 2, 1 << 40, 3), "the window is full");
+    assert!(!next(&mut sender, 3, 1 << 40, 100));
+    assert!(next(&mut sender, 10_000_002, 1 << 40, 100), "a base round-trip time later");
+    assert!(next(&mut sender, 10_000_003, 5500, 100), "the last one");
+}
+
+/// A network that loses, trims, delays and copies packets and ACKs as it likes.
+struct Weather {
+    random: RandomStream,
+    loss: f64,
+    trim: f64,
+    copy: f64,
+    /// Longest way.
+    delay: u64,
+}
+
+impl Weather {
+    /// When what is sent now arrives: not at all, once or twice.
+    fn arrivals(&mut self, now: Time) -> Vec<Time> {
+        if self.random.chance(self.loss) {
+            return Vec::new();
+        }
+        let copies = 1 + usize::from(self.random.chance(self.copy));
+        (0..copies).map(|_| now + Delta::from_ns(1 + self.random.below(self.delay))).collect()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Mail {
+    Data { number: u64, sent: Time, asks: bool, trimmed: bool },
+    Ack { number: u64, sent: Time, duplicate: bool, received: [u64; 4] },
+    Nack { number: u64, sent: Time },
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// Whatever the network does, everything is delivered once, nothing is in flight at the end, what is in flight is never more than what was
+    /// sent and not delivered, and the flow finishes.
+    #[test]
+    fn everything_arrives_in_any_weather(
+        seed in any::<u64>(),
+        loss in 0.0..0.3,
+        trim in 0.0..0.3,
+        copy in 0.0..0.1,
+        delay in 1u64..200_000,
+        size in 1u64..150_000,
+        cwnd in prop::sample::select(vec![1, 3_000, 40_000, u64::MAX]),
+        threshold in prop::sample::select(vec![1, 16_384, 1 << 40]),
+        overtaken in prop::sample::select(vec![None, Some(0.01), Some(1.5)]),
+    ) {
+        let mut weather = Weather { random: RandomStream::new(seed, "weather", 0), loss, trim, copy, delay };
+        let base = Delta::from_ns(2 * delay);
+        let setting = Setting { mss: MSS, base_rtt: base, bdp: 20 * MSS, rto: base * 2, overtaken };
+        let (mut sender, mut receiver) = (SelectiveRepeat::new(&setting), AnyOrder::default());
+        let (mut now, cwnd, mut mail) = (Time::ZERO, Bytes::new(cwnd), BinaryHeap::new());
+        let (mut first, mut finished, mut steps) = (0, false, 0);
+        while !finished {
+            steps += 1;
+            prop_assert!(steps < 200_000, "it does not finish");
+            while sender.sendable(size, cwnd) {
+                now += Delta::from_ns(1);
+                let next = sender.next(now, size, cwnd, 0);
+                prop_assert_eq!(next.payload, (size - next.offset).min(MSS));
+                first += if next.again { 0 } else { next.payload };
+                let trimmed = weather.random.chance(weather.trim);
+                for at in weather.arrivals(now) {
+                    mail.push(Reverse((at, Mail::Data { number: next.number, sent: now, asks: next.asks, trimmed })));
+                }
+            }
+            let timer = sender.timer();
+            let next = mail.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
+            prop_assert!(timer < Time::NEVER || next < Time::NEVER, "it stands still");
+            if timer <= next {
+                now = now.max(timer);
+                sender.on_timer(now, size);
+            } else if let Some(Reverse((at, arrived))) = mail.pop() {
+                now = now.max(at);
+                match arrived {
+                    Mail::Data { number, sent, trimmed: true, .. } if !receiver.has(number) => {
+                        for at in weather.arrivals(now) {
+                            mail.push(Reverse((at, Mail::Nack { number, sent })));
+                        }
+                    }
+                    Mail::Data { number, sent, asks, trimmed } => {
+                        let payload = (size - number * MSS).min(MSS);
+                        let arrival = if trimmed { Arrival::Again } else { receiver.on_data(number, payload, threshold) };
+                        let duplicate = arrival == Arrival::Again;
+                        if duplicate || asks || arrival == (Arrival::New { answer: true }) || receiver.bytes() == size {
+                            let Received { bytes, cumulative, base, bitmap } = receiver.answer(number);
+                            let received = [bytes, cumulative, base, bitmap];
+                            for at in weather.arrivals(now) {
+                                mail.push(Reverse((at, Mail::Ack { number, sent, duplicate, received })));
+                            }
+                        }
+                    }
+                    Mail::Ack { number, sent, duplicate, received: [bytes, cumulative, base, bitmap] } => {
+                        let received = Received { bytes, cumulative, base, bitmap };
+                        let answer = Answer { number, entropy: 0, sent, marked: false, duplicate, received };
+                        finished = sender.on_ack(now, size, cwnd, &answer).finished;
+                    }
+                    Mail::Nack { number, sent } => {
+                        sender.on_nack(now, size, &Trimmed { number, entropy: 0, sent, last_hop: false });
+                    }
+                }
+            }
+            prop_assert!(sender.in_flight() <= first - sender.delivered().min(first));
+            prop_assert!(sender.identified <= sender.delivered && sender.delivered <= receiver.bytes());
+            let known: u64 = sender.packets.iter().zip(sender.base..)
+                .filter(|(p, _)| p.place == Place::InFlight).map(|(_, n)| sender.payload(n, size)).sum();
+            prop_assert_eq!(sender.outstanding, known);
+            sender.fates.clear();
+            sender.losses.clear();
+        }
+        prop_assert_eq!((first, sender.delivered(), receiver.bytes()), (size, size, size));
+        prop_assert_eq!(sender.in_flight(), 0);
+    }
+}

@@ -1,0 +1,68 @@
+//! What an ACK of a multipath receiver says: two notes behind the header fields of the algorithm, which take no room on the wire beyond the
+//! size of an ACK (`transport.ack`; uet-htsim's ACK of 64 B has them all).
+//!
+//! | field | where |
+//! | --- | --- |
+//! | number and entropy value of the packet that is answered | [`Packet::seq`](crate::packet::Packet::seq), so that it takes a path of its own |
+//! | when that packet left | [`Packet::sent`](crate::packet::Packet::sent) |
+//! | mark, duplicate | flags |
+//! | payload received in all; all packets before this one have arrived | first note, lower and upper half |
+//! | SACK bitmap of 64 packets; the number of the first of them | second note |
+
+use crate::packet::Note;
+
+/// How many notes an ACK has beside the fields of the algorithm.
+pub(crate) const NOTES: usize = 2;
+
+/// What a receiver has.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Received {
+    /// Payload received, each byte once.
+    pub bytes: u64,
+    /// All packets before this one have arrived.
+    pub cumulative: u64,
+    /// The packet that the lowest bit of [`Received::bitmap`] stands for.
+    pub base: u64,
+    /// Which of the 64 packets from there on have arrived.
+    pub bitmap: u64,
+}
+
+impl Received {
+    /// As notes.
+    pub fn notes(&self) -> [Note; NOTES] {
+        let note = |low: u64, high: u64| Note::from(low) | Note::from(high) << 64;
+        [note(self.bytes, self.cumulative), note(self.bitmap, self.base)]
+    }
+
+    /// From the notes of an ACK that begin with `fields` header fields; nothing where there are none.
+    pub fn of(notes: &[Note], fields: usize) -> Received {
+        let Some([first, second]) = notes.get(fields..fields + NOTES) else { return Received::default() };
+        let halves = |note: &Note| (*note as u64, (*note >> 64) as u64);
+        let ((bytes, cumulative), (bitmap, base)) = (halves(first), halves(second));
+        Received { bytes, cumulative, base, bitmap }
+    }
+
+    /// The packets of the bitmap that have arrived.
+    pub fn selected(&self) -> impl Iterator<Item = u64> {
+        let (mut left, base) = (self.bitmap, self.base);
+        std::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros())?;
+            left &= left - 1;
+            Some(base + u64::from(bit))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_behind_fields_is_read_again() {
+        let received = Received { bytes: 1 << 50, cumulative: 1 << 40, base: 77, bitmap: 1 << 63 | 0b101 };
+        let [first, second] = received.notes();
+        assert_eq!(Received::of(&[9, first, second], 1), received);
+        assert_eq!(received.selected().collect::<Vec<_>>(), [77, 79, 140]);
+        assert_eq!(Received::of(&[9], 1), Received::default());
+    }
+}

@@ -1,0 +1,98 @@
+//! Flows over multipath endpoints: what their algorithms and choosers are told, packet by packet.
+
+use super::{After, Senders};
+use crate::host::desk::Desk;
+use crate::host::endpoint::Endpoint;
+use crate::host::multipath::sender::{Answer, Setting, Trimmed};
+use crate::host::multipath::wire::Received;
+use crate::host::multipath::{MultipathSender, SelectiveRepeat};
+use crate::ids::{SenderId, Slot};
+use crate::medium::Medium;
+use crate::packet::{DUPLICATE, MARKED, PacketKind};
+use crate::spec::MultipathSpec;
+use farloop_cc::paths::PathInfo;
+use farloop_cc::{FlowInfo, Sender};
+use farloop_engine::RandomStream;
+use farloop_units::Delta;
+
+/// Of the default timeout what does not grow with the path (uet-htsim, main_uec.cpp).
+pub(crate) const RTO_FLOOR: Delta = Delta::from_us(15);
+/// And how many times a queue takes to drain: a queue of a bandwidth-delay product, that is a base round-trip time.
+const RTO_QUEUES: u64 = 6;
+
+/// The timeout of a flow: 15 µs and six base round-trip times, or what is set, at least one and a half of them, since a timeout within a
+/// round trip would repeat every packet.
+fn rto(spec: &MultipathSpec, base_rtt: Delta) -> Delta {
+    match spec.rto {
+        None => RTO_FLOOR + base_rtt * RTO_QUEUES,
+        Some(least) => least.max(base_rtt * 3 / 2),
+    }
+}
+
+/// The endpoint of a flow that begins.
+pub(super) fn endpoint(spec: &MultipathSpec, info: &FlowInfo, random: &mut RandomStream) -> Endpoint {
+    let (bdp, mss) = (info.bdp().get(), info.mss.get());
+    let setting = Setting {
+        mss,
+        base_rtt: info.base_rtt,
+        bdp,
+        rto: rto(spec, info.base_rtt),
+        overtaken: spec.overtaken,
+    };
+    let packets = u32::try_from(bdp / mss).unwrap_or(u32::MAX).max(1);
+    let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss };
+    let chooser = spec.paths.start(&paths, random);
+    Endpoint::Multipath(Box::new(MultipathSender { packets: SelectiveRepeat::new(&setting), chooser }))
+}
+
+impl Senders {
+    /// An ACK or NACK reached the source of a flow.
+    #[inline(never)]
+    pub(super) fn on_packet_answer(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, slot: Slot) -> After {
+        let (now, packet) = (m.now, &m.packets[slot]);
+        let sender = &mut self.states[id];
+        let (limit, cwnd) = (sender.limit, sender.control.cwnd);
+        let Endpoint::Multipath(own) = &mut sender.endpoint else { return After::Nothing };
+        let (number, entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
+        let meaning = if packet.kind == PacketKind::Nack {
+            own.packets.on_nack(now, limit, &Trimmed { number, entropy, sent, last_hop: packet.value != 0 })
+        } else {
+            let received = Received::of(m.packets.notes(slot), usize::from(sender.fields));
+            let (marked, duplicate) = (packet.flags & MARKED != 0, packet.flags & DUPLICATE != 0);
+            own.packets.on_ack(now, limit, cwnd, &Answer { number, entropy, sent, marked, duplicate, received })
+        };
+        self.tell_of_packets(m, desk, id);
+        self.tell_once_more(m, desk, id, &meaning, Some(slot))
+    }
+
+    /// Tells the chooser what packets met, and the algorithm which are lost.
+    pub(super) fn tell_of_packets(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) {
+        let sender = &mut self.states[id];
+        let Endpoint::Multipath(own) = &mut sender.endpoint else { return };
+        own.tell_chooser(m.now, sender.control.cwnd, &mut desk.random);
+        sender.counts.spurious += std::mem::take(&mut own.packets.spurious);
+        if own.packets.losses.is_empty() {
+            return;
+        }
+        let mut losses = std::mem::take(&mut own.packets.losses);
+        self.call(m, desk, id, |cc, ctx| losses.iter().for_each(|loss| cc.on_packet_loss(ctx, loss)));
+        losses.clear();
+        // The list is kept, so that it need not grow anew.
+        if let Endpoint::Multipath(own) = &mut self.states[id].endpoint {
+            own.packets.losses = losses;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_grow_with_the_path_and_are_never_within_a_round_trip() {
+        let (us, spec) = (Delta::from_us, MultipathSpec::default());
+        assert_eq!(rto(&spec, us(10)), us(75));
+        let set = |least| MultipathSpec { rto: Some(least), ..MultipathSpec::default() };
+        assert_eq!([us(100), us(9), us(15)].map(|least| rto(&set(least), us(10))), [us(100), us(15), us(15)]);
+    }
+}

@@ -1,0 +1,36 @@
+//! What multipath endpoints do, and what switches do to their packets.
+
+use farloop_cc::paths::ChooserParams;
+use farloop_units::{Bytes, Delta};
+
+/// Endpoints that deliver packets in any order, repair them one by one and choose a path for each (Ultra Ethernet 1.0).
+#[derive(Clone, PartialEq, Debug)]
+pub struct MultipathSpec {
+    /// What chooses the entropy value of each packet.
+    pub paths: ChooserParams,
+    /// Least retransmission timeout of a packet; `None` for 15 µs and six base round-trip times (`docs/network-model.md`).
+    pub rto: Option<Delta>,
+    /// The receiver sends an ACK for so much new payload at the latest.
+    pub ack_bytes: Bytes,
+    /// Packets are taken as lost when this many windows have been delivered beyond the first gap; `None` for never.
+    pub overtaken: Option<f64>,
+}
+
+impl Default for MultipathSpec {
+    /// Those of uet-htsim, and what is overtaken as it has it on demand: mixed, 16,384 B, 1.5 windows.
+    fn default() -> MultipathSpec {
+        MultipathSpec {
+            paths: farloop_cc::paths::chooser("mixed").expect("it comes with farloop"),
+            rto: None,
+            ack_bytes: Bytes::new(16_384),
+            overtaken: Some(1.5),
+        }
+    }
+}
+
+/// A switch cuts the payload off packets that find no room, and sends the rest on before all data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TrimSpec {
+    /// Size of a trimmed packet as an IP packet.
+    pub size: Bytes,
+}

@@ -1,0 +1,90 @@
+//! Trimming: a packet that finds no room loses its payload, and the rest goes on in the class of ACKs (NDP, SIGCOMM 2017, §3.2.4; Ultra
+//! Ethernet 1.0).
+//!
+//! The arriving packet is trimmed, where uet-htsim (htsim/sim/compositequeue.cpp, commit 40ccb05) trims it or the newest one that waits, each
+//! with probability 1/2. It is trimmed when the data queue of its port would exceed the limit, by whichever link it came, and when there is no
+//! buffer for it. What is left is dropped where more than twice the limit would wait in the class of ACKs, as there.
+
+use super::Switches;
+use crate::ids::{PortId, Slot, SwitchId};
+use crate::medium::Medium;
+use crate::network::NodeRef;
+use crate::packet::{CONTROL, MARKED, PacketKind};
+use crate::spec::{SwitchSpec, TransportSpec};
+use farloop_trace::Cause;
+
+/// How a switch trims.
+#[derive(Clone, Copy)]
+pub(crate) struct Trimming {
+    /// A trimmed packet on the wire.
+    wire: u16,
+    /// Longest data queue of a port, in bytes and in packets.
+    limit_bytes: u64,
+    limit_packets: u32,
+}
+
+/// The class of ACKs may hold so many times the limit of the data.
+const CONTROL_ROOM: u64 = 2;
+
+impl Trimming {
+    /// That of a switch; `None` where it drops.
+    pub fn of(switch: &SwitchSpec, transport: &TransportSpec) -> Option<Trimming> {
+        let wire = (switch.trim?.size + transport.framing).get();
+        Some(Trimming {
+            wire: u16::try_from(wire).unwrap_or(u16::MAX),
+            limit_bytes: switch.queue_limit.bytes.map_or(u64::MAX, |bytes| bytes.get()),
+            limit_packets: switch.queue_limit.packets.unwrap_or(u32::MAX),
+        })
+    }
+}
+
+impl Switches {
+    /// Whether a data packet would make the queue of port `out` of switch `s`, which trims, longer than it may be.
+    pub(super) fn overflows(&self, m: &Medium, s: SwitchId, out: PortId, slot: Slot) -> bool {
+        let Some(trimming) = &self.switches[s].trimming else { return false };
+        let port = &m.ports[out];
+        let bytes = port.data_queue + u64::from(m.packets[slot].wire);
+        bytes > trimming.limit_bytes || port.data_packets >= trimming.limit_packets
+    }
+
+    /// Cuts the payload off a data packet that finds no room at port `out` of switch `s`, and lets the rest wait before the data.
+    #[cold]
+    pub(super) fn trim(&mut self, m: &mut Medium, s: SwitchId, out: PortId, slot: Slot) {
+        let Some(trimming) = self.switches[s].trimming else { return };
+        let last_hop = matches!(m.network.ends[m.numbers[out]].peer, NodeRef::Host(_));
+        m.packets.clear_int(slot);
+        let packet = &mut m.packets[slot];
+        debug_assert_eq!(packet.kind, PacketKind::Data);
+        let wire = packet.wire.min(trimming.wire);
+        let cut = packet.wire - wire;
+        (packet.kind, packet.class, packet.wire) = (PacketKind::Trimmed, CONTROL, wire);
+        (packet.value, packet.flags) = (u8::from(last_hop), packet.flags & !MARKED);
+        m.ledger.totals.trimmed += 1;
+        m.ledger.totals.trimmed_bytes += u64::from(cut);
+        m.stats[out].row.trimmed += 1;
+        let room = trimming.limit_bytes.saturating_mul(CONTROL_ROOM);
+        if m.stats[out].control + u64::from(wire) > room {
+            return m.lose(out, slot, Cause::QueueLimit);
+        }
+        // The transmitter may have become free for what goes before data, which a pause has held.
+        note_waits(m, out, slot);
+        m.enqueue(out, slot);
+        self.kick(m, s, out);
+    }
+}
+
+/// A packet joins a queue of port `p`.
+pub(super) fn note_waits(m: &mut Medium, p: PortId, slot: Slot) {
+    let packet = &m.packets[slot];
+    if packet.class == CONTROL {
+        m.stats[p].control += u64::from(packet.wire);
+    }
+}
+
+/// A packet has left its queue at port `p`.
+pub(super) fn note_leaves(m: &mut Medium, p: PortId, slot: Slot) {
+    let packet = &m.packets[slot];
+    if packet.class == CONTROL {
+        m.stats[p].control -= u64::from(packet.wire);
+    }
+}

@@ -1,0 +1,297 @@
+//! Multipath endpoints in networks: closed forms, agreement with go-back-N, spraying, trimming, failed links.
+
+use crate::common::*;
+use farloop_cc::paths::{ChooserParams, chooser};
+use farloop_net::result::{Cause, FlowRow};
+use farloop_net::spec::*;
+use farloop_net::{RunResult, simulate};
+use farloop_units::{Bytes, Delta, Rate, Time, Value};
+use proptest::prelude::*;
+
+const MSS: u64 = 1460;
+const SPINES: u32 = 8;
+
+fn run(spec: NetworkSpec) -> RunResult {
+    let result = simulate(spec).expect("valid");
+    sound(&result);
+    result
+}
+
+fn paths(name: &str, settings: &[(&str, i64)]) -> ChooserParams {
+    let mut params = chooser(name).expect("a chooser");
+    for (key, value) in settings {
+        params.set(key, &Value::Int(*value)).unwrap_or_else(|e| panic!("{name}.{key}: {e:?}"));
+    }
+    params
+}
+
+fn multipath(paths: ChooserParams) -> TransportSpec {
+    TransportSpec {
+        multipath: MultipathSpec { paths, ..MultipathSpec::default() },
+        ..transport(TransportKind::Multipath)
+    }
+}
+
+/// Two leaves (nodes 0 and 1) with `hosts` hosts each, and eight spines, over links of these rates that take 1 us each. Flow i goes from the
+/// i-th host of the first leaf to that of the second.
+fn fabric(spec: SwitchSpec, hosts: u32, edge: Rate, core: Rate, name: &str, size: Bytes) -> NetworkSpec {
+    let mut nodes: Vec<NodeSpec> = (0..2 + SPINES).map(|i| switch(&format!("sw{i}"), spec.clone())).collect();
+    let mut links: Vec<LinkSpec> =
+        (2..2 + SPINES).flat_map(|spine| [link(0, spine, core, us(1)), link(1, spine, core, us(1))]).collect();
+    let first = 2 + SPINES;
+    for i in 0..2 * hosts {
+        nodes.push(host(&format!("h{i}")));
+        links.push(link(first + i, i % 2, edge, us(1)));
+    }
+    let flows = (0..hosts).map(|i| flow(first + 2 * i, first + 2 * i + 1, Time::ZERO, size)).collect();
+    network(nodes, links, algorithm(name, &[]), flows)
+}
+
+/// Hashes entropy values.
+fn hashing() -> SwitchSpec {
+    SwitchSpec { ecmp: Ecmp::Entropy, ..plain_switch() }
+}
+
+/// Packets that the first leaf sent to each spine.
+fn shares(result: &RunResult) -> Vec<u64> {
+    let to = |s| result.ports.iter().find(|p| (p.node, p.peer) == (0, s)).expect("a port").packets;
+    (2..2 + SPINES).map(to).collect()
+}
+
+#[test]
+fn a_lone_flow_takes_its_ideal_time_on_one_path_and_on_many() {
+    for (name, size) in [("single", 1), ("single", 3_000_000), ("oblivious", 3_000_001), ("reps", 40 * MSS)] {
+        // The hosts are slower than every link between switches: no queue anywhere, whatever the paths are.
+        let gbps = Rate::from_gbps;
+        let mut spec = fabric(hashing(), 1, gbps(10), gbps(100), "fixed", Bytes::new(size));
+        spec.transport = multipath(paths(name, &[]));
+        let row = run(spec).flows[0];
+        assert_eq!(row.received.expect("arrived") - row.start, row.ideal, "{name}, {size} B");
+        assert_eq!((row.retransmitted, row.timeouts, row.delivered.get()), (0, 0, size));
+    }
+}
+
+/// Four senders share 10 Gbps, with marks; nothing is lost or overtaken. Where each packet is acknowledged, the transports do the same.
+#[test]
+fn go_back_n_agrees_to_the_picosecond_where_nothing_is_lost_or_reordered() {
+    let key = |row: &FlowRow| (row.finish, row.received, row.packets, row.marked, row.retransmitted, row.delivered);
+    for name in ["fixed", "dctcp", "dcqcn", "swift", "gemini", "hpcc", "cubic"] {
+        let ecn = Some(EcnSpec::step(Bytes::new(30_000)));
+        let switch = SwitchSpec { ecn, int: true, ecmp: Ecmp::Entropy, ..plain_switch() };
+        let (nodes, links) = star(4, (Rate::from_gbps(25), us(1)), (Rate::from_gbps(10), us(2)), switch);
+        let flows = (1..=4).map(|s| FlowSpec {
+            initial_cwnd: Some(Bytes::new(50_000)),
+            ..flow(s, 5, Time::from_ps(u64::from(s) * 777_777), Bytes::new(1_000_000 + u64::from(s)))
+        });
+        let mut spec = network(nodes, links, algorithm(name, &[]), flows.collect());
+        let go_back_n = run(spec.clone());
+        spec.transport = multipath(paths("single", &[]));
+        spec.transport.multipath.ack_bytes = Bytes::new(1);
+        let multipath = run(spec);
+        assert!(go_back_n.flows.iter().all(|row| row.finish.is_some() && row.retransmitted == 0), "{name}");
+        let both = [&go_back_n, &multipath].map(|result| result.flows.iter().map(key).collect::<Vec<_>>());
+        assert_eq!(both[0], both[1], "{name}");
+    }
+}
+
+#[test]
+fn oblivious_spraying_loads_all_paths_alike() {
+    let gbps = Rate::from_gbps;
+    let mut spec = fabric(hashing(), 1, gbps(100), gbps(25), "fixed", Bytes::new(20_000 * MSS));
+    spec.transport = multipath(paths("oblivious", &[("paths", 4096)]));
+    let result = run(spec);
+    assert_eq!(result.flows[0].packets, 20_000, "reordered packets are not sent again");
+    for share in shares(&result) {
+        // 4096 values are hashed to eight ports: 512 each, with a standard deviation of 21, that is 4 %; three of them are 300 packets.
+        assert!(share.abs_diff(2500) <= 310, "{share}");
+    }
+}
+
+#[test]
+fn one_path_is_one_path_and_adaptive_routing_needs_no_chooser() {
+    let gbps = Rate::from_gbps;
+    let mut spec = fabric(hashing(), 1, gbps(10), gbps(25), "fixed", Bytes::new(1000 * MSS));
+    spec.transport = multipath(paths("single", &[]));
+    assert_eq!(shares(&run(spec)).iter().filter(|share| **share > 0).count(), 1);
+    // 100 Gbps over eight links of 12.5 Gbps: each takes its turn, and no queue grows.
+    let adaptive = SwitchSpec { ecmp: Ecmp::Adaptive, ..plain_switch() };
+    let mut spec = fabric(adaptive, 1, gbps(100), Rate::from_mbps(12_500), "fixed", Bytes::new(8000 * MSS));
+    spec.transport = multipath(paths("single", &[]));
+    let result = run(spec);
+    assert!(shares(&result).iter().all(|share| share.abs_diff(1000) <= 8), "{:?}", shares(&result));
+    let longest = result.ports.iter().filter(|p| p.node == 0).map(|p| p.max_queue).max();
+    assert!(longest <= Some(Bytes::new(2 * 1538)), "{longest:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// Over links that lose and damage packets, with paths of other lengths: every byte arrives, each packet is sent for the first time once,
+    /// and every destroyed data packet is sent again.
+    #[test]
+    fn everything_arrives_over_lossy_paths(
+        name in prop::sample::select(vec!["fixed", "reno", "dctcp"]),
+        paths_name in prop::sample::select(vec!["single", "oblivious", "reps", "mixed", "bitmap", "plb", "flowlet"]),
+        ecmp in prop::sample::select(vec![Ecmp::Entropy, Ecmp::Packet, Ecmp::Adaptive, Ecmp::Flow]),
+        loss in 0.0..0.05,
+        trim in any::<bool>(),
+        step in 0u64..20,
+        size in 1u64..500_000,
+        seed in any::<u64>(),
+    ) {
+        let (edge, core) = (Rate::from_gbps(40), Rate::from_gbps(10));
+        let trim = trim.then_some(TrimSpec { size: Bytes::new(64) });
+        let limit = QueueLimit { bytes: Some(Bytes::new(20_000)), packets: None };
+        let switch = SwitchSpec { ecmp, trim, queue_limit: limit, ..plain_switch() };
+        let mut spec = fabric(switch, 2, edge, core, name, Bytes::new(size));
+        for (i, link) in (0..).zip(&mut spec.links) {
+            (link.loss, link.corruption) = (loss, loss / 2.0);
+            link.delay = link.delay + us(step * (i / 2 % u64::from(SPINES)));
+        }
+        spec.flows.iter_mut().for_each(|flow| flow.initial_cwnd = Some(Bytes::new(64 * MSS)));
+        spec.transport = multipath(paths(paths_name, &[]));
+        spec.seed = seed;
+        let result = run(spec);
+        for row in &result.flows {
+            prop_assert!(row.finish.is_some() && row.received <= row.finish, "{row:?}");
+            prop_assert_eq!(row.delivered, Bytes::new(size));
+            prop_assert_eq!(row.packets - row.retransmitted, size.div_ceil(MSS));
+            prop_assert!(row.retransmitted >= row.dropped, "{row:?}");
+        }
+        prop_assert_eq!(result.totals.in_flight, 0);
+        let totals = &result.totals;
+        prop_assert_eq!(totals.trimmed, totals.trimmed_delivered + totals.trimmed_lost);
+        prop_assert!(trim.is_none() || totals.drops[Cause::QueueLimit] + totals.drops[Cause::Buffer] <= totals.trimmed_lost);
+    }
+}
+
+/// Eight hosts send 300 kB each to a ninth, windows of 60 packets.
+fn incast(spec: SwitchSpec) -> NetworkSpec {
+    let gbps = Rate::from_gbps(100);
+    let (nodes, links) = star(8, (gbps, us(1)), (gbps, us(1)), spec);
+    let flows = (1..=8).map(|s| FlowSpec {
+        initial_cwnd: Some(Bytes::new(60 * MSS)),
+        ..flow(s, 9, Time::ZERO, Bytes::new(205 * MSS))
+    });
+    let mut spec = network(nodes, links, algorithm("fixed", &[]), flows.collect());
+    spec.transport = multipath(paths("oblivious", &[]));
+    spec
+}
+
+fn limited(trim: bool) -> SwitchSpec {
+    let limit = QueueLimit { bytes: Some(Bytes::new(100_000)), packets: None };
+    SwitchSpec { queue_limit: limit, trim: trim.then_some(TrimSpec { size: Bytes::new(64) }), ..plain_switch() }
+}
+
+fn slowest(result: &RunResult) -> Delta {
+    result.flows.iter().map(|row| row.received.expect("arrived") - row.start).max().expect("flows")
+}
+
+/// Bytes by class: what is trimmed arrives as headers, and its payload once more.
+#[test]
+fn trimming_loses_payload_and_nothing_else() {
+    let trimming = run(incast(limited(true)));
+    let totals = &trimming.totals;
+    assert!(totals.trimmed > 100 && totals.drops.total() == 0, "{totals:?}");
+    assert_eq!((totals.trimmed_delivered, totals.trimmed_lost), (totals.trimmed, 0));
+    // 1538 B become 64 + 38 B.
+    assert_eq!(totals.trimmed_bytes, totals.trimmed * (1538 - 102));
+    let sum = |of: fn(&FlowRow) -> u64| trimming.flows.iter().map(of).sum::<u64>();
+    assert_eq!((sum(|f| f.retransmitted), sum(|f| f.timeouts), sum(|f| f.spurious)), (totals.trimmed, 0, 0));
+    let port = trimming.ports.iter().find(|p| (p.node, p.peer) == (0, 9)).expect("a port");
+    // The bottleneck carries each payload once, and the headers of what was trimmed.
+    assert_eq!((port.trimmed, port.tx.get()), (totals.trimmed, 8 * 205 * 1538 + totals.trimmed * 102));
+    assert!(port.max_queue <= Bytes::new(100_000));
+    // It is never idle: 8·205 packets at 123.04 ns and the headers, and one way.
+    let busy = Delta::from_ps(port.tx.get() * 80);
+    assert!(slowest(&trimming) <= busy + us(10), "{} and {busy}", slowest(&trimming));
+    // Without trimming packets are dropped, and waited for.
+    let dropping = run(incast(limited(false)));
+    assert!(dropping.totals.drops[Cause::QueueLimit] > 100 && dropping.totals.trimmed == 0);
+    assert!(slowest(&dropping) > slowest(&trimming) + us(10));
+}
+
+#[test]
+fn pfc_and_trimming_go_side_by_side() {
+    let xoff = XoffSpec::Static(Bytes::new(30_000));
+    let pfc = Some(PfcSpec { xoff, hysteresis: Bytes::new(3076), headroom: None });
+    let buffer = Bytes::new(10_000_000);
+    // Where queues are limited, packets are trimmed by whichever link they came; pauses go on for what waits.
+    let both = run(incast(SwitchSpec { pfc: pfc.clone(), buffer, ..limited(true) }));
+    let pauses = |result: &RunResult| result.ports.iter().map(|p| p.pauses).sum::<u64>();
+    assert!(both.totals.trimmed > 0 && both.totals.drops.total() == 0, "{:?}", both.totals);
+    // Without a limit there is room for all.
+    let lossless = SwitchSpec { pfc, buffer, queue_limit: QueueLimit::NONE, ..limited(true) };
+    let pausing = run(incast(lossless));
+    assert!(pausing.totals.trimmed == 0 && pauses(&pausing) > 0 && pausing.totals.drops.total() == 0);
+    for result in [&both, &pausing] {
+        assert!(result.flows.iter().all(|row| row.finish.is_some()));
+    }
+}
+
+/// What is trimmed is dropped, too, where more of it waits than twice the data.
+#[test]
+fn the_class_of_acks_has_room_for_two_queues() {
+    let mut spec = incast(limited(true));
+    let NodeKind::Switch(switch) = &mut spec.nodes[0].kind else { unreachable!("node 0 is the switch") };
+    switch.queue_limit.bytes = Some(Bytes::new(3100));
+    switch.trim = Some(TrimSpec { size: Bytes::new(1400) });
+    let result = run(spec);
+    let totals = &result.totals;
+    assert!(totals.trimmed_lost > 0 && totals.trimmed_lost == totals.drops[Cause::QueueLimit], "{totals:?}");
+    assert_eq!(totals.trimmed, totals.trimmed_delivered + totals.trimmed_lost);
+    assert!(result.flows.iter().all(|row| row.finish.is_some()));
+}
+
+/// The link from leaf 0 to the first spine goes down at 200 us, and routes never avoid it. REPS stops using it within 100 us at the least
+/// timeout; oblivious spraying goes on.
+#[test]
+fn reps_leaves_a_link_that_is_down_although_routes_do_not() {
+    let lost = |name| {
+        let gbps = Rate::from_gbps;
+        let mut spec = fabric(hashing(), 4, gbps(100), gbps(100), "fixed", Bytes::MAX);
+        spec.transport = multipath(paths(name, &[]));
+        for flow in &mut spec.flows {
+            flow.initial_rate = Some(gbps(80));
+            flow.initial_cwnd = Some(Bytes::new(150_000));
+        }
+        let at = |us: u64| Time::ZERO + Delta::from_us(us);
+        let down = LinkEventSpec { at: at(200), link: 0, direction: Direction::Both, change: LinkChange::Down };
+        spec.events = LinkEvents { events: vec![down], detection: Delta::from_secs(1) };
+        let dropped_by = |end: Time| {
+            let result = run(NetworkSpec { end, ..spec.clone() });
+            result.totals.drops[Cause::LinkDown] + result.totals.drops[Cause::Cut]
+        };
+        (dropped_by(at(300)), dropped_by(at(600)))
+    };
+    let (early, late) = lost("reps");
+    assert!(early > 0 && late <= early + early / 10, "{early} by 100 us after, {late} by 400 us after");
+    let (early, late) = lost("oblivious");
+    assert!(late > 2 * early, "{early} and {late}");
+}
+
+/// Two hosts send over eight paths of an eighth of one NIC each: every algorithm that needs no single path fills them, and shares them.
+#[test]
+fn every_algorithm_fills_and_shares_eight_sprayed_paths() {
+    let mut tried = 0;
+    for info in farloop_cc::all().filter(|info| info.preset_of.is_none()) {
+        let needs = info.needs;
+        if needs.symmetric || needs.border_agent || needs.int || needs.delivery_rate || info.name == "fixed" {
+            continue;
+        }
+        tried += 1;
+        let ecn = Some(EcnSpec { kmin: Bytes::new(8_000), pmax: 1.0, ..EcnSpec::step(Bytes::new(32_000)) });
+        let limit = QueueLimit { bytes: Some(Bytes::new(60_000)), packets: None };
+        let trim = Some(TrimSpec { size: Bytes::new(64) });
+        let switch = SwitchSpec { ecn, trim, queue_limit: limit, agents: true, ..hashing() };
+        let (edge, core) = (Rate::from_gbps(10), Rate::from_mbps(1250));
+        let mut spec = fabric(switch, 2, edge, core, &info.name, Bytes::MAX);
+        spec.transport = multipath(paths("oblivious", &[("paths", 256)]));
+        spec.end = Time::ZERO + Delta::from_ms(60);
+        let rows = run(spec).flows;
+        let rates = [0, 1].map(|i: usize| rows[i].delivered.as_f64() * 8.0 / 60e6);
+        let (sum, squares) = (rates[0] + rates[1], rates[0] * rates[0] + rates[1] * rates[1]);
+        let jain = sum * sum / (2.0 * squares);
+        println!("{}: {rates:.2?} Gbps of 9.49 in all, Jain {jain:.3}", info.name);
+    }
+    assert!(tried >= 20, "{tried}");
+}
