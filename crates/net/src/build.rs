@@ -24,10 +24,11 @@ use crate::part::{Gauge, Part};
 use crate::pauses::Pauses;
 use crate::plain;
 use crate::port::discipline::Discipline;
+use crate::port::phantom::Phantom;
 use crate::port::stats::{Marking, PortStats};
 use crate::port::{Owner, Port};
 use crate::sample::Samples;
-use crate::spec::{DetourSpec, Ecmp, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
+use crate::spec::{DetourSpec, Ecmp, EcnAt, LinkSpec, NetworkSpec, NodeKind, SwitchSpec, TransportKind};
 use crate::standstill::Clock;
 use crate::switch::agent::Agent;
 use crate::switch::buffer::{Buffer, Ingress};
@@ -171,6 +172,8 @@ impl Plan {
         let flows = Flows::new(&spec.flows);
         drop(spec.flows);
         let succession = succession(spec.follows, &flows)?;
+        let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
+        let phantoms = spec.nodes.iter().filter_map(switch_of).any(by_phantom);
         let trims = spec.nodes.iter().filter_map(switch_of).any(|switch| switch.trim.is_some());
         let mut network = Network {
             nodes: std::mem::take(&mut self.nodes),
@@ -186,6 +189,7 @@ impl Plan {
             scheduling: BTreeMap::new(),
             noisy: spec.transport.noisy(),
             trims,
+            phantoms,
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,
             algorithms: spec.algorithms,
@@ -280,6 +284,9 @@ impl Plan {
             let mut held = Ingress::default();
             if from == part {
                 (port.int, row.marking, row.row.headroom) = (plan.int, plan.marking, plan.headroom);
+                if let Some(EcnAt::Phantom(spec)) = plan.marking.map(|marking| marking.at) {
+                    row.phantom = Some(Box::new(Phantom::new(spec, end.rate)));
+                }
                 port.set_clock(network.clock_offset(end.node));
                 held = plan.ingress;
                 if let Some(agent) = plan.agent.take() {
@@ -316,7 +323,8 @@ impl Plan {
                     Some(*number).filter(|n| network.symmetric[*n]),
                 ),
                 scheduling: scheduling_of(network, *number, &ids, seed)?,
-                trimming: switch_of(&network.node_specs[*node as usize]).and_then(|s| Trimming::of(s, &network.transport)),
+                trimming: switch_of(&network.node_specs[*node as usize])
+                    .and_then(|s| Trimming::of(s, &network.transport)),
                 adaptive: network.adaptive[*number],
                 random: RandomStream::new(seed, "switch", u64::from(number.0)),
             })
@@ -359,7 +367,15 @@ impl Plan {
             plain_hosts: false,
             tracer: None,
         };
-        let switches = Switches { switches, ingress, agents, routes, forwarders: network.has_forwarders(), trims: network.trims };
+        let switches = Switches {
+            switches,
+            ingress,
+            agents,
+            routes,
+            forwarders: network.has_forwarders(),
+            trims: network.trims,
+            phantoms: network.phantoms,
+        };
         medium.plain = !all_punctual && plain::of_part(&medium, &switches);
         medium.plain_hosts = !all_punctual && plain::of_hosts(&medium);
         Ok(Part {

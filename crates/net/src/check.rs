@@ -356,7 +356,7 @@ impl NetworkSpec {
             let peers = self.links.iter().filter_map(|l| [(l.a, l.b), (l.b, l.a)].into_iter().find(|(a, _)| *a == id));
             let circuits =
                 peers.filter(|(_, peer)| matches!(self.nodes[*peer as usize].kind, NodeKind::Circuit(_))).count();
-            let late = switch.ecn.is_some_and(|ecn| ecn.at == EcnAt::Departure);
+            let late = switch.ecn.is_some_and(|ecn| ecn.at != EcnAt::Arrival);
             let problems = [
                 (circuits != 1, None, format!("schedules circuits, but has links to {circuits} circuit switches")),
                 (switch.pfc.is_some(), Some("pfc"), "drops what its queues for circuits have no place for".into()),

@@ -165,6 +165,15 @@ impl Medium {
         }
     }
 
+    /// Marks a data packet that comes for port `out` by the phantom queue there, if there is one; `random` is its switch's.
+    pub fn mark_by_phantom(&mut self, out: PortId, slot: Slot, random: &mut RandomStream) {
+        let wire = self.packets[slot].wire;
+        let stats = &mut self.stats[out];
+        let (Some(phantom), Some(marking)) = (&mut stats.phantom, stats.marking) else { return };
+        let queue = phantom.arrives(self.now, wire);
+        self.mark(out, slot, marking.at, queue, random);
+    }
+
     /// Takes the next packet of a waiting class out of its queue at port `p`.
     #[inline(always)]
     pub fn dequeue(&mut self, p: PortId, class: u8) -> Slot {

@@ -156,7 +156,7 @@ impl Part {
                         port.set_rate(rate);
                         let owner = &m.network.node_specs[stats.row.node as usize].kind;
                         if let NodeKind::Switch(switch) = owner {
-                            stats.set_rate(switch.ecn.as_ref(), rate);
+                            stats.set_rate(switch.ecn.as_ref(), rate, m.now);
                         }
                     }
                     (LinkChange::Delay(delay), _) => port.delay = delay,

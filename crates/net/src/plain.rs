@@ -17,6 +17,7 @@ pub(crate) fn of_part(m: &Medium, switches: &Switches) -> bool {
         && switches.agents.len() == 0
         && m.disciplines.len() == 0
         && m.network.circuits.len() == 0
+        && !switches.phantoms
         && of_hosts(m)
 }
 

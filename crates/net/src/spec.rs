@@ -390,7 +390,7 @@ impl EcnSpec {
     }
 }
 
-/// When a packet that waits is marked.
+/// When a packet is marked.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum EcnAt {
     /// When it joins the queue, by what it finds.
@@ -398,6 +398,17 @@ pub enum EcnAt {
     Arrival,
     /// When it leaves the queue, by what stays behind: feedback does not wait in the queue with the packet.
     Departure,
+    /// When it comes, by a phantom queue; whether it waits or not.
+    Phantom(PhantomSpec),
+}
+
+/// A queue of no packets that drains more slowly than its port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PhantomSpec {
+    /// At which rate, in millionths of the port's.
+    pub drain_ppm: u32,
+    /// It is never longer than this.
+    pub size: Bytes,
 }
 
 /// A full-duplex link.

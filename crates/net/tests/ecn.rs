@@ -45,6 +45,26 @@ fn on_departure_the_earlier_packets_are_marked() {
     assert_eq!(departing(Bytes::ZERO), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]);
 }
 
+/// Ten packets back to back at the port's own rate: none waits. The phantom queue drains half as fast, so it grows by half a packet each time.
+#[test]
+fn a_phantom_queue_marks_packets_that_do_not_wait() {
+    let phantom =
+        |k| EcnSpec { at: EcnAt::Phantom(PhantomSpec { drain_ppm: 500_000, size: packets(100) }), ..EcnSpec::step(k) };
+    let end = (Rate::from_gbps(10), us(1));
+    let marked = |k| {
+        let spec = SwitchSpec { ecn: Some(phantom(k)), ..plain_switch() };
+        let (nodes, links) = star(1, end, end, spec);
+        let flows = vec![flow(1, 2, Time::ZERO, Bytes::new(10 * 1460))];
+        let result = simulate(network(nodes, links, algorithm("fixed", &[]), flows)).expect("valid");
+        sound(&result);
+        let port = result.ports.iter().find(|p| (p.node, p.peer) == (0, 2)).expect("a port");
+        assert_eq!(port.max_queue, Bytes::ZERO);
+        port.marked
+    };
+    // Packet k finds k/2 packets: more than three from packet 7 on.
+    assert_eq!([marked(packets(3)), marked(Bytes::ZERO), marked(packets(5))], [3, 9, 0]);
+}
+
 #[test]
 fn thresholds_scale_with_the_rate_of_the_port() {
     // Six packets at 20 Gbps are three at the port's 10 Gbps.

@@ -269,10 +269,21 @@ fn reps_leaves_a_link_that_is_down_although_routes_do_not() {
     assert!(late > 2 * early, "{early} and {late}");
 }
 
+/// What algorithms get of 9.49 Gbps of payload, and Jain's index of their shares, where that is less than of the others. Measured,
+/// not explained.
+const LESS: [(&str, f64, f64); 6] = [
+    ("timely", 2.0, 0.9),
+    ("annulus", 2.0, 0.9),
+    ("theta-powertcp", 5.0, 0.9),
+    ("gemini", 6.5, 0.9),
+    ("bic", 7.0, 0.6),
+    ("illinois", 7.0, 0.65),
+];
+
 /// Two hosts send over eight paths of an eighth of one NIC each: every algorithm that needs no single path fills them, and shares them.
 #[test]
 fn every_algorithm_fills_and_shares_eight_sprayed_paths() {
-    let mut tried = 0;
+    let (mut tried, mut wrong) = (0, Vec::new());
     for info in farloop_cc::all().filter(|info| info.preset_of.is_none()) {
         let needs = info.needs;
         if needs.symmetric || needs.border_agent || needs.int || needs.delivery_rate || info.name == "fixed" {
@@ -292,6 +303,8 @@ fn every_algorithm_fills_and_shares_eight_sprayed_paths() {
         let (sum, squares) = (rates[0] + rates[1], rates[0] * rates[0] + rates[1] * rates[1]);
         let jain = sum * sum / (2.0 * squares);
         println!("{}: {rates:.2?} Gbps of 9.49 in all, Jain {jain:.3}", info.name);
+        let (_, least, fair) = LESS.into_iter().find(|(name, ..)| *name == info.name).unwrap_or(("", 7.0, 0.9));
+        wrong.extend((sum < least || jain < fair).then(|| format!("{}: {rates:.2?}, Jain {jain:.3}", info.name)));
     }
-    assert!(tried >= 20, "{tried}");
+    assert!(tried >= 20 && wrong.is_empty(), "{tried} tried: {wrong:#?}");
 }

@@ -11,8 +11,8 @@ mod signals;
 
 use algorithm::{Failure, catalog, of_classes};
 use errors::HandlerError;
-use farloop_cc::paths::ChooserInfo;
 use farloop_cc::AlgorithmInfo;
+use farloop_cc::paths::ChooserInfo;
 use farloop_scenario::bench::{BENCHES, Measurement, bench};
 use farloop_units::{Kind, ParamSpec, Value};
 use output::{RunOutput, TraceOutput};

@@ -20,7 +20,7 @@ pub use transport::*;
 pub use workload::*;
 
 use farloop_net::spec::{
-    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, QueueLimit, SwitchSpec, TrimSpec, XoffSpec,
+    DisciplineSpec, Ecmp, EcnAt, EcnSpec, FlowSpec, PfcSpec, PhantomSpec, QueueLimit, SwitchSpec, TrimSpec, XoffSpec,
 };
 use farloop_units::{Bytes, Delta, Kind, ParamSpec, ParamType, Params, Rate, Value, Words, choice, params};
 
@@ -77,6 +77,8 @@ choice! {
         Arrival = "arrival",
         /// The one that it leaves behind.
         Departure = "departure",
+        /// None of packets.
+        Phantom = "phantom",
     }
 }
 
@@ -94,11 +96,14 @@ choice! {
 pub(crate) trait SwitchKeys: Params {
     /// `kmin` and `kmax`.
     fn thresholds(&self) -> (Bytes, Bytes);
-    /// A quantum is set, and a discipline that knows of none.
-    fn has_idle_quantum(&self) -> bool;
+    /// A key that is set and has no effect, why it has none, and what is expected.
+    fn idle_key(&self) -> Option<(&'static str, &'static str, &'static str)>;
     /// What the network model builds from the keys, where the largest packet takes `packet` on the wire.
     fn spec(&self, packet: Bytes) -> SwitchSpec;
 }
+
+const IDLE_QUANTUM: &str = "has no effect without discipline = \"drr\"";
+const IDLE_PHANTOM: &str = "has no effect without ecn_at = \"phantom\"";
 
 /// The two kinds of switches have the same keys and other defaults.
 macro_rules! switch_section {
@@ -144,8 +149,14 @@ macro_rules! switch_section {
                 ecn_rate: Option<Rate> = None, in Some(SLOWEST) => Some(FASTEST);
                 /// Which queue length marks a waiting packet. "arrival": the queue that it finds (DCTCP, SIGCOMM 2010, §3.1).
                 /// "departure": the queue that it leaves behind, as in the published simulators of DCQCN and HPCC
-                /// (docs/network-model.md).
+                /// (docs/network-model.md). "phantom": a queue of no packets that drains more slowly than the port (Uno, SC 2025); it marks
+                /// packets that do not wait, too.
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
+                /// With ecn_at = "phantom": the part of the port's rate at which that queue drains; "none" for 0.95 (Uno: 0.95 or 0.9).
+                phantom_drain: Option<f64> = None, in Some(0.01) => Some(1.0);
+                /// With ecn_at = "phantom": that queue is never longer; "none" for kmax and a packet (Uno: 22.4 MB, and marks from 2 % to 60 % of
+                /// that).
+                phantom_size: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// How a switch chooses among equally short paths. "flow": all packets of a flow take one path; with transport.kind =
                 /// "multipath" all with the same entropy value, so that the sender chooses. "packet": the switch sprays packets over all
                 /// paths, so they arrive out of order. "symmetric": one path for a flow, with ACKs on the same links as their data.
@@ -170,8 +181,18 @@ macro_rules! switch_section {
             fn thresholds(&self) -> (Bytes, Bytes) {
                 (self.kmin, self.kmax)
             }
-            fn has_idle_quantum(&self) -> bool {
-                self.quantum.is_some() && self.discipline != DisciplineChoice::Drr
+            fn idle_key(&self) -> Option<(&'static str, &'static str, &'static str)> {
+                let turns = "expected discipline = \"drr\", or no quantum";
+                let phantom = "expected ecn_at = \"phantom\", or none of its keys";
+                let no_phantom = self.ecn_at != EcnAtChoice::Phantom;
+                let keys = [
+                    ("quantum", self.quantum.is_some() && self.discipline != DisciplineChoice::Drr, turns),
+                    ("phantom_drain", self.phantom_drain.is_some() && no_phantom, phantom),
+                    ("phantom_size", self.phantom_size.is_some() && no_phantom, phantom),
+                ];
+                let (key, _, expected) = keys.into_iter().find(|(_, idle, _)| *idle)?;
+                let problem = if key == "quantum" { IDLE_QUANTUM } else { IDLE_PHANTOM };
+                Some((key, problem, expected))
             }
             fn spec(&self, packet: Bytes) -> SwitchSpec {
                 let xoff = self.xoff.map_or(XoffSpec::Dynamic(self.xoff_alpha), XoffSpec::Static);
@@ -188,6 +209,10 @@ macro_rules! switch_section {
                         at: match self.ecn_at {
                             EcnAtChoice::Arrival => EcnAt::Arrival,
                             EcnAtChoice::Departure => EcnAt::Departure,
+                            EcnAtChoice::Phantom => EcnAt::Phantom(PhantomSpec {
+                                drain_ppm: (self.phantom_drain.unwrap_or(0.95) * 1e6) as u32,
+                                size: self.phantom_size.unwrap_or(self.kmax + packet),
+                            }),
                         },
                     }),
                     discipline: match self.discipline {

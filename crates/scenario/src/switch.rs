@@ -25,15 +25,11 @@ pub(crate) fn read<P: SwitchKeys>(root: &Section<'_>, name: &str) -> Result<P, D
         let problem = format!("kmin = \"{kmin}\" is above kmax = \"{kmax}\"");
         return Err(section.diagnostic(key, problem, "expected kmin at most kmax; set both"));
     }
-    if keys.has_idle_quantum() {
-        return Err(section.diagnostic("quantum", IDLE_QUANTUM.0, IDLE_QUANTUM.1));
+    if let Some((key, problem, expected)) = keys.idle_key() {
+        return Err(section.diagnostic(key, problem, expected));
     }
     Ok(keys)
 }
-
-/// A quantum without turns: the problem, and what is expected.
-pub(crate) const IDLE_QUANTUM: (&str, &str) =
-    ("has no effect without discipline = \"drr\"", "expected discipline = \"drr\", or no quantum");
 
 /// Reads every `[[switch_override]]`.
 pub(crate) fn read_overrides(root: &Section<'_>) -> Result<Vec<SwitchOverride>, Diagnostic> {

@@ -166,7 +166,7 @@ fn check_network(scenario: &Scenario, built: &Built, links: &[PlacedLink]) -> Re
                     "expected discipline = \"fifo\"",
                 );
             }
-            NodeKind::Switch(switch) if switch.ecn.is_some_and(|ecn| ecn.at == EcnAt::Departure) => {
+            NodeKind::Switch(switch) if switch.ecn.is_some_and(|ecn| ecn.at != EcnAt::Arrival) => {
                 return of_switch("ecn_at", "a testbed's switches mark what arrives", "expected ecn_at = \"arrival\"");
             }
             NodeKind::Switch(_) => {}

@@ -72,7 +72,8 @@ impl TraceNames {
             ends: spec.flows.iter().map(|flow| (host(flow.src), host(flow.dst))).collect(),
             hosts,
             protocol: match spec.transport.kind {
-                TransportKind::Rdma => Protocol::Rdma,
+                // Frames of RDMA have what those of Ultra Ethernet have: numbers, ACKs and NACKs over UDP.
+                TransportKind::Rdma | TransportKind::Multipath => Protocol::Rdma,
                 TransportKind::Tcp => Protocol::Tcp,
             },
         }

@@ -5,10 +5,8 @@ use crate::host_presets;
 use crate::reader::{Section, names, read_one, refuse_others, word};
 use crate::sections::*;
 use farloop_cc::paths::{ChooserParams, chooser, choosers};
-use farloop_net::spec::{
-    self, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec, TransportKind, TransportSpec,
-};
-use farloop_units::{ParamType, Params};
+use farloop_net::spec::{self, IntCarriage, LinuxPacing, MultipathSpec, Start, TcpSpec, TransportKind, TransportSpec};
+use farloop_units::ParamType;
 
 /// The keys of one kind.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,7 +42,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(Transport, EndpointKeys), Diag
     refuse_others(&section, "kind", &word(&kind), &alternatives)?;
     let specs = alternatives.iter().find(|(w, _)| *w == word(&kind)).map(|(_, specs)| names(specs));
     // Both parts of the table are read on their own, the other's keys being known.
-    let tables = if kind == TransportChoice::Multipath { choosers().map(|info| info.name).collect() } else { Vec::new() };
+    let tables =
+        if kind == TransportChoice::Multipath { choosers().map(|info| info.name).collect() } else { Vec::new() };
     let others = [vec!["kind"], specs.unwrap_or_default(), tables].concat();
     section.check_keys(others.iter().copied())?;
     let common = section.read(&[], &others)?;
@@ -251,6 +250,7 @@ fn tcp_spec(keys: &TcpKeys) -> TcpSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farloop_units::Params;
 
     #[test]
     fn the_defaults_are_those_of_the_network_model() {

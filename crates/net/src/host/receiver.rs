@@ -28,7 +28,7 @@ use farloop_units::{Bytes, Time};
 enum Endpoint {
     Rdma(InOrder),
     Tcp(Box<TcpReceiver>),
-    Multipath(AnyOrder),
+    Multipath(Box<AnyOrder>),
 }
 
 /// State of an active flow at its destination.
@@ -178,7 +178,7 @@ impl Receivers {
         let algorithm = usize::from(network.flows.algorithm(flow));
         let endpoint = match network.transport.kind {
             TransportKind::Rdma => Endpoint::Rdma(InOrder::default()),
-            TransportKind::Multipath => Endpoint::Multipath(AnyOrder::default()),
+            TransportKind::Multipath => Endpoint::Multipath(Box::default()),
             TransportKind::Tcp => Endpoint::Tcp(Box::new(TcpReceiver::new(network.tcp_configs[algorithm].clone()))),
         };
         let (cc, format) = (network.algorithms[algorithm].receiver(&info), network.format(flow));

@@ -445,7 +445,8 @@ impl Senders {
     /// Has the endpoint called when it wants to be.
     #[inline]
     fn arm_endpoint(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) {
-        let at = self.states[id].endpoint.timer();
+        // A timeout that has become shorter may be over already.
+        let at = self.states[id].endpoint.timer().max(m.now);
         self.arm(m, desk, id, Which::TRANSPORT, at);
     }
 

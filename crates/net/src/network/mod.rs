@@ -78,6 +78,8 @@ pub(crate) struct Network {
     pub persistent: bool,
     /// Switches trim packets.
     pub trims: bool,
+    /// Ports mark by phantom queues.
+    pub phantoms: bool,
     pub algorithms: Vec<AnyParams>,
     /// By algorithm.
     pub formats: Vec<Format>,

@@ -315,7 +315,9 @@ impl Tables {
             _ => {
                 let spreading = self.spreading[switch];
                 let hash = self.hash(packet.flow.0, spreading);
-                Some(self.choose(group, if spreading.by == By::Flow { hash } else { spreading.by.spread(hash, packet) }))
+                Some(
+                    self.choose(group, if spreading.by == By::Flow { hash } else { spreading.by.spread(hash, packet) }),
+                )
             }
         }
     }

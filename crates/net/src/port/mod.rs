@@ -8,6 +8,7 @@ pub(crate) mod circuit_queues;
 pub(crate) mod clock;
 pub(crate) mod discipline;
 pub(crate) mod owner;
+pub(crate) mod phantom;
 pub(crate) mod priority_queues;
 pub(crate) mod stats;
 

@@ -1,6 +1,7 @@
 //! What a port counts, and how its switch marks what waits there; apart from [`Port`](super::Port) because it is touched only when
 //! something waits.
 
+use super::phantom::Phantom;
 use crate::result::PortRow;
 use crate::spec::{EcnAt, EcnSpec};
 use farloop_engine::RandomStream;
@@ -29,6 +30,8 @@ pub(crate) struct PortStats {
     pub random: RandomStream,
     /// How the switch marks packets that wait here.
     pub marking: Option<Marking>,
+    /// The queue that it marks by, where that is none of packets.
+    pub phantom: Option<Box<Phantom>>,
     /// Bytes that wait in the class of ACKs; counted where switches trim.
     pub control: u64,
 }
@@ -76,12 +79,16 @@ impl PortStats {
             corruption,
             random,
             marking: None,
+            phantom: None,
             control: 0,
         }
     }
 
-    /// Marks as is right for another rate.
-    pub fn set_rate(&mut self, ecn: Option<&EcnSpec>, rate: Rate) {
+    /// Marks as is right for another rate, from `now` on.
+    pub fn set_rate(&mut self, ecn: Option<&EcnSpec>, rate: Rate, now: Time) {
+        if let Some(phantom) = &mut self.phantom {
+            phantom.set_rate(now, rate);
+        }
         self.marking = self.marking.and(ecn).map(|ecn| Marking::new(ecn, rate));
     }
 

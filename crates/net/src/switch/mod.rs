@@ -75,6 +75,8 @@ pub(crate) struct Switches {
     pub forwarders: bool,
     /// Some switch trims.
     pub trims: bool,
+    /// Some port has a phantom queue.
+    pub phantoms: bool,
 }
 
 impl Switches {
@@ -128,6 +130,9 @@ impl Switches {
         }
         if agents && class >= DATA && m.ports[out].agent.exists() && !self.agent_enqueue(m, s, out, slot) {
             return;
+        }
+        if self.phantoms && class >= DATA {
+            m.mark_by_phantom(out, slot, &mut self.switches[s].random);
         }
         let port = &m.ports[out];
         let holds = class < DATA || port.discipline.exists() && m.disciplines[port.discipline].holds();

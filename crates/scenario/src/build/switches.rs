@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, listing, nearest};
 use crate::glob;
 use crate::scenario::Scenario;
 use crate::sections::{Switch, SwitchKeys, WanSwitch};
-use crate::switch::{IDLE_QUANTUM, SwitchOverride};
+use crate::switch::SwitchOverride;
 use crate::topology::Layout;
 use farloop_net::spec::{NodeId, NodeKind, SwitchSpec};
 use farloop_units::Bytes;
@@ -50,9 +50,9 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
             let path = setting_path(scenario, layout, node as NodeId, key);
             return Err(scenario.at(&path, problem, "expected kmin at most kmax; set both"));
         }
-        if let Some(o) = settled.idle_quantum {
-            let problem = format!("{} for switch \"{name}\"", IDLE_QUANTUM.0);
-            return Err(scenario.at(&["switch_override", &o.pattern, "quantum"], problem, IDLE_QUANTUM.1));
+        if let Some((o, (key, problem, expected))) = settled.idle {
+            let problem = format!("{problem} for switch \"{name}\"");
+            return Err(scenario.at(&["switch_override", &o.pattern, key], problem, expected));
         }
         layout.nodes[node].kind = NodeKind::Switch(settled.spec);
     }
@@ -63,17 +63,19 @@ pub(crate) fn apply(scenario: &Scenario, layout: &mut Layout) -> Result<(), Diag
 struct Settled<'s> {
     spec: SwitchSpec,
     thresholds: (Bytes, Bytes),
-    /// The first override that sets a quantum for a discipline that knows of none.
-    idle_quantum: Option<&'s SwitchOverride>,
+    /// The first override that sets a key which has no effect, and why.
+    idle: Option<(&'s SwitchOverride, (&'static str, &'static str, &'static str))>,
 }
 
 impl<'s> Settled<'s> {
     fn of<P: SwitchKeys>(keys: &P, ours: &[&'s SwitchOverride], packet: Bytes) -> Settled<'s> {
         let all = with(keys, ours);
         // A later override may go back to a discipline without turns.
-        let idle = |i: &usize| sets(&ours[*i..=*i], "quantum") && with(keys, &ours[..=*i]).has_idle_quantum();
-        let idle_quantum = (0..ours.len()).find(idle).map(|i| ours[i]);
-        Settled { spec: all.spec(packet), thresholds: all.thresholds(), idle_quantum }
+        let idle = |i: usize| {
+            let why = with(keys, &ours[..=i]).idle_key()?;
+            sets(&ours[i..=i], why.0).then_some((ours[i], why))
+        };
+        Settled { spec: all.spec(packet), thresholds: all.thresholds(), idle: (0..ours.len()).find_map(idle) }
     }
 }
 

@@ -78,7 +78,10 @@ fn transports() {
     );
     check(
         &needing("mlcc", across),
-        &["bad.toml:7: transport.kind: the algorithm \"mlcc\" has", "a multipath transport sends each packet its own way"],
+        &[
+            "bad.toml:7: transport.kind: the algorithm \"mlcc\" has",
+            "a multipath transport sends each packet its own way",
+        ],
     );
     let bbr = "[run]\nduration = \"1ms\"\n[[flow]]\nfrom = \"s1\"\nto = \"d1\"\nalgorithm = \"bbr\"\n[transport]\nkind = \"rdma\"\n";
     check(
@@ -94,4 +97,10 @@ fn transports() {
         &["bad.toml:7: switch.queue_limit_packets: 0 is outside the accepted range; expected 1 to 1000000000"],
     );
     check(&format!("{run}queue_limit = \"0B\"\n"), &["switch.queue_limit: \"0B\" is outside"]);
+    check(
+        &format!("{run}phantom_drain = 0.9\n"),
+        &[
+            "bad.toml:7: switch.phantom_drain: has no effect without ecn_at = \"phantom\"; expected ecn_at = \"phantom\", or none",
+        ],
+    );
 }

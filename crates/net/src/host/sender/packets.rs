@@ -32,13 +32,8 @@ fn rto(spec: &MultipathSpec, base_rtt: Delta) -> Delta {
 /// The endpoint of a flow that begins.
 pub(super) fn endpoint(spec: &MultipathSpec, info: &FlowInfo, random: &mut RandomStream) -> Endpoint {
     let (bdp, mss) = (info.bdp().get(), info.mss.get());
-    let setting = Setting {
-        mss,
-        base_rtt: info.base_rtt,
-        bdp,
-        rto: rto(spec, info.base_rtt),
-        overtaken: spec.overtaken,
-    };
+    let setting =
+        Setting { mss, base_rtt: info.base_rtt, bdp, rto: rto(spec, info.base_rtt), overtaken: spec.overtaken };
     let packets = u32::try_from(bdp / mss).unwrap_or(u32::MAX).max(1);
     let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss };
     let chooser = spec.paths.start(&paths, random);
