@@ -183,6 +183,15 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
             5 => {
                 let kind = [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Spurious][(s.a % 3) as usize];
                 sender.on_loss(&mut ctx, &Loss { kind, in_flight, snd_nxt: Bytes::new(nxt) });
+                let kind =
+                    [PacketLossKind::Trimmed, PacketLossKind::Overtaken, PacketLossKind::Timeout][(s.b % 3) as usize];
+                let payload = Bytes::new(u64::from(s.a) % (mss + 1));
+                let rtt = s.flag.then(|| Delta::from_ps(u64::from(s.b)));
+                let loss =
+                    PacketLoss { kind, payload, in_flight: in_flight.saturating_sub(payload), rtt, last_hop: s.flag };
+                sender.on_packet_loss(&mut ctx, &loss);
+                sender.on_credit(&mut ctx, Bytes::new(u64::from(s.a) << (s.b % 32)));
+                sender.wanted_credit(Bytes::new(u64::from(s.b) << (s.a % 32)));
             }
             6 => {
                 let signal = match s.a % 3 {
