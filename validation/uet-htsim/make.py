@@ -3,11 +3,12 @@
     python validation/uet-htsim/make.py PROGRAM
     python validation/uet-htsim/make.py PROGRAM --case permutation-reps
 
-PROGRAM is `htsim_uec` of ultraethernet/uet-htsim at commit 40ccb0526bb6297eeb22ab33f9934fb35278dbaf, which a user has built. Each case runs ten
-times: seed n draws the pairs of the permutation, or the senders of the incast, and is what the program is told as `-seed`. The same pairs
-are what farloop has to be given: `pairs` says them. Times are completion times in microseconds, from start 0 on, in the order of the pairs.
+PROGRAM is `htsim_uec` of ultraethernet/uet-htsim at commit 40ccb0526bb6297eeb22ab33f9934fb35278dbaf, which a user has built. Each case
+runs ten times: seed n draws the pairs of the permutation, or the senders of the incast, and is what the program is told as `-seed`. The
+same pairs are what farloop has to be given: `pairs` says them. Times are completion times in microseconds, from start 0 on, in the order
+of the pairs.
 
-The network: 128 hosts, 8 leaves of 16, 16 spines, 400 Gbps and 1 us everywhere, so 8.9 us of unloaded round-trip time. Queues hold 100
+The network: 128 hosts, 8 leaves of 16, 16 spines, 400 Gbps and 1 us everywhere, so 8.338 us of unloaded round-trip time. Queues hold 100
 packets of 4160 B (4096 B of payload), mark from 25 to 75, and trim; windows start at 150 packets; 64 entropy values.
 """
 
@@ -19,6 +20,7 @@ import random
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +51,25 @@ Downlink_Latency_ns 1000
 Switch_Latency_ns 0
 """
 
-COMMON = "-end 2000 -linkspeed 400000 -mtu 4160 -q 100 -ecn 25 75 -cwnd 150 -paths 64 -strat ecmp_host".split()
+COMMON = [
+    "-end",
+    "2000",
+    "-linkspeed",
+    "400000",
+    "-mtu",
+    "4160",
+    "-q",
+    "100",
+    "-ecn",
+    "25",
+    "75",
+    "-cwnd",
+    "150",
+    "-paths",
+    "64",
+    "-strat",
+    "ecmp_host",
+]
 SENDER, RECEIVER = ["-sender_cc_only"], ["-receiver_cc_only"]
 FINISHED = re.compile(r"^Flow \S+ flowId (\d+) .*? finished at ([0-9.e+]+) ")
 
@@ -73,7 +93,10 @@ def case(pattern: str, control: list[str], chooser: str) -> Case:
 
 
 CASES = {
-    **{f"permutation-{chooser}": case("permutation", SENDER, chooser) for chooser in ("oblivious", "bitmap", "reps", "mixed")},
+    **{
+        f"permutation-{chooser}": case("permutation", SENDER, chooser)
+        for chooser in ("oblivious", "bitmap", "reps", "mixed")
+    },
     "permutation-rccc": case("permutation", RECEIVER, "mixed"),
     "incast-2-nscc": case("incast-2", SENDER, "mixed"),
     "incast-2-rccc": case("incast-2", RECEIVER, "mixed"),
@@ -119,12 +142,30 @@ def completion_times(program: Path, one: Case, seed: int) -> list[float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "net.topo").write_text(TOPOLOGY)
-        lines = [f"Nodes {HOSTS}", f"Connections {len(flows)}", *(f"{a}->{b} id {n} start 0 size {SIZE}" for n, (a, b) in enumerate(flows, 1))]
+        lines = [
+            f"Nodes {HOSTS}",
+            f"Connections {len(flows)}",
+            *(f"{a}->{b} id {n} start 0 size {SIZE}" for n, (a, b) in enumerate(flows, 1)),
+        ]
         (folder / "flows.cm").write_text("\n".join(lines) + "\n")
-        command = [str(program), *COMMON, *one.options, "-seed", str(seed), "-topo", "net.topo", "-tm", "flows.cm", "-o", "log"]
+        command = [
+            str(program),
+            *COMMON,
+            *one.options,
+            "-seed",
+            str(seed),
+            "-topo",
+            "net.topo",
+            "-tm",
+            "flows.cm",
+            "-o",
+            "log",
+        ]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stdout[-300:]}{done.stderr[-300:]}")
+        raise RuntimeError(
+            f"{' '.join(command)} ended with {done.returncode}: {done.stdout[-300:]}{done.stderr[-300:]}"
+        )
     times = {int(m[1]): float(m[2]) for m in map(FINISHED.match, done.stdout.splitlines()) if m}
     if len(times) != len(flows):
         raise RuntimeError(f"{len(times)} of {len(flows)} flows finished: {' '.join(command)}")
@@ -154,7 +195,7 @@ def main() -> None:
             "tail_sd_us": round(statistics.stdev(tails), 4),
             "fct_us": runs,
         }
-        print(f"{name}: mean {results[name]['mean_us']} us, tail {results[name]['tail_us']} us")
+        sys.stdout.write(f"{name}: mean {results[name]['mean_us']} us, tail {results[name]['tail_us']} us\n")
         text = json.dumps(results, indent=1)
         path.write_text(re.sub(r"\[\s+([0-9.,\s]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text) + "\n")
 

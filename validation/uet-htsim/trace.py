@@ -39,12 +39,12 @@ def line_of(words: list[str]) -> dict[str, object]:
 
 def main() -> None:
     """Prints the vectors."""
-    print(json.dumps({"format": "farloop nscc vectors", "version": 1}, separators=(",", ":")))
+    sys.stdout.write(json.dumps({"format": "farloop nscc vectors", "version": 1}, separators=(",", ":")) + "\n")
     for name in sys.argv[1:]:
         for text in Path(name).read_text().splitlines():
             words = text.split()
             if words and words[0] in {"S", *EVENTS}:
-                print(json.dumps(line_of(words), separators=(",", ":")))
+                sys.stdout.write(json.dumps(line_of(words), separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":
