@@ -60,12 +60,12 @@ def native(compiler, tmp_path_factory):
     library = tmp_path_factory.mktemp("gear") / "gear.so"
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     subprocess.run([*compiler, *flags, "-o", library, GEAR / "native.c"], check=True)
-    found = ctypes.CDLL(str(library))
-    found.native_start.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u64, u64, u32]
-    found.native_ack.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    found.native_loss.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u32, u32, u32]
-    found.native_view.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return found
+    loaded = ctypes.CDLL(str(library))
+    loaded.native_start.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u64, u64, u32]
+    loaded.native_ack.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    loaded.native_loss.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u32, u32, u32]
+    loaded.native_view.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    return loaded
 
 
 class Flow:
@@ -92,9 +92,9 @@ class Flow:
 
     @property
     def view(self):
-        found = View()
-        self.native.native_view(ctypes.byref(self.c), self.state, ctypes.byref(found))
-        return found
+        seen = View()
+        self.native.native_view(ctypes.byref(self.c), self.state, ctypes.byref(seen))
+        return seen
 
     @property
     def window(self):
@@ -409,16 +409,16 @@ def test_a_hop_writes_where_there_is_room_or_where_the_queue_is_shorter(native):
         data = option(PROBE, *entries).ljust(40, b"\0")
         return native.native_place(data, 0, ctypes.byref(Hop(0, 0, queue, hop, rate)))
 
-    one, two = encoded(native, 1, 1, 6400, 1, 100_000), encoded(native, 1, 1, 640, 2, 10_000)
+    fast, slow = encoded(native, 1, 1, 6400, 1, 100_000), encoded(native, 1, 1, 640, 2, 10_000)
     assert place(0, 1000, EMPTY) == 4
-    assert place(0, 1000, one, EMPTY, EMPTY) == 16
-    assert place(0, 1000, one, two, hop=2) == 16, "its own, from a loop"
+    assert place(0, 1000, fast, EMPTY, EMPTY) == 16
+    assert place(0, 1000, fast, slow, hop=2) == 16, "its own, from a loop"
     # Eq. 3: both drain in 512 µs. As long is not longer.
-    assert place(64_000, 1_000_000, one, two) == NONE
-    assert place(65_000, 1_000_000, one, two) == 4
+    assert place(64_000, 1_000_000, fast, slow) == NONE
+    assert place(65_000, 1_000_000, fast, slow) == 4
     shorter = encoded(native, 1, 1, 320, 2, 10_000)
-    assert place(65_000, 1_000_000, one, shorter) == 16
-    assert place(6400, 200_000, one, shorter) == NONE if 6400 / 200_000 < 320 / 10_000 else 16
+    assert place(65_000, 1_000_000, fast, shorter) == 16
+    assert place(6400, 200_000, fast, shorter) == NONE if 6400 / 200_000 < 320 / 10_000 else 16
 
 
 def test_the_corpus_of_the_fuzzer_passes_under_sanitizers(compiler, tmp_path):

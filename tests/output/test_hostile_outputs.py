@@ -53,9 +53,9 @@ def test_names_outside_of_an_output_are_not_removed(name, force, output, outside
     else:
         with pytest.raises(
             farloop.FarloopError, match=r"manifest\.json: names .*no file of this output; farloop did not write"
-        ) as told:
+        ) as refused:
             result.save(output)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(refused.value)
         assert {path: path.read_bytes() for path in output.rglob("*") if path.is_file()} == before
     assert outside.read_text() == MINE
 
@@ -194,17 +194,17 @@ def test_a_pipe_in_place_of_a_file_stops_nobody(output):
 def test_messages_about_an_output_have_no_control_characters_of_it(content, output):
     forge(output, **content)
     for read in (rewrite, farloop.load):
-        with pytest.raises(farloop.FarloopError) as told:
+        with pytest.raises(farloop.FarloopError) as refused:
             read(output)
-        assert "\x1b" not in str(told.value)
-        assert "\n" not in str(told.value)
+        assert "\x1b" not in str(refused.value)
+        assert "\n" not in str(refused.value)
 
 
 @pytest.fixture
 def outcome(small):
     scenario = Scenario.load(small).override({"run.duration": "1ms"})
-    (found,) = simulate([Job("x", scenario)])
-    return found
+    (simulated,) = simulate([Job("x", scenario)])
+    return simulated
 
 
 def left(target, outcome, key="aa"):
@@ -262,9 +262,9 @@ def test_a_run_that_cannot_be_read_is_made_beside_it(outcome, tmp_path, monkeypa
     monkeypatch.setattr(store.shutil, "rmtree", lambda *_, **__: None)
     assert "aa" not in shared
     shared.put("aa", outcome)
-    found = shared.get("aa")
-    assert found is not None
-    assert found.tables["flows"].equals(outcome.tables["flows"])
+    kept = shared.get("aa")
+    assert kept is not None
+    assert kept.tables["flows"].equals(outcome.tables["flows"])
     assert (tmp_path / "aa" / "run.json").is_file()
 
 
@@ -272,7 +272,7 @@ def test_a_run_that_cannot_be_read_is_made_beside_it(outcome, tmp_path, monkeypa
 def test_a_forged_run_of_a_store_counts_as_missing(damage, outcome, tmp_path):
     shared = Store(tmp_path)
     shared.put("aa", outcome)
-    told = json.loads((tmp_path / "aa" / "run.json").read_text())
+    record = json.loads((tmp_path / "aa" / "run.json").read_text())
     flows = tmp_path / "aa" / "flows.parquet"
     if damage == "no table":
         flows.write_bytes(b"no parquet")
@@ -282,12 +282,12 @@ def test_a_forged_run_of_a_store_counts_as_missing(damage, outcome, tmp_path):
         flows.unlink()
         os.mkfifo(flows)
     elif damage == "no totals":
-        told["info"].remove("totals")
+        record["info"].remove("totals")
     else:
-        told["info"].append("absent")
+        record["info"].append("absent")
     if damage != "a pipe":
-        told["tables"]["flows.parquet"] = store.digest(flows)
-    (tmp_path / "aa" / "run.json").write_text(json.dumps(told))
+        record["tables"]["flows.parquet"] = store.digest(flows)
+    (tmp_path / "aa" / "run.json").write_text(json.dumps(record))
     assert "aa" not in shared
     assert shared.get("aa") is None
 
@@ -306,7 +306,7 @@ def test_a_journal_that_cannot_be_written_is_a_note(what, small, outside, tmp_pa
         base=small, set={"run.duration": "1ms"}, grid={"seed": "1-2"}, out=tmp_path / "s", workers=1, report=False
     )
     assert study.counts.made == 2
-    assert [told for told in study.told if str(kept / tasks.JOURNAL) in told and "cannot be written" in told]
+    assert [note for note in study.told if str(kept / tasks.JOURNAL) in note and "cannot be written" in note]
     assert outside.read_text() == MINE
 
 

@@ -165,9 +165,9 @@ def test_a_judge_that_fails_costs_nothing_else(small, monkeypatch):
         raise KeyError("cross")
 
     monkeypatch.setattr("farloop.judging.verdicts.with_verdicts", fail)
-    found = farloop.compare(small, ["hpcc"], set={"run.duration": "1ms"})
-    assert len(found) == 1
-    assert found.notes == ["the claims of " + str(small) + " could not be judged: KeyError: 'cross'"]
+    compared = farloop.compare(small, ["hpcc"], set={"run.duration": "1ms"})
+    assert len(compared) == 1
+    assert compared.notes == ["the claims of " + str(small) + " could not be judged: KeyError: 'cross'"]
 
 
 def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
@@ -199,8 +199,8 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
 def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_scenario):
     text = small.read_text() + '[figure]\nid = "nobody/fig1"\n[[claim]]\nid = "nobody/fig1"\nwhat = "nothing"\n'
     scenario = farloop.Scenario.from_text(text, str(small))
-    found = farloop.compare(scenario, ["hpcc"], set={"run.duration": "1ms"})
-    target = found.save(tmp_path / "r")
+    compared = farloop.compare(scenario, ["hpcc"], set={"run.duration": "1ms"})
+    target = compared.save(tmp_path / "r")
     (claim,) = json.loads((target / "claims.json").read_text())
     on_scenario(lambda *_: pytest.fail("it is simulated"))
 
@@ -333,8 +333,8 @@ def test_a_report_on_a_full_disk_says_what_helps(result, tmp_path, monkeypatch):
     for broken in (lambda: monkeypatch.setattr("farloop.output.store._fresh", full), lambda: None):
         with pytest.raises(
             farloop.FarloopError, match="cannot be written: No space left on device; the old report stays; copy"
-        ) as told:
+        ) as refused:
             rewrite(target)
-        assert "--out" not in str(told.value), "report has no such option"
+        assert "--out" not in str(refused.value), "report has no such option"
         assert (target / "report.html").read_bytes() == before
         broken()

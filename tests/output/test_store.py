@@ -50,9 +50,9 @@ def test_a_killed_comparison_goes_on_where_it_was(command, small):
     assert started(again) == ["timely"]
     assert "hpcc: kept from before" in again.stderr
     assert command(*arguments, "--out", "undisturbed", "--quiet").returncode == 0
-    found, wanted = results(command.directory / "r"), results(command.directory / "undisturbed")
-    assert found == wanted
-    assert len(found) == 3 * 7 + 1
+    resumed, wanted = results(command.directory / "r"), results(command.directory / "undisturbed")
+    assert resumed == wanted
+    assert len(resumed) == 3 * 7 + 1
     assert {p.name for p in command.directory.iterdir()} == {"small.toml", "r", "undisturbed"}
     complete = command(*arguments, "--out", "r")
     assert started(complete) == [], "a complete output's runs are used again"
@@ -91,8 +91,8 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch, o
     assert len(made) == 5, "the one that failed, and no other"
     once()
     assert len(made) == 5, "all are in the complete output"
-    told = json.loads((tmp_path / "r" / "manifest.json").read_text())
-    assert told["figures"] == ["gear/fig02", "gear/fig09"]
+    listed = json.loads((tmp_path / "r" / "manifest.json").read_text())
+    assert listed["figures"] == ["gear/fig02", "gear/fig09"]
     before = results(tmp_path / "r")
     rewrite(tmp_path / "r")
     assert results(tmp_path / "r") == before
@@ -135,8 +135,8 @@ def scenario(small):
 
 @pytest.fixture
 def outcome(scenario):
-    (found,) = simulate([Job("x", scenario)])
-    return found
+    (simulated,) = simulate([Job("x", scenario)])
+    return simulated
 
 
 def test_an_address_is_of_what_decides_the_result(scenario, small, monkeypatch):
@@ -175,10 +175,10 @@ def test_what_is_kept_comes_back(outcome, tmp_path):
     kept = Store(tmp_path / "runs")
     assert kept.get("ab") is None
     kept.put("ab", outcome)
-    found = kept.get("ab")
-    assert found is not None
-    assert found.info == outcome.info
-    assert all(found.tables[name].equals(outcome.tables[name], check_metadata=True) for name in outcome.tables)
+    stored = kept.get("ab")
+    assert stored is not None
+    assert stored.info == outcome.info
+    assert all(stored.tables[name].equals(outcome.tables[name], check_metadata=True) for name in outcome.tables)
     assert len(kept) == 1
 
 

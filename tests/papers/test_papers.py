@@ -305,8 +305,8 @@ def test_numbers_are_means_over_the_seeds():
 
 
 def test_half_of_the_seeds_are_no_majority():
-    found = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
+    findings = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
     comparison = farloop.Comparison("", [], seeds=(1, 2))
-    (together,) = over_seeds.judged_by_seed(comparison, lambda runs: [found.pop()])
+    (together,) = over_seeds.judged_by_seed(comparison, lambda runs: [findings.pop()])
     assert together.statements[0].holds is False
     assert together.statements[0].evidence == "in 1 of 2 seeds; such as evidence"

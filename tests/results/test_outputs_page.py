@@ -48,13 +48,13 @@ def test_every_metric_is_declared(result, tmp_path):
     recorded = {
         (o.split("/")[0], m) for o, m in zip(*(result.series[c].to_pylist() for c in ("object", "metric")), strict=True)
     }
-    declared = {(kind, field.name) for kind, found in fields.METRICS.items() for field in found}
+    declared = {(kind, field.name) for kind, metrics in fields.METRICS.items() for field in metrics}
     # Queues are those of switches that schedule circuits, which this network has none of: tests/results/test_circuits.py.
     assert recorded == {(kind, name) for kind, name in declared if kind != "queue"}
     result.save(tmp_path / "r")
-    told = json.loads(pq.read_schema(tmp_path / "r" / "series.parquet").metadata[b"farloop.metrics"])
-    assert set(told) == {f"{kind}/{metric}" for kind, metric in declared}
-    assert told["flow/throughput"][0] == "bit/s"
+    written = json.loads(pq.read_schema(tmp_path / "r" / "series.parquet").metadata[b"farloop.metrics"])
+    assert set(written) == {f"{kind}/{metric}" for kind, metric in declared}
+    assert written["flow/throughput"][0] == "bit/s"
 
 
 def test_every_total_of_a_run_is_declared_and_on_the_page(result, tmp_path):
@@ -84,9 +84,9 @@ def test_the_page_is_made_from_the_same_declaration():
     assert fields.outputs_page(text) == text, "run `python -m farloop.results.fields docs/outputs.md`"
     for name in fields.TABLES:
         assert f"<!-- columns of {name} -->" in text
-    for kind, found in fields.METRICS.items():
+    for kind, metrics in fields.METRICS.items():
         assert f"<!-- metrics of {kind}s -->" in text
-        assert all(f"| `{field.name}` | {field.unit} |" in text for field in found)
+        assert all(f"| `{field.name}` | {field.unit} |" in text for field in metrics)
 
 
 def test_every_number_of_a_summary_is_on_the_page(result):

@@ -76,8 +76,8 @@ pub fn run(lines: &[Line], ready: impl FnOnce(), stop: &mut (impl Read + AsFd)) 
 fn open(name: &str) -> io::Result<OwnedFd> {
     let missing = || io::Error::new(io::ErrorKind::NotFound, format!("{name}: no such interface"));
     let is_link = |address: &nix::sys::socket::SockaddrStorage| address.family() == Some(AddressFamily::Packet);
-    let mut all = getifaddrs()?.filter(|found| found.interface_name == name);
-    let address = all.find_map(|found| found.address.filter(is_link)).ok_or_else(missing)?;
+    let mut all = getifaddrs()?.filter(|interface| interface.interface_name == name);
+    let address = all.find_map(|interface| interface.address.filter(is_link)).ok_or_else(missing)?;
     let address = *address.as_link_addr().ok_or_else(missing)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let made = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)?;

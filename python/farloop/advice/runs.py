@@ -116,7 +116,7 @@ class Runs:
         try:
             for task, outcome in engine.outcomes(tasks):
                 if outcome.status == LOST:
-                    self.counting.told(f"{task.label}: its worker ended ({outcome.because}); it is made again")
+                    self.counting.note(f"{task.label}: its worker ended ({outcome.because}); it is made again")
                     continue
                 self.counting.done(task.label, outcome.because)
                 if outcome.status == BROKEN:

@@ -98,7 +98,7 @@ def placed(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
     return dataclasses.replace(comparison, runs=runs), changed
 
 
-def told(keys: Sequence[str]) -> str:
+def changed_keys_text(keys: Sequence[str]) -> str:
     """Changed keys in words."""
     rest = f" and {len(keys) - NAMED} more" if len(keys) > NAMED else ""
     return "changed keys " + ", ".join(keys[:NAMED]) + rest

@@ -11,7 +11,7 @@ from farloop import papers
 from farloop.judging.causes import CauseError, of_statement
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.over_seeds import judged_by_seed
-from farloop.judging.schedule import READING, Need, own_scenario, placed, told
+from farloop.judging.schedule import READING, Need, changed_keys_text, own_scenario, placed
 from farloop.results import jitter, steadiness
 from farloop.results.run import Comparison
 from farloop.scenario import PAPERS, Scenario, is_figure
@@ -141,11 +141,13 @@ def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]], *, readi
         dict.fromkeys(k for n, keys_of_run in changed.items() if n in needed or not needed for k in keys_of_run)
     )
     if reading:
-        return replace(finding, unjudged=f"a reading, with {told(keys)}" if keys else "a reading of some of its runs")
+        return replace(
+            finding, unjudged=f"a reading, with {changed_keys_text(keys)}" if keys else "a reading of some of its runs"
+        )
     if not keys:
         return finding
     statements = [replace(s, holds=None) for s in finding.statements]
-    return replace(finding, statements=statements, unjudged=told(keys))
+    return replace(finding, statements=statements, unjudged=changed_keys_text(keys))
 
 
 def _figure(scenario: Scenario) -> str:

@@ -83,7 +83,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         return None
     columns = min(COLUMNS, len(kept))
     panels = Panels(
-        [escape(of.told) for of, _ in kept],
+        [escape(of.caption) for of, _ in kept],
         columns=columns,
         panel_height=PANEL_HEIGHT,
         between_rows=BETWEEN,
@@ -184,7 +184,7 @@ def _slowdown(comparison: Comparison) -> Chart:
                 (1, values, share, {"color": colour, "shape": "hv"}, "%{x:.4g}: %{y:.1%}"),
             ]
             for j, (column, x, y, line, hover) in enumerate(drawn):
-                named = {"name": escape(of.told), "legendgroup": of.label, "showlegend": i == j == 0}
+                named = {"name": escape(of.caption), "legendgroup": of.label, "showlegend": i == j == 0}
                 trace = {
                     "x": x,
                     "y": y,

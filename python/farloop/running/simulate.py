@@ -19,7 +19,7 @@ from functools import partial
 from farloop import _native, memory
 from farloop.algorithm import digest, explained, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, shown
-from farloop.formats.scenario_text import told_to_python
+from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
@@ -200,7 +200,7 @@ def _run(
 ) -> _native.RunOutput:
     try:
         handle = scenario.prepared(take=True)
-        with told_to_python(scenario.text, scenario.file_told):
+        with worded_for_python(scenario.text, scenario.file_told):
             return handle.run(progress, threads, list(trace), auto)
     except _native.HandlerError as error:
         raise explained(error, scenario.classes) from error.__cause__

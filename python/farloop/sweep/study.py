@@ -274,8 +274,8 @@ def sweep(
         finally:
             engine.close()
     messages = [
-        *making.told(),
-        *(point.told() for point in unmet),
+        *making.messages(),
+        *(point.in_words() for point in unmet),
         *_unused(making),
         *notes,
         *([trouble] if trouble else []),
