@@ -121,13 +121,13 @@ def draw(results: dict[str, list[dict[str, Any]]], to: Path) -> None:
     """Throughput over time, half a second to a point: the middle one of each condition's repetitions."""
     figure, axes = grid(len(results), "Two flows of 1 ms and 30 ms through 200 Mbps, on Linux", columns=4)
     for axis, (name, repetitions) in zip(axes, results.items(), strict=True):
-        ordered = sorted(repetitions, key=lambda one: shares(one)[0] / shares(one)[1])
+        ordered = sorted(repetitions, key=lambda run: shares(run)[0] / shares(run)[1])
         middle = ordered[len(ordered) // 2]
         for mbps, label in zip(middle["mbps"], ("1 ms", "30 ms"), strict=True):
             points = [statistics.mean(mbps[i : i + 5]) for i in range(0, 10 * SECONDS - 4, 5)]
             axis.plot([0.5 * i + 0.25 for i in range(len(points))], points, label=label, linewidth=1.2)
-        one, other = shares(middle)
-        caption(axis, f"{name}: {one:.0f}/{other:.0f} = {one / other:.2f}")
+        near, far = shares(middle)
+        caption(axis, f"{name}: {near:.0f}/{far:.0f} = {near / far:.2f}")
         axis.set_ylim(0, RATE_MBPS)
     axes[0].legend(fontsize=7)
     axes[0].set_ylabel("Mbps")

@@ -185,7 +185,7 @@ class Scenario:
 
     @cached_property
     def parsed(self) -> dict[str, Any]:
-        """The same keys as `resolved`, but no network is built: for scenarios that are known to be good, at a fraction of the time.
+        """The same keys as `resolved`, but no network is built: for facts that follow from keys, and for scenarios whose run is there.
 
         Raises:
             ScenarioError: the text or a key is not valid; what only the network tells is not checked.
@@ -196,7 +196,7 @@ class Scenario:
     def known(self, resolved: dict[str, Any]) -> Scenario:
         """The same scenario, where it is known already what it is `resolved` to."""
         same = Scenario(self.text, self.file, self.overrides, self.classes)
-        same.__dict__["resolved"] = resolved
+        same.__dict__["resolved"] = same.__dict__["parsed"] = resolved
         return same
 
     @property
@@ -213,7 +213,9 @@ class Scenario:
         """All keys, and the memory: the network is built for both, which takes its time."""
         handle = self.prepared()
         with worded_for_python(self.text, self.file_told):
-            return json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
+            resolved, estimate = json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
+        self.__dict__.setdefault("parsed", resolved)
+        return resolved, estimate
 
     @cached_property
     def explained(self) -> dict[str, Any]:

@@ -521,16 +521,12 @@ SETTLES = "Gear stabilizes, no flow starved, when the bottleneck has none"
 
 def fig17(early=25, late=12, last=None, poseidon=(45, 1), paused=1.0):
     def make(case, a):
-        def constant(t):
+        def own(t):
             rate = np.where(t <= 2, early, late)
             return rate if last is None else np.where(t > t[-1] - 0.5, last, rate)
 
         flows = {
-            f: constant
-            if a == "gear" and f == "cross_a1"
-            else step(25, 2, 12)
-            if a == "gear"
-            else poseidon["cross" in f]
+            f: own if a == "gear" and f == "cross_a1" else step(25, 2, 12) if a == "gear" else poseidon["cross" in f]
             for f in RACK_A
         }
         series = rates(**flows, **dict.fromkeys(RACK_B, 12))

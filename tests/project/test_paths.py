@@ -11,7 +11,10 @@ NAMED = re.compile(r"`([\w][\w./-]*\.(?:rs|py|pyi|c|h|cc|cpp|toml|md|sh))`")
 PATTERN = re.compile(r"(?<![\w/.-])((?:crates|docs|examples|linux|python|scripts|spec|tests|validation)/[\w./*-]+)")
 """A path from the root in a file of settings, globs included."""
 
-SETTINGS = ("Makefile", "Cargo.toml", "pyproject.toml", "mkdocs.yml", "deny.toml", "Containerfile", ".ci/run")
+SETTINGS = (
+    "Makefile", "Cargo.toml", "pyproject.toml", "mkdocs.yml", "deny.toml", "Containerfile", ".ci/run", ".pre-commit-config.yaml",
+    ".github/workflows/ci.yml",
+)  # fmt: skip
 PLACES = ("PAPER", "FIGURE", "my_vegas", "my-vegas")
 """Parts of names that stand for the reader's own."""
 

@@ -5,6 +5,7 @@ import time
 import pytest
 from conftest import SMALL
 
+from farloop.output.store import Store
 from farloop.sweep import definition, making
 from farloop.sweep.dataset import Row
 from farloop.sweep.making import Making
@@ -30,20 +31,20 @@ def study(tmp_path):
 
 def test_a_study_says_how_many_points_it_has_before_they_are_worked_out(study, monkeypatch):
     note = Notes()
-    definition.from_file(study, told=note.told)
+    definition.from_file(study, progress=note.note)
     assert note.lines == [], "of 600 nobody needs to know"
     monkeypatch.setattr(definition, "MANY", 500)
-    wanted = definition.from_file(study, told=note.told)
+    wanted = definition.from_file(study, progress=note.note)
     assert note.lines == ["600 points; their scenarios are worked out one by one before the first run"]
     assert len(wanted.points) == 600
 
 
-def test_a_study_says_how_far_it_is_with_its_points(study, monkeypatch):
+def test_a_study_says_how_far_it_is_with_its_points(study, tmp_path, monkeypatch):
     note = Notes()
     wanted = definition.from_file(study)
     monkeypatch.setattr(making, "LINE_EVERY", 0.0)
     monkeypatch.setattr(making, "FIRST_WORD", 0.0)
-    made = Making(wanted, store=None, engine=None, counting=note)
+    made = Making(wanted, store=Store(tmp_path), engine=None, counting=note)
     made._plan(wanted.points)
     assert note.lines[0] == "0 of 600 points are worked out"
     assert note.lines[-1] == "599 of 600 points are worked out"

@@ -48,6 +48,12 @@ def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place
     for handle in asked:
         built[dict(handle.arguments[2]).get("workload.load")] += handle.builds
     assert {load: built[str(load)] for load in loads} == dict.fromkeys(loads, 1)
+    asked.clear()
+    again = farloop.study(
+        base=base, grid={"workload.load": loads}, out=place / "again", workers=1, store=place / "run-store"
+    )
+    assert (again.counts.made, again.counts.kept) == (0, len(loads))
+    assert not [handle for handle in asked if handle.builds], "no network is built for a run that is there"
     # What a worker does, in this process.
     scenario = farloop.Scenario.load(base).override({"workload.load": 0.3})
     task = tasks.Task.of(address(scenario), "one", scenario, place / "run-store", 1)

@@ -316,7 +316,12 @@ def test_the_table_of_speeds_is_what_was_measured(scripts):
 def test_the_readme_s_agreement_stays_where_it_is(scripts, tmp_path):
     writer = scripts("validation_table")
     readme = writer.README.read_text("utf-8")
-    assert readme.index("## Why not ns-3") < readme.index(writer.BEGIN) < readme.index(writer.END) < readme.index("## Links")
+    assert (
+        readme.index("## Why not ns-3")
+        < readme.index(writer.BEGIN)
+        < readme.index(writer.END)
+        < readme.index("## Links")
+    )
     page = tmp_path / "README.md"
     page.write_text(readme, "utf-8")
     writer.put(page, writer.BEGIN, "new", writer.END)

@@ -94,7 +94,10 @@ class Runs:
 
     def _key(self, ask: Ask) -> str:
         try:
-            return address(ask.scenario)
+            key = address(ask.scenario)
+            if not self._is_there(key):
+                _ = ask.scenario.resolved
+            return key
         except _native.ScenarioError:
             return ""
 

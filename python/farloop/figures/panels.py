@@ -145,7 +145,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             axis.sharex(column[0])
             axis.sharey(column[0])
         column[0].autoscale()
-    legend_below(figure, axes, flow_completion.SEEDS_TOLD if any(of.n > 1 for of in cases) else "")
+    legend_below(figure, axes, flow_completion.SEEDS_CAPTION if any(of.n > 1 for of in cases) else "")
     return figure
 
 

@@ -61,7 +61,7 @@ def own_scenario(figure: str) -> Scenario | None:
 def cases(figure: str) -> tuple[Case, ...]:
     """The cases of a paper's figure; none for anything else."""
     own = own_scenario(figure)
-    tables = own.resolved["case"] if own else []
+    tables = own.parsed["case"] if own else []
     return tuple(Case(str(c["name"]), tuple(c["algorithms"]), bool(c["quick"]), c["set"]) for c in tables)
 
 

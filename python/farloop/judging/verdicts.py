@@ -55,7 +55,7 @@ def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "cust
     """
     figure = _figure(scenario)
     comparison = replace(comparison, figure=figure, scale=scale)
-    claims = read_claims(scenario.resolved)
+    claims = read_claims(scenario.parsed)
     findings = _findings(comparison, claims)
     # Judges of few, endless flows look at times of their own; of many flows they take means and percentiles.
     drifts = steadiness.note(comparison.runs)
@@ -82,7 +82,7 @@ def _unrun(figure: str, scale: str) -> list[Finding]:
     own, judge = own_scenario(figure), papers.module(figure)
     if own is None or judge is None:
         return []
-    claims = {c.id: c for c in read_claims(own.resolved)}
+    claims = {c.id: c for c in read_claims(own.parsed)}
     findings: list[Finding] = judge.judge(Comparison(figure, [], figure=figure, scale=scale), claims)
     return findings
 
@@ -96,7 +96,7 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     own, judge = own_scenario(comparison.figure), papers.module(comparison.figure)
     if own is None or judge is None:
         return nothing("no figure of a paper that farloop carries")
-    if claims != read_claims(own.resolved):
+    if claims != read_claims(own.parsed):
         return nothing("the claims are not the paper's")
     try:
         at_cases, changed = placed(comparison)
@@ -151,5 +151,5 @@ def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]], *, readi
 
 
 def _figure(scenario: Scenario) -> str:
-    described = scenario.resolved.get("figure", {})
+    described = scenario.parsed.get("figure", {})
     return str(described.get("id", "")) if isinstance(described, Mapping) else ""

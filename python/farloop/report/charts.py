@@ -199,5 +199,5 @@ def _slowdown(comparison: Comparison) -> Chart:
         panels.update_y({"type": "log", "title": {"text": "FCT slowdown"}}, by_size)
         panels.update_x({"type": "log", "title": {"text": "FCT slowdown"}}, distribution)
         panels.update_y({"range": [0, 1.02], "title": {"text": "share of flows"}}, distribution)
-    note = f" {flow_completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in cases) else ""
+    note = f" {flow_completion.SEEDS_CAPTION.capitalize()}." if any(of.n > 1 for of in cases) else ""
     return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + note, panels)

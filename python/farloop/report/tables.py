@@ -31,7 +31,7 @@ SLOWDOWN_HEADER = [
     "small: mean", "small: p99", "large: mean", "large: p99",
 ]  # fmt: skip
 
-POOLED_TOLD = (
+POOLED_CAPTION = (
     "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over the seeds. A percentile has one "
     "from five seeds on, from the 90th percentile on with ten, if enough flows lie beyond it."
 )

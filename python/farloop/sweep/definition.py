@@ -533,7 +533,7 @@ def _looked_up(key: str, point: Point, base: Scenario) -> object:
     if name in point:
         return point[name]
     try:
-        value: Any = base.resolved
+        value: Any = base.parsed
     except _native.ScenarioError as error:
         raise FarloopError(f"{shown(key)}: is not varied here, and the base scenario has no value: {error}") from None
     way: list[str] = []
@@ -556,6 +556,6 @@ def _looked_up(key: str, point: Point, base: Scenario) -> object:
 def base_title(base: Scenario) -> str:
     """The title of a scenario; nothing where it is not valid by itself."""
     try:
-        return str(base.resolved.get("title", ""))
+        return str(base.parsed.get("title", ""))
     except _native.ScenarioError:
         return ""

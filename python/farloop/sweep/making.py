@@ -98,8 +98,8 @@ class Making:
     _points: list[Point] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
     _tried: set[str] = field(default_factory=set)
-    _specified: dict[str, tuple[bytes, int]] = field(default_factory=dict)
-    """By address: the scenario with all its keys, as compressed JSON, and the bytes of memory that it takes."""
+    _specified: dict[str, tuple[bytes, int | None]] = field(default_factory=dict)
+    """By address: the scenario with all its keys, as compressed JSON, and the bytes of memory that its run takes, if it was not there."""
     _measured: dict[str, tuple[float | None, Floats | None]] = field(default_factory=dict)
 
     def make(self) -> None:
@@ -182,9 +182,10 @@ class Making:
         )
         scenario = self.definition.scenario(point)
         try:
-            # The network is built for this, and not again: what it says is kept.
-            resolved, memory = scenario.resolved, scenario.memory.total
-            row.key = address(scenario)
+            key = address(scenario)
+            # Only for a run that is still to be made: whether there is such a network, and how much memory it takes.
+            memory = None if key in self.store else scenario.memory.total
+            resolved, row.key = scenario.parsed, key
         except _native.ScenarioError as error:
             self._refuse_value(error, point)
             row.status, row.because = REFUSED, str(getattr(error, "problem", error)) if self.rows else str(error)
