@@ -33,8 +33,8 @@ fn none() -> Json {
     Json::from("none")
 }
 
-fn list<T>(items: &[T], one: impl Fn(&T) -> Map<String, Json>) -> Json {
-    items.iter().map(|item| Json::Object(one(item))).collect()
+fn list<T>(items: &[T], table: impl Fn(&T) -> Map<String, Json>) -> Json {
+    items.iter().map(|item| Json::Object(table(item))).collect()
 }
 
 fn resolved(scenario: &Scenario) -> Json {

@@ -245,7 +245,12 @@ fn check_routes(built: Built, step: usize) {
                 |m: &&NodeId| distance[**m as usize] < distance[n as usize] && (!is_host(**m) || **m == destination);
             let wanted: BTreeSet<NodeId> = neighbours[n as usize].iter().filter(closer).copied().collect();
             let next_hops = simulation.next_hops(n, destination);
-            assert_eq!(next_hops.iter().copied().collect::<BTreeSet<_>>(), wanted, "at {}", built.node_names[n as usize]);
+            assert_eq!(
+                next_hops.iter().copied().collect::<BTreeSet<_>>(),
+                wanted,
+                "at {}",
+                built.node_names[n as usize]
+            );
             assert!(next_hops.len() == wanted.len() && !next_hops.is_empty());
         }
     }

@@ -81,7 +81,7 @@ fn the_cap_falls_with_the_rate_where_asked() {
     assert_eq!(cwnd(&scaled), (400_000, 200_000));
     let capped = DcqcnParams { window_cap_bytes: Some(Bytes::new(22_879)), ..scaled };
     assert_eq!(cwnd(&capped), (22_879, 11_439));
-    let none = DcqcnParams { window_cap: false, ..one };
+    let none = DcqcnParams { window_cap: false, ..capped };
     assert_eq!(cwnd(&none), (Bytes::MAX.get(), Bytes::MAX.get()));
 }
 
