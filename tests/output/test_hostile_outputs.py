@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,15 @@ def listed(target, *more):
     return [*json.loads((target / "manifest.json").read_text())["files"], *more]
 
 
+@pytest.fixture(scope="module")
+def saved(result, tmp_path_factory):
+    return result.save(tmp_path_factory.mktemp("saved") / "r")
+
+
 @pytest.fixture
-def output(result, tmp_path):
-    return result.save(tmp_path / "r")
+def output(saved, tmp_path):
+    """An output with its pictures, which are drawn once for all tests."""
+    return shutil.copytree(saved, tmp_path / "r")
 
 
 @pytest.fixture
@@ -49,12 +56,12 @@ def test_names_outside_of_an_output_are_not_removed(name, force, output, outside
     before = {path: path.read_bytes() for path in output.rglob("*") if path.is_file()}
     if force:
         # Beside it: what such a manifest lists is not farloop's.
-        result.save(output, force=True)
+        result.save(output, force=True, report=False)
     else:
         with pytest.raises(
             farloop.FarloopError, match=r"manifest\.json: names .*no file of this output; farloop did not write"
         ) as refused:
-            result.save(output)
+            result.save(output, report=False)
         assert "\n" not in str(refused.value)
         assert {path: path.read_bytes() for path in output.rglob("*") if path.is_file()} == before
     assert outside.read_text() == MINE
@@ -147,8 +154,8 @@ def test_what_is_mounted_in_an_output_stays(output, result, monkeypatch):
 
     monkeypatch.setattr(names, "_mount", mount)
     with pytest.raises(farloop.FarloopError, match=r"did not write: data/t\.tex"):
-        result.save(output)
-    result.save(output, force=True)
+        result.save(output, report=False)
+    result.save(output, force=True, report=False)
     assert inside.read_text() == MINE
 
 

@@ -239,12 +239,12 @@ def test_names_that_end_in_a_process_number_neither_block_nor_are_swept(result, 
     for name in (f".r.partial-{os.getpid()}", ".r.partial-1"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "mine").write_text("")
-    result.save(tmp_path / "r")
+    result.save(tmp_path / "r", report=False)
     assert {p.name for p in tmp_path.iterdir()} == {"r", f".r.partial-{os.getpid()}", ".r.partial-1"}
 
 
 def test_an_older_output_whose_replacement_was_killed_comes_back(result, tmp_path):
-    target = result.save(tmp_path / "r")
+    target = result.save(tmp_path / "r", report=False)
     killed = Pending(target)
     target.rename(killed.path / store.REPLACED)
     killed._lock.close()
@@ -254,15 +254,15 @@ def test_an_older_output_whose_replacement_was_killed_comes_back(result, tmp_pat
 
 def test_names_at_the_limit_of_the_file_system(result, tmp_path):
     for name in ("n" * 255, "ü" * 127, "*[x]?"):
-        result.save(tmp_path / name)
+        result.save(tmp_path / name, report=False)
         assert len(os.fsencode(prefix(tmp_path / name))) < 240
         left = Pending(tmp_path / name)
         left._lock.close()
-        result.save(tmp_path / name)
+        result.save(tmp_path / name, report=False)
         assert not left.path.exists()
 
 
 def test_labels_that_are_the_same_as_file_names_stay_apart(comparison, tmp_path):
     runs = [dataclasses.replace(run, label=label) for run in comparison for label in ("a b", "A-b")]
-    saved = farloop.Comparison("names", runs).save(tmp_path / "r")
+    saved = farloop.Comparison("names", runs).save(tmp_path / "r", report=False)
     assert sorted(p.name for p in (saved / "runs").iterdir()) == ["A-b-2", "A-b-4", "a-b", "a-b-3"]

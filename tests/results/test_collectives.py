@@ -64,5 +64,5 @@ def test_what_never_began_has_no_start(tmp_path):
     assert result.summary["jobs"]["sum"] == {"rounds": 2, "rounds_s": []}
     assert result.flows["start_ps"].null_count > 0
     assert any(flow["start"] is None for flow in result.summary["flows"])
-    result.save(tmp_path / "out")
+    result.save(tmp_path / "out", report=False)
     assert farloop.load(tmp_path / "out").runs[0].summary["jobs"] == result.summary["jobs"]

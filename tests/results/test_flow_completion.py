@@ -147,7 +147,7 @@ def test_pictures_of_the_slowdown(many, comparison, tmp_path):
 
 def test_the_command_prints_it(command):
     (command.directory / "many.toml").write_text(MANY, encoding="utf-8")
-    done = command("run", "many.toml", "--out", "r")
+    done = command("run", "many.toml", "--out", "r", "--no-report")
     assert done.returncode == 0, done.stderr
     assert "FCT slowdown of" in done.stdout
     assert len(done.stdout.splitlines()) < 30  # no line for each flow

@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "outputs.md"
 
 @pytest.mark.parametrize("name", fields.TABLES)
 def test_every_column_of_a_file_says_unit_and_meaning(name, result, tmp_path):
-    result.save(tmp_path / "r")
+    result.save(tmp_path / "r", report=False)
     for schema in (pq.read_schema(tmp_path / "r" / f"{name}.parquet"), getattr(result, name).schema):
         assert schema.names == fields.columns(name)
         for column, declared in zip(schema, fields.TABLES[name], strict=True):
@@ -51,7 +51,7 @@ def test_every_metric_is_declared(result, tmp_path):
     declared = {(kind, field.name) for kind, metrics in fields.METRICS.items() for field in metrics}
     # Queues are those of switches that schedule circuits, which this network has none of: tests/results/test_circuits.py.
     assert recorded == {(kind, name) for kind, name in declared if kind != "queue"}
-    result.save(tmp_path / "r")
+    result.save(tmp_path / "r", report=False)
     written = json.loads(pq.read_schema(tmp_path / "r" / "series.parquet").metadata[b"farloop.metrics"])
     assert set(written) == {f"{kind}/{metric}" for kind, metric in declared}
     assert written["flow/throughput"][0] == "bit/s"
@@ -60,7 +60,7 @@ def test_every_metric_is_declared(result, tmp_path):
 def test_every_total_of_a_run_is_declared_and_on_the_page(result, tmp_path):
     assert list(result.info["totals"]) == [total.name for total in fields.TOTALS]
     assert (
-        json.loads((result.save(tmp_path / "r") / "manifest.json").read_text("utf-8"))["totals"]
+        json.loads((result.save(tmp_path / "r", report=False) / "manifest.json").read_text("utf-8"))["totals"]
         == result.info["totals"]
     )
     text = PAGE.read_text("utf-8").partition("<!-- totals of runs -->")[2]
@@ -102,8 +102,11 @@ def test_every_number_of_a_summary_is_on_the_page(result):
 
 
 def test_outputs_are_read_in_public(result, comparison, tmp_path):
-    assert farloop.load(result.save(tmp_path / "one")).runs[0].summary == result.summary
-    assert [run.label for run in farloop.load(str(comparison.save(tmp_path / "two")))] == ["hpcc", "dctcp"]
+    assert farloop.load(result.save(tmp_path / "one", report=False)).runs[0].summary == result.summary
+    assert [run.label for run in farloop.load(str(comparison.save(tmp_path / "two", report=False)))] == [
+        "hpcc",
+        "dctcp",
+    ]
 
 
 def test_slowdown_of_the_finished_flows(result):

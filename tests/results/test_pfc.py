@@ -160,7 +160,7 @@ def test_a_large_table_is_cut_with_a_note(spreading, monkeypatch):
 
 def test_a_deadlock_is_a_finding_and_loud(command):
     (command.directory / "ring.toml").write_text(RING, encoding="utf-8")
-    done = command("run", "ring.toml", "--out", "r")
+    done = command("run", "ring.toml", "--out", "r", "--no-report")
     assert done.returncode == 0, "the network deadlocks, the simulation is sound"
     (line,) = [text for text in done.stdout.splitlines() if "deadlock" in text]
     assert line.startswith("fixed: PFC deadlock since ")

@@ -42,7 +42,7 @@ def swept(tmp_path_factory):
 def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place, on_scenario):
     asked, loads = on_scenario(), [0.2, 0.4]
     base = place / "base.toml"
-    study = farloop.study(base=base, grid={"workload.load": loads}, out=place / "s", workers=1)
+    study = farloop.study(base=base, grid={"workload.load": loads}, out=place / "s", workers=1, report=False)
     assert study.counts.made == len(loads)
     built = Counter()
     for handle in asked:
@@ -50,7 +50,12 @@ def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place
     assert {load: built[str(load)] for load in loads} == dict.fromkeys(loads, 1)
     asked.clear()
     again = farloop.study(
-        base=base, grid={"workload.load": loads}, out=place / "again", workers=1, store=place / "run-store"
+        base=base,
+        grid={"workload.load": loads},
+        out=place / "again",
+        workers=1,
+        store=place / "run-store",
+        report=False,
     )
     assert (again.counts.made, again.counts.kept) == (0, len(loads))
     assert not [handle for handle in asked if handle.builds], "no network is built for a run that is there"
