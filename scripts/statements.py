@@ -8,6 +8,7 @@ readers, the other file for what runs the commands (tests/papers/test_causes.py 
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -128,7 +129,13 @@ def _entry(together: Sequence[Mapping[str, Any]]) -> str:
             f'    - {reading["what"]}: `{reading["command"]}` gives "{_plain(reading["gives"])}" '
             f"({reading['seconds']:g} s{calibrated})."
         )
-    return "\n".join(lines)
+    return "\n".join(map(_wrapped, lines))
+
+
+def _wrapped(item: str) -> str:
+    """An item of a list on lines of bearable length."""
+    indent = " " * (item.index("- ") + 2)
+    return textwrap.fill(item, 140, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _plain(text: str) -> str:

@@ -125,7 +125,11 @@ def explanations(judged: Sequence[FidelityCheck]) -> str:
             by_cause.setdefault(check.why or "No cause is known.", []).append(where)
     if not by_cause:
         return "No number is outside of its limit."
-    return "Outside of their limits:\n\n" + "\n".join(f"- {'; '.join(where)}. {why}" for why, where in by_cause.items())
+    items = (f"- {'; '.join(where)}. {why}" for why, where in by_cause.items())
+    return "Outside of their limits:\n\n" + "\n".join(
+        textwrap.fill(item, 140, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for item in items
+    )
 
 
 def by_reference(judged: Sequence[FidelityCheck]) -> dict[str, list[FidelityCheck]]:

@@ -464,7 +464,7 @@ def _measured() -> str:
         "Slowdown is the time until a flow's last byte arrived over that of the same flow alone in the empty network. Small "
         "flows have up to 100 kB, large ones more than 10 MB (GEMINI, §IV-D). A flow that has not finished counts with its age.",
         "Pauses are added over all ports; a victim is a flow that waited for a pause whose congested port is not on its way. "
-        "Drops are for lack of buffer, at a queue's limit, or by an agent.",
+        "Drops are those of switches and hosts, for any cause.",
         "Every number of every seed is in cells.csv and cells.parquet, the rankings are in ranking.csv and ranking.parquet. "
         "Beside them lies a directory for each scenario with the tables of its runs; <code>farloop report</code> draws its "
         "report.",
