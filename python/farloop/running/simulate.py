@@ -114,14 +114,21 @@ def simulate(
     auto, threads = threads is None, number_of_threads(threads)
     if any(job.trace for job in jobs):
         store = None  # What is kept has no trace.
-    keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
     reporter = reporter or Silent()
     stop = threading.Event()
-    first = dict(zip(reversed(keys), reversed(jobs), strict=True))
-    missing = [key for key in dict.fromkeys(keys) if store is None or key not in store]
-    for key in dict.fromkeys(keys):
-        if key not in missing and hasattr(reporter, "kept"):
-            reporter.kept(first[key].name)
+    keys: list[str] = []
+    first: dict[str, Job] = {}
+    missing: list[str] = []
+    for job in jobs:
+        keys.append(key := " ".join((address(job.scenario), *job.trace)))
+        if key in first:
+            continue
+        first[key] = job
+        if store is None or key not in store:
+            missing.append(key)
+            _ = job.scenario.memory  # Checked while the parsed scenario is at hand; `_lanes` asks for it again.
+        elif hasattr(reporter, "kept"):
+            reporter.kept(job.name)
     lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
     crew = Crew(lanes)
