@@ -8,6 +8,7 @@ readers, the other file for what runs the commands (tests/papers/test_causes.py 
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -133,9 +134,11 @@ def _entry(together: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _wrapped(item: str) -> str:
-    """An item of a list on lines of bearable length."""
+    """An item of a list on lines of bearable length; commands stay whole."""
     indent = " " * (item.index("- ") + 2)
-    return textwrap.fill(item, 140, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    whole = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), item)
+    lines = textwrap.fill(whole, 140, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\0", " ")
 
 
 def _plain(text: str) -> str:

@@ -41,7 +41,17 @@ def kill_after(command, line, *arguments):
 
 
 def test_a_killed_comparison_goes_on_where_it_was(command, small):
-    arguments = ["compare", str(small), "--algorithms", "hpcc,dctcp,timely", "--set", LONG, "--threads", "1"]
+    arguments = [
+        "compare",
+        str(small),
+        "--algorithms",
+        "hpcc,dctcp,timely",
+        "--set",
+        LONG,
+        "--threads",
+        "1",
+        "--no-report",
+    ]
     kill_after(command, "hpcc: done", *arguments, "--out", "r")
     kill_after(command, "dctcp: done", *arguments, "--out", "r")
     assert not (command.directory / "r").exists(), "an output is complete or absent"
