@@ -110,8 +110,10 @@ def exhaustive(name: str, runs: Runs) -> tuple[list[str], dict[str, float]]:
     for (who, _), answered in zip(asks, runs.ask([a for _, a in asks]), strict=True):
         assert answered.measured is not None, answered.because
         rows += racing.judged([answered.measured], asked, who)
-    found = racing.standings(rows, constraints=asked.must)
-    return [s.algorithm for s in found if s.group == 1], {s.algorithm: s.against_best.estimate or 0.0 for s in found}
+    ranking = racing.standings(rows, constraints=asked.must)
+    return [s.algorithm for s in ranking if s.group == 1], {
+        s.algorithm: s.against_best.estimate or 0.0 for s in ranking
+    }
 
 
 def check(name: str, store: Path) -> list[str]:

@@ -52,13 +52,13 @@ class Dumbbell:
 
     def flows(self) -> list[tuple[str, str, str]]:
         """Name, source and destination in the order of their starts."""
-        found = []
+        names = []
         for i in range(max(self.intra, self.cross)):
             if i < self.intra:
-                found.append((f"intra{i + 1}", f"s{i + 1}", f"d{i + 1}"))
+                names.append((f"intra{i + 1}", f"s{i + 1}", f"d{i + 1}"))
             if i < self.cross:
-                found.append((f"cross{i + 1}", f"s{self.intra + i + 1}", f"r{i + 1}"))
-        return found
+                names.append((f"cross{i + 1}", f"s{self.intra + i + 1}", f"r{i + 1}"))
+        return names
 
     def scenario(self) -> Scenario:
         """The network of gear/fig09 with these rates and delays."""
@@ -126,10 +126,10 @@ def held_out() -> str:
     ):  # fmt: skip
         networks = [Dumbbell(n, m, gbps, rtt_ms, jitter=j) for n, m in MIXES for j in range(count)]
         gear = all_seen([Dumbbell(n, m, gbps, rtt_ms, "gear") for n, m in MIXES])
-        found = all_seen(networks)
+        seen = all_seen(networks)
         cells = []
         for i, before in enumerate(gear):
-            each = found[i * count : (i + 1) * count]
+            each = seen[i * count : (i + 1) * count]
             cells.append(f"{min(s.jain for s in each):.3f} / {min(s.fill for s in each):.2f} ({before.jain:.2f})")
         rows.append([f"{gbps} Gbps, {rtt_ms:g} ms", *cells])
     return table(["network", *(f"{n} + {m}" for n, m in MIXES)], rows)
@@ -151,13 +151,13 @@ def rivals() -> str:
             )
             more = (("algorithm.gemini.ecn_threshold", "90kB"),) if name == "gemini" else ()
             try:
-                found = all_seen(
+                seen = all_seen(
                     [Dumbbell(c.intra, c.cross, c.gbps, c.rtt_ms, name, settings + more, start=start) for c in cells]
                 )
             except farloop.ScenarioError as error:
                 rows.append([f"`{name}`", str(error).rpartition(": ")[2], *[""] * len(cells)])
                 break
-            rows.append([f"`{name}`", "C/4" if start else "own", *(f"{s.jain:.2f} / {s.fill:.2f}" for s in found)])
+            rows.append([f"`{name}`", "C/4" if start else "own", *(f"{s.jain:.2f} / {s.fill:.2f}" for s in seen)])
     return table(["algorithm", "start", *(f"{c.intra} + {c.cross}, {c.rtt_ms:g} ms" for c in cells)], rows)
 
 
@@ -262,7 +262,7 @@ def _fabric(name: str) -> list[list[str]]:
     cases = {str(case["name"]): case for case in figure.resolved["case"]}
     rows = []
     for case in ("WebSearch, 80 ms", "Hadoop, 80 ms"):
-        found = []
+        measured = []
         for seed in (1, 2, 3):
             run = farloop.run(figure.override(cases[case]["set"]).override(algorithm=name, seed=seed))
             flows, end = run.flows, run.duration
@@ -276,11 +276,11 @@ def _fabric(name: str) -> list[list[str]]:
                 )
             small = completion.column(flows, "size_bytes") <= 100e3
             slow = completion.bounded(flows, end)[completion.is_kind(flows, "intra") & small]
-            found.append(
+            measured.append(
                 (part["intra"] / part["cross"], 1e3 * run.summary["pfc"]["paused"], np.nanpercentile(slow, 99))
             )
         for number, what in enumerate(("ratio intra / cross", "pauses (ms)", "small flows inside, p99 slowdown")):
-            rows.append([f"gear/fabric, {case}", what, f"`{name}`", ", ".join(f"{f[number]:.3g}" for f in found)])
+            rows.append([f"gear/fabric, {case}", what, f"`{name}`", ", ".join(f"{f[number]:.3g}" for f in measured)])
     return rows
 
 
@@ -320,7 +320,7 @@ def _starts(name: str) -> list[list[str]]:
 def _jain(
     setting: str, measure: str, name: str, base: Scenario, keys: dict[str, str], begin: float, end: float
 ) -> list[str]:
-    found = []
+    indices = []
     for jitter in range(3):
         own = base.override(keys).override({"record.interval": "10ms", "run.jitter": str(jitter)}, algorithm=name)
         run = farloop.run(own)
@@ -328,8 +328,8 @@ def _jain(
         for flow in run.flows["name"].to_pylist():
             time, values = run.samples.get(f"flow/{flow}", "throughput")
             rates.append(values[(time > begin) & (time <= end)].mean())
-        found.append(float(metrics.jain(np.array(rates))))
-    return [setting, measure, f"`{name}`", ", ".join(f"{v:.3f}" for v in found)]
+        indices.append(float(metrics.jain(np.array(rates))))
+    return [setting, measure, f"`{name}`", ", ".join(f"{v:.3f}" for v in indices)]
 
 
 def ablation() -> str:
@@ -350,8 +350,8 @@ def ablation() -> str:
     rows = []
     for words, values in parts.items():
         settings = tuple((f"algorithm.{OURS}.{name}", value) for name, value in values.items())
-        found = all_seen([Dumbbell(c.intra, c.cross, c.gbps, c.rtt_ms, settings=settings) for c in cells])
-        rows.append([words, *(f"{s.jain:.2f} / {s.fill:.2f} / {1e3 * s.paused:,.0f}" for s in found)])
+        seen = all_seen([Dumbbell(c.intra, c.cross, c.gbps, c.rtt_ms, settings=settings) for c in cells])
+        rows.append([words, *(f"{s.jain:.2f} / {s.fill:.2f} / {1e3 * s.paused:,.0f}" for s in seen)])
     return table(["", *(f"{c.intra} + {c.cross}, {c.rtt_ms:g} ms" for c in cells)], rows)
 
 

@@ -304,7 +304,7 @@ fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
     let out: OutOfMemory = match stopped {
         Stopped::Cancelled => return RunError::Cancelled,
         Stopped::OutOfMemory(out) => out,
-        Stopped::Standstill(found) => return standstill(file, names, &found).into(),
+        Stopped::Standstill(culprit) => return standstill(file, names, &culprit).into(),
     };
     let expected = "expected less in flight: lower rates or shorter delays in [network], smaller windows (transport.receive_window), or \
                     smaller buffers in [switch] and [wan_switch]";
@@ -312,8 +312,8 @@ fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
 }
 
 /// Simulated time that does not go on, and whose fault that most likely is.
-fn standstill(file: &str, names: &Names, found: &Standstill) -> Diagnostic {
-    let (whose, key) = match found.culprit {
+fn standstill(file: &str, names: &Names, standstill: &Standstill) -> Diagnostic {
+    let (whose, key) = match standstill.culprit {
         Culprit::Flow(flow) => {
             let (algorithm, name) = (names.algorithm(flow as usize), names.flow(flow as usize));
             (format!("timers of the algorithm \"{algorithm}\" of the flow \"{name}\""), "algorithm")
@@ -323,7 +323,7 @@ fn standstill(file: &str, names: &Names, found: &Standstill) -> Diagnostic {
         }
         Culprit::Other => ("more events than any traffic has".to_string(), "run"),
     };
-    let problem = format!("{found}: {whose}");
+    let problem = format!("{standstill}: {whose}");
     let expected = "expected timers that are due later than when they are armed";
     Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, problem, expected) }
 }

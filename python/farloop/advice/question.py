@@ -167,7 +167,7 @@ def _file(path: Path) -> dict[str, Any]:
 
 
 def _check_type(path: Path, key: str, value: Any) -> None:
-    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    texts = isinstance(value, list) and all(isinstance(element, str) for element in value)
     expected = {
         "scenario": (isinstance(value, str), "the name of a file"),
         "goal": (isinstance(value, str), 'a text, such as "p99 slowdown of small flows"'),

@@ -154,7 +154,7 @@ class Counting(Protocol):
     def done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
 
 
@@ -167,7 +167,7 @@ class Uncounted:
     def done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
 
 
@@ -197,7 +197,7 @@ class CountLines:
         self._printed = now
         say(f"{self._done} of {self._runs} runs done{failed_text(self._failed)}, {self._left(now)}")
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
         say(text)
 
@@ -228,12 +228,12 @@ class CountBar:
         assert self._task is not None
         if because:
             self._failed += 1
-            self.told(f"{run}: failed: {because}")
+            self.note(f"{run}: failed: {because}")
         task = self._progress.tasks[self._progress.task_ids.index(self._task)]
         count = f"{int(task.completed) + 1} of {int(task.total or 0)}{failed_text(self._failed)}"
         self._progress.update(self._task, advance=1, simulated=count)
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
         self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 

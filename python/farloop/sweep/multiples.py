@@ -257,7 +257,7 @@ def interval_of(row: Mapping[str, Any], metric: str) -> Interval:
     return Interval(value, low, high, row["seeds"]).within(0.0 if value >= 0 and f"{metric} low" not in row else None)
 
 
-def told(row: Mapping[str, Any], metric: str, unit: str) -> str:
+def metric_text(row: Mapping[str, Any], metric: str, unit: str) -> str:
     """A metric of a point with its interval."""
     return interval_of(row, metric).told(lambda value: value_text(float(value), unit))
 
