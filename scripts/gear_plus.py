@@ -66,7 +66,7 @@ class Dumbbell:
             f'[run]\nduration = "{self.duration}s"\n[network]\ntopology = "dumbbell"\nintra_pairs = {self.intra}\n'
             f'cross_pairs = {self.cross}\nrate = "{self.gbps}Gbps"\nlink_delay = "5.25us"\nwan_delay = "{self.rtt_ms / 2:g}ms"\n'
             f'[transport]\nkind = "rdma"\n[algorithm]\nname = "{self.algorithm}"\n'
-            f'[record]\ninterval = "{self.duration / 60}s"\nports = ["left->right"]\n'
+            f'[record]\ninterval = "{self.duration / 60}s"\nports = ["left->right"]\nflows = ["*"]\n'
         )
         for number, (name, source, target) in enumerate(self.flows()):
             own = f'initial_rate = "{self.start}"\n' if self.start and name.startswith("cross") else ""

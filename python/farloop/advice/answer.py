@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from farloop import _native, catalogue
 from farloop.advice import conditions, racing, tuning
 from farloop.advice.conditions import TriedCondition
-from farloop.advice.question import Question
+from farloop.advice.question import Question, budget_text
 from farloop.advice.racing import Candidate, Place, Race
 from farloop.advice.runs import HOPS_PER_SECOND, Ask, Runs
 from farloop.advice.tuning import Tuned
@@ -121,10 +121,9 @@ def answer(question: Question, runs: Runs, told: Callable[[str], None] = lambda 
         raise FarloopError(tuning.EXTRA)
     candidates, excluded = candidates_of(question)
     _check_budget(candidates, question, runs)
-    minutes = question.budget / 60
     told(
-        f"{count_text(len(candidates), 'candidate')} for {question.goal_text}; the budget is {minutes:g} min of one processor at "
-        f"{HOPS_PER_SECOND / 1e6:g} million packet-hops per second"
+        f"{count_text(len(candidates), 'candidate')} for {question.goal_text}; the budget is {budget_text(question.budget)} "
+        f"of one processor at {HOPS_PER_SECOND / 1e6:g} million packet-hops per second"
     )
     begin = runs.spent
     race = racing.race(candidates, question, runs, RACE * question.budget - begin)
@@ -218,7 +217,7 @@ def _check_budget(candidates: Sequence[Candidate], question: Question, runs: Run
     cost = one.cost * len(candidates) * racing.FIRST
     if cost > LEAST_PART * question.budget:
         raise FarloopError(
-            f"budget: {question.budget / 60:g} min: {racing.FIRST} seeds of {count_text(len(candidates), 'candidate')} take about "
+            f"budget: {budget_text(question.budget)}: {racing.FIRST} seeds of {count_text(len(candidates), 'candidate')} take about "
             f"{cost / 60:.2g} min; expected {math.ceil(cost / LEAST_PART / 60)} min or more, or fewer candidates, or a shorter run.duration"
         )
 
