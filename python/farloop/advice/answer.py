@@ -144,9 +144,9 @@ def answer(question: Question, runs: Runs, told: Callable[[str], None] = lambda 
             found.tuned = [tuning.search(candidate, question, runs, count, len(best)) for candidate in best]
         else:
             found.notes.append(
-                f"The budget has no room for a search of parameters: {tuning.LEAST_TRIALS} trials for each of "
-                f"{count_text(len(best), 'candidate')} would take "
-                f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min."
+                f"Parameters were not tuned: {tuning.LEAST_TRIALS} trials for each of {count_text(len(best), 'candidate')} would take "
+                f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min, and the "
+                f"search's part of the budget is {room / 60:.2g} min."
             )
     if best:
         _try_elsewhere(found, candidates, costs, runs, told)
