@@ -238,10 +238,26 @@ def test_a_question_from_a_file(tmp_path):
     assert "no paused" in map(str, asked_for.must)
 
 
+@pytest.mark.parametrize("text", ['[set]\nrun.duration = "7ms"', '[set]\n"run.duration" = "7ms"'])
+def test_settings_of_a_question_are_dotted_keys(text, tmp_path):
+    (tmp_path / "sites.toml").write_text(SITES, encoding="utf-8")
+    (tmp_path / "ask.toml").write_text(f'scenario = "sites.toml"\n{text}\n', encoding="utf-8")
+    assert question.read(tmp_path / "ask.toml").scenario.resolved["run"]["duration"] == "7ms"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("1s", "1 s"), ("90s", "1.5 min"), ("10min", "10 min"), ("90 min", "1.5 h")]
+)
+def test_a_budget_is_told_in_its_unit(text, told):
+    assert question.budget_text(question.seconds(text)) == told
+
+
 WRONG = [
     (["--goal", "speed"], "goal: speed: no such quantity"),
     (["--must", "paused"], "paused: no constraint"),
     (["--must", "goodput >= 90 %", "--must", "goodput <= 50 %"], "nothing can hold both"),
+    (["--must", "goodput >= 110 %"], "nothing can hold it; expected no more than 100 % of the best"),
+    (["--must", "p99 slowdown <= 0.5"], "nothing can hold it; expected 1 or more"),
     (["--can", "magic"], "can: magic: unknown"),
     (["--budget", "soon"], "budget: soon: expected a time such as 90s, 10min or 2h"),
     (["--budget", "1s"], "expected 1 min or more"),
@@ -260,6 +276,40 @@ def test_a_wrong_question_is_a_line(arguments, message, command):
     assert message in re.sub(r"\s+", " ", done.stderr)
     assert "Traceback" not in done.stderr
     assert not (command.directory / "a").exists()
+
+
+UNREADABLE = [
+    ("absent.toml", None, "absent.toml: no such file; expected a scenario file"),
+    ("folder.toml", "folder", "folder.toml: is a directory; expected a scenario file"),
+    ("bytes.toml", b"\xff\xfe\x00", "bytes.toml:1: is not UTF-8 text"),
+    ("broken.toml", b'scenario = "sites.toml"\ngoal = "good', "broken.toml:2: not valid TOML"),
+    ("around.toml", b'scenario = "broken.toml"', "broken.toml:2: not valid TOML"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "told"), UNREADABLE)
+def test_a_file_that_cannot_be_read_is_a_line(name, content, told, command):
+    (command.directory / "broken.toml").write_bytes(b'scenario = "sites.toml"\ngoal = "good')
+    if content == "folder":
+        (command.directory / name).mkdir()
+    elif content is not None:
+        (command.directory / name).write_bytes(content)
+    done = command("advise", name, "--out", "a")
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (command.directory / "a").exists()
+
+
+def test_a_question_that_is_wrong_leaves_what_was_there(command):
+    (command.directory / "sites.toml").write_text(SITES, encoding="utf-8")
+    (command.directory / "a").mkdir()
+    (command.directory / "a" / "report.html").write_text("yesterday's", encoding="utf-8")
+    ask = ["advise", "sites.toml", "--no-tune", "--candidates", ALGORITHMS, "--out", "a", "--force"]
+    assert command(*ask, "--goal", "speed").returncode == 2
+    assert command(*ask, "--budget", "1s").returncode == 2
+    assert [path.name for path in (command.directory / "a").iterdir()] == ["report.html"]
+    assert (command.directory / "a" / "report.html").read_text("utf-8") == "yesterday's"
 
 
 @pytest.mark.parametrize(

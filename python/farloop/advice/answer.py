@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from farloop import _native, catalogue
 from farloop.advice import conditions, racing, tuning
 from farloop.advice.conditions import TriedCondition
-from farloop.advice.question import Question
+from farloop.advice.question import Question, budget_text
 from farloop.advice.racing import Candidate, Place, Race
 from farloop.advice.runs import HOPS_PER_SECOND, Ask, Runs
 from farloop.advice.tuning import Tuned
@@ -121,10 +121,9 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
         raise FarloopError(tuning.EXTRA)
     candidates, excluded = candidates_of(question)
     _check_budget(candidates, question, runs)
-    minutes = question.budget / 60
     progress(
-        f"{count_text(len(candidates), 'candidate')} for {question.goal_text}; the budget is {minutes:g} min of one processor at "
-        f"{HOPS_PER_SECOND / 1e6:g} million packet-hops per second"
+        f"{count_text(len(candidates), 'candidate')} for {question.goal_text}; the budget is {budget_text(question.budget)} "
+        f"of one processor at {HOPS_PER_SECOND / 1e6:g} million packet-hops per second"
     )
     begin = runs.spent
     race = racing.race(candidates, question, runs, RACE * question.budget - begin)
@@ -145,9 +144,9 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
             result.tuned = [tuning.search(candidate, question, runs, count, len(best)) for candidate in best]
         else:
             result.notes.append(
-                f"The budget has no room for a search of parameters: {tuning.LEAST_TRIALS} trials for each of "
-                f"{count_text(len(best), 'candidate')} would take "
-                f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min."
+                f"Parameters were not tuned: {tuning.LEAST_TRIALS} trials for each of {count_text(len(best), 'candidate')} would take "
+                f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min, and the "
+                f"search's part of the budget is {room / 60:.2g} min."
             )
     if best:
         _try_elsewhere(result, candidates, costs, runs, progress)
@@ -218,7 +217,7 @@ def _check_budget(candidates: Sequence[Candidate], question: Question, runs: Run
     cost = first_run.cost * len(candidates) * racing.FIRST
     if cost > LEAST_PART * question.budget:
         raise FarloopError(
-            f"budget: {question.budget / 60:g} min: {racing.FIRST} seeds of {count_text(len(candidates), 'candidate')} take about "
+            f"budget: {budget_text(question.budget)}: {racing.FIRST} seeds of {count_text(len(candidates), 'candidate')} take about "
             f"{cost / 60:.2g} min; expected {math.ceil(cost / LEAST_PART / 60)} min or more, or fewer candidates, or a shorter run.duration"
         )
 

@@ -19,6 +19,9 @@ STATES = {
     "failed": "could not be simulated",
 }
 
+HOSTS = {"in Linux": "; Linux has it", "farloop kernel": "; Linux hosts get it from farloop kernel"}
+"""How hosts get an algorithm, for people."""
+
 NOTICED = {SHARE: 0.005, TIME: 1e-6}
 """Changes of shares and times that are smaller than this are not called a price."""
 
@@ -57,9 +60,7 @@ def _three(content: Mapping[str, Any]) -> str:
         own = next((t for t in content["tuned"] if t["name"] == name and t["is_advised"]), None)
         tuned = f" Tuned: {_gain(own)}{_price(own, row['quantities'])}." if own else ""
         needs = "needs nothing of switches" if row["needs"] == "nothing" else f"needs {row['needs']}"
-        hosts = (
-            f"; {row['linux']}" if row["linux"] else "" if row["is_shipped"] else "; hosts need a transport that has it"
-        )
+        hosts = HOSTS.get(row["linux"]) or ("" if row["is_shipped"] else "; hosts need a transport that has it")
         items.append(f"<li><b>{escape(name)}</b> {escape(needs + hosts)}.{escape(tuned)}</li>")
     return f'<ul class="statements">{"".join(items)}</ul>' if items else ""
 
@@ -265,7 +266,7 @@ def _how(content: Mapping[str, Any]) -> str:
 
 
 def _needs(row: Mapping[str, Any]) -> str:
-    return f"{row['needs']}; {row['linux']}" if row["linux"] else str(row["needs"])
+    return f"{row['needs']}{HOSTS.get(row['linux'], '')}"
 
 
 def _ratio(ratio: Mapping[str, Any]) -> str:

@@ -175,7 +175,14 @@ def affordable(all_: Sequence[Condition], cost: float, budget: float) -> list[Co
         budget: Nominal seconds for all.
     """
     ordered = sorted(all_, key=lambda c: 0 if c.factor in NEAR else 1 if c.kind in ("failed link", "ties") else 2)
-    return ordered[: int(budget / cost)] if cost > 0 else ordered
+    conditions = []
+    for condition in ordered:
+        # Twice the load has twice the packets.
+        budget -= cost * (condition.factor or 1.0 if condition.kind == "load" else 1.0)
+        if budget < 0:
+            break
+        conditions.append(condition)
+    return conditions
 
 
 def is_valid(scenario: Scenario) -> bool:

@@ -2,9 +2,11 @@
 
 A race (Maron and Moore, Hoeffding Races, NIPS 1993) in the manner of successive halving (Jamieson and Talwalkar, AISTATS 2016): every round
 doubles the seeds of those that are left. A candidate leaves where it breaks a constraint, or where the seeds tell it from the best one: by
-more than 5 %, with 95 % confidence for all candidates and rounds together. Where the budget has no room for another round with all that
-are left, the better half goes on, and the others stay *open*: they are behind by their means, and nobody knows how sure that is. The race
-ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the budget is spent.
+more than 5 %, with 95 % confidence for all candidates and rounds together: rounds share the error alike, and within a round a candidate
+that is told apart leaves its share to the others (Holm, Scandinavian Journal of Statistics 1979). Where the budget has no room for another
+round with all that are left, the better half goes on, and the others stay *open*: they are behind by their means, and nobody knows how sure
+that is. The race ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the budget is
+spent.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ FIRST = 3
 
 MOST = 48
 """Seeds of the last one, if there is one."""
+
+ROUNDS = math.ceil(math.log2(MOST / FIRST)) + 1
+"""Rounds at most, which share what may go wrong."""
 
 LEAST = 2
 """A round has no fewer candidates."""
@@ -123,7 +128,6 @@ def race(
     costs: dict[str, float] = {}
     open_: set[str] = set()
     seeds, rounds, decided = FIRST, 0, False
-    comparisons = max(1, len(candidates) - 1) * max(1, math.ceil(math.log2(MOST / FIRST)) + 1)
     while True:
         _add(alive, measured, failures, costs, question, runs, begin, seeds)
         rounds += 1
@@ -135,9 +139,7 @@ def race(
             ):
                 failing[standing.algorithm] = standing.broken
                 alive.pop(standing.algorithm)
-        best, ratios = _against_best(alive, measured, question, comparisons)
-        apart = [name for name, ratio in ratios.items() if _is_behind(ratio)]
-        alive = {name: c for name, c in alive.items() if name not in apart}
+        alive, best, ratios = _told_apart(alive, measured, question, len(open_))
         undecided = [name for name in alive if name != best and not _is_equal(ratios[name])]
         if len(alive) <= 1 or not undecided or seeds >= MOST:
             decided = not open_ and not undecided
@@ -152,6 +154,25 @@ def race(
         seeds += more
     places = _places(candidates, alive, open_, measured, failing, failures, question)
     return Race(places, seeds, rounds, decided, measured, costs)
+
+
+def _told_apart(
+    alive: dict[str, Candidate], measured: Mapping[str, Sequence[Measured]], question: Question, given_up: int
+) -> tuple[dict[str, Candidate], str, dict[str, Interval]]:
+    """Those that the seeds do not tell from the best one, the best one, and how many times its cost each has.
+
+    Args:
+        alive: The candidates of this round.
+        measured: Their runs.
+        question: Its goal counts.
+        given_up: Candidates that left without being told apart: they keep their part of the error.
+    """
+    while True:
+        best, ratios = _against_best(alive, measured, question, max(1, len(alive) - 1 + given_up) * ROUNDS)
+        apart = [name for name, ratio in ratios.items() if _is_behind(ratio)]
+        alive = {name: c for name, c in alive.items() if name not in apart}
+        if not apart:
+            return alive, best, ratios
 
 
 def judged(measured: Sequence[Measured], question: Question, name: str) -> list[Measured]:

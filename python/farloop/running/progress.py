@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from farloop.messages import say
+from farloop.units import count_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -183,7 +184,7 @@ class CountLines:
         self._runs, self._done = runs, 0
         self._began = self._printed = time.monotonic()
         before = f", {kept} kept from before" if kept else ""
-        say(f"{runs} runs to make{before}, {workers} side by side" if runs else f"no run to make{before}")
+        say(f"{count_text(runs, 'run')} to make{before}, {workers} side by side" if runs else f"no run to make{before}")
 
     def done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
