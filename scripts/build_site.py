@@ -46,7 +46,7 @@ SECTIONS = {
     "Why believe it": ["docs/validation.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
     "How to": ["docs/how-to.md", "docs/tour.md", "docs/advise.md", "docs/sizing.md", "docs/fair-comparison.md",
-        "docs/studies.md", "docs/python-algorithms.md",
+        "docs/studies.md", "docs/python-algorithms.md", "docs/jobs.md",
         "docs/kernel.md", "docs/testbed.md", "docs/int-option.md", "examples/**/*.md"],
     "Reference": [
         "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/statistics.md",

@@ -4,6 +4,7 @@
 mod algorithm;
 mod delay;
 mod errors;
+mod job;
 mod output;
 mod parameters;
 mod scenario;
@@ -202,6 +203,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(total_memory, module)?)?;
     module.add_function(wrap_pyfunction!(delay::delay, module)?)?;
+    module.add_function(wrap_pyfunction!(job::import_job, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;
     Ok(())
