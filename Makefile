@@ -6,6 +6,7 @@
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
 #   make lint    formatting, clippy, rustdoc, ruff, mypy, spelling, prose
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
+#   make web     the playground, a page with the simulator in WebAssembly, as out/web/playground.html (docs/playground.md; needs what scripts/web-tools.sh says)
 #   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
 #   make bench   speed of the simulator, in packet-hops per second
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
@@ -31,7 +32,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test statements validate lint site wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test statements validate lint site web wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -73,6 +74,15 @@ lint: build $(VENV)/.dev
 FIGURES ?=
 site: build $(VENV)/.site
 	@$(VENV)/bin/python scripts/build_site.py $(FIGURES)
+
+# The module and the page around it. scripts/web-cargo.sh finds the standard library of its target, or says in one line what is missing.
+WEB_MODULE := target/wasm32-unknown-unknown/web/farloop_web.wasm
+web: $(WEB_MODULE)
+	@$(PYTHON) scripts/build_playground.py $<
+
+$(WEB_MODULE): $(NATIVE_SOURCES)
+	@scripts/web-cargo.sh rustc -p farloop-web --lib --profile web --target wasm32-unknown-unknown --crate-type cdylib
+	@touch $@
 
 # Neither what is built here nor what is installed gets into a package. Options of the script: WHEELS='--only x86_64 --quick'.
 WHEELS ?=

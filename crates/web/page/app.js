@@ -51,7 +51,6 @@ class App {
       select.append(...this.schema.algorithms.map((name) => new Option(name, name)));
       select.addEventListener("change", () => {
         this.algorithms = this.chosen();
-        this.own();
         this.later(0);
       });
       $("algorithms").append(select);
@@ -89,13 +88,24 @@ class App {
     const edited = set ? await this.engine.ask({ ask: "edit", text, set }) : { text };
     this.algorithms = this.preset.algorithms.filter((name) => this.schema.algorithms.includes(name)).slice(0, MOST_ALGORITHMS);
     if (!this.algorithms.length) this.algorithms = [this.schema.algorithms[0]];
-    for (let at = 0; at < MOST_ALGORITHMS; at++) $(`algorithm-${at}`).value = this.algorithms[at] || "";
+    for (let at = 0; at < MOST_ALGORITHMS; at++) {
+      $(`algorithm-${at}`).value = this.algorithms[at] || "";
+      // Beside variants of a scenario stands one algorithm.
+      $(`algorithm-${at}`).hidden = at > 0 && Boolean(this.preset.variants);
+    }
     $("preset").value = preset.group === "guides" || shared ? "" : preset.id;
     $("about").textContent = this.preset.about || "";
     $("open").href = shared ? `playground.html#${fragment.replace(/&?embed[^&]*/, "")}` : `playground.html#preset=${preset.id}`;
     this.editor.text = edited.text;
     this.editor.draw();
     await this.run();
+  }
+
+  /** What runs side by side: {name, set} of each algorithm, or of each variant of the scenario that a preset has. */
+  get columns() {
+    const name = (algorithm) => ({ "algorithm.name": JSON.stringify(algorithm) });
+    if (!this.preset.variants) return this.algorithms.map((one) => ({ name: one, set: name(one) }));
+    return this.preset.variants.map((variant) => ({ name: variant.name, set: { ...name(this.algorithms[0]), ...variant.set } }));
   }
 
   /** The state is no preset's any more. */
@@ -140,7 +150,7 @@ class App {
   }
 
   async look(signal) {
-    const looked = await this.engine.ask({ ask: "look", text: this.editor.text, file: "scenario.toml", set: this.setting(this.algorithms[0]) }, { signal });
+    const looked = await this.engine.ask({ ask: "look", text: this.editor.text, file: "scenario.toml", set: this.columns[0].set }, { signal });
     if (looked.error) {
       this.editor.problem(looked.error.line === null ? { ...looked.error, line: null } : looked.error);
       this.stop("The scenario has an error.");
@@ -151,10 +161,6 @@ class App {
     this.resolved = looked.resolved;
     showControls($("controls"), controlsOf(this.resolved, this.preset.controls), this.resolved, this.schema, (keys, value) => this.move(keys, value));
     return looked;
-  }
-
-  setting(algorithm) {
-    return { "algorithm.name": JSON.stringify(algorithm) };
   }
 
   /** A control was moved: its keys get the value in the text. */
@@ -171,7 +177,7 @@ class App {
     const bytes = memory.reduce((sum, share) => sum + share.bytes, 0);
     if (bytes <= MOST_MEMORY) return true;
     this.stop("");
-    this.refuse(`This would need ${quantity(bytes, "B")} of memory, most of it for ${memory[0].what} (${memory[0].keys}). A page has less. In the shell: ${inTheShell(this.algorithms)}`);
+    this.refuse(`This would need ${quantity(bytes, "B")} of memory, most of it for ${memory[0].what} (${memory[0].keys}). A page has less. In the shell: ${inTheShell(this.algorithms, this.preset.variants)}`);
     return false;
   }
 
@@ -182,32 +188,32 @@ class App {
 
   async simulate(signal, limit) {
     const begin = performance.now();
-    const part = new Map(this.algorithms.map((name) => [name, 0]));
+    const { columns } = this;
+    const part = new Map(columns.map(({ name }) => [name, 0]));
     const runs = [];
     $("progress").value = 0;
     $("progress-text").textContent = "";
     $("running").hidden = false;
     $("status").textContent = "";
     const failed = [];
-    await Promise.all(this.algorithms.map(async (algorithm) => {
+    await Promise.all(columns.map(async ({ name, set }, at) => {
       const tell = ({ simulated, end }) => {
-        part.set(algorithm, end ? simulated / end : 0);
+        part.set(name, end ? simulated / end : 0);
         $("progress").value = [...part.values()].reduce((a, b) => a + b, 0) / part.size;
-        if (end) $("progress-text").textContent = `${algorithm}: ${quantity(simulated, "s")} of ${quantity(end, "s")} simulated`;
+        if (end) $("progress-text").textContent = `${name}: ${quantity(simulated, "s")} of ${quantity(end, "s")} simulated`;
       };
-      const request = { ask: "run", text: this.editor.text, file: "scenario.toml", set: this.setting(algorithm) };
-      const answer = await this.engine.ask(request, { signal, tell, limit });
+      const answer = await this.engine.ask({ ask: "run", text: this.editor.text, file: "scenario.toml", set }, { signal, tell, limit });
       if (answer.error) {
-        failed.push([algorithm, answer.error]);
+        failed.push([name, answer.error]);
         return;
       }
-      part.set(algorithm, 1);
-      runs.push({ algorithm, digest: digest(answer) });
-      runs.sort((a, b) => this.algorithms.indexOf(a.algorithm) - this.algorithms.indexOf(b.algorithm));
+      part.set(name, 1);
+      runs.push({ algorithm: name, set, at, digest: digest(answer) });
+      runs.sort((a, b) => a.at - b.at);
       this.show(runs);
     }));
     $("running").hidden = true;
-    for (const [algorithm, error] of failed) this.fail(algorithm, error);
+    for (const [name, error] of failed) this.fail(name, error);
     if (!runs.length) return;
     const hops = runs.reduce((sum, { digest }) => sum + digest.totals.packet_hops, 0);
     $("status").textContent = `${(hops / 1e6).toFixed(2)} million packet-hops in ${((performance.now() - begin) / 1000).toFixed(2)} s.${notes(runs)}`;
@@ -219,12 +225,12 @@ class App {
     if (getComputedStyle($("replay")).display !== "none") await this.record();
   }
 
-  fail(algorithm, error) {
+  fail(name, error) {
     if (error.left) {
-      this.refuse(`${algorithm} would take ${Math.ceil(error.left / 1000)} s here. In the shell: ${inTheShell(this.algorithms)}`);
+      this.refuse(`${name} would take ${Math.ceil(error.left / 1000)} s here. In the shell: ${inTheShell(this.algorithms, this.preset.variants)}`);
       $("anyway").hidden = false;
     } else {
-      this.refuse(`${algorithm}: ${error.message}`);
+      this.refuse(`${name}: ${error.message}`);
     }
   }
 
@@ -241,12 +247,12 @@ class App {
   }
 
   commands() {
-    $("shell").textContent = inTheShell(this.algorithms);
-    $("python").textContent = inPython(this.algorithms);
+    $("shell").textContent = inTheShell(this.algorithms, this.preset.variants);
+    $("python").textContent = inPython(this.algorithms, this.preset.variants);
   }
 
   async share() {
-    const fragment = await packed({ text: this.editor.text, algorithms: this.algorithms });
+    const fragment = await packed({ text: this.editor.text, algorithms: this.algorithms, variants: this.preset.variants });
     history.replaceState(null, "", `#${fragment}`);
     try {
       await navigator.clipboard.writeText(location.href);
@@ -264,11 +270,13 @@ class App {
     $("play").disabled = true;
     $("play").textContent = "Play";
     const { end_s: end, packet_hops: hops } = run.digest.totals;
-    const length = Math.min(end, (end * RECORDED_HOPS) / Math.max(hops, 1));
-    const begin = (Number($("from").value) / 100) * end;
+    // Nothing happens before the first flow.
+    const first = run.digest.flows.reduce((least, flow) => Math.min(least, (flow.start_ps ?? Infinity) * PS), end);
+    const begin = first + (Number($("from").value) / 100) * (end - first);
+    const length = Math.min(end, ((end - first) * RECORDED_HOPS) / Math.max(hops, 1));
     const picoseconds = (time) => `${Math.round(time * 1e12)}ps`;
     const trace = [`window=${picoseconds(begin)}..${picoseconds(begin + length)}`, "limit=400000"];
-    const request = { ask: "run", text: this.editor.text, file: "scenario.toml", set: this.setting(run.algorithm), trace };
+    const request = { ask: "run", text: this.editor.text, file: "scenario.toml", set: run.set, trace };
     try {
       const answer = await this.engine.ask(request, { signal: this.controller.signal, limit: LONGEST_RUN });
       if (answer.error) {
@@ -279,6 +287,8 @@ class App {
       this.length = length;
       this.setSpeed();
       this.player.load(recording);
+      // A picture from the midst says more than the first packet.
+      this.player.seek(recording.begin + 0.3 * (recording.end - recording.begin));
       $("play").disabled = !recording.count;
       document.body.dataset.recorded = recording.count;
     } catch (error) {

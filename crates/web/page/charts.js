@@ -97,7 +97,7 @@ class Charts {
     section.append(title);
     if (!lines.some((one) => one.length)) {
       if (panel.id !== "pfc" || !runs.length) return null;
-      section.append(text("p", "No port was paused.", "quiet"));
+      section.append(text("p", pausesElsewhere(runs), "quiet"));
       return section;
     }
     const top = panel.top || Math.max(...lines.flat().map(({ value }) => value.reduce((a, b) => (Number.isFinite(b) && b > a ? b : a), 0)));
@@ -133,7 +133,7 @@ class Charts {
     const plot = new uPlot({
       width: 300, height: 170, legend: { show: false }, cursor: { y: false, points: { size: 5 } },
       scales: { x: { time: false, range: [0, end] }, y: { range: [0, top] } },
-      axes: [axis("s", { size: 34, space: 60 }), axis(panel.unit, { size: 66, space: 32 })],
+      axes: [axis("s", { size: 34, space: 60 }), axis(panel.unit, { size: 78, space: 32 })],
       series: [{}, ...lines.map(({ name }) => ({ label: name, stroke: colour(known.indexOf(name)), width: 1.5, points: { show: false }, spanGaps: true }))],
     }, data, canvas);
     this.plots.push({ plot, canvas });
@@ -146,6 +146,16 @@ class Charts {
       if (width > 0 && width !== plot.width) plot.setSize({ width, height: plot.height });
     }
   }
+}
+
+/** What is paused where no series tells of it. */
+function pausesElsewhere(runs) {
+  const of = ({ algorithm, digest }) => {
+    const worst = digest.ports.reduce((most, port) => (port.pauses > most.pauses ? port : most));
+    return worst.pauses ? `${algorithm}: ${worst.node}->${worst.peer} was paused ${worst.pauses} times, ${quantity(worst.paused_ps * PS, "s")} in all` : "";
+  };
+  const found = runs.map(of).filter(Boolean);
+  return found.length ? `No port with a series was paused, but others: ${found.join("; ")} (record.ports).` : "No port was paused.";
 }
 
 /** Labels of an axis, with one prefix for all of them. */

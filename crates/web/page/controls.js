@@ -23,9 +23,9 @@ const COUNTS = ["1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64"
 const CONTROLS = [
   { label: "Simulated time", keys: ["run.duration"], kind: "time", values: ladder(1e-4, 10, "time") },
   { label: "Flows", keys: ["flow.N.count"], values: COUNTS },
-  { label: "Load", keys: ["workload.load"], values: LOADS },
-  { label: "Senders of a burst", keys: ["workload.senders"], values: COUNTS },
-  { label: "Data of each host", keys: ["workload.size"], kind: "bytes", values: ladder(1e4, 1e8, "bytes") },
+  { label: "Load", keys: ["workload.0.load"], values: LOADS },
+  { label: "Senders of a burst", keys: ["workload.0.senders"], values: COUNTS },
+  { label: "Data of each host", keys: ["workload.0.size"], kind: "bytes", values: ladder(1e4, 1e8, "bytes") },
   { label: "Rate of the hosts", keys: ["network.rate"], kind: "rate", values: RATES },
   { label: "Rate of the bottleneck", keys: ["network.bottleneck_rate"], kind: "rate", values: RATES },
   { label: "Delay of the long haul", keys: ["network.wan_delay"], kind: "time", values: ladder(1e-5, 0.1, "time") },
@@ -77,7 +77,7 @@ function showControls(place, controls, resolved, schema, changed) {
     label.htmlFor = id;
     label.textContent = control.label;
     const name = document.createElement("code");
-    name.textContent = control.keys.join(", ").replaceAll(/flow\.(\d+)\./g, (_, at) => `flow.${resolved.flow[at].name || `f${Number(at) + 1}`}.`);
+    name.textContent = control.keys.map((one) => written(one, resolved)).join(", ");
     const hint = document.createElement("span");
     hint.className = "hint";
     hint.id = `${id}-hint`;
@@ -93,6 +93,14 @@ function showControls(place, controls, resolved, schema, changed) {
   }));
   // Whoever moves a slider with the keyboard goes on with it.
   if (had) place.querySelector(`[data-key="${had}"]`)?.focus();
+}
+
+/** A key as scenarios write it: elements of lists by their names. */
+function written(key, resolved) {
+  return key.replace(/^(flow|workload)\.(\d+)\./, (_, list, at) => {
+    const name = resolved[list][at]?.name;
+    return `${list}.${name && name !== "none" ? name : list === "flow" ? `f${Number(at) + 1}` : Number(at) + 1}.`;
+  });
 }
 
 function tick(value, control, changed) {

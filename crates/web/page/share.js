@@ -18,20 +18,36 @@ async function unpacked(fragment) {
     const bytes = Uint8Array.from(atob(match[1].replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
     const state = JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"))));
     const names = Array.isArray(state.algorithms) && state.algorithms.every((name) => typeof name === "string");
-    return typeof state.text === "string" && names ? state : null;
+    const fits = (one) => typeof one?.name === "string" && Object.values(one.set || {}).every((value) => typeof value === "string");
+    const variants = state.variants === undefined || (Array.isArray(state.variants) && state.variants.every(fits));
+    return typeof state.text === "string" && names && variants ? state : null;
   } catch {
     return null;
   }
 }
 
-/** The same as a command. */
-function inTheShell(algorithms) {
+/** The same as commands. */
+function inTheShell(algorithms, variants) {
+  if (variants) {
+    const settings = (set) => Object.entries({ "algorithm.name": algorithms[0], ...set }).map(([key, value]) => `--set ${key}=${bare(value)}`);
+    return variants.map(({ set }, at) => `farloop run scenario.toml ${settings(set).join(" ")} --out out/${at + 1}`).join("\n");
+  }
   if (algorithms.length > 1) return `farloop compare scenario.toml --algorithms ${algorithms.join(",")} --out out/compared`;
   return `farloop run scenario.toml --set algorithm.name=${algorithms[0]} --out out/run`;
 }
 
+/** A value of a setting as a shell takes it. */
+function bare(value) {
+  return String(value).replaceAll('"', "");
+}
+
 /** The same in Python. */
-function inPython(algorithms) {
+function inPython(algorithms, variants) {
+  if (variants) {
+    const settings = (set) => Object.entries(set).map(([key, value]) => `"${key}": "${bare(value)}"`).join(", ");
+    const runs = variants.map(({ set }) => `print(farloop.run("scenario.toml", algorithm="${algorithms[0]}", set={${settings(set)}}))`);
+    return `import farloop\n\n${runs.join("\n")}`;
+  }
   if (algorithms.length > 1) {
     return `import farloop\n\nfound = farloop.compare("scenario.toml", [${algorithms.map((name) => `"${name}"`).join(", ")}])\nprint(found)`;
   }

@@ -86,7 +86,7 @@ function numbers(run) {
   const long = flows.every((flow) => flow.size_bytes === null);
   const found = [];
   for (const [label, group] of [["inside", of(0)], ["across", of(1)]]) {
-    if (group.length) found.push([`Goodput of a flow ${label}`, quantity(mean(group.map(goodput)), "bit/s")]);
+    if (group.length) found.push([`Goodput of a flow ${label}, mean`, quantity(mean(group.map(goodput)), "bit/s")]);
   }
   if (long && flows.length > 1) found.push(["Fairness (Jain's index) of goodputs", jain(flows.map(goodput)).toFixed(3)]);
   const slow = flows.filter((flow) => flow.received_ps !== null && flow.ideal_fct_ps).map((flow) => (flow.received_ps - flow.start_ps) / flow.ideal_fct_ps);

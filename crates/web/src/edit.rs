@@ -3,7 +3,7 @@
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 /// `text` with each dotted key set to a value, which is read as TOML, else as text. Elements of lists of tables are addressed by number
-/// from 0 (`flow.0.count`). A value without any text takes the key out.
+/// from 0 (`flow.0.count`), also the only one. A value without any text takes the key out.
 ///
 /// # Errors
 /// The text is no TOML, or a path leads through something that is no table.
@@ -23,9 +23,15 @@ fn put(table: &mut dyn TableLike, path: &[&str], value: &str) -> Option<()> {
         return Some(());
     }
     if let [number, inner @ ..] = rest
-        && let Some(Item::ArrayOfTables(tables)) = table.get_mut(key)
+        && let Ok(number) = number.parse::<usize>()
     {
-        return put(tables.get_mut(number.parse().ok()?)?, inner, value);
+        return match table.get_mut(key)? {
+            Item::ArrayOfTables(tables) => put(tables.get_mut(number)?, inner, value),
+            Item::Value(Value::Array(list)) => put(list.get_mut(number)?.as_inline_table_mut()?, inner, value),
+            // One table where several may stand: `[workload]`.
+            Item::Table(only) if number == 0 => put(only, inner, value),
+            _ => None,
+        };
     }
     let inner = table.entry(key).or_insert_with(|| {
         let mut made = Table::new();
@@ -78,6 +84,12 @@ mod tests {
         assert!(after(TEXT, "network.delay", "1us").contains("rate = \"1Gbps\"\ndelay = \"1us\"\n"));
         assert!(after(TEXT, "switch.pfc", "true").contains("[switch]\npfc = true\n"));
         assert!(!after(TEXT, "network.rate", "").contains("Gbps"));
+    }
+
+    #[test]
+    fn elements_of_lists_are_found_however_they_are_written() {
+        assert_eq!(after("flow = [{ from = \"a\" }]\n", "flow.0.from", "b"), "flow = [{ from = \"b\" }]\n");
+        assert_eq!(after("[workload]\nload = 0.1\n", "workload.0.load", "0.2"), "[workload]\nload = 0.2\n");
     }
 
     #[test]
