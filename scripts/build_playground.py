@@ -104,11 +104,21 @@ def presets() -> list[dict[str, Any]]:
 
 
 def text_of(preset: Mapping[str, Any]) -> str:
-    """The text of a preset's scenario."""
+    """The text of a preset's scenario; of a page the first one on it.
+
+    Raises:
+        RefusedError: there is none.
+    """
     path = ROOT / preset["file"]
     if not path.is_file():
         raise RefusedError(f"preset {preset['id']}: {preset['file']}: no such file")
-    return FIGURE.sub("", path.read_text("utf-8")).rstrip() + "\n"
+    text = path.read_text("utf-8")
+    if path.suffix == ".md":
+        block = re.search(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if block is None:
+            raise RefusedError(f"preset {preset['id']}: {preset['file']}: has no block of TOML")
+        text = block[1]
+    return FIGURE.sub("", text).rstrip() + "\n"
 
 
 def figures(known: set[str]) -> list[dict[str, Any]]:

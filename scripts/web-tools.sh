@@ -12,6 +12,7 @@ packages=""
 has_std || packages="rustc-web rust-web-src libstd-rust-web-dev lld-22"
 command -v chromium >/dev/null 2>&1 || packages="$packages chromium"
 command -v chromedriver >/dev/null 2>&1 || packages="$packages chromium-driver"
+command -v npm >/dev/null 2>&1 || packages="$packages npm"
 if [ -n "$packages" ] && command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" -eq 0 ]; then
     echo "web: installing $packages"
     # shellcheck disable=SC2086
@@ -23,5 +24,6 @@ left=""
 has_std || left="the standard library of wasm32-unknown-unknown (rustup target add wasm32-unknown-unknown, or Debian's rustc-web rust-web-src lld-22)"
 command -v chromium >/dev/null 2>&1 || left="$left chromium"
 command -v chromedriver >/dev/null 2>&1 || left="$left chromium-driver"
+command -v npm >/dev/null 2>&1 || left="$left npm"
 [ -z "$left" ] || { echo "web: missing: $left" >&2; exit 1; }
 echo "web: all that the playground needs is there"

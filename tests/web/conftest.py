@@ -118,6 +118,10 @@ class Browser:
         """What it says."""
         return {name: self.text(name) for name in ("status", "refusal", "problem", "progress-text")}
 
+    def running(self) -> bool:
+        """Whether it shows the progress of a run."""
+        return "simulated" in self.text("running")
+
     def toml(self) -> str:
         """The scenario's text."""
         return str(self.js("return document.getElementById('toml').value"))

@@ -312,12 +312,13 @@ class App {
   }
 }
 
+/** A row of the table of numbers: `kind` of the cells behind the first one, which names the row. */
 function row(kind, cells) {
   const one = document.createElement("tr");
   one.append(...cells.map((content, at) => {
-    const cell = text(at ? kind : "th", content);
-    if (kind === "th") cell.scope = "col";
-    else if (!at) cell.scope = "row";
+    // The corner names nothing.
+    const cell = text(!content ? "td" : at ? kind : "th", content);
+    if (cell.tagName === "TH") cell.scope = at ? "col" : "row";
     return cell;
   }));
   return one;

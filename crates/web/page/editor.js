@@ -89,7 +89,6 @@ class Editor {
       return item;
     }));
     this.list.hidden = false;
-    this.area.setAttribute("aria-expanded", "true");
     this.choose(0);
     return undefined;
   }
@@ -112,7 +111,6 @@ class Editor {
 
   close() {
     this.list.hidden = true;
-    this.area.setAttribute("aria-expanded", "false");
     this.area.removeAttribute("aria-activedescendant");
   }
 
