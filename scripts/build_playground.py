@@ -3,9 +3,9 @@
 
     scripts/build_playground.py MODULE.wasm [--out out/web]
 
-The page has scripts, style, presets and the WebAssembly module in it, so that it works from a disk and makes no request. Its content security
-policy names each of its scripts and styles by hash, and forbids all else. Presets are scenarios of crates/web/page/presets, of examples/ and
-of the papers, as crates/web/page/presets.json lists them; what a paper's scenario says of its figure is left out.
+The page has scripts, style, presets and the WebAssembly module in it, so that it works from a disk and makes no request. Its content
+security policy names its script and its style by hash, and forbids all else. Presets are scenarios of crates/web/page/presets, of examples/,
+of tutorials and of the papers, as crates/web/page/presets.json lists them; what a paper's scenario says of its figure is left out.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ SCRIPTS = (
 LARGEST = 1_200_000
 """Most bytes of the compressed module."""
 
-FIGURE = re.compile(r"^\[\[?(?:figure|case|claim)[\].].*?(?=^\[(?!\[?(?:figure|case|claim)[\].])|\Z)", re.MULTILINE | re.DOTALL)
+FIGURE = re.compile(
+    r"^\[\[?(?:figure|case|claim)[\].].*?(?=^\[(?!\[?(?:figure|case|claim)[\].])|\Z)", re.MULTILINE | re.DOTALL
+)
 """What a paper's scenario says of its figure."""
 
 
@@ -146,9 +148,7 @@ def main() -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module", type=Path, help="the WebAssembly module")
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "out" / "web", help="where the page goes (default: out/web)"
-    )
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "web", help="where the page goes (default: out/web)")
     options = parser.parse_args()
     try:
         made = page(options.module.read_bytes())

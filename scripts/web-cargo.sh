@@ -10,7 +10,10 @@ if [ -d "$sysroot/lib/rustlib/wasm32-unknown-unknown/lib" ]; then
 fi
 # rustc-web, rust-web-src and lld of Debian: the sources stand where the compiler looks for them, and are built with the rest.
 web=${WEB_RUSTC:-/usr/bin/rustc}
-linker=$(command -v wasm-ld || ls /usr/bin/wasm-ld-* /usr/lib/llvm-*/bin/wasm-ld 2>/dev/null | tail -n 1)
+linker=$(command -v wasm-ld)
+for found in /usr/lib/llvm-*/bin/wasm-ld; do
+    [ -n "$linker" ] || [ ! -x "$found" ] || linker=$found
+done
 if [ -n "$linker" ] && "$web" --version >/dev/null 2>&1 && [ -d "$("$web" --print sysroot)/lib/rustlib/src/rust/library/std" ]; then
     RUSTC="$web" RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" exec cargo -Z build-std=std,panic_abort "$@"
 fi

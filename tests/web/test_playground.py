@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import REPOSITORY, Browser, need
+from support.browser import REPOSITORY, Browser, measured, need
 
 pytestmark = pytest.mark.browser
 
@@ -16,12 +16,12 @@ PRESETS = [
 def test_the_first_picture_is_there_soon_and_nothing_was_fetched(browser: Browser):
     browser.open(answered=False)
     took = browser.wait(lambda: browser.js("return document.querySelectorAll('#charts canvas').length"))
-    print(f"first picture after {took:.2f} s")
+    measured("first picture, s", took)
     browser.wait(browser.answers)
-    assert browser.js("return performance.getEntriesByType('resource').map((one) => one.name)") in (
-        [],
-        browser.js("return performance.getEntriesByType('resource').map((one) => one.name).filter((n) => n.startsWith('blob:'))"),
+    fetched = (
+        "performance.getEntriesByType('resource').map((one) => one.name).filter((name) => !name.startsWith('blob:'))"
     )
+    assert browser.js(f"return {fetched}") == []
     assert browser.js("return document.cookie + localStorage.length") == "0"
     assert browser.complaints() == []
 
@@ -155,7 +155,9 @@ def test_what_takes_too_long_or_too_much_memory_is_refused_with_the_command(brow
     browser.wait(browser.refusal)
     assert re.search(r"would take \d+ s here. In the shell: farloop compare scenario.toml", browser.refusal())
     assert browser.text("anyway")
-    browser.write(good.replace('wan_delay = "5ms"', 'wan_delay = "10s"').replace('"200ms"', '"60s"').replace('"40ms"', '"60s"'))
+    browser.write(
+        good.replace('wan_delay = "5ms"', 'wan_delay = "10s"').replace('"200ms"', '"60s"').replace('"40ms"', '"60s"')
+    )
     browser.wait(lambda: "memory" in browser.refusal())
     assert re.search(r"would need [\d.]+ GB of memory.* In the shell: farloop compare", browser.refusal())
 
@@ -186,7 +188,17 @@ def test_the_keyboard_reaches_everything_and_leaves_the_editor(browser: Browser)
         reached.append(browser.js("return document.activeElement.id"))
         if reached[-1] == "python":
             break
-    for name in ("preset", "algorithm-0", "control-switch-buffer", "control-switch-pfc", "play", "from", "toml", "share", "python"):
+    for name in (
+        "preset",
+        "algorithm-0",
+        "control-switch-buffer",
+        "control-switch-pfc",
+        "play",
+        "from",
+        "toml",
+        "share",
+        "python",
+    ):
         assert name in reached
     assert reached.index("preset") < reached.index("control-switch-buffer") < reached.index("toml")
 
@@ -199,10 +211,12 @@ def test_axe_finds_nothing(browser: Browser, dark: bool, fragment: str):
     browser.looks(dark=dark)
     browser.open(fragment)
     browser.js(axe.read_text("utf-8"))
-    found = browser.later("return (await axe.run()).violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 200))])")
+    found = browser.later(
+        "return (await axe.run()).violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 200))])"
+    )
     assert found == []
-    browser.write(browser.toml().replace("[run]", "[ruin]")) if "embed" not in fragment else None
     if "embed" not in fragment:
+        browser.write(browser.toml().replace("[run]", "[ruin]"))
         browser.wait(browser.problem)
         found = browser.later("return (await axe.run()).violations.map((one) => [one.id, one.nodes.length])")
         assert found == []
@@ -215,4 +229,7 @@ def test_another_page_shows_a_live_run_alone(browser: Browser):
         ".filter((id) => document.getElementById(id).getClientRects().length)"
     )
     assert shown == ["charts", "open", "control-network-wan_delay"]
-    assert browser.js("return document.getElementById('open').getAttribute('href')") == "playground.html#preset=guide/bdp-1"
+    assert (
+        browser.js("return document.getElementById('open').getAttribute('href')")
+        == "playground.html#preset=guide/bdp-1"
+    )

@@ -1,7 +1,7 @@
 //! farloop for pages: requests as JSON in, answers as JSON with columns of numbers out.
 //!
-//! [`answer`] does what a page asks for; [`module`] is how JavaScript calls it in a WebAssembly module (`make web`). Nothing of the simulator
-//! is decided here: a request names a scenario's text and `--set` overrides, as the command line does.
+//! [`answer`] does what a page asks for; [`module`] is how JavaScript calls it in a WebAssembly module (`make web`). Nothing of the
+//! simulator is decided here: a request names a scenario's text and `--set` overrides, as the command line does.
 //!
 //! | `ask` | besides | answer |
 //! | --- | --- | --- |
@@ -10,8 +10,8 @@
 //! | `look` | `text`, `file`, `set` | `resolved`, `explain`, `memory`, and `tables` (`flows`, `ports`) without a run |
 //! | `run` | `text`, `file`, `set`, `trace` | `tables`, `totals`, `invariants`, `notes`, ...; with `trace` also `trace` |
 //!
-//! A column is `{"name", "kind", "buffer", "words"}`: `kind` as in [`farloop_scenario::columns`] (`i64?` has the smallest number where there is
-//! none), `buffer` the number of its values in [`Answer::buffers`]. What is wrong is `{"error": {"message", "line", "key", ...}}`.
+//! A column is `{"kind", "buffer", "words"}` by its name: `kind` as in [`farloop_scenario::columns`] (`i64?` has the smallest number where
+//! there is none), `buffer` the number of its values in [`Answer::buffers`]. What is wrong is `{"error": {"message", "line", "key", ...}}`.
 
 pub mod module;
 
@@ -113,8 +113,8 @@ impl Request {
         let mut call = |p: (f64, f64, u64)| progress(p);
         let prepared = self.prepared(&mut || call((0.0, 0.0, 0)))?;
         let settings = Settings { trace, ..Settings::default() };
-        let outcome = prepared
-            .run(&settings, &mut |p| progress((p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)))?;
+        let outcome =
+            prepared.run(&settings, &mut |p| progress((p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops)))?;
         let invariants: Vec<Json> =
             outcome.invariants.iter().map(|i| json!({ "name": i.name, "ok": i.ok, "detail": i.detail })).collect();
         let totals = outcome.totals_json();

@@ -33,7 +33,8 @@ pub extern "C" fn ask() -> usize {
     let request = REQUEST.take();
     // What was kept for the last request is not needed any more, and memory is scarce.
     ANSWER.set(Answer::default());
-    let found = answer(&String::from_utf8_lossy(&request), &mut |(now, end, hops)| host::goes_on(now, end, hops as f64));
+    let found =
+        answer(&String::from_utf8_lossy(&request), &mut |(now, end, hops)| host::goes_on(now, end, hops as f64));
     let size = found.json.len();
     ANSWER.set(found);
     size
