@@ -26,7 +26,9 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
+import build_playground
 import gallery
+import live_runs
 import statements
 import tally
 from typer.main import get_command
@@ -44,6 +46,7 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 SECTIONS = {
     "Start": ["README.md", "docs/tutorials/start.md", "docs/install.md"],
     "Why believe it": ["docs/validation.md"],
+    "Play": ["docs/playground.md", "docs/guides/README.md", "docs/guides/*.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
     "How to": ["docs/how-to.md", "docs/tour.md", "docs/advise.md", "docs/sizing.md", "docs/fair-comparison.md",
         "docs/studies.md", "docs/python-algorithms.md", "docs/jobs.md",
@@ -79,11 +82,13 @@ class Stage:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.live = live_runs.stage(directory)
 
     def page(self, source: Path) -> None:
         """Stages a page, and what it leads to."""
         at = source.relative_to(ROOT)
-        self.write(str(at), outside_code(source.read_text("utf-8"), lambda text: self._with_links(text, source)))
+        text = outside_code(source.read_text("utf-8"), lambda text: self._with_links(text, source))
+        self.write(str(at), live_runs.shown(text, at, there=self.live))
 
     def write(self, at: str, text: str) -> None:
         """Stages a text."""
@@ -208,6 +213,7 @@ class Gallery:
 
     def __init__(self, stage: Stage, reproductions: Sequence[Path]) -> None:
         self.stage = stage
+        self.presets = {one["id"] for one in build_playground.presets()} if stage.live else set()
         known = tally.known_claims()
         self.claims = tally.shown(tally.read_record(), known, tally.stated_today(known))
         self.what = {name: claim["what"] for name, claim in known.items()}
@@ -305,6 +311,7 @@ class Gallery:
                 f"## {figure.get('title') or resolved['title']} {{ #{anchor(name)} }}\n",
                 f"{figure.get('source', '')}: `{name}`\n",
                 f"```text\nfarloop reproduce {name}\nfarloop reproduce {name} --full\n```\n",
+                *([f"[Open it in the playground](../{live_runs.link(name)})\n"] if name in self.presets else []),
                 table(
                     ["claim", "the paper says", "verdict", "statements that hold", "paper, measured", "finding"], rows
                 )

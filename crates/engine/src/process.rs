@@ -18,11 +18,11 @@
 //! processes may be grouped anew, on more or fewer of them ([`crate::lanes`]).
 
 use crate::barrier::{Abandon, Barrier, Patience};
+use crate::clock::Instant;
 use crate::lanes::Lanes;
 use farloop_units::{Delta, Time};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::time::Instant;
 
 /// A part of a model that runs on its own between messages.
 pub trait LogicalProcess: Send {

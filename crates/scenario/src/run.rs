@@ -10,6 +10,7 @@ use crate::tables::{Names, Tables, totals};
 use crate::testbed;
 use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
+use farloop_engine::clock::Instant;
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::spec::NodeKind;
 use farloop_net::{Cores, Culprit, OutOfMemory, Progress, Simulation, Standstill, Stopped};
@@ -18,7 +19,7 @@ use farloop_units::Time;
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
