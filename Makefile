@@ -6,6 +6,8 @@
 #   make validate  the simulator beside ns-3, htsim, Linux and theory (docs/validation.md)
 #   make lint    formatting, clippy, rustdoc, ruff, mypy, spelling, prose
 #   make site    the documentation as a site in out/site (FIGURES=out/papers: with the pictures of a reproduction)
+#   make test-web  open the playground in Chromium (docs/playground.md)
+#   make web     the playground, a page with the simulator in WebAssembly, as out/web/playground.html (docs/playground.md; needs what scripts/web-tools.sh says)
 #   make wheels  wheels and a source distribution in dist/, tried where the repository is not (docs/install.md)
 #   make bench   speed of the simulator, in packet-hops per second
 #   make guard   instructions per packet-hop, held to baselines (needs valgrind; `make guard-accept` stores new ones)
@@ -31,7 +33,7 @@ NATIVE_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.to
 PLUGIN := --manifest-path examples/plugin-algorithm/Cargo.toml
 PLUGIN_CARGO := CARGO_TARGET_DIR=$(CURDIR)/target cargo
 
-.PHONY: help demo test statements validate lint site wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
+.PHONY: help demo test statements validate lint site web test-web wheels bench guard guard-accept mutants fuzz fuzz-kernel kernel deny build clean prerequisites
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -45,7 +47,7 @@ WORKERS ?= auto
 test: build $(VENV)/.dev
 	cargo test --workspace --exclude farloop-py
 	$(PLUGIN_CARGO) test $(PLUGIN)
-	$(VENV)/bin/python -m pytest -m "not live and not record" -n $(WORKERS) --dist loadfile
+	$(VENV)/bin/python -m pytest -m "not live and not record and not browser" -n $(WORKERS) --dist loadfile
 	$(VENV)/bin/python -m pytest -m live
 
 # Simulations of the papers' figures, five minutes of processor time: they show what the record says, not whether the code is right.
@@ -72,7 +74,22 @@ lint: build $(VENV)/.dev
 # scripts/build_site.py says what it is made of. A link that leads nowhere fails it.
 FIGURES ?=
 site: build $(VENV)/.site
+	@scripts/web-cargo.sh --version > /dev/null && $(MAKE) --no-print-directory web || echo "site: without the playground"
 	@$(VENV)/bin/python scripts/build_site.py $(FIGURES)
+
+# The module and the page around it. scripts/web-cargo.sh finds the standard library of its target, or says in one line what is missing.
+WEB_MODULE := target/wasm32-unknown-unknown/web/farloop_web.wasm
+web: $(WEB_MODULE)
+	@$(PYTHON) scripts/build_playground.py $<
+
+$(WEB_MODULE): $(NATIVE_SOURCES)
+	@scripts/web-cargo.sh rustc -p farloop-web --lib --profile web --target wasm32-unknown-unknown --crate-type cdylib
+	@touch $@
+
+# FARLOOP_WEB_REQUIRED=1: what is missing fails it (.ci/run); else tests that lack something are skipped, and say what.
+test-web: build $(VENV)/.web
+	@$(MAKE) --no-print-directory web || { test -z "$$FARLOOP_WEB_REQUIRED"; }
+	$(VENV)/bin/python -m pytest -m browser -rs tests/web
 
 # Neither what is built here nor what is installed gets into a package. Options of the script: WHEELS='--only x86_64 --quick'.
 WHEELS ?=
@@ -161,6 +178,12 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
 
 $(VENV)/.site: requirements/site.txt $(VENV)/.runtime
 	$(PIP) install --require-hashes -r requirements/site.txt
+	@touch $@
+
+# axe-core, which looks for what keeps people from using a page, comes from npm; without npm its tests are skipped.
+$(VENV)/.web: requirements/web.txt tests/web/package-lock.json $(VENV)/.dev
+	$(PIP) install --require-hashes -r requirements/web.txt
+	if command -v npm > /dev/null; then cd tests/web && npm ci --ignore-scripts --no-audit --no-fund; fi
 	@touch $@
 
 $(VENV)/.packages: requirements/packages.txt $(VENV)/.runtime

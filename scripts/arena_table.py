@@ -60,9 +60,9 @@ def main() -> int:
     parser.add_argument("arena", type=Path, help="what `farloop arena` wrote")
     arguments = parser.parse_args()
     try:
-        found = [pq.read_table(arguments.arena / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")]
+        tables = [pq.read_table(arguments.arena / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")]
         page = ROOT / "docs" / "arena.md"
-        page.write_text(between(page.read_text("utf-8"), table(*found)), encoding="utf-8")
+        page.write_text(between(page.read_text("utf-8"), table(*tables)), encoding="utf-8")
     except (OSError, ValueError) as error:
         print(f"arena_table: {error}", file=sys.stderr)  # noqa: T201
         return 2

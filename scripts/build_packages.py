@@ -120,21 +120,23 @@ class Sources:
 
     def collect_licences(self) -> None:
         """Writes the licences of all crates that are linked into the module."""
-        found = json.loads(run(["cargo", "metadata", "--format-version=1", "--locked"], cwd=self.directory))
+        metadata = json.loads(run(["cargo", "metadata", "--format-version=1", "--locked"], cwd=self.directory))
         tree = "cargo tree --locked -p farloop-py -e normal,no-proc-macro --target all --prefix none --format {p}"
         listed = run(tree.split(), cwd=self.directory)
         linked = {tuple(line.split()[:2]) for line in listed.splitlines() if line}
         parts = ["Licences of the crates that are compiled into farloop._native, beside farloop's own.\n"]
-        for one in sorted(found["packages"], key=lambda one: (one["name"], one["version"])):
-            if one["source"] is None or (one["name"], f"v{one['version']}") not in linked:
+        for crate in sorted(metadata["packages"], key=lambda crate: (crate["name"], crate["version"])):
+            if crate["source"] is None or (crate["name"], f"v{crate['version']}") not in linked:
                 continue
-            place = Path(one["manifest_path"]).parent
+            place = Path(crate["manifest_path"]).parent
             texts = [
                 path
                 for path in sorted(place.glob("*"))
                 if re.match(r"(?i)licen[cs]e|copying|notice|unlicense", path.name)
             ]
-            parts.append(f"{'=' * 80}\n{one['name']} {one['version']}: {one['license'] or one['license_file']}\n")
+            parts.append(
+                f"{'=' * 80}\n{crate['name']} {crate['version']}: {crate['license'] or crate['license_file']}\n"
+            )
             parts += [f"{'-' * 80}\n{path.read_text('utf-8', 'replace').strip()}\n" for path in texts if path.is_file()]
         (self.directory / CRATES).write_text("\n".join(parts), encoding="utf-8")
 
@@ -199,19 +201,19 @@ def check_wheel(wheel: Path, sources: Sources) -> list[str]:
         RefusedError: something lacks, is there and should not be, or is something else than git has.
     """
     with zipfile.ZipFile(wheel) as archive:
-        found = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+        files = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
     expected = sources.package()
-    (info,) = {name.partition("/")[0] for name in found if name.partition("/")[0].endswith(".dist-info")}
+    (info,) = {name.partition("/")[0] for name in files if name.partition("/")[0].endswith(".dist-info")}
     written = {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
     licences = {f"{info}/licenses/{name}" for name in ("LICENSE-APACHE", "LICENSE-MIT", CRATES)}
     module = {"farloop/_native.abi3.so"}
     # Newer versions of maturin list the crates in a form for programs.
-    lists = {name for name in found if re.fullmatch(rf"{re.escape(info)}/sboms/[\w.-]+\.json", name)}
-    _hold(wheel, set(found), {*expected, *written, *licences, *module}, lists)
-    differing = [name for name, content in expected.items() if found[name] != content]
+    lists = {name for name in files if re.fullmatch(rf"{re.escape(info)}/sboms/[\w.-]+\.json", name)}
+    _hold(wheel, set(files), {*expected, *written, *licences, *module}, lists)
+    differing = [name for name, content in expected.items() if files[name] != content]
     if differing:
         raise RefusedError(f"{wheel.name}: {', '.join(differing[:5])}: is something else than git has")
-    inside = found["farloop/_native.abi3.so"]
+    inside = files["farloop/_native.abi3.so"]
     for path in (str(sources.directory), str(Path.home()), str(ROOT)):
         if path.encode() in inside:
             raise RefusedError(f"{wheel.name}: the module contains the path {path} of this machine")
@@ -223,8 +225,8 @@ def check_wheel(wheel: Path, sources: Sources) -> list[str]:
         "programs for the kernel": r"farloop/kernel/objects/.*\.bpf\.o$",
         "licences": r".*/licenses/.*",
     }
-    counts = ", ".join(f"{sum(bool(re.match(form, name)) for name in found)} {what}" for what, form in kinds.items())
-    unpacked = _megabytes(sum(map(len, found.values())))
+    counts = ", ".join(f"{sum(bool(re.match(form, name)) for name in files)} {what}" for what, form in kinds.items())
+    unpacked = _megabytes(sum(map(len, files.values())))
     return [
         f"{wheel.name}: {_megabytes(wheel.stat().st_size)}, unpacked {unpacked}, of it the module {_megabytes(len(inside))}",
         f"  {counts}; nothing else",
@@ -239,15 +241,11 @@ def check_tag(wheel: Path) -> str:
         RefusedError: it needs a newer system than its name says.
     """
     said = run([sys.executable, "-m", "auditwheel", "show", str(wheel)])
-    found = re.search(r'platform tag:\s*"(manylinux_\d+_\d+)_(\w+)"', said)
-    version = [int(n) for n in found[1].split("_")[1:]] if found else [99]
-    if (
-        found is None
-        or f"{MANYLINUX}_{found[2]}" not in wheel.name
-        or version > [int(n) for n in MANYLINUX.split("_")[1:]]
-    ):
+    tag = re.search(r'platform tag:\s*"(manylinux_\d+_\d+)_(\w+)"', said)
+    version = [int(n) for n in tag[1].split("_")[1:]] if tag else [99]
+    if tag is None or f"{MANYLINUX}_{tag[2]}" not in wheel.name or version > [int(n) for n in MANYLINUX.split("_")[1:]]:
         raise RefusedError(f"{wheel.name}: auditwheel finds another system than the name says\n{said}")
-    return f"  auditwheel: {found[1]}_{found[2]} or newer"
+    return f"  auditwheel: {tag[1]}_{tag[2]} or newer"
 
 
 def check_sdist(package: Path, sources: Sources) -> list[str]:
@@ -260,7 +258,7 @@ def check_sdist(package: Path, sources: Sources) -> list[str]:
         members = [member for member in archive.getmembers() if not member.isdir()]
         if any(member.issym() or member.islnk() for member in members):
             raise RefusedError(f"{package.name}: has links, which not every system unpacks")
-        found = {member.name.partition("/")[2] for member in members}
+        files = {member.name.partition("/")[2] for member in members}
     git = {name for name in sources.files if not (sources.directory / name).is_symlink()}
     tops = {"Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE", CRATES}
     expected = {
@@ -272,25 +270,25 @@ def check_sdist(package: Path, sources: Sources) -> list[str]:
     expected |= {f"python/{name}" for name in sources.package()} | tops | {"PKG-INFO"}
     _hold(
         package,
-        found,
+        files,
         expected,
-        {name for name in found if name.startswith("crates/") and name.endswith("/Cargo.lock")},
+        {name for name in files if name.startswith("crates/") and name.endswith("/Cargo.lock")},
     )
     return [
-        f"{package.name}: {_megabytes(package.stat().st_size)}, {len(found)} files",
+        f"{package.name}: {_megabytes(package.stat().st_size)}, {len(files)} files",
         f"  sha256 {hashlib.sha256(package.read_bytes()).hexdigest()}",
     ]
 
 
-def _hold(package: Path, found: set[str], expected: set[str], allowed: Iterable[str]) -> None:
-    lacking, surplus = sorted(expected - found), sorted(found - expected - set(allowed))
+def _hold(package: Path, files: set[str], expected: set[str], allowed: Iterable[str]) -> None:
+    lacking, surplus = sorted(expected - files), sorted(files - expected - set(allowed))
     if lacking or surplus:
-        told = [
+        problems = [
             f"{what}: {', '.join(names[:8])}{' …' if len(names) > 8 else ''}"
             for what, names in (("lacks", lacking), ("has besides", surplus))
             if names
         ]
-        raise RefusedError(f"{package.name}: {'; '.join(told)}")
+        raise RefusedError(f"{package.name}: {'; '.join(problems)}")
 
 
 def _megabytes(size: int) -> str:

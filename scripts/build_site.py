@@ -26,7 +26,9 @@ from os.path import relpath
 from pathlib import Path
 from typing import Any
 
+import build_playground
 import gallery
+import live_runs
 import statements
 import tally
 from typer.main import get_command
@@ -44,9 +46,10 @@ TOPS = ("docs", "spec", "examples", "vectors", "linux")
 SECTIONS = {
     "Start": ["README.md", "docs/tutorials/start.md", "docs/install.md"],
     "Why believe it": ["docs/validation.md"],
+    "Play": ["docs/playground.md", "docs/guides/README.md", "docs/guides/*.md"],
     "Tutorials": [f"docs/tutorials/{name}.md" for name in ("compare", "own-algorithm", "read-a-result", "reproduce", "*-notebook")],
     "How to": ["docs/how-to.md", "docs/tour.md", "docs/advise.md", "docs/sizing.md", "docs/fair-comparison.md",
-        "docs/studies.md", "docs/python-algorithms.md",
+        "docs/studies.md", "docs/python-algorithms.md", "docs/jobs.md",
         "docs/kernel.md", "docs/testbed.md", "docs/int-option.md", "examples/**/*.md"],
     "Reference": [
         "docs/scenario-format.md", "reference/commands.md", "reference/python.md", "docs/outputs.md", "docs/statistics.md",
@@ -79,11 +82,13 @@ class Stage:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.live = live_runs.stage(directory)
 
     def page(self, source: Path) -> None:
         """Stages a page, and what it leads to."""
         at = source.relative_to(ROOT)
-        self.write(str(at), outside_code(source.read_text("utf-8"), lambda text: self._with_links(text, source)))
+        text = outside_code(source.read_text("utf-8"), lambda text: self._with_links(text, source))
+        self.write(str(at), live_runs.shown(text, at, there=self.live))
 
     def write(self, at: str, text: str) -> None:
         """Stages a text."""
@@ -152,15 +157,15 @@ class Stage:
     def navigation(self) -> list[dict[str, list[str]]]:
         """Every page, once."""
         left = {str(p.relative_to(self.directory)) for p in self.directory.rglob("*.md")}
-        found = []
+        sections = []
         for section, patterns in SECTIONS.items():
             pages: list[str] = []
             for pattern in patterns:
                 matching = sorted(left & {str(p.relative_to(self.directory)) for p in self.directory.glob(pattern)})
                 pages += matching
                 left -= set(matching)
-            found.append({section: pages})
-        return found
+            sections.append({section: pages})
+        return sections
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
@@ -191,12 +196,12 @@ def package() -> str:
     """The public names of the package; the site's builder puts signatures and docstrings in."""
     kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Errors": [], "Modules": []}
     for name in farloop.__all__:
-        one = getattr(farloop, name)
-        if inspect.ismodule(one):
+        member = getattr(farloop, name)
+        if inspect.ismodule(member):
             kinds["Modules"].append(name)
-        elif inspect.isclass(one):
-            kinds["Errors" if issubclass(one, Exception) else "Classes"].append(name)
-        elif callable(one):
+        elif inspect.isclass(member):
+            kinds["Errors" if issubclass(member, Exception) else "Classes"].append(name)
+        elif callable(member):
             kinds["Functions"].append(name)
     parts = [f"## {kind}\n\n" + "".join(f"::: farloop.{name}\n\n" for name in names) for kind, names in kinds.items()]
     own = "".join(f"::: farloop.algorithm.{name}\n\n" for name in algorithm.__all__)
@@ -208,6 +213,7 @@ class Gallery:
 
     def __init__(self, stage: Stage, reproductions: Sequence[Path]) -> None:
         self.stage = stage
+        self.presets = {one["id"] for one in build_playground.presets()} if stage.live else set()
         known = tally.known_claims()
         self.claims = tally.shown(tally.read_record(), known, tally.stated_today(known))
         self.what = {name: claim["what"] for name, claim in known.items()}
@@ -217,15 +223,15 @@ class Gallery:
         self.stale = gallery.stale(self.kept.values(), tally.read_record())
         for kept in self.kept.values():
             self._stage(kept.figure, kept.scale, kept.paths)
-        for one in reproductions:
-            self._take(one)
+        for reproduction in reproductions:
+            self._take(reproduction)
 
-    def _stage(self, figure: str, scale: str, found: Sequence[Path]) -> None:
+    def _stage(self, figure: str, scale: str, pictures: Sequence[Path]) -> None:
         """Stages the pictures of a figure."""
         (self.stage.directory / "gallery" / figure).mkdir(parents=True, exist_ok=True)
-        for picture in found:
+        for picture in pictures:
             shutil.copyfile(picture, self.stage.directory / "gallery" / figure / picture.name)
-        self.pictures[figure] = (scale, [f"{figure}/{p.name}" for p in found])
+        self.pictures[figure] = (scale, [f"{figure}/{p.name}" for p in pictures])
 
     def _take(self, reproduction: Path) -> None:
         """Stages the pictures of a reproduction."""
@@ -238,9 +244,9 @@ class Gallery:
             ) from None
         for figure in figures:
             # The map of the network is no picture of a paper's.
-            found = [p for p in sorted((reproduction / figure / "figures").glob("*.png")) if p.name != "network.png"]
-            if found:
-                self._stage(figure, scale, found)
+            pictures = [p for p in sorted((reproduction / figure / "figures").glob("*.png")) if p.name != "network.png"]
+            if pictures:
+                self._stage(figure, scale, pictures)
                 self.kept.pop(figure, None)
                 self.stale.pop(figure, None)
 
@@ -292,18 +298,20 @@ class Gallery:
         for claim in self.of[name]:
             numbers = "; ".join(f"{k} {v:.3g}, {number(claim['measured'].get(k))}" for k, v in claim["paper"].items())
             pages = ", ".join(f"[{p}](../docs/findings/{p})" for p in tally.pages(claim["id"]))
-            told = f"{claim['told']}" + (f" ({claim['scale']} scale)" if claim["scale"] in tally.SCALES else "")
+            verdict = f"{claim['told']}" + (f" ({claim['scale']} scale)" if claim["scale"] in tally.SCALES else "")
             held = f"{claim['held']} of {claim['judged']}" if claim.get("judged") else "–"
             failed = "".join(
-                f"<br>fails: {cell(one['statement'])} ({one['kind']})" for one in statements.failing([claim])
+                f"<br>fails: {cell(statement['statement'])} ({statement['kind']})"
+                for statement in statements.failing([claim])
             )
-            rows.append([claim["id"], cell(self.what[claim["id"]]), cell(told), held + failed, numbers, pages])
+            rows.append([claim["id"], cell(self.what[claim["id"]]), cell(verdict), held + failed, numbers, pages])
         scale, pictures = self.pictures.get(name, ("", []))
         return "\n".join(
             [
                 f"## {figure.get('title') or resolved['title']} {{ #{anchor(name)} }}\n",
                 f"{figure.get('source', '')}: `{name}`\n",
                 f"```text\nfarloop reproduce {name}\nfarloop reproduce {name} --full\n```\n",
+                *([f"[Open it in the playground](../{live_runs.link(name)})\n"] if name in self.presets else []),
                 table(
                     ["claim", "the paper says", "verdict", "statements that hold", "paper, measured", "finding"], rows
                 )
@@ -319,13 +327,13 @@ class Gallery:
         kept = self.kept.get(name)
         if kept is None:
             return f"*{scale.capitalize()} scale.*\n"
-        verdicts = "; ".join(f"{claim} {told}" for claim, told in kept.verdicts.items())
-        told = f"*{scale.capitalize()} scale, drawn at commit {kept.commit}" + (
+        verdicts = "; ".join(f"{claim} {verdict}" for claim, verdict in kept.verdicts.items())
+        verdict = f"*{scale.capitalize()} scale, drawn at commit {kept.commit}" + (
             f": {verdicts}.*\n" if verdicts else ".*\n"
         )
         if name not in self.stale:
-            return told
-        return f'{told}\n!!! warning "Stale"\n    {self.stale[name][:1].upper()}{self.stale[name][1:]}. Anew: `{kept.command}`\n'
+            return verdict
+        return f'{verdict}\n!!! warning "Stale"\n    {self.stale[name][:1].upper()}{self.stale[name][1:]}. Anew: `{kept.command}`\n'
 
 
 def _no_picture(figure: str) -> str:
@@ -429,8 +437,8 @@ def main() -> int:
     except RefusedError as error:
         print(f"build_site: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    for one in stale:
-        print(f"stale picture: {one}", file=sys.stderr)  # noqa: T201
+    for picture in stale:
+        print(f"stale picture: {picture}", file=sys.stderr)  # noqa: T201
     print(f"site: {options.out}/index.html")  # noqa: T201
     return 0
 

@@ -66,14 +66,14 @@ def measure(racks: int, scheduling: str) -> tuple[int, float]:
 
 def main() -> None:
     """Prints the table and draws the picture."""
-    found = {scheduling: [measure(racks, scheduling) for racks in RACKS] for scheduling in SCHEDULING}
-    for scheduling, rows in found.items():
+    measured = {scheduling: [measure(racks, scheduling) for racks in RACKS] for scheduling in SCHEDULING}
+    for scheduling, rows in measured.items():
         for racks, (queues, held) in zip(RACKS, rows, strict=True):
             sys.stdout.write(f"{scheduling}, {racks} racks: {queues} queues, {held / 1e6:.2f} MB\n")
     figure, (queues, held) = grid(2, "What a top-of-rack switch keeps for circuits", shared=False)
-    for (scheduling, told), marker in zip(SCHEDULING.items(), "os", strict=True):
-        queues.plot(RACKS, [row[0] for row in found[scheduling]], marker=marker, label=told)
-        held.plot(RACKS, [row[1] / 1e6 for row in found[scheduling]], marker=marker, label=told)
+    for (scheduling, label), marker in zip(SCHEDULING.items(), "os", strict=True):
+        queues.plot(RACKS, [row[0] for row in measured[scheduling]], marker=marker, label=label)
+        held.plot(RACKS, [row[1] / 1e6 for row in measured[scheduling]], marker=marker, label=label)
     for axis, label in ((queues, "queues for circuits"), (held, "most bytes waiting (MB)")):
         axis.set_xlabel("racks")
         axis.set_ylabel(label)

@@ -65,9 +65,9 @@ NEXT = (
 def numbers(comparison: Comparison) -> list[dict[str, Any]]:
     """A row for each algorithm, in words: both throughputs, their ratio, Jain's index, the longest queue, how long PFC paused."""
     header, rows = run_rows(comparison)
-    told = {"run": "algorithm", "intra": "inside", "cross": "across", "intra/cross": "ratio", "Jain": "Jain"}
-    told |= {"longest queue": "max queue", "paused": "paused"}
-    return [{told[key]: cell for key, cell in zip(header, row, strict=True) if key in told} for row in rows]
+    names = {"run": "algorithm", "intra": "inside", "cross": "across", "intra/cross": "ratio", "Jain": "Jain"}
+    names |= {"longest queue": "max queue", "paused": "paused"}
+    return [{names[key]: cell for key, cell in zip(header, row, strict=True) if key in names} for row in rows]
 
 
 def sentence(ratios: Sequence[tuple[str, float]]) -> str:
@@ -98,22 +98,22 @@ def main() -> int:
     try:
         with directory(OUT) as aside:
             with reporter(quiet=not sys.stderr.isatty()) as progress:
-                found = api.compare(FIGURE, ALGORITHMS, progress=progress, store=aside.store)
-            saving.fill_comparison(found, aside.path, aside.store, report=True)
+                comparison = api.compare(FIGURE, ALGORITHMS, progress=progress, store=aside.store)
+            saving.fill_comparison(comparison, aside.path, aside.store, report=True)
     except FarloopError as error:
         print(f"demo: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    rows = numbers(found)
+    rows = numbers(comparison)
     show.entries(rows)
-    told = [
-        "\n" + textwrap.fill(sentence([(run.algorithm, run.summary["ratio"]) for run in found]), COLUMNS),
+    lines = [
+        "\n" + textwrap.fill(sentence([(run.algorithm, run.summary["ratio"]) for run in comparison]), COLUMNS),
         "\n" + textwrap.fill(CALIBRATED, COLUMNS) + "\n",
         f"report:   {OUT / 'report.html'}",
         f"picture:  {PICTURE}",
         "\nnext:",
         *(f"  {command}\n      {why}" for command, why in NEXT),
     ]
-    print("\n".join(told))  # noqa: T201
+    print("\n".join(lines))  # noqa: T201
     if options.keep_picture:
         info = PngInfo()
         info.add_text(TABLE, json.dumps(rows))

@@ -50,14 +50,16 @@ def main() -> None:
         run = farloop.run(SCENARIO, algorithm=algorithm, set=COMMON | READINGS[sys.argv[1]] | duration)
         first = paused(run) if first is None else first
         flows = Flows.of(run)
-        told = [f"paused {paused(run) * 1e3:.2f} ms" + (f" ({paused(run) / first:.2f} of the first)" if first else "")]
-        told += [f"carried {flows.throughput() / 1e9:.0f} Gbps"]
+        readings = [
+            f"paused {paused(run) * 1e3:.2f} ms" + (f" ({paused(run) / first:.2f} of the first)" if first else "")
+        ]
+        readings += [f"carried {flows.throughput() / 1e9:.0f} Gbps"]
         if run.duration > AGE:
-            told.insert(0, f"ratio {flows.normalised_ratio():.3f}")
+            readings.insert(0, f"ratio {flows.normalised_ratio():.3f}")
             for kind, values in flows.slowdowns().items():
                 cells = slowdown_statistics(values)
-                told += [f"{kind} {cells['avg']:.1f} / {cells['p95']:.0f} / {cells['p99']:.0f}"]
-        sys.stdout.write(f"{algorithm}: {', '.join(told)}\n")
+                readings += [f"{kind} {cells['avg']:.1f} / {cells['p95']:.0f} / {cells['p99']:.0f}"]
+        sys.stdout.write(f"{algorithm}: {', '.join(readings)}\n")
         sys.stdout.flush()
     sys.stdout.write(f"offered: {', '.join(f'{layer} {load:.2f}' for layer, load in offered(run).items())}\n")
 

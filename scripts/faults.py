@@ -180,17 +180,17 @@ FAULTS = (
 def main() -> int:
     """Tries the faults; the exit status says whether at least nine of ten were caught."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("faults", nargs="*", metavar="FAULT", help=", ".join(one.name for one in FAULTS))
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help=", ".join(fault.name for fault in FAULTS))
     chosen = parser.parse_args().faults
     for name in chosen:
-        if name not in [one.name for one in FAULTS]:
-            parser.error(f"{name}: no such fault; there are {', '.join(one.name for one in FAULTS)}")
+        if name not in [fault.name for fault in FAULTS]:
+            parser.error(f"{name}: no such fault; there are {', '.join(fault.name for fault in FAULTS)}")
     rows = []
     with tempfile.TemporaryDirectory() as name:
         copy = copied(Path(name))
         build(copy)
-        if found := validated(copy):
-            sys.stderr.write(f"faults: without any fault: {found}; expected nothing\n")
+        if problem := validated(copy):
+            sys.stderr.write(f"faults: without any fault: {problem}; expected nothing\n")
             return 2
         for fault in FAULTS:
             if chosen and fault.name not in chosen:
@@ -261,23 +261,23 @@ def validated(copy: Path) -> str:
     shutil.rmtree(into, ignore_errors=True)
     command = [sys.executable, "-m", "farloop", "validate", "--quiet", "--no-report", "--out", str(into)]
     environment = os.environ | {"PYTHONPATH": str(copy / "python")}
-    found = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     if not (into / "validation.json").is_file():
-        if not found.returncode:
+        if not done.returncode:
             return ""
-        said = [line for line in found.stderr.splitlines() if line.strip() and "are kept" not in line]
+        said = [line for line in done.stderr.splitlines() if line.strip() and "are kept" not in line]
         own = [line.removeprefix("farloop: ") for line in said if line.startswith("farloop: ")]
         return (
             f"a run's own check: {own[0][:160]}"
             if own
-            else f"the program ends with {found.returncode}: {said[-1][:160]}"
+            else f"the program ends with {done.returncode}: {said[-1][:160]}"
         )
     kept = json.loads((into / "validation.json").read_text("utf-8"))
-    differing = [one for one in kept["checks"] if one["verdict"] == "differs"]
-    broken = [one["relation"] for one in kept["relations"] if not one["holds"]]
+    differing = [row for row in kept["checks"] if row["verdict"] == "differs"]
+    broken = [row["relation"] for row in kept["relations"] if not row["holds"]]
     parts = []
     if differing:
-        places = list(dict.fromkeys(f"{one['reference']}/{one['case']}" for one in differing))
+        places = list(dict.fromkeys(f"{row['reference']}/{row['case']}" for row in differing))
         more = f" and {len(places) - 3} more" if len(places) > 3 else ""
         parts.append(f"{len(differing)} numbers: {', '.join(places[:3])}{more}")
     if broken:

@@ -108,8 +108,8 @@ def compared(rng, replay, folder, flows, cargo):
         file = folder / "random.jsonl"
         file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in [HEAD, *lines]))
         words = ["cargo", "test", "-q", "-p", "farloop-cc", "--test", "gemini_vectors", "recorded"]
-        found = subprocess.run(words, cwd=ROOT, env={**os.environ, "FARLOOP_GEMINI_VECTORS": str(file)}, check=False)
-        if found.returncode:
+        done = subprocess.run(words, cwd=ROOT, env={**os.environ, "FARLOOP_GEMINI_VECTORS": str(file)}, check=False)
+        if done.returncode:
             raise SystemExit(f"C and Rust differ: {file.read_text()[:2000]}")
     return len(lines)
 
@@ -129,7 +129,7 @@ def read(rng, times):
     values = settings.constants(settings.parameters(["capacity=1Gbps"]))
     for _ in range(times):
         rows = changed(rng, rng.randbytes(programs.ROW.size * rng.randrange(1, 4)))
-        found = recording.Recording(values)
+        recorded = recording.Recording(values)
         for program in (GEMINI, CUBIC, DCTCP, VEGAS):
             try:
                 json.dumps(program.connections(rows))
@@ -142,11 +142,11 @@ def read(rng, times):
                 7, index, 1, 2**20, 2**64 - 1, 8000, 14, 1448, *[near(rng, 0, 2**32 - 1)] * 6, kind
             )
             try:
-                found.take(event if rng.random() < 0.5 else changed(rng, event))
+                recorded.take(event if rng.random() < 0.5 else changed(rng, event))
             except FarloopError as error:
                 if "which is no event" not in str(error):
                     raise
-        for line in found.lines():
+        for line in recorded.lines():
             json.loads(line)
 
 

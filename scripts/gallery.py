@@ -101,19 +101,19 @@ def stale(kept: Iterable[Kept], record: tally.Claims) -> dict[str, str]:
     A claim that the record does not have at the picture's scale makes no picture stale: nothing newer is known.
     """
     known = {(entry["id"], entry["scale"]): entry for entry in record}
-    found = {}
-    for one in kept:
+    reasons = {}
+    for picture in kept:
         changed = []
-        for claim, then in one.digests.items():
-            now = known.get((claim, one.scale))
+        for claim, then in picture.digests.items():
+            now = known.get((claim, picture.scale))
             if now is None or digest(now) == then:
                 continue
-            other = f"is {now['verdict']}, the picture's was {one.verdicts[claim]}"
-            same = one.verdicts[claim] == now["verdict"]
+            other = f"is {now['verdict']}, the picture's was {picture.verdicts[claim]}"
+            same = picture.verdicts[claim] == now["verdict"]
             changed.append(f"{claim} {'has other numbers' if same else other} (commit {now['commit']})")
         if changed:
-            found[one.figure] = f"drawn at commit {one.commit}; in the record {'; '.join(changed)}"
-    return found
+            reasons[picture.figure] = f"drawn at commit {picture.commit}; in the record {'; '.join(changed)}"
+    return reasons
 
 
 def take(reproduction: Path, commit: str) -> list[Kept]:
@@ -182,12 +182,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--commit", help="that the reproductions were made with (default: the one that is checked out)")
     options = parser.parse_args(arguments)
     try:
-        taken = [one for path in options.reproduction for one in take(path, options.commit or tally.checked_out())]
+        taken = [
+            picture for path in options.reproduction for picture in take(path, options.commit or tally.checked_out())
+        ]
     except tally.RefusedError as error:
         sys.stderr.write(f"gallery.py: {error}\n")
         return 2
-    for one in taken:
-        sys.stdout.write(f"{one.figure}: {len(one.pictures)} pictures of {one.scale} scale kept\n")
+    for picture in taken:
+        sys.stdout.write(f"{picture.figure}: {len(picture.pictures)} pictures of {picture.scale} scale kept\n")
     index = read_index()
     old = stale(index.values(), tally.read_record())
     for figure, why in old.items():

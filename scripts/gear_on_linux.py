@@ -97,37 +97,37 @@ def measured(settings: list[str]) -> dict[str, Any]:
     }
 
 
-def shares(found: dict[str, Any]) -> list[float]:
+def shares(measured: dict[str, Any]) -> list[float]:
     """Mean Mbps of each flow after the beginning."""
-    return [statistics.mean(flow[10 * COUNTED : 10 * SECONDS]) for flow in found["mbps"]]
+    return [statistics.mean(flow[10 * COUNTED : 10 * SECONDS]) for flow in measured["mbps"]]
 
 
-def told(name: str, found: list[dict[str, Any]]) -> str:
+def summary(name: str, repetitions: list[dict[str, Any]]) -> str:
     """A line: medians and range of the ratio, sums, round-trip times, telemetry."""
-    pairs = [shares(one) for one in found]
+    pairs = [shares(measured) for measured in repetitions]
     ratios = sorted(a / b for a, b in pairs)
-    calls = sum(one["calls"] for one in found)
-    seen = f"{100 * sum(one['with_telemetry'] for one in found) / calls:.2f} %" if calls else "-"
-    medians = [statistics.median(one["rtt_us"][i] for one in found) / 1e3 for i in (0, 1)]
+    calls = sum(measured["calls"] for measured in repetitions)
+    seen = f"{100 * sum(measured['with_telemetry'] for measured in repetitions) / calls:.2f} %" if calls else "-"
+    medians = [statistics.median(measured["rtt_us"][i] for measured in repetitions) / 1e3 for i in (0, 1)]
     return (
         f"{name}: ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f}), "
         f"{statistics.median(sum(pair) for pair in pairs):.0f} Mbps, RTT {medians[0]:.2f} and {medians[1]:.2f} ms, "
-        f"{sum(sum(one['retransmits']) for one in found)} retransmissions, telemetry with {seen} of {calls} calls, "
-        f"{sum(one['errors'] for one in found)} checksum errors"
+        f"{sum(sum(measured['retransmits']) for measured in repetitions)} retransmissions, telemetry with {seen} of {calls} calls, "
+        f"{sum(measured['errors'] for measured in repetitions)} checksum errors"
     )
 
 
 def draw(results: dict[str, list[dict[str, Any]]], to: Path) -> None:
     """Throughput over time, half a second to a point: the middle one of each condition's repetitions."""
     figure, axes = grid(len(results), "Two flows of 1 ms and 30 ms through 200 Mbps, on Linux", columns=4)
-    for axis, (name, found) in zip(axes, results.items(), strict=True):
-        ordered = sorted(found, key=lambda one: shares(one)[0] / shares(one)[1])
+    for axis, (name, repetitions) in zip(axes, results.items(), strict=True):
+        ordered = sorted(repetitions, key=lambda run: shares(run)[0] / shares(run)[1])
         middle = ordered[len(ordered) // 2]
         for mbps, label in zip(middle["mbps"], ("1 ms", "30 ms"), strict=True):
             points = [statistics.mean(mbps[i : i + 5]) for i in range(0, 10 * SECONDS - 4, 5)]
             axis.plot([0.5 * i + 0.25 for i in range(len(points))], points, label=label, linewidth=1.2)
-        one, other = shares(middle)
-        caption(axis, f"{name}: {one:.0f}/{other:.0f} = {one / other:.2f}")
+        near, far = shares(middle)
+        caption(axis, f"{name}: {near:.0f}/{far:.0f} = {near / far:.2f}")
         axis.set_ylim(0, RATE_MBPS)
     axes[0].legend(fontsize=7)
     axes[0].set_ylabel("Mbps")
@@ -148,8 +148,8 @@ def main() -> None:
             for name, settings in CONDITIONS.items():
                 results[name].append(measured(settings))
         to.with_suffix(".json").write_text(json.dumps(results))
-    for name, found in results.items():
-        sys.stdout.write(told(name, found) + "\n")
+    for name, repetitions in results.items():
+        sys.stdout.write(summary(name, repetitions) + "\n")
     draw(results, to.with_suffix(".png"))
 
 

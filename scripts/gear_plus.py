@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures gear-plus and writes the tables of docs/findings/gear-plus.md, each between its markers.
 
-scripts/gear_plus.py [TABLE ...]      held-out, papers, rivals, alone, queue, mixed, ablation; by default all (half an hour on two cores)
+scripts/gear_plus.py [TABLE ...]      held-out, elsewhere, papers, rivals, alone, queue, mixed, ablation; by default all (half an hour on
+                                      two cores)
 """
 
 from __future__ import annotations
@@ -52,13 +53,17 @@ class Dumbbell:
 
     def flows(self) -> list[tuple[str, str, str]]:
         """Name, source and destination in the order of their starts."""
-        found = []
+        names = []
         for i in range(max(self.intra, self.cross)):
             if i < self.intra:
-                found.append((f"intra{i + 1}", f"s{i + 1}", f"d{i + 1}"))
+                names.append((f"intra{i + 1}", f"s{i + 1}", f"d{i + 1}"))
             if i < self.cross:
-                found.append((f"cross{i + 1}", f"s{self.intra + i + 1}", f"r{i + 1}"))
-        return found
+                names.append((f"cross{i + 1}", f"s{self.intra + i + 1}", f"r{i + 1}"))
+        return names
+
+    def base_rtt(self) -> dict[str, float]:
+        """Base round-trip times of the flows inside and across, in seconds."""
+        return {kind: float(each[0]) for kind, each in self.scenario().forecast["network"]["base_rtt"].items() if each}
 
     def scenario(self) -> Scenario:
         """The network of gear/fig09 with these rates and delays."""
@@ -66,7 +71,7 @@ class Dumbbell:
             f'[run]\nduration = "{self.duration}s"\n[network]\ntopology = "dumbbell"\nintra_pairs = {self.intra}\n'
             f'cross_pairs = {self.cross}\nrate = "{self.gbps}Gbps"\nlink_delay = "5.25us"\nwan_delay = "{self.rtt_ms / 2:g}ms"\n'
             f'[transport]\nkind = "rdma"\n[algorithm]\nname = "{self.algorithm}"\n'
-            f'[record]\ninterval = "{self.duration / 60}s"\nports = ["left->right"]\n'
+            f'[record]\ninterval = "{self.duration / 60}s"\nports = ["left->right"]\nflows = ["*"]\n'
         )
         for number, (name, source, target) in enumerate(self.flows()):
             own = f'initial_rate = "{self.start}"\n' if self.start and name.startswith("cross") else ""
@@ -126,13 +131,23 @@ def held_out() -> str:
     ):  # fmt: skip
         networks = [Dumbbell(n, m, gbps, rtt_ms, jitter=j) for n, m in MIXES for j in range(count)]
         gear = all_seen([Dumbbell(n, m, gbps, rtt_ms, "gear") for n, m in MIXES])
-        found = all_seen(networks)
+        seen = all_seen(networks)
         cells = []
         for i, before in enumerate(gear):
-            each = found[i * count : (i + 1) * count]
+            each = seen[i * count : (i + 1) * count]
             cells.append(f"{min(s.jain for s in each):.3f} / {min(s.fill for s in each):.2f} ({before.jain:.2f})")
         rows.append([f"{gbps} Gbps, {rtt_ms:g} ms", *cells])
     return table(["network", *(f"{n} + {m}" for n, m in MIXES)], rows)
+
+
+def elsewhere() -> str:
+    """As `held_out`, for numbers of flows, round-trip times and rates that had no part in the choice of parameters."""
+    mixes = ((3, 7), (13, 2), (2, 13), (1, 15), (15, 1), (10, 10), (20, 3), (3, 20))
+    rows = []
+    for gbps, rtt_ms in ((10, 3.0), (10, 5.0), (10, 30.0), (10, 120.0), (25, 5.0), (40, 5.0)):
+        found = all_seen([Dumbbell(n, m, gbps, rtt_ms) for n, m in mixes])
+        rows.append([f"{gbps} Gbps, {rtt_ms:g} ms", *(f"{s.jain:.3f} / {s.fill:.2f}" for s in found)])
+    return table(["network", *(f"{n} + {m}" for n, m in mixes)], rows)
 
 
 def rivals() -> str:
@@ -151,13 +166,13 @@ def rivals() -> str:
             )
             more = (("algorithm.gemini.ecn_threshold", "90kB"),) if name == "gemini" else ()
             try:
-                found = all_seen(
+                seen = all_seen(
                     [Dumbbell(c.intra, c.cross, c.gbps, c.rtt_ms, name, settings + more, start=start) for c in cells]
                 )
             except farloop.ScenarioError as error:
                 rows.append([f"`{name}`", str(error).rpartition(": ")[2], *[""] * len(cells)])
                 break
-            rows.append([f"`{name}`", "C/4" if start else "own", *(f"{s.jain:.2f} / {s.fill:.2f}" for s in found)])
+            rows.append([f"`{name}`", "C/4" if start else "own", *(f"{s.jain:.2f} / {s.fill:.2f}" for s in seen)])
     return table(["algorithm", "start", *(f"{c.intra} + {c.cross}, {c.rtt_ms:g} ms" for c in cells)], rows)
 
 
@@ -182,11 +197,15 @@ def alone() -> str:
 def queue() -> str:
     """The standing queue against its closed form."""
     rows = []
-    counts = (5, 10, 20, 40, 100, 200)
-    networks = [Dumbbell(n, 0, gbps, 50.0, seconds=4.0) for gbps in (10, 100) for n in counts]
-    irtt = 8 * 5.25e-6
+    # PFC reserves headroom for each port, which 200 of 100 Gbps need more of than a dumbbell's switch has by itself.
+    buffer = (("switch.buffer", "64MB"),)
+    networks = [
+        Dumbbell(n, 0, gbps, 50.0, settings=buffer, seconds=max(1.0, 0.02 * n))
+        for gbps, counts in ((10, (5, 10, 20, 40, 100, 200)), (100, (5, 20, 100, 200)))
+        for n in counts
+    ]
     for network, s in zip(networks, all_seen(networks), strict=True):
-        bdp = network.gbps * 1e9 / 8 * irtt
+        bdp = network.gbps * 1e9 / 8 * network.base_rtt()["intra"]
         predicted = max(0.0, 0.85 + 0.13 * float(np.log(network.intra)) - 1) * bdp
         rows.append(
             [
@@ -204,7 +223,8 @@ def mixed() -> str:
     """Senders of different line rates, and RTT ratios from 2 to 2,000."""
     rows = []
     for ratio in (2, 5, 20, 100, 500, 2000):
-        s = seen(Dumbbell(4, 4, 10, 0.042 * ratio))
+        near = Dumbbell(4, 4, 10, 0.001).base_rtt()
+        s = seen(Dumbbell(4, 4, 10, 0.001 + 1e3 * (ratio * near["intra"] - near["cross"])))
         rows.append(
             [f"RTT ratio {ratio}", f"{s.jain:.3f}", f"{s.fill:.2f}", f"{s.intra / 1e9:.2f}", f"{s.cross / 1e9:.2f}"]
         )
@@ -262,7 +282,7 @@ def _fabric(name: str) -> list[list[str]]:
     cases = {str(case["name"]): case for case in figure.resolved["case"]}
     rows = []
     for case in ("WebSearch, 80 ms", "Hadoop, 80 ms"):
-        found = []
+        measured = []
         for seed in (1, 2, 3):
             run = farloop.run(figure.override(cases[case]["set"]).override(algorithm=name, seed=seed))
             flows, end = run.flows, run.duration
@@ -276,11 +296,11 @@ def _fabric(name: str) -> list[list[str]]:
                 )
             small = completion.column(flows, "size_bytes") <= 100e3
             slow = completion.bounded(flows, end)[completion.is_kind(flows, "intra") & small]
-            found.append(
+            measured.append(
                 (part["intra"] / part["cross"], 1e3 * run.summary["pfc"]["paused"], np.nanpercentile(slow, 99))
             )
         for number, what in enumerate(("ratio intra / cross", "pauses (ms)", "small flows inside, p99 slowdown")):
-            rows.append([f"gear/fabric, {case}", what, f"`{name}`", ", ".join(f"{f[number]:.3g}" for f in found)])
+            rows.append([f"gear/fabric, {case}", what, f"`{name}`", ", ".join(f"{f[number]:.3g}" for f in measured)])
     return rows
 
 
@@ -320,7 +340,7 @@ def _starts(name: str) -> list[list[str]]:
 def _jain(
     setting: str, measure: str, name: str, base: Scenario, keys: dict[str, str], begin: float, end: float
 ) -> list[str]:
-    found = []
+    indices = []
     for jitter in range(3):
         own = base.override(keys).override({"record.interval": "10ms", "run.jitter": str(jitter)}, algorithm=name)
         run = farloop.run(own)
@@ -328,8 +348,8 @@ def _jain(
         for flow in run.flows["name"].to_pylist():
             time, values = run.samples.get(f"flow/{flow}", "throughput")
             rates.append(values[(time > begin) & (time <= end)].mean())
-        found.append(float(metrics.jain(np.array(rates))))
-    return [setting, measure, f"`{name}`", ", ".join(f"{v:.3f}" for v in found)]
+        indices.append(float(metrics.jain(np.array(rates))))
+    return [setting, measure, f"`{name}`", ", ".join(f"{v:.3f}" for v in indices)]
 
 
 def ablation() -> str:
@@ -350,13 +370,14 @@ def ablation() -> str:
     rows = []
     for words, values in parts.items():
         settings = tuple((f"algorithm.{OURS}.{name}", value) for name, value in values.items())
-        found = all_seen([Dumbbell(c.intra, c.cross, c.gbps, c.rtt_ms, settings=settings) for c in cells])
-        rows.append([words, *(f"{s.jain:.2f} / {s.fill:.2f} / {1e3 * s.paused:,.0f}" for s in found)])
+        seen = all_seen([Dumbbell(c.intra, c.cross, c.gbps, c.rtt_ms, settings=settings) for c in cells])
+        rows.append([words, *(f"{s.jain:.2f} / {s.fill:.2f} / {1e3 * s.paused:,.0f}" for s in seen)])
     return table(["", *(f"{c.intra} + {c.cross}, {c.rtt_ms:g} ms" for c in cells)], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "held-out": held_out,
+    "elsewhere": elsewhere,
     "papers": papers,
     "rivals": rivals,
     "alone": alone,

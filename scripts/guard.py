@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions per packet-hop of the benches, held to stored baselines: a figure that no other work on the machine moves.
+"""Instructions and events per packet-hop of the benches, held to stored baselines: figures that no other work on the machine moves.
 
     scripts/guard.py [CASE ...]       measures, and fails where a case costs over 3 % more than its baseline
     scripts/guard.py --accept         measures all cases and stores them as the baselines
@@ -45,6 +45,7 @@ CASES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "hybrid": ("hybrid", {"run.duration": "6ms"}),
     "D3": ("d3", {"run.duration": "400us", "network.wan_delay": "100us"}),
     "gear-fabric": ("gear-fabric", {"run.duration": "1ms", "network.wan_delay": "200us"}),
+    "mlcc": ("mlcc", {"run.duration": "2ms", "network.wan_delay": "200us"}),
 }
 
 
@@ -54,11 +55,17 @@ class Count:
 
     instructions: int
     packet_hops: int
+    events: int
 
     @property
     def per_hop(self) -> float:
         """Instructions per packet-hop."""
         return self.instructions / self.packet_hops
+
+    @property
+    def events_per_hop(self) -> float:
+        """Events of the calendar per packet-hop."""
+        return self.events / self.packet_hops
 
 
 def say(text: str, to: TextIO | None = None) -> None:
@@ -79,6 +86,9 @@ def verdict(name: str, count: Count, baseline: Count | None) -> tuple[bool, str]
         return False, f"{line}; it has no baseline"
     change = count.per_hop / baseline.per_hop - 1
     line += f", baseline {baseline.per_hop:.1f} ({change:+.2%})"
+    events, before = count.events_per_hop, baseline.events_per_hop
+    if events > before * (1 + TOLERANCE):
+        return False, f"{line}; {events:.3f} events per packet-hop, were {before:.3f}: over {TOLERANCE:.0%} more"
     if count.packet_hops != baseline.packet_hops:
         line += f"; the simulation differs: {count.packet_hops:,} packet-hops, were {baseline.packet_hops:,}"
     if change > TOLERANCE:
@@ -100,7 +110,9 @@ def spread(counts: Sequence[Count]) -> str:
 def load(text: str) -> tuple[dict[str, str], dict[str, Count]]:
     """Where the baselines were measured, and the baselines."""
     stored: dict[str, Any] = json.loads(text)
-    counts = {name: Count(case["instructions"], case["packet_hops"]) for name, case in stored["cases"].items()}
+    counts = {
+        name: Count(case["instructions"], case["packet_hops"], case["events"]) for name, case in stored["cases"].items()
+    }
     return stored["measured_with"], counts
 
 
@@ -110,6 +122,7 @@ def dump(place: Mapping[str, str], counts: Mapping[str, Count]) -> str:
         name: {
             "instructions": count.instructions,
             "packet_hops": count.packet_hops,
+            "events": count.events,
             "instructions_per_packet_hop": round(count.per_hop, 1),
         }
         for name, count in counts.items()
@@ -152,7 +165,7 @@ def measure(run: Path, name: str) -> Count:
         if done.returncode != 0:
             raise GuardError(f"{name} failed under valgrind with exit code {done.returncode}:\n{done.stderr}")
         text = profile.read_text(encoding="utf-8")
-    return Count(counted(name, text), hops(name, done.stdout))
+    return Count(counted(name, text), *hops(name, done.stdout))
 
 
 def counted(name: str, profile: str) -> int:
@@ -163,12 +176,12 @@ def counted(name: str, profile: str) -> int:
     return int(total[1])
 
 
-def hops(name: str, output: str) -> int:
-    """Packet-hops, as the program reports them."""
-    reported = re.search(r"^(\d+) packet-hops", output, re.MULTILINE)
+def hops(name: str, output: str) -> tuple[int, int]:
+    """Packet-hops and events, as the program reports them."""
+    reported = re.search(r"^(\d+) packet-hops, (\d+) events", output, re.MULTILINE)
     if reported is None or int(reported[1]) == 0:
         raise GuardError(f"{name}: the program reported no packet-hops:\n{output}")
-    return int(reported[1])
+    return int(reported[1]), int(reported[2])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -193,8 +206,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     here = {"rustc": compiler.stdout.strip(), "machine": f"{platform.system()} {platform.machine()}"}
     pinned = tomllib.loads((ROOT / "rust-toolchain.toml").read_text(encoding="utf-8"))["toolchain"]["channel"]
-    stored, baselines = load(BASELINES.read_text(encoding="utf-8")) if BASELINES.exists() else (None, {})
-    reason = obstacle(here, pinned, None if options.accept else stored)
+    is_compared = BASELINES.exists() and not options.accept
+    stored, baselines = load(BASELINES.read_text(encoding="utf-8")) if is_compared else (None, {})
+    reason = obstacle(here, pinned, stored)
     if reason is not None:
         say(f"guard skipped: {reason}")
         return 0

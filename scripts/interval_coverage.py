@@ -53,7 +53,7 @@ ports = []
 
 def queueing(draw: np.random.Generator, runs: int, flows: int) -> Population:
     """Log-normal slowdowns, each like the one before (correlation 0.9), as in a queue; the load differs between seeds."""
-    found = []
+    drawn = []
     for _ in range(runs):
         load, count = draw.normal(), 0
         count = _count(draw, flows, load)
@@ -62,25 +62,25 @@ def queueing(draw: np.random.Generator, runs: int, flows: int) -> Population:
         for i in range(1, count):
             level[i] = 0.9 * level[i - 1] + math.sqrt(1 - 0.9**2) * noise[i]
         other = 0.8 * level + 0.3 * draw.normal(size=count) + 0.1 * draw.normal()
-        found.append((1 + np.exp(level - 0.5 + 0.3 * load), 1 + np.exp(other - 0.3 + 0.4 * load)))
-    return found
+        drawn.append((1 + np.exp(level - 0.5 + 0.3 * load), 1 + np.exp(other - 0.3 + 0.4 * load)))
+    return drawn
 
 
 def heavy(draw: np.random.Generator, runs: int, flows: int) -> Population:
     """Pareto's tail (shape 1.8 and 1.6, up to 300), independent flows, a scale that differs between seeds."""
-    found = []
+    drawn = []
     for _ in range(runs):
         load = draw.normal()
         places = 1 - draw.random(_count(draw, flows, load))
         scales = (0.5 * math.exp(0.3 * load), 0.5 * math.exp(0.2 * load + 0.1 * draw.normal()))
         tails = [np.minimum(places ** (-1 / shape), 300.0) for shape in (1.8, 1.6)]
-        found.append((1 + scales[0] * tails[0], 1 + scales[1] * tails[1]))
-    return found
+        drawn.append((1 + scales[0] * tails[0], 1 + scales[1] * tails[1]))
+    return drawn
 
 
 def bursts(draw: np.random.Generator, runs: int, flows: int) -> Population:
     """Most flows are hardly slowed; in 1.5 bursts per run about 12 in a row are, twelvefold. The other algorithm feels 6 of 10 bursts."""
-    found = []
+    drawn = []
     for _ in range(runs):
         load = draw.normal()
         count = _count(draw, flows, load)
@@ -90,8 +90,8 @@ def bursts(draw: np.random.Generator, runs: int, flows: int) -> Population:
             first[start : start + length] += height
             if draw.random() < 0.6:
                 second[start : start + length] += height * draw.lognormal(0.0, 0.5)
-        found.append((first, second))
-    return found
+        drawn.append((first, second))
+    return drawn
 
 
 def _count(draw: np.random.Generator, flows: int, load: float) -> int:
@@ -105,7 +105,7 @@ def simulated(runs: int) -> Population:
         path.write_text(SCENARIO, encoding="utf-8")
         bases = [Scenario.load(path).override(algorithm=name) for name in ("dctcp", "timely")]
         jobs = [Job("", base.override(seed=seed)) for base in bases for seed in range(1, runs + 1)]
-        slowdowns = [flow_completion.slowdowns(one.tables["flows"]) for one in simulate(jobs)]
+        slowdowns = [flow_completion.slowdowns(run.tables["flows"]) for run in simulate(jobs)]
     known = [values[~np.isnan(values)] for values in slowdowns]
     return list(zip(known[:runs], known[runs:], strict=True))
 
@@ -157,7 +157,7 @@ def _bootstrap(share: float | None) -> Estimator:
         draw = np.random.default_rng(22)
         chosen = draw.integers(len(clusters), size=(RESAMPLES, len(clusters)))
         if share is None:
-            sums, sizes = (np.array([part(one) for one in clusters]) for part in (np.sum, np.size))
+            sums, sizes = (np.array([part(cluster) for cluster in clusters]) for part in (np.sum, np.size))
             drawn = sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1)
         else:
             drawn = np.array([np.quantile(np.concatenate([clusters[i] for i in row]), share) for row in chosen])
@@ -178,12 +178,12 @@ def coverage(
     assert truth is not None
     given, covers, widths = 0, 0, []
     for _ in range(repetitions):
-        found = estimator([population[i] for i in draw.choice(len(population), seeds, replace=False)])
-        if found.estimate is None or found.low is None or found.high is None:
+        interval = estimator([population[i] for i in draw.choice(len(population), seeds, replace=False)])
+        if interval.estimate is None or interval.low is None or interval.high is None:
             continue
         given += 1
-        covers += found.low <= truth <= found.high
-        widths.append((found.high - found.low) / found.estimate)
+        covers += interval.low <= truth <= interval.high
+        widths.append((interval.high - interval.low) / interval.estimate)
     share = given / repetitions
     return (share, covers / given, float(np.median(widths))) if given else (share, None, None)
 
@@ -191,12 +191,12 @@ def coverage(
 def populations(runs: int, simulations: int) -> dict[str, Population]:
     """All of them, by name."""
     draw = np.random.default_rng(20)
-    found = {
+    by_name = {
         f"{name}, {flows} flows": make(draw, runs, flows)
         for flows in (100, 500)
         for name, make in (("queueing", queueing), ("heavy tail", heavy), ("bursts", bursts))
     }
-    return found | ({f"simulated, {simulations} runs": simulated(simulations)} if simulations else {})
+    return by_name | ({f"simulated, {simulations} runs": simulated(simulations)} if simulations else {})
 
 
 def _say(line: str) -> None:

@@ -8,6 +8,8 @@ readers, the other file for what runs the commands (tests/papers/test_causes.py 
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -50,14 +52,14 @@ def failing(claims: Claims) -> Iterator[dict[str, Any]]:
                 "kind": cause.kind if cause else WITHOUT,
                 "why": cause.why if cause else "",
                 "page": cause.page if cause else "",
-                "readings": [vars(one) for one in cause.readings] if cause else [],
+                "readings": [vars(reading) for reading in cause.readings] if cause else [],
             }
 
 
 def tally(claims: Claims) -> str:
     """The table of statements: a row for each paper and scale, a column for each kind of cause that there is."""
     failed = list(failing(claims))
-    kinds = [*causes.KINDS, *([WITHOUT] if any(one["kind"] == WITHOUT for one in failed) else [])]
+    kinds = [*causes.KINDS, *([WITHOUT] if any(statement["kind"] == WITHOUT for statement in failed) else [])]
     lines = [
         f"| paper | scale | hold | judged | fail | of these better than published | {' | '.join(kinds)} |",
         f"| --- | --- |{' ---: |' * (4 + len(kinds))}",
@@ -71,13 +73,13 @@ def tally(claims: Claims) -> str:
     return "\n".join(lines)
 
 
-def _of(one: Mapping[str, Any], paper: str, scale: str) -> bool:
-    return str(one["claim"]).startswith(f"{paper}/") and one["scale"] == scale
+def _of(statement: Mapping[str, Any], paper: str, scale: str) -> bool:
+    return str(statement["claim"]).startswith(f"{paper}/") and statement["scale"] == scale
 
 
 def _row(paper: str, scale: str, claims: Claims, failed: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> str:
-    counted = Counter(one["kind"] for one in failed)
-    better = sum(one["side"] == "better" for one in failed)
+    counted = Counter(statement["kind"] for statement in failed)
+    better = sum(statement["side"] == "better" for statement in failed)
     held, judged = (sum(c.get(key, 0) for c in claims) for key in ("held", "judged"))
     return (
         f"| {' | '.join(map(str, [paper, scale, held, judged, len(failed), better, *(counted[k] for k in kinds)]))} |"
@@ -90,7 +92,7 @@ def page(claims: Claims) -> str:
     parts = [INTRODUCTION, tally(claims)]
     paper = ""
     for claim in claims:
-        own = [one for one in failed if one["claim"] == claim["id"]]
+        own = [statement for statement in failed if statement["claim"] == claim["id"]]
         if not own:
             continue
         if (now := claim["id"].partition("/")[0]) != paper:
@@ -100,23 +102,25 @@ def page(claims: Claims) -> str:
             f"### {claim['id']}: {claim['verdict']}\n\n"
             f"{claim['held']} of {claim['judged']} statements hold ({claim['scale']} scale)."
         )
-        parts.append("\n".join(_entry(one) for one in _grouped(own)))
+        parts.append("\n".join(_entry(statement) for statement in _grouped(own)))
     return "\n\n".join(parts) + "\n"
 
 
 def _grouped(failed: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     """Statements of one claim that share a cause, together."""
-    found: dict[object, list[Mapping[str, Any]]] = {}
-    for one in failed:
-        found.setdefault((one["kind"], one["why"]) if one["why"] else one["statement"], []).append(one)
-    return list(found.values())
+    groups: dict[object, list[Mapping[str, Any]]] = {}
+    for statement in failed:
+        groups.setdefault(
+            (statement["kind"], statement["why"]) if statement["why"] else statement["statement"], []
+        ).append(statement)
+    return list(groups.values())
 
 
 def _entry(together: Sequence[Mapping[str, Any]]) -> str:
     lines = []
-    for one in together:
-        side = f"; *{one['side']} than published*" if one["side"] else ""
-        lines.append(f"- **{_plain(one['statement'])}** ({_plain(one['evidence'])}{side}).")
+    for statement in together:
+        side = f"; *{statement['side']} than published*" if statement["side"] else ""
+        lines.append(f"- **{_plain(statement['statement'])}** ({_plain(statement['evidence'])}{side}).")
     first = together[0]
     page = f" ([{first['page']}]({first['page']}))" if first["page"] else ""
     lines.append(f"    - *{first['kind']}*{': ' + first['why'] if first['why'] else ''}{page}")
@@ -126,7 +130,15 @@ def _entry(together: Sequence[Mapping[str, Any]]) -> str:
             f'    - {reading["what"]}: `{reading["command"]}` gives "{_plain(reading["gives"])}" '
             f"({reading['seconds']:g} s{calibrated})."
         )
-    return "\n".join(lines)
+    return "\n".join(map(_wrapped, lines))
+
+
+def _wrapped(item: str) -> str:
+    """An item of a list on lines of bearable length; commands stay whole."""
+    indent = " " * (item.index("- ") + 2)
+    whole = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), item)
+    lines = textwrap.fill(whole, 140, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\0", " ")
 
 
 def _plain(text: str) -> str:

@@ -79,8 +79,8 @@ def table(claims: Claims) -> str:
         ]
         own = ", ".join(f"[{p}]({p})" for p in pages(claim["id"]))
         held = f"{claim['held']} of {claim['judged']}" if claim.get("judged") else "–"
-        numbers_told = "; ".join(numbers)
-        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {held} | {numbers_told} | {own} |")
+        numbers_text = "; ".join(numbers)
+        lines.append(f"| {claim['id']} | {claim['scale']} | {claim['told']} | {held} | {numbers_text} | {own} |")
     return "\n".join(lines)
 
 
@@ -132,7 +132,7 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
         content = json.loads(path.read_text("utf-8"))
         version = json.loads((path.parent / "manifest.json").read_text("utf-8"))["farloop"]
         date = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
-        found = [
+        rows = [
             {
                 "id": claim["id"],
                 "scale": claim["scale"],
@@ -158,7 +158,7 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
         raise RefusedError(
             f"{path}: {type(error).__name__}: {error}; expected claims.json of `farloop reproduce`"
         ) from None
-    for entry in found:
+    for entry in rows:
         if entry["id"] not in known:
             raise RefusedError(f"{path}: {entry['id']}: no claim of a paper; `farloop list claims` shows them")
         if entry["scale"] not in SCALES or entry["verdict"] not in VERDICTS:
@@ -166,12 +166,12 @@ def entries(path: Path, known: Mapping[str, Mapping[str, Any]], commit: str) -> 
                 f"{path}: {entry['id']}: {entry['verdict']} at {entry['scale']} scale; expected a verdict of `farloop reproduce`, "
                 "at quick or full scale"
             )
-    return found
+    return rows
 
 
-def updated(record: Claims, found: Claims, known: Iterable[str]) -> list[dict[str, Any]]:
+def updated(record: Claims, entries: Claims, known: Iterable[str]) -> list[dict[str, Any]]:
     """The record with what was found in place of the same claims at the same scale; in the order of the known claims, without others."""
-    together = {(e["id"], e["scale"]): dict(e) for e in [*record, *found]}
+    together = {(e["id"], e["scale"]): dict(e) for e in [*record, *entries]}
     return [together[name, scale] for name in known for scale in SCALES if (name, scale) in together]
 
 
@@ -199,12 +199,12 @@ def shown(
         name: {k: v for k, v in claim["paper"].items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
         for name, claim in known.items()
     }
-    found = [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
+    rows = [{**best.get(name, missing), "id": name, "paper": numbers[name] if name in best else {}} for name in known]
     return [
         entry | {"told": f"{entry['told']}, by an earlier judge"}
         if entry["id"] in best and not is_current(entry, stated)
         else entry
-        for entry in found
+        for entry in rows
     ]
 
 
@@ -226,8 +226,8 @@ def stated_today(known: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str]
 
 def read_record() -> list[dict[str, Any]]:
     """The record as it stands."""
-    found: list[dict[str, Any]] = json.loads(RECORD.read_text("utf-8"))
-    return found
+    record: list[dict[str, Any]] = json.loads(RECORD.read_text("utf-8"))
+    return record
 
 
 def known_claims() -> dict[str, dict[str, Any]]:
@@ -243,11 +243,11 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     known = known_claims()
     try:
-        found = [e for path in options.claims for e in entries(path, known, options.commit or checked_out())]
+        judged = [e for path in options.claims for e in entries(path, known, options.commit or checked_out())]
     except RefusedError as error:
         sys.stderr.write(f"tally.py: {error}\n")
         return 2
-    record = updated(read_record(), found, known)
+    record = updated(read_record(), judged, known)
     RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     claims = shown(record, known, stated_today(known))
     for path, content in ((ROOT / "README.md", tally(claims)), (FINDINGS / "README.md", led(claims))):

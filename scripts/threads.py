@@ -68,10 +68,10 @@ def timed(case: str, mode: str) -> float:
 def measure(case: str, repeats: int) -> tuple[str, bool]:
     """A line of a case, and whether auto is within its limit."""
     rounds = [{mode: timed(case, mode) for mode in MODES} for _ in range(repeats)]
-    medians = {mode: statistics.median(one[mode] for one in rounds) for mode in MODES}
+    medians = {mode: statistics.median(wall[mode] for wall in rounds) for mode in MODES}
 
     def ratio(mode: str) -> str:
-        each = [one[mode] / one["1"] for one in rounds]
+        each = [wall[mode] / wall["1"] for wall in rounds]
         return f"{medians[mode]:7.2f} s  {medians[mode] / medians['1']:5.2f} ({min(each):.2f} - {max(each):.2f})"
 
     line = f"{case:<10} {medians['1']:7.2f} s  {ratio('auto'):<30} {ratio('2')}"

@@ -58,8 +58,8 @@ class Trial:
     def __init__(self, directory: Path, python: str) -> None:
         self.work, self.home, self.programs = (directory / name for name in ("work", "home", "venv/bin"))
         self._without_git = directory / "without-git"
-        for one in (self.home, self._without_git):
-            one.mkdir()
+        for folder in (self.home, self._without_git):
+            folder.mkdir()
         git = self._without_git / "git"
         git.write_text(f"#!/bin/sh\necho called >> {directory}/git-called\nexit 127\n", encoding="utf-8")
         git.chmod(0o755)
@@ -75,7 +75,7 @@ class Trial:
             if name.startswith(("PIP_", "SSL_")) or "_proxy" in name.lower()
         }
         cargo = shutil.which("cargo")
-        found = [str(self._without_git), str(Path(cargo).parent)] if builds and cargo else []
+        builders = [str(self._without_git), str(Path(cargo).parent)] if builds and cargo else []
         if builds:
             known = (
                 "CARGO_HOME",
@@ -88,7 +88,7 @@ class Trial:
             kept.setdefault("CARGO_HOME", str(Path.home() / ".cargo"))
             kept.setdefault("RUSTUP_HOME", str(Path.home() / ".rustup"))
         return kept | {
-            "PATH": os.pathsep.join([str(self.programs), *found, *SYSTEM]),
+            "PATH": os.pathsep.join([str(self.programs), *builders, *SYSTEM]),
             "HOME": str(self.home),
             "LC_ALL": "C.UTF-8",
             "NO_COLOR": "1",
@@ -208,15 +208,15 @@ def try_out(package: Path, python: str = sys.executable) -> list[str]:
         trial = Trial(Path(name), python)
         began = time.monotonic()
         trial.install(package)
-        told = [f"pip install {package.name}: {time.monotonic() - began:.0f} s"]
+        lines = [f"pip install {package.name}: {time.monotonic() - began:.0f} s"]
         if trial.git_called.exists():
             raise BrokenError(f"{package.name}: building it calls git, which a source distribution must not need")
         for what, is_so in checks(trial):
             if not is_so:
                 raise BrokenError(f"{package.name}: {what}: is not so")
-            told.append(what)
-        told += ["", trial("farloop", "--version").rstrip()]
-    return told
+            lines.append(what)
+        lines += ["", trial("farloop", "--version").rstrip()]
+    return lines
 
 
 def main() -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,89 +37,107 @@ def main() -> int:
     if output is None:
         return 0
     kept = json.loads((output / "validation.json").read_text("utf-8"))
-    found = [checks.read(row) for row in kept["checks"]]
+    judged = [checks.read(row) for row in kept["checks"]]
     outcomes = [relations.read(row) for row in kept["relations"]]
-    put(PAGE, BEGIN, f"\n{whole(found, outcomes)}\n", END)
-    put(README, BEGIN, sentence(found), END)
+    put(PAGE, BEGIN, f"\n{whole(judged, outcomes)}\n", END)
+    put(README, BEGIN, sentence(judged), END)
     return 0
 
 
 def put(page: Path, begin: str, text: str, end: str) -> None:
-    """Replaces what stands between two markers of a page."""
-    before, _, rest = page.read_text("utf-8").partition(begin)
-    page.write_text(f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}", encoding="utf-8")
+    """Replaces the text between two markers of a page, which stay where they are.
+
+    Raises:
+        ValueError: the page lacks a marker.
+    """
+    before, begins, rest = page.read_text("utf-8").partition(begin)
+    _, ends, after = rest.partition(end)
+    if not (begins and ends):
+        raise ValueError(f"{page}: expected the markers {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def speed(measured: Mapping[str, Any]) -> str:
     """What validation/speed.py measured, a row per case."""
     rows: list[list[Cell]] = []
     for name, own in measured.items():
-        for one in own["cases"]:
-            hops = one["packet_hops"] / 1e6
+        for case in own["cases"]:
+            hops = case["packet_hops"] / 1e6
             rows.append(
                 [
-                    f"{name}/{one['case']}",
-                    one["algorithm"],
+                    f"{name}/{case['case']}",
+                    case["algorithm"],
                     f"{hops:.2f}",
-                    f"{one['program_s']:.2f}",
-                    f"{one['farloop_s']:.2f}",
-                    f"**{one['times_faster']:.1f}**",
-                    f"{one['simulation_s']:.2f}",
-                    f"{hops / one['program_s']:.2f}",
-                    f"{hops / one['simulation_s']:.1f}",
-                    f"{one['program_bytes'] / 1e6:.0f}",
-                    f"{one['farloop_bytes'] / 1e6:.0f}",
+                    f"{case['program_s']:.2f}",
+                    f"{case['farloop_s']:.2f}",
+                    f"**{case['times_faster']:.1f}**",
+                    f"{case['simulation_s']:.2f}",
+                    f"{hops / case['program_s']:.2f}",
+                    f"{hops / case['simulation_s']:.1f}",
+                    f"{case['program_bytes'] / 1e6:.0f}",
+                    f"{case['farloop_bytes'] / 1e6:.0f}",
                 ]
             )
     machines = dict.fromkeys(own["machine"] for own in measured.values())
     return f"{table(_SPEED, rows)}\n\nMeasured on one core of {'; '.join(machines)}."
 
 
-def sentence(found: Sequence[FidelityCheck]) -> str:
-    """For the README: how many numbers of how many algorithms are within their limits, by independent reference, on one line."""
+def sentence(judged: Sequence[FidelityCheck]) -> str:
+    """For the README: how many numbers of how many algorithms are within their limits, by independent reference."""
     parts = []
-    for name, own in by_reference(found).items():
+    for name, own in by_reference(judged).items():
         reference = references.load(name)
         if reference.independent:
-            within = sum(one.verdict == AGREES for one in own)
-            algorithms = {one.algorithm for one in own}
+            within = sum(check.verdict == AGREES for check in own)
+            algorithms = {check.algorithm for check in own}
             parts.append(f"{within} of {len(own)} beside {reference.program} ({len(algorithms)} algorithms)")
-    return f"Numbers within their limits (mostly 5 or 10 %): {', '.join(parts)}."
+    text = (
+        "[`farloop validate`](docs/validation.md) repeats the scenarios of other simulators and of Linux. These numbers are within their "
+        f"limits (mostly 5 or 10 %): {', '.join(parts)}."
+    )
+    return textwrap.fill(text, 140, break_long_words=False, break_on_hyphens=False)
 
 
-def whole(found: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> str:
+def whole(judged: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome]) -> str:
     """For the page: by reference, by algorithm and case, what is outside of its limit, and the changes that must not matter."""
     header = ["beside", "algorithms", "numbers", "within their limits", EXPLAINED, OPEN, DIFFERS]
     rows: list[list[Cell]] = []
-    for name, own in by_reference(found).items():
+    for name, own in by_reference(judged).items():
         reference = references.load(name)
-        told = reference.told if reference.independent else f"{reference.told} (not independent)"
-        counts = [sum(one.verdict == verdict for one in own) for verdict in (AGREES, EXPLAINED, OPEN, DIFFERS)]
-        rows.append([told, str(len({one.algorithm for one in own})), str(len(own)), *map(str, counts)])
+        title = reference.title if reference.independent else f"{reference.title} (not independent)"
+        counts = [sum(check.verdict == verdict for check in own) for verdict in (AGREES, EXPLAINED, OPEN, DIFFERS)]
+        rows.append([title, str(len({check.algorithm for check in own})), str(len(own)), *map(str, counts)])
     parts = [
         table(header, rows),
-        table(check_tables.OVERVIEW, check_tables.overview(found)),
-        explanations(found),
+        table(check_tables.OVERVIEW, check_tables.overview(judged)),
+        explanations(judged),
         table(check_tables.RELATIONS, check_tables.relations(outcomes)),
     ]
     return "\n\n".join(parts)
 
 
-def explanations(found: Sequence[FidelityCheck]) -> str:
+def explanations(judged: Sequence[FidelityCheck]) -> str:
     """What is outside of its limit, with the reason."""
-    told: dict[str, list[str]] = {}
-    for one in found:
-        if one.verdict != AGREES:
-            where = f"{one.algorithm} beside {one.reference}/{one.case}, `{one.metric}` ({check_tables.percent(one.difference)})"
-            told.setdefault(one.why or "No cause is known.", []).append(where)
-    if not told:
+    by_cause: dict[str, list[str]] = {}
+    for check in judged:
+        if check.verdict != AGREES:
+            where = f"{check.algorithm} beside {check.reference}/{check.case}, `{check.metric}` ({check_tables.percent(check.difference)})"
+            by_cause.setdefault(check.why or "No cause is known.", []).append(where)
+    if not by_cause:
         return "No number is outside of its limit."
-    return "Outside of their limits:\n\n" + "\n".join(f"- {'; '.join(where)}. {why}" for why, where in told.items())
+    items = (f"- {'; '.join(where)}. {why}" for why, where in by_cause.items())
+    return "Outside of their limits:\n\n" + "\n".join(
+        textwrap.fill(item, 140, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for item in items
+    )
 
 
-def by_reference(found: Sequence[FidelityCheck]) -> dict[str, list[FidelityCheck]]:
+def by_reference(judged: Sequence[FidelityCheck]) -> dict[str, list[FidelityCheck]]:
     """The checks of each reference."""
-    return {name: [one for one in found if one.reference == name] for name in dict.fromkeys(c.reference for c in found)}
+    return {
+        name: [check for check in judged if check.reference == name]
+        for name in dict.fromkeys(c.reference for c in judged)
+    }
 
 
 _SPEED = [

@@ -81,7 +81,8 @@ class Command:
 
     def __call__(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=120)
+        # Against what never ends; a machine with other work may be slow.
+        out, err = process.communicate(timeout=600)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 

@@ -69,13 +69,13 @@ def main() -> None:
         return
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # inherited by everything that is run
     path = REFERENCES / "speed.json"
-    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    kept: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     for name, open_program in (("htsim", htsim), ("hpcc-ns3", hpcc_ns3), ("ns3", ns3)):
         where = getattr(given, name.replace("-", "_"))
         if where is not None:
             run = open_program(where.resolve())
-            found[name] = {"machine": machine(), "cases": [measured(name, *case, run) for case in CASES[name]]}
-            path.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+            kept[name] = {"machine": machine(), "cases": [measured(name, *case, run) for case in CASES[name]]}
+            path.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 
 
 def measured(reference: str, case: str, algorithm: str, program: Program) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def measured(reference: str, case: str, algorithm: str, program: Program) -> dic
         said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         ours.append(children() - began)
         alone.append(said["seconds"])
-    one = {
+    row = {
         "case": case,
         "algorithm": algorithm,
         "packet_hops": said["packet_hops"],
@@ -105,8 +105,8 @@ def measured(reference: str, case: str, algorithm: str, program: Program) -> dic
         "program_bytes": statistics.median(memory),
         "farloop_bytes": said["memory_bytes"],
     }
-    sys.stderr.write(f"{reference}/{case} {algorithm}: {one}\n")
-    return {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in one.items()}
+    sys.stderr.write(f"{reference}/{case} {algorithm}: {row}\n")
+    return {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in row.items()}
 
 
 def simulated(scenario: str, algorithm: str, settings: str) -> dict[str, float]:

@@ -54,12 +54,12 @@ def core():
             raise RuntimeError(f"no C compiler: {words[0]} cannot be run; CC may name one") from None
         if done.returncode:
             raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()}")
-        found = ctypes.CDLL(str(library))
+        core_library = ctypes.CDLL(str(library))
     for name, (result, arguments) in _SIGNATURES.items():
-        getattr(found, name).restype, getattr(found, name).argtypes = result, arguments
-    if found.host_sizes() != CONSTANTS.size << 32 | STATE_BYTES:
+        getattr(core_library, name).restype, getattr(core_library, name).argtypes = result, arguments
+    if core_library.host_sizes() != CONSTANTS.size << 32 | STATE_BYTES:
         raise RuntimeError("core.h has other members than this file knows")
-    return found
+    return core_library
 
 
 class GeminiLinux(Algorithm):

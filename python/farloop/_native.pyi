@@ -183,4 +183,23 @@ def delay(
 def available_memory() -> int | None: ...
 def total_memory() -> int | None: ...
 def bench(case: str, progress: _Progress | None, threads: int = 1, auto: bool = False) -> str: ...
+def import_job(
+    files: list[str],
+    progress: Callable[[str, int, int], bool] | None = ...,
+    *,
+    format: str | None = ...,
+    collectives: str = ...,
+    latency: str = ...,
+    rate: str = ...,
+    site: tuple[int, str, str] | None = ...,
+    host: tuple[int, str, str] | None = ...,
+    message: tuple[str, str, str] | None = ...,
+    timed: bool = ...,
+    out: tuple[str, str] | None = ...,
+    expanded: bool = ...,
+    ranks: int | None = ...,
+    flops: float | None = ...,
+    memory_bandwidth: float | None = ...,
+    groups: tuple[str, str] | None = ...,
+) -> str: ...
 def bench_cases() -> list[str]: ...

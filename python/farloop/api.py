@@ -219,7 +219,7 @@ def compare(
     variants = [Variant(name, "", name, base.override(algorithm=algorithm)) for name, algorithm in chosen.items()]
     with memory.forced(force_memory):
         runs = run_all(with_seeds(variants, replicated), threads=threads, reporter=reporter, store=store)
-        comparison = Comparison(title=str(base.resolved.get("title") or base.file_told), runs=runs, seeds=replicated)
+        comparison = Comparison(title=str(base.parsed.get("title") or base.file_told), runs=runs, seeds=replicated)
         comparison = shaken(
             comparison,
             variants,
@@ -283,7 +283,7 @@ def load(directory: str | PathLike[str]) -> Comparison:
 
 def algorithm_name(scenario: Scenario) -> str:
     """The algorithm of the flows that name none of their own."""
-    algorithm = scenario.resolved.get("algorithm", {})
+    algorithm = scenario.parsed.get("algorithm", {})
     return str(algorithm.get("name", "")) if isinstance(algorithm, dict) else str(algorithm)
 
 

@@ -40,7 +40,7 @@ def entries(what: str) -> list[dict[str, Any]]:
     if what == "arena":
         arena_scenarios = [(name, Scenario.load(ARENA / f"{name}.toml")) for name in arena_names()]
         return [
-            {"name": name, "title": _title(loaded), "source": loaded.resolved.get("source", "")}
+            {"name": name, "title": _title(loaded), "source": loaded.parsed.get("source", "")}
             for name, loaded in arena_scenarios
         ]
     if what == "workloads":
@@ -49,7 +49,7 @@ def entries(what: str) -> list[dict[str, Any]]:
         return [
             {"id": claim["id"], "scenario": name, "paper": claim.get("paper", {}), "what": claim["what"]}
             for name in figure_names()
-            for claim in Scenario.load(name).resolved.get("claim", [])
+            for claim in Scenario.load(name).parsed.get("claim", [])
         ]
     raise FarloopError(f"list {shown(what)}: no such list; {nearest(what, KINDS)}")
 
@@ -83,7 +83,7 @@ def scenario(name: str, settings: Settings | None = None) -> dict[str, Any]:
         ScenarioError: there is no such scenario, or it or a setting is not valid.
     """
     base = Scenario.load(name).override(settings)
-    cases = [(str(case["name"]), base.override(case["set"])) for case in base.resolved.get("case", [])]
+    cases = [(str(case["name"]), base.override(case["set"])) for case in base.parsed.get("case", [])]
     explained = [{"case": case, **of_case.explained} for case, of_case in cases if of_case.overrides != base.overrides]
     return {"file": base.file, "title": _title(base), **base.explained, "cases": explained, "forecast": _forecast(base)}
 
@@ -125,4 +125,4 @@ def specification(name: str) -> Path | None:
 
 
 def _title(scenario: Scenario) -> str:
-    return str(scenario.resolved.get("title", ""))
+    return str(scenario.parsed.get("title", ""))

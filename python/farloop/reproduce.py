@@ -98,7 +98,7 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
     # One case's settings need not suit the others, all of which were checked when the file was read.
     alone = Scenario(CASES.sub("", base.text), base.file)
     reading = reading or Reading()
-    known = base.resolved["case"]
+    known = base.parsed["case"]
     for name in reading.cases:
         if name not in {str(case["name"]) for case in known}:
             raise FarloopError(f"{figure}: case {shown(name)}: {nearest(name, [str(case['name']) for case in known])}")
@@ -116,7 +116,7 @@ def plan(figure: str, *, full: bool, same_start: str | None = None, reading: Rea
         for name in names:
             label = f"{name}, {case['name']}" if len(chosen) > 1 else name
             variants.append(Variant(label, str(case["name"]), name, settings.override(algorithm=name)))
-    count = int(base.resolved["figure"]["replicas"])
+    count = int(base.parsed["figure"]["replicas"])
     return PlannedFigure(figure, base, variants, tuple(range(1, count + 1)) if count > 1 else ())
 
 
@@ -195,7 +195,7 @@ def run_figure(
 
     variants = figure.seeded(seeds)
     runs = run_all(variants, group=figure.figure, threads=threads, reporter=reporter, store=store)
-    title = str(figure.base.resolved.get("figure", {}).get("title") or figure.base.resolved.get("title", figure.figure))
+    title = str(figure.base.parsed.get("figure", {}).get("title") or figure.base.parsed.get("title", figure.figure))
     comparison = Comparison(f"{figure.figure}: {title}", runs, seeds=tuple(seeds))
     comparison = shaken(
         comparison,

@@ -19,7 +19,7 @@ from farloop._native import ScenarioError
 from farloop.algorithm import Algorithm, checked, described, name_of, refuse_twins
 from farloop.errors import shown
 from farloop.formats.inputs import open_input
-from farloop.formats.scenario_text import TABLES, from_tables, told_to_python
+from farloop.formats.scenario_text import TABLES, from_tables, worded_for_python
 from farloop.memory import Estimate
 
 PAPERS = Path(__file__).parent / "papers"
@@ -167,7 +167,7 @@ class Scenario:
                 _latest = (None, None) if take else _latest
                 return handle
         _encodable(self.file, self.text)
-        with told_to_python(self.text, self.file_told):
+        with worded_for_python(self.text, self.file_told):
             handle = _native.Scenario(self.text, self.file_told, list(self.overrides), self.described_classes)
         if not take:
             with _LATEST:
@@ -185,7 +185,7 @@ class Scenario:
 
     @cached_property
     def parsed(self) -> dict[str, Any]:
-        """The same keys as `resolved`, but no network is built: for scenarios that are known to be good, at a fraction of the time.
+        """The same keys as `resolved`, but no network is built: for facts that follow from keys, and for scenarios whose run is there.
 
         Raises:
             ScenarioError: the text or a key is not valid; what only the network tells is not checked.
@@ -196,7 +196,7 @@ class Scenario:
     def known(self, resolved: dict[str, Any]) -> Scenario:
         """The same scenario, where it is known already what it is `resolved` to."""
         same = Scenario(self.text, self.file, self.overrides, self.classes)
-        same.__dict__["resolved"] = resolved
+        same.__dict__["resolved"] = same.__dict__["parsed"] = resolved
         return same
 
     @property
@@ -212,8 +212,10 @@ class Scenario:
     def _settled(self) -> tuple[dict[str, Any], Estimate]:
         """All keys, and the memory: the network is built for both, which takes its time."""
         handle = self.prepared()
-        with told_to_python(self.text, self.file_told):
-            return json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
+        with worded_for_python(self.text, self.file_told):
+            resolved, estimate = json.loads(handle.resolved()), Estimate(tuple(handle.most_memory()))
+        self.__dict__.setdefault("parsed", resolved)
+        return resolved, estimate
 
     @cached_property
     def explained(self) -> dict[str, Any]:
@@ -223,7 +225,7 @@ class Scenario:
             ScenarioError: the scenario is not valid.
         """
         handle = self.prepared()
-        with told_to_python(self.text, self.file_told):
+        with worded_for_python(self.text, self.file_told):
             explained: dict[str, Any] = json.loads(handle.explain())
         return explained
 

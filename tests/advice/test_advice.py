@@ -47,18 +47,18 @@ class Made:
         self.spent, self.made, self.asked = 0.0, 0, 0
 
     def ask(self, wanted):
-        found = []
+        answered = []
         for ask in wanted:
             seed = int(dict(ask.scenario.overrides)["run.seed"])
             draw = np.random.default_rng([seed, len(ask.algorithm), sum(map(ord, ask.algorithm))])
             score = self.means[ask.algorithm] * math.exp(self.spread * draw.normal())
             values = {"paused_share": 0.0, "longest_rtt_s": 0.01} | self.values.get(ask.algorithm, {})
-            found.append(
+            answered.append(
                 runs.Answered(ask, Measured("", ask.algorithm, seed, "finite", {"x": score}, values), "", self.cost)
             )
             self.spent += self.cost
             self.made += 1
-        return found
+        return answered
 
 
 def candidates(means):
@@ -129,19 +129,19 @@ def test_a_race_is_the_same_every_time():
 
 
 def test_goals_are_costs_of_which_half_is_twice_as_good():
-    one = Measured("", "a", 1, "finite", {"x": 2.0}, {"goodput_bps": 4e9, "paused_share": 0.0})
-    assert asked().costs(one) == {"x": 2.0}
-    assert asked(goal="goodput").costs(one) == {"goodput": 1 / 4e9}
-    assert asked(goal="paused").costs(one) == {"paused": 1e-4}, "of nothing there is no ratio"
-    assert asked(goal="fairness").costs(one) == {}
+    measured = Measured("", "a", 1, "finite", {"x": 2.0}, {"goodput_bps": 4e9, "paused_share": 0.0})
+    assert asked().costs(measured) == {"x": 2.0}
+    assert asked(goal="goodput").costs(measured) == {"goodput": 1 / 4e9}
+    assert asked(goal="paused").costs(measured) == {"paused": 1e-4}, "of nothing there is no ratio"
+    assert asked(goal="fairness").costs(measured) == {}
 
 
 def test_what_cannot_be_had_is_no_candidate():
-    found, excluded = answers.candidates_of(asked(can=["ecn"]))
-    names = {candidate.algorithm for candidate in found}
+    candidates, excluded = answers.candidates_of(asked(can=["ecn"]))
+    names = {candidate.algorithm for candidate in candidates}
     assert {"dctcp", "cubic", "dcqcn"} <= names
     assert not names & {"swift", "hpcc", "mlcc", "gear", "fixed", "gear-literal"}
-    because = {one.algorithm: one.because for one in excluded}
+    because = {refusal.algorithm: refusal.because for refusal in excluded}
     assert because["hpcc"] == "it needs switches that write telemetry into packets (INT)"
     assert "no Linux kernel or network card ships it" in because["swift"]
     assert "hpcc" in {c.algorithm for c in answers.candidates_of(asked(can=["int", "kernel"]))[0]}
@@ -149,13 +149,13 @@ def test_what_cannot_be_had_is_no_candidate():
 
 def test_parameters_are_looked_for_around_what_the_scenario_has():
     scenario = Scenario.from_text(SITES).override({"algorithm.swift.base_target": "40us"}, algorithm="swift")
-    found = {one.name: one for one in tuning.ranges(racing.Candidate("swift", "swift", scenario))}
-    assert (found["base_target"].low, found["base_target"].high) == pytest.approx((10e-6, 160e-6))
-    assert found["base_target"].text(12.3456e-6) == "12.35us"
-    assert found["beta"].high == 1.0, "within its range"
-    for one in found.values():
-        settings = tuning.keys("swift", {one.name: one.text(math.sqrt(one.low * one.high))})
-        assert scenario.override(settings).resolved, one.name
+    ranges = {parameter.name: parameter for parameter in tuning.ranges(racing.Candidate("swift", "swift", scenario))}
+    assert (ranges["base_target"].low, ranges["base_target"].high) == pytest.approx((10e-6, 160e-6))
+    assert ranges["base_target"].text(12.3456e-6) == "12.35us"
+    assert ranges["beta"].high == 1.0, "within its range"
+    for parameter in ranges.values():
+        settings = tuning.keys("swift", {parameter.name: parameter.text(math.sqrt(parameter.low * parameter.high))})
+        assert scenario.override(settings).resolved, parameter.name
 
 
 def test_every_algorithm_can_be_tuned_within_its_ranges():
@@ -164,18 +164,18 @@ def test_every_algorithm_can_be_tuned_within_its_ranges():
         scenario = base.override(algorithm=entry["name"])
         candidate = racing.Candidate(entry["name"], entry["name"], scenario)
         try:
-            found = tuning.ranges(candidate)
+            ranges = tuning.ranges(candidate)
         except farloop.ScenarioError:
             continue
-        for one in found:
-            assert one.low < one.high
-            for value in (one.low, one.high):
-                settings = tuning.keys(entry["name"], {one.name: one.text(value)})
+        for parameter in ranges:
+            assert parameter.low < parameter.high
+            for value in (parameter.low, parameter.high):
+                settings = tuning.keys(entry["name"], {parameter.name: parameter.text(value)})
                 try:
                     assert scenario.override(settings).resolved
                 except farloop.ScenarioError as error:
                     # Of two that depend on each other one alone may be out of bounds, which a trial is refused for; never a unit.
-                    assert "with its unit" not in str(error), one
+                    assert "with its unit" not in str(error), parameter
 
 
 def test_a_search_gains_what_other_seeds_confirm():
@@ -183,36 +183,36 @@ def test_a_search_gains_what_other_seeds_confirm():
 
     class Better(Made):
         def ask(self, wanted):
-            found = []
+            answered = []
             for ask, answer in zip(wanted, super().ask(wanted), strict=True):
                 own = dict(ask.scenario.overrides).get("algorithm.swift.beta")
                 factor = 1.0 if own is None else 0.5 + abs(float(own) - 0.4)
                 cost = {"x": answer.measured.costs["x"] * factor}
-                found.append(
+                answered.append(
                     runs.Answered(
                         ask, Measured("", "swift", answer.measured.seed, "finite", cost, answer.measured.values)
                     )
                 )
-            return found
+            return answered
 
     (candidate,) = [c for c in answers.candidates_of(asked(candidates=ALGORITHMS))[0] if c.name == "swift"]
-    found = tuning.search(candidate, asked(), Better({"swift": 2.0}), 24, 1)
-    assert found.is_advised
-    assert found.gain.high < 1
-    assert abs(float(found.settings["beta"]) - 0.4) < 0.25
+    tuned = tuning.search(candidate, asked(), Better({"swift": 2.0}), 24, 1)
+    assert tuned.is_advised
+    assert tuned.gain.high < 1
+    assert abs(float(tuned.settings["beta"]) - 0.4) < 0.25
     again = tuning.search(candidate, asked(), Better({"swift": 2.0}), 24, 1)
-    assert again.settings == found.settings
+    assert again.settings == tuned.settings
     idle = tuning.search(candidate, asked(), Made({"swift": 2.0}, spread=0.3), 8, 1)
     assert not idle.is_advised, "nothing depends on a parameter"
 
 
 def test_conditions_vary_what_the_scenario_has():
-    found = conditions.conditions(Scenario.from_text(SITES).override(algorithm="dctcp"))
-    assert {c.kind for c in found} == {"load", "RTT", "buffer", "ties"}
-    settings = {c.text: dict(c.settings) for c in found}
+    varied = conditions.conditions(Scenario.from_text(SITES).override(algorithm="dctcp"))
+    assert {c.kind for c in varied} == {"load", "RTT", "buffer", "ties"}
+    settings = {c.text: dict(c.settings) for c in varied}
     assert settings["load × 0.8"] == {"workload.load": "0.4"}
     assert settings["RTT across × 2"] == {"network.wan_delay": "2000000000ps"}
-    near = conditions.affordable(found, 1.0, 7.0)
+    near = conditions.affordable(varied, 1.0, 7.0)
     assert [c.factor for c in near[:6]] == [0.8, 1.2] * 3
     assert len(near) == 7
     assert conditions.failed_link(Scenario.from_text(SITES)) is None
@@ -232,16 +232,32 @@ def test_a_question_from_a_file(tmp_path):
         'scenario = "sites.toml"\ngoal = "goodput"\nmust = ["no pfc"]\ncan = ["ecn"]\nbudget = "2min"\ntune = false\nseed = 7\n',
         encoding="utf-8",
     )
-    found = question.read(tmp_path / "ask.toml", goal="mean slowdown")
-    assert found.goal.name == "mean slowdown"
-    assert (found.budget, found.can, found.tune, found.seed) == (120, ("ecn",), False, 7)
-    assert "no paused" in map(str, found.must)
+    asked_for = question.read(tmp_path / "ask.toml", goal="mean slowdown")
+    assert asked_for.goal.name == "mean slowdown"
+    assert (asked_for.budget, asked_for.can, asked_for.tune, asked_for.seed) == (120, ("ecn",), False, 7)
+    assert "no paused" in map(str, asked_for.must)
+
+
+@pytest.mark.parametrize("text", ['[set]\nrun.duration = "7ms"', '[set]\n"run.duration" = "7ms"'])
+def test_settings_of_a_question_are_dotted_keys(text, tmp_path):
+    (tmp_path / "sites.toml").write_text(SITES, encoding="utf-8")
+    (tmp_path / "ask.toml").write_text(f'scenario = "sites.toml"\n{text}\n', encoding="utf-8")
+    assert question.read(tmp_path / "ask.toml").scenario.resolved["run"]["duration"] == "7ms"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("1s", "1 s"), ("90s", "1.5 min"), ("10min", "10 min"), ("90 min", "1.5 h")]
+)
+def test_a_budget_is_told_in_its_unit(text, told):
+    assert question.budget_text(question.seconds(text)) == told
 
 
 WRONG = [
     (["--goal", "speed"], "goal: speed: no such quantity"),
     (["--must", "paused"], "paused: no constraint"),
     (["--must", "goodput >= 90 %", "--must", "goodput <= 50 %"], "nothing can hold both"),
+    (["--must", "goodput >= 110 %"], "nothing can hold it; expected no more than 100 % of the best"),
+    (["--must", "p99 slowdown <= 0.5"], "nothing can hold it; expected 1 or more"),
     (["--can", "magic"], "can: magic: unknown"),
     (["--budget", "soon"], "budget: soon: expected a time such as 90s, 10min or 2h"),
     (["--budget", "1s"], "expected 1 min or more"),
@@ -252,18 +268,52 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "told"), WRONG)
-def test_a_wrong_question_is_a_line(arguments, told, command):
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_a_wrong_question_is_a_line(arguments, message, command):
     (command.directory / "sites.toml").write_text(SITES, encoding="utf-8")
     done = command("advise", "sites.toml", "--no-tune", *arguments, "--out", "a")
     assert done.returncode == 2, done.stderr
-    assert told in re.sub(r"\s+", " ", done.stderr)
+    assert message in re.sub(r"\s+", " ", done.stderr)
     assert "Traceback" not in done.stderr
     assert not (command.directory / "a").exists()
 
 
+UNREADABLE = [
+    ("absent.toml", None, "absent.toml: no such file; expected a scenario file"),
+    ("folder.toml", "folder", "folder.toml: is a directory; expected a scenario file"),
+    ("bytes.toml", b"\xff\xfe\x00", "bytes.toml:1: is not UTF-8 text"),
+    ("broken.toml", b'scenario = "sites.toml"\ngoal = "good', "broken.toml:2: not valid TOML"),
+    ("around.toml", b'scenario = "broken.toml"', "broken.toml:2: not valid TOML"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "told"), UNREADABLE)
+def test_a_file_that_cannot_be_read_is_a_line(name, content, told, command):
+    (command.directory / "broken.toml").write_bytes(b'scenario = "sites.toml"\ngoal = "good')
+    if content == "folder":
+        (command.directory / name).mkdir()
+    elif content is not None:
+        (command.directory / name).write_bytes(content)
+    done = command("advise", name, "--out", "a")
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (command.directory / "a").exists()
+
+
+def test_a_question_that_is_wrong_leaves_what_was_there(command):
+    (command.directory / "sites.toml").write_text(SITES, encoding="utf-8")
+    (command.directory / "a").mkdir()
+    (command.directory / "a" / "report.html").write_text("yesterday's", encoding="utf-8")
+    ask = ["advise", "sites.toml", "--no-tune", "--candidates", ALGORITHMS, "--out", "a", "--force"]
+    assert command(*ask, "--goal", "speed").returncode == 2
+    assert command(*ask, "--budget", "1s").returncode == 2
+    assert [path.name for path in (command.directory / "a").iterdir()] == ["report.html"]
+    assert (command.directory / "a" / "report.html").read_text("utf-8") == "yesterday's"
+
+
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('scenario = "sites.toml"\ngaol = "goodput"', "gaol: unknown key; did you mean goal?"),
         ('goal = "goodput"', "scenario: is missing"),
@@ -273,10 +323,10 @@ def test_a_wrong_question_is_a_line(arguments, told, command):
         ('scenario = "absent.toml"', "no such file; expected a scenario file"),
     ],
 )
-def test_a_wrong_question_file_is_told_with_its_key(text, told, tmp_path):
+def test_a_wrong_question_file_is_told_with_its_key(text, message, tmp_path):
     (tmp_path / "sites.toml").write_text(SITES, encoding="utf-8")
     (tmp_path / "ask.toml").write_text(text, encoding="utf-8")
-    with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(told)):
+    with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(message)):
         question.read(tmp_path / "ask.toml")
 
 

@@ -128,17 +128,17 @@ def test_every_algorithm_is_in_every_scenario():
     whole = plan.plan(arena_names(), seeds="1")
     assert whole.algorithms == [entry["name"] for entry in api.algorithms()]
     for contest in whole.contests:
-        found = [one.algorithm for one in contest.variants] + [one.algorithm for one in contest.refusals]
-        assert sorted(found) == sorted(whole.algorithms), contest.name
+        names = [entry.algorithm for entry in contest.variants] + [entry.algorithm for entry in contest.refusals]
+        assert sorted(names) == sorted(whole.algorithms), contest.name
         assert len(contest.variants) > len(contest.refusals), contest.name
-        assert contest.told["title"]
-        assert contest.told["source"]
-        assert all(one.because and "expected" not in one.because for one in contest.refusals)
+        assert contest.facts["title"]
+        assert contest.facts["source"]
+        assert all(entry.because and "expected" not in entry.because for entry in contest.refusals)
 
 
 @pytest.mark.parametrize("name", arena_names())
 def test_the_full_scale_is_longer(name):
-    quick, full = (plan.plan([name], "dctcp", seeds="1", full=f).contests[0].told["duration"] for f in (False, True))
+    quick, full = (plan.plan([name], "dctcp", seeds="1", full=f).contests[0].facts["duration"] for f in (False, True))
     assert farloop.units.seconds(full) > 2 * farloop.units.seconds(quick)
     assert Scenario.load(ARENA / f"{name}.toml").resolved["title"]
 
@@ -175,11 +175,11 @@ def test_what_only_the_built_network_refuses_is_told_before_anything_runs(tmp_pa
 
 def test_the_table_has_a_row_for_every_cell_and_says_what_its_columns_are(held):
     where, _ = held
-    found = rows(where)
-    assert [(r["scenario"], r["algorithm"], r["seed"]) for r in found] == [
+    cells = rows(where)
+    assert [(r["scenario"], r["algorithm"], r["seed"]) for r in cells] == [
         (s, a, n) for s in ("long", "short") for a in ("hpcc", "dctcp", "bbr") for n in ("1", "2")
     ]
-    for row in found:
+    for row in cells:
         assert bool(row["because"]) != bool(row["score"]), row
     for name, declared in fields.ARENA.items():
         read = pq.read_table(where / f"{name}.parquet")
@@ -288,16 +288,16 @@ def test_the_command_says_where_and_who_is_first(command):
     more = command("arena", *CHOSEN, "--algorithms", "hpcc,dctcp,bbr,swift", "--out", "a")
     assert more.stderr.count("kept from before") == 6
     assert more.stderr.count("swift, seed 1: started") == 2
-    told = command("run", "long.toml", "--out", "a")
-    assert told.returncode == 0, "an arena is an output like any other"
+    done = command("run", "long.toml", "--out", "a")
+    assert done.returncode == 0, "an arena is an output like any other"
 
 
 def test_every_scenario_is_held_a_second_time_with_one_start_for_all(scenarios, tmp_path, command):
     planned = plan.plan(scenarios, "hpcc,dctcp,bbr", seeds="1-2", same_start="bdp")
-    assert [one.name for one in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
-    assert [one.told["start"] for one in planned.contests] == ["own", "own", "bdp", "bdp"]
-    found = execution.run(planned, tmp_path)
-    assert [len(result.standings) for result in found] == [2, 2, 2, 2] or all(result.standings for result in found)
+    assert [contest.name for contest in planned.contests] == ["long", "short", "long-same-start", "short-same-start"]
+    assert [contest.facts["start"] for contest in planned.contests] == ["own", "own", "bdp", "bdp"]
+    results = execution.run(planned, tmp_path)
+    assert [len(result.standings) for result in results] == [2, 2, 2, 2] or all(result.standings for result in results)
     kept = rows(tmp_path)
     assert {row["start"] for row in kept} == {"own", "bdp"}
     alike = [row for row in kept if row["start"] == "bdp" and row["score"]]
@@ -323,7 +323,7 @@ def test_flows_with_starts_of_their_own_are_not_held_a_second_time(tmp_path):
     own = tmp_path / "own.toml"
     own.write_text(LONG + '[transport]\nkind = "tcp"\ninitial_cwnd = 4\n', encoding="utf-8")
     planned = plan.plan([str(own)], "dctcp", seeds="1", same_start="bdp")
-    assert [one.name for one in planned.contests] == ["own"]
+    assert [contest.name for contest in planned.contests] == ["own"]
 
 
 def test_an_arena_tells_what_to_load(held):
@@ -365,7 +365,7 @@ def test_killed_three_times_it_ends_with_the_same_bytes(command):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--scenario", "gear-botleneck"], "gear-botleneck: no such scenario; did you mean gear-bottleneck?"),
         (["--algorithms", "hpc"], "hpc: no such algorithm; did you mean hpcc?"),
@@ -389,18 +389,18 @@ def test_killed_three_times_it_ends_with_the_same_bytes(command):
         (["--over", "run.duration=1ms,fast"], "expected a time with its unit"),
     ],
 )
-def test_bad_input_is_told_before_anything_is_made(arguments, told, command):
+def test_bad_input_is_told_before_anything_is_made(arguments, message, command):
     place(command)
     done = command("arena", "--scenario", "long.toml", *arguments, "--out", "a/b")
     assert done.returncode == 2
-    assert re.sub(r"\s+", " ", told) in re.sub(r"[\s│]+", " ", done.stderr)
+    assert re.sub(r"\s+", " ", message) in re.sub(r"[\s│]+", " ", done.stderr)
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in command.directory.iterdir()) == ["long.toml", "short.toml"]
 
 
 def test_a_setting_may_take_something_away(scenarios):
     (contest,) = plan.plan([scenarios[0]], "hpcc,dctcp", seeds="1", set={"switch.int": False}).contests
-    assert [one.algorithm for one in contest.refusals] == ["hpcc"]
+    assert [refusal.algorithm for refusal in contest.refusals] == ["hpcc"]
     (contest,) = plan.plan([scenarios[0]], "hpcc", seeds="1", set={"switch.int": False}).contests
     assert contest.variants == [], "nothing runs, but other algorithms would"
 
@@ -411,7 +411,7 @@ def test_a_scenario_need_not_suit_the_default_algorithm(scenarios, tmp_path):
     with pytest.raises(farloop.ScenarioError, match='"gear" needs in-band telemetry'):
         assert Scenario.load(plain).resolved
     (contest,) = plan.plan([str(plain)], "gear,swift", seeds="1").contests
-    assert [one.algorithm for one in contest.variants] == ["swift"]
+    assert [variant.algorithm for variant in contest.variants] == ["swift"]
 
 
 def test_where_nothing_can_run_the_page_still_says_why(scenarios, tmp_path):
@@ -441,7 +441,7 @@ def test_the_manifest_says_what_it_was_made_from(held):
     where, _ = held
     kept = json.loads((where / "manifest.json").read_text("utf-8"))
     assert (kept["kind"], kept["scale"], kept["seeds"]) == ("arena", "quick", [1, 2])
-    assert [one["name"] for one in kept["scenarios"]] == ["long", "short"]
+    assert [scenario["name"] for scenario in kept["scenarios"]] == ["long", "short"]
     assert set(VIEWS) <= set(kept["files"])
     assert table.cells([], [], []).column_names == [f.name for f in fields.CELLS]
 
@@ -451,8 +451,8 @@ def test_the_page_of_the_arena_shows_a_table_of_known_scenarios(held):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     where, _ = held
-    found = module.table(*(pq.read_table(where / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")))
-    lines = found.splitlines()
+    page = module.table(*(pq.read_table(where / f"{name}.parquet").to_pylist() for name in ("cells", "ranking")))
+    lines = page.splitlines()
     assert lines[0] == "| group of | long | short |"
     assert lines[-1] == "| `bbr` | – | – |"
     assert any("**1**" in line for line in lines[2:])

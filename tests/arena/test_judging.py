@@ -63,7 +63,7 @@ def test_a_constraint_replaces_the_usual_one_of_its_quantity():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("no goodput", "goodput is what there should be"),
         ("paused", "no constraint"),
@@ -76,8 +76,8 @@ def test_a_constraint_replaces_the_usual_one_of_its_quantity():
         ("goodput >= nan", "expected a rate"),
     ],
 )
-def test_what_is_no_constraint_is_told(text, told):
-    with pytest.raises(farloop.FarloopError, match=told):
+def test_what_is_no_constraint_is_told(text, message):
+    with pytest.raises(farloop.FarloopError, match=message):
         constraints.parse(text)
 
 
@@ -107,16 +107,16 @@ def test_what_breaks_a_constraint_has_no_group():
 
 def test_where_nothing_holds_the_nearest_stands_first():
     runs = [measured(name, 1, 1.0, paused_share=share) for name, share in (("a", 0.5), ("b", 0.06), ("c", 0.3))]
-    found = ranking.standings(runs, constraints=[constraints.parse("paused <= 5 %")])
-    assert [s.algorithm for s in found] == ["b", "c", "a"]
-    assert all(s.against_best.estimate is None for s in found)
+    standings = ranking.standings(runs, constraints=[constraints.parse("paused <= 5 %")])
+    assert [s.algorithm for s in standings] == ["b", "c", "a"]
+    assert all(s.against_best.estimate is None for s in standings)
 
 
 def test_of_two_within_five_percent_the_one_without_pauses_stands_first():
     runs = [measured("pauses", seed, 1.0, paused_share=0.03) for seed in (1, 2, 3)]
     runs += [measured("calm", seed, 1.04) for seed in (1, 2, 3)] + [measured("far", seed, 1.2) for seed in (1, 2, 3)]
-    found = ranking.standings(runs)
-    assert [(s.algorithm, s.group) for s in found] == [("calm", 1), ("pauses", 1), ("far", 2)]
+    standings = ranking.standings(runs)
+    assert [(s.algorithm, s.group) for s in standings] == [("calm", 1), ("pauses", 1), ("far", 2)]
 
 
 def test_groups_hold_what_the_seeds_cannot_tell_apart():
@@ -146,9 +146,9 @@ def test_multiples_are_of_the_best_of_each_measure_under_each_seed():
 
 def test_nothing_delivered_is_the_worst_score():
     runs = [Measured("s", "dead", 1, "endless", {"goodput": math.inf}, {}), measured("a", 1, 2.0)]
-    found = ranking.standings(runs)
-    assert [s.algorithm for s in found] == ["a", "dead"]
-    assert found[1].score.estimate == math.inf
+    standings = ranking.standings(runs)
+    assert [s.algorithm for s in standings] == ["a", "dead"]
+    assert standings[1].score.estimate == math.inf
 
 
 def test_references_are_named_by_a_rule():
@@ -157,8 +157,8 @@ def test_references_are_named_by_a_rule():
     assert {"fixed", "gear-literal", "gear-without-intra", "mlcc-printed", "icc-printed"} <= set(references)
     assert not {"gear", "hpcc", "dctcp", "gemini", "mlcc", "icc"} & set(references)
     assert requirements.required("mlcc") == ("int", "dci", "symmetric")
-    assert requirements.told("swift") == "nothing"
-    assert all(requirements.told(name) for name in names)
+    assert requirements.in_words("swift") == "nothing"
+    assert all(requirements.in_words(name) for name in names)
 
 
 def test_a_scenario_over_a_key_shows_where_the_order_changes(tmp_path):
@@ -185,7 +185,7 @@ def test_keys_that_move_together_make_one_curve():
         for delay, long in (("1ms", "10ms"), ("5ms", "50ms"), ("10us", "1ms"))
         for buffer in ("1MB", "8MB")
     ]  # fmt: skip
-    found = [(curve.key, curve.fixed, curve.values) for curve in order_changes.curves(results)]
-    assert ("delay", "buffer 1MB", ("10us", "1ms", "5ms")) in found
-    assert ("buffer", "delay 5ms, duration 50ms", ("1MB", "8MB")) in found
-    assert len(found) == 5
+    curves = [(curve.key, curve.fixed, curve.values) for curve in order_changes.curves(results)]
+    assert ("delay", "buffer 1MB", ("10us", "1ms", "5ms")) in curves
+    assert ("buffer", "delay 5ms, duration 50ms", ("1MB", "8MB")) in curves
+    assert len(curves) == 5

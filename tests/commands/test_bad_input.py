@@ -321,5 +321,5 @@ def test_more_changes_of_links_than_anything_could_hold():
     events = "".join(f'[[event]]\nat = "{i}ns"\nlink = "*<->*"\nloss = 0.1\n' for i in range(1, 400))
     with pytest.raises(farloop.ScenarioError) as caught:
         _ = farloop.Scenario.from_text(fabric + events).resolved
-    told = str(caught.value)
-    assert "event.334.link: there are more than 5000000 changes of links with this one; expected fewer links" in told
+    message = str(caught.value)
+    assert "event.334.link: there are more than 5000000 changes of links with this one; expected fewer links" in message

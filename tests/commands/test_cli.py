@@ -39,7 +39,7 @@ def test_run_writes_everything(command, small):
 
 
 def test_a_pipe_gets_plain_lines_and_quiet_gets_nothing(command, small):
-    loud = command("run", str(small), "--out", "a")
+    loud = command("run", str(small), "--out", "a", "--no-report")
     assert "hpcc: started" in loud.stderr
     assert "hpcc: done" in loud.stderr
     assert "\x1b" not in loud.stdout + loud.stderr
@@ -48,12 +48,22 @@ def test_a_pipe_gets_plain_lines_and_quiet_gets_nothing(command, small):
 
 
 def test_without_out_the_result_goes_under_out(command, small):
-    assert command("run", str(small), "--quiet").returncode == 0
+    assert command("run", str(small), "--quiet", "--no-report").returncode == 0
     assert (command.directory / "out" / "small" / "manifest.json").is_file()
 
 
 def test_compare_puts_algorithms_side_by_side(command, small):
-    done = command("compare", str(small), "--algorithms", "hpcc,dctcp", "--out", "result", "--set", "run.duration=5ms")
+    done = command(
+        "compare",
+        str(small),
+        "--algorithms",
+        "hpcc,dctcp",
+        "--out",
+        "result",
+        "--set",
+        "run.duration=5ms",
+        "--no-report",
+    )
     assert done.returncode == 0, done.stderr
     summary = json.loads((command.directory / "result" / "summary.json").read_text())
     assert list(summary) == ["hpcc", "dctcp"]
@@ -72,6 +82,7 @@ def test_compare_judges_the_claims_of_a_figure(command):
         "r",
         "--threads",
         "2",
+        "--no-report",
     )
     assert done.returncode == 0, done.stderr
     claims = json.loads((command.directory / "r" / "claims.json").read_text())

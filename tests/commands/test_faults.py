@@ -220,14 +220,14 @@ def test_flow_lists_with_values_that_python_has_no_form_for(column, named, tmp_p
 
 
 def test_a_shell_completes():
-    for words, found in (
+    for words, word in (
         ("farloop explain gemi", "gemini"),
         ("farloop run gear/fig0", "gear/fig09"),
         ("farloop list al", "algorithms"),
     ):
         done = shell("farloop", _FARLOOP_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD="2")
         assert done.returncode == 0, done.stderr
-        assert found in done.stdout.split()
+        assert word in done.stdout.split()
     assert "_FARLOOP_COMPLETE=complete_bash" in shell("farloop --show-completion bash").stdout
 
 

@@ -56,7 +56,7 @@ def test_texts_have_an_actor_and_a_verb():
     assert "Simulate everything again. Otherwise runs that DIR already has" in run
     assert "Use at most N threads (default: auto, as many as pay). Results do not depend on it." in run
     assert "Finished runs are never repeated." in sweep
-    meanings = {name: one.meaning for name, one in measures.MEASURES.items()}
+    meanings = {name: measure.meaning for name, measure in measures.MEASURES.items()}
     assert meanings["intra_small_p99_slowdown"] == (
         "99th percentile FCT slowdown of finished flows inside a datacenter of at most the median size"
     )
@@ -67,7 +67,9 @@ def test_clusters_ask_for_what_pip_finds():
     """farloop is on no index: an extra of a bare name would find nothing."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert extras.pop("advise") == ["optuna>=4.5"], "docs/install.md says it, too"
-    assert sorted(clusters._REQUIREMENTS.values()) == sorted(one for some in extras.values() for one in some)
+    assert sorted(clusters._REQUIREMENTS.values()) == sorted(
+        requirement for some in extras.values() for requirement in some
+    )
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     wrong = [page for page in pages if re.search(r"^pip install '?farloop\[", page.read_text("utf-8"), re.MULTILINE)]
     assert wrong == []

@@ -13,7 +13,7 @@ def files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["run", "site.toml"], "site.toml: no such file; did you mean sites.toml?"),
         (["compare", "site", "--algorithms", "hpcc"], "site: no such file; did you mean sites.toml?"),
@@ -29,10 +29,10 @@ def files(tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_was_meant(command, files, words, told):
+def test_what_was_meant(command, files, words, message):
     done = command(*words)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_a_key_of_a_named_workload_is_shown_with_its_name(command, tmp_path):

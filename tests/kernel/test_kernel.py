@@ -42,21 +42,21 @@ def recorded(name):
     ],
 )
 def test_parameters_become_the_constants_that_the_simulator_makes_of_them(flow, given):
-    found, then = settings.constants(settings.parameters(given)), recorded(flow)
+    constants, then = settings.constants(settings.parameters(given)), recorded(flow)
     for name in settings.NAMES[1:-1]:
-        assert found[name] == then[name], name
-    assert (found["skip_after_cut"], found["initial_alpha"]) == (then["skip_after_cut"], then["initial_alpha"])
+        assert constants[name] == then[name], name
+    assert (constants["skip_after_cut"], constants["initial_alpha"]) == (then["skip_after_cut"], then["initial_alpha"])
     # The kernel paces payload, the simulator what is on the wire.
-    assert found["gain"] == 1.25 * 2**16
-    assert round(found["gain"] * 1538 / 1460) == then["gain"]
+    assert constants["gain"] == 1.25 * 2**16
+    assert round(constants["gain"] * 1538 / 1460) == then["gain"]
 
 
 def test_constants_are_packed_as_the_program_reads_them():
-    found = settings.constants(settings.parameters(["capacity=1Gbps", "ecn_threshold=75kB", "delay_threshold=2ms"]))
-    numbers = settings.LAYOUT.unpack(settings.packed(found))
+    constants = settings.constants(settings.parameters(["capacity=1Gbps", "ecn_threshold=75kB", "delay_threshold=2ms"]))
+    numbers = settings.LAYOUT.unpack(settings.packed(constants))
     assert numbers[:4] == (0, 125_000, 75_000, 2_000_000)
     assert numbers[-4:] == (0, 0, 1 << 30, 0)
-    assert settings.LAYOUT.unpack(settings.packed(found, record=True))[-1] == 1
+    assert settings.LAYOUT.unpack(settings.packed(constants, record=True))[-1] == 1
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def row(*, private=None, stored=None, state=0, cwnd=0, ssthresh=0, mss=1448, srt
 
 
 def test_rows_of_the_kernel_become_connections():
-    one = row(
+    first_row = row(
         cwnd=10 * 1448 << 10,
         ssthresh=2**64 - 1,
         base_rtt=10_000_000,
@@ -179,8 +179,8 @@ def test_rows_of_the_kernel_become_connections():
         destination_port=5201,
     )
     mapped = bytes(10) + b"\xff\xff" + bytes([10, 0, 0, 1])
-    two = row(family=6, source=mapped, destination=bytes(15) + b"\1", ssthresh=1448 << 10, flags=32, namespace=1)
-    first, second = gemini.connections(one + two)
+    second_row = row(family=6, source=mapped, destination=bytes(15) + b"\1", ssthresh=1448 << 10, flags=32, namespace=1)
+    first, second = gemini.connections(first_row + second_row)
     assert (first["source"], first["destination"], first["state"]) == ("10.0.0.1:40000", "0.0.0.0:5201", "recovery")
     assert (first["cwnd"], first["ssthresh"], first["base_rtt_ms"], first["srtt_ms"]) == (10, None, 10, 12)
     assert (first["alpha"], first["f"]) == (0.5, 0.25)
@@ -212,16 +212,16 @@ def event(flow, index, kind, *numbers, mss=1448, alpha=3, cwnd=20 << 20, ssthres
 
 
 def test_events_of_the_kernel_become_lines_that_can_be_replayed():
-    found = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
-    found.take(event(7, 0, "start", 14_480, 0, 0, 99))
-    found.take(event(7, 1, "ack", 1448, 2896, 0, 1547, 4443, 5))
-    found.take(event(3, 0, "start", 14_480, 20_000, 0, 5, ssthresh=1448 << 10))
-    found.take(event(7, 2, "undo", 1 << 20, 2**64 - 1))
-    found.take(event(7, 3, "host", 0, 0, 0, 10, 2**31 - 1))
-    found.take(event(7, 4, "timeout", 0, 2896, 0, 0, 4443))
-    found.take(event(7, 5, "idle", 30, 20, 14_480))
-    found.take(event(7, 6, "mss", 0, 0, 0, 536, mss=536))
-    lines = [json.loads(line) for line in found.lines()]
+    taken = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
+    taken.take(event(7, 0, "start", 14_480, 0, 0, 99))
+    taken.take(event(7, 1, "ack", 1448, 2896, 0, 1547, 4443, 5))
+    taken.take(event(3, 0, "start", 14_480, 20_000, 0, 5, ssthresh=1448 << 10))
+    taken.take(event(7, 2, "undo", 1 << 20, 2**64 - 1))
+    taken.take(event(7, 3, "host", 0, 0, 0, 10, 2**31 - 1))
+    taken.take(event(7, 4, "timeout", 0, 2896, 0, 0, 4443))
+    taken.take(event(7, 5, "idle", 30, 20, 14_480))
+    taken.take(event(7, 6, "mss", 0, 0, 0, 536, mss=536))
+    lines = [json.loads(line) for line in taken.lines()]
     assert lines[0] == {"format": "farloop gemini vectors", "version": 3}
     assert [(line["event"], line["packets"]) for line in lines[1:3]] == [("start", 14)] * 2
     assert (lines[1]["flow"], lines[1]["base_rtt"], lines[1]["seq"]) == ("connection 3", 20_000, 5)
@@ -235,25 +235,25 @@ def test_events_of_the_kernel_become_lines_that_can_be_replayed():
     assert (lines[6]["event"], lines[6]["in_flight"], lines[6]["snd_nxt"]) == ("timeout", 2896, 4443)
     assert [lines[7][key] for key in ("idle", "rto", "restart")] == [30, 20, 14_480]
     assert lines[8]["mss"] == 536
-    assert (found.connections, found.events, found.lost) == (2, 8, set())
+    assert (taken.connections, taken.events, taken.lost) == (2, 8, set())
 
 
 def test_a_connection_ends_where_events_are_lost():
-    found = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
-    found.take(event(0, 0, "start"))
-    found.take(event(0, 2, "ack"))
-    found.take(event(0, 3, "ack"))
-    found.take(event(1, 4, "ack"))
-    assert (found.events, found.lost) == (1, {0, 1})
-    assert len(found.lines()) == 2
+    recorded = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
+    recorded.take(event(0, 0, "start"))
+    recorded.take(event(0, 2, "ack"))
+    recorded.take(event(0, 3, "ack"))
+    recorded.take(event(1, 4, "ack"))
+    assert (recorded.events, recorded.lost) == (1, {0, 1})
+    assert len(recorded.lines()) == 2
 
 
 def test_no_event_of_the_kernel_ends_in_anything_but_a_line_or_an_error():
     rng = random.Random(2)
-    found = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
+    recorded = recording.Recording(settings.constants(settings.parameters(["capacity=1Gbps"])))
     for length in [*range(100), *[88] * 1000]:
         try:
-            found.take(rng.randbytes(length))
+            recorded.take(rng.randbytes(length))
         except FarloopError as error:
             assert "which is no event" in str(error)
     for kind in range(12):
@@ -262,8 +262,8 @@ def test_no_event_of_the_kernel_ends_in_anything_but_a_line_or_an_error():
             data[:12] = flow.to_bytes(8, "little") + kind.to_bytes(4, "little")
             data[84:] = kind.to_bytes(4, "little")
             if kind < 8:
-                found.take(bytes(data))
-    assert all(json.loads(line) for line in found.lines())
+                recorded.take(bytes(data))
+    assert all(json.loads(line) for line in recorded.lines())
 
 
 def test_status_is_a_table_and_json(able, monkeypatch):
@@ -272,8 +272,8 @@ def test_status_is_a_table_and_json(able, monkeypatch):
     shown = run("status", "gemini")
     assert shown.exit_code == 0
     assert "gemini is loaded" in shown.stdout and "12345" in shown.stdout and "500 µs" in shown.stdout
-    told = json.loads(run("status", "gemini", "--json").stdout)
-    assert (told["algorithm"], told["connections"]) == ("gemini", rows)
+    status = json.loads(run("status", "gemini", "--json").stdout)
+    assert (status["algorithm"], status["connections"]) == ("gemini", rows)
 
 
 def test_connections_of_the_baselines_become_rows_of_a_table(able, monkeypatch):
@@ -289,9 +289,9 @@ def test_connections_of_the_baselines_become_rows_of_a_table(able, monkeypatch):
         ("vegas", vegas, {"base_rtt_ms": 0.25, "acks": 9}),
     ]:
         program = next(p for p in PROGRAMS if p.name == name)
-        (found,) = rows = program.connections(data)
+        (connection,) = rows = program.connections(data)
         common = {"cwnd": 12, "ssthresh": None, "srtt_ms": 1.5, "state": "recovery", "mss": 1448}
-        assert found.items() >= {**common, **counted, **own}.items()
+        assert connection.items() >= {**common, **counted, **own}.items()
         monkeypatch.setattr(programs.Program, "status", lambda _, rows=rows: {"loaded": False, "connections": rows})
         shown = run("status", name).stdout
         assert f"{name} is not loaded" in shown and "1.5 ms" in shown and "recovery" in shown

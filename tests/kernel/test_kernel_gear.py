@@ -33,8 +33,8 @@ def path_row(port):
 
 
 def test_parameters_are_packed_as_the_program_reads_them():
-    found = gear.parameters(["capacity=10Gbps", "irtt=50us", "initial_rate=1Gbps", "in_flight=1.5", "max_stage=0"])
-    assert struct.unpack("=10Q", gear.packed(found)) == (
+    parameters = gear.parameters(["capacity=10Gbps", "irtt=50us", "initial_rate=1Gbps", "in_flight=1.5", "max_stage=0"])
+    assert struct.unpack("=10Q", gear.packed(parameters)) == (
         10_000_000,
         50_000,
         5_000_000,
@@ -82,8 +82,8 @@ def test_connections_are_what_the_kernel_wrote(monkeypatch):
     monkeypatch.setattr(telemetry, "missing", lambda name: [])
     monkeypatch.setattr(telemetry, "rows", lambda program, storage: rows[program])
     monkeypatch.setattr(gear.Gear, "loaded", lambda self: True)
-    found = json.loads(run("status", "gear", "--json").stdout)
-    first, second = found["connections"]
+    status = json.loads(run("status", "gear", "--json").stdout)
+    first, second = status["connections"]
     assert (first["source"], first["kind"], first["blind"]) == ("10.0.0.1:40000", "intra", True)
     assert (second["kind"], second["telemetry"], second["load"], second["pacing_bps"]) == (
         "cross",

@@ -59,14 +59,14 @@ def cores(tmp_path_factory):
     (folder / "all.c").write_text(SOURCE)
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{LINUX}"]
     subprocess.run([*compiler, *flags, "-o", "all.so", "all.c"], cwd=folder, check=True)
-    found = ctypes.CDLL(str(folder / "all.so"))
-    found.cubic_window.restype = ctypes.c_uint64
-    found.root.argtypes = [ctypes.c_uint64]
+    library = ctypes.CDLL(str(folder / "all.so"))
+    library.cubic_window.restype = ctypes.c_uint64
+    library.root.argtypes = [ctypes.c_uint64]
     for name in ("root", "cubic_k_of", "lose_cubic", "alpha_dctcp", "mark_dctcp", "lose_dctcp", "grow_dctcp"):
-        getattr(found, name).restype = ctypes.c_uint32
+        getattr(library, name).restype = ctypes.c_uint32
     for name in ("lose_vegas", "time_out_vegas"):
-        getattr(found, name).restype = ctypes.c_uint32
-    return found
+        getattr(library, name).restype = ctypes.c_uint32
+    return library
 
 
 class Core:

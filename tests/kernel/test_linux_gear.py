@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 GEAR = ROOT / "linux" / "gear"
 PROBE, ECHO, NONE = 0x464C, 0x466C, 255
 CROSS, STARTED, SAMPLED, BLIND, SLOW_START, LOST = (1 << i for i in range(6))
-ONE = 1 << 20
+UNIT_Q20 = 1 << 20
 u8, u32, u64 = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64
 
 
@@ -60,22 +60,22 @@ def native(compiler, tmp_path_factory):
     library = tmp_path_factory.mktemp("gear") / "gear.so"
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     subprocess.run([*compiler, *flags, "-o", library, GEAR / "native.c"], check=True)
-    found = ctypes.CDLL(str(library))
-    found.native_start.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u64, u64, u32]
-    found.native_ack.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    found.native_loss.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u32, u32, u32]
-    found.native_view.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return found
+    loaded = ctypes.CDLL(str(library))
+    loaded.native_start.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u64, u64, u32]
+    loaded.native_ack.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    loaded.native_loss.argtypes = [ctypes.c_void_p, ctypes.c_void_p, u32, u32, u32]
+    loaded.native_view.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    return loaded
 
 
 class Flow:
     """A flow of the core. Rates in bit per ms, times in ns, windows in bytes on the wire."""
 
     def __init__(self, native, *, window, rtt, line_rate=100_000_000, irtt=32_000, cross=3_200_000, eta=0.95, **given):
-        fixed = {"w_ai": round(given.pop("w_ai", 0.0) * ONE), "max_stage": 5, "packet": 1538, "payload": 1460}
-        fixed |= {"in_flight": ONE, **given}
+        fixed = {"w_ai": round(given.pop("w_ai", 0.0) * UNIT_Q20), "max_stage": 5, "packet": 1538, "payload": 1460}
+        fixed |= {"in_flight": UNIT_Q20, **given}
         self.native = native
-        self.c = Constants(line_rate, irtt, cross, round(eta * ONE), **fixed)
+        self.c = Constants(line_rate, irtt, cross, round(eta * UNIT_Q20), **fixed)
         self.state = ctypes.create_string_buffer(native.native_size())
         self.now = 0
         native.native_start(ctypes.byref(self.c), self.state, round(window), rtt, 0)
@@ -92,9 +92,9 @@ class Flow:
 
     @property
     def view(self):
-        found = View()
-        self.native.native_view(ctypes.byref(self.c), self.state, ctypes.byref(found))
-        return found
+        seen = View()
+        self.native.native_view(ctypes.byref(self.c), self.state, ctypes.byref(seen))
+        return seen
 
     @property
     def window(self):
@@ -134,14 +134,14 @@ def test_hpcc_measures_wire_and_the_smaller_of_two_queues(native):
     flow.ack(1, 261, (0, 0, 20_000, 1, RATE))
     # 16 µs are T/2: u = 0.75 + 20,000/400,000 = 0.8, U = 1/2 · 1 + 1/2 · 0.8.
     flow.ack(2, 262, (16_000, 150_000, 40_000, 1, RATE))
-    near(flow.view.load / ONE, 0.9)
+    near(flow.view.load / UNIT_Q20, 0.9)
 
 
 def test_hpcc_takes_the_busiest_hop(native):
     flow = Flow(native, window=400_000, rtt=32_000)
     flow.ack(1, 261, (0, 0, 0, 1, RATE), (0, 0, 0, 2, RATE), (0, 0, 0, 5, RATE))
     flow.ack(2, 262, (32_000, 100_000, 0, 1, RATE), (32_000, 320_000, 0, 5, RATE), (32_000, 200_000, 0, 2, RATE))
-    near(flow.view.load / ONE, 0.8)
+    near(flow.view.load / UNIT_Q20, 0.8)
 
 
 def test_hpcc_adds_for_five_rounds_then_claims_what_is_free(native):
@@ -253,10 +253,10 @@ class Model:
 
     def __init__(self, flow, window, rtt, cross):
         c = flow.c
-        self.t, self.irtt, self.eta, self.stages, self.cross = rtt, c.irtt, c.eta / ONE, c.max_stage, cross
+        self.t, self.irtt, self.eta, self.stages, self.cross = rtt, c.irtt, c.eta / UNIT_Q20, c.max_stage, cross
         self.pipe = c.line_rate * rtt / 8e6
         self.w = self.wc = self.start = self.before = min(max(window, c.packet), self.pipe)
-        self.a, self.floor = c.w_ai / ONE * self.pipe, c.packet
+        self.a, self.floor = c.w_ai / UNIT_Q20 * self.pipe, c.packet
         self.u, self.stage, self.last, self.sampled, self.seen = 1.0, 0, None, False, []
 
     def clamp(self, w):
@@ -409,16 +409,16 @@ def test_a_hop_writes_where_there_is_room_or_where_the_queue_is_shorter(native):
         data = option(PROBE, *entries).ljust(40, b"\0")
         return native.native_place(data, 0, ctypes.byref(Hop(0, 0, queue, hop, rate)))
 
-    one, two = encoded(native, 1, 1, 6400, 1, 100_000), encoded(native, 1, 1, 640, 2, 10_000)
+    fast, slow = encoded(native, 1, 1, 6400, 1, 100_000), encoded(native, 1, 1, 640, 2, 10_000)
     assert place(0, 1000, EMPTY) == 4
-    assert place(0, 1000, one, EMPTY, EMPTY) == 16
-    assert place(0, 1000, one, two, hop=2) == 16, "its own, from a loop"
+    assert place(0, 1000, fast, EMPTY, EMPTY) == 16
+    assert place(0, 1000, fast, slow, hop=2) == 16, "its own, from a loop"
     # Eq. 3: both drain in 512 µs. As long is not longer.
-    assert place(64_000, 1_000_000, one, two) == NONE
-    assert place(65_000, 1_000_000, one, two) == 4
+    assert place(64_000, 1_000_000, fast, slow) == NONE
+    assert place(65_000, 1_000_000, fast, slow) == 4
     shorter = encoded(native, 1, 1, 320, 2, 10_000)
-    assert place(65_000, 1_000_000, one, shorter) == 16
-    assert place(6400, 200_000, one, shorter) == NONE if 6400 / 200_000 < 320 / 10_000 else 16
+    assert place(65_000, 1_000_000, fast, shorter) == 16
+    assert place(6400, 200_000, fast, shorter) == NONE if 6400 / 200_000 < 320 / 10_000 else 16
 
 
 def test_the_corpus_of_the_fuzzer_passes_under_sanitizers(compiler, tmp_path):

@@ -89,22 +89,22 @@ def test_parameters_needs_and_handlers_come_along(checkout, kinds):
 
 
 def test_what_the_class_does_is_recorded_after_each_signal(kinds):
-    (one,) = algorithm.load(kinds)
+    (cls,) = algorithm.load(kinds)
     template = (REPOSITORY / "python/farloop/templates/ported.rs.txt").read_text("utf-8")
-    text = porting.ported(one, "kinds", "Kinds", template, api="crate")
+    text = porting.ported(cls, "kinds", "Kinds", template, api="crate")
     rows = [tuple(map(str, row)) for row in re.findall(r"^\s+\((\S+), (\S+)\),$", text, re.MULTILINE)]
     assert len(rows) == porting.SIGNALS
     windows = [int(window) for window, _ in rows]
     assert windows == sorted(windows), "ACKs add one or two bytes each"
     assert {rate for _, rate in rows} == {"u64::MAX", "500000000"}, "the timer is the only one to set a rate"
-    assert text == porting.ported(one, "kinds", "Kinds", template, api="crate")
+    assert text == porting.ported(cls, "kinds", "Kinds", template, api="crate")
 
 
 def test_a_class_that_draws_random_numbers_has_no_record(kinds):
     kinds.write_text(KINDS.replace("    header_bytes = 8\n", "    random = True\n"), encoding="utf-8")
-    (one,) = algorithm.load(kinds)
+    (cls,) = algorithm.load(kinds)
     template = (REPOSITORY / "python/farloop/templates/ported.rs.txt").read_text("utf-8")
-    text = porting.ported(one, "kinds", "Kinds", template, api="crate")
+    text = porting.ported(cls, "kinds", "Kinds", template, api="crate")
     assert "RECORDED" not in text
     assert "it_survives_any_signals" in text
 
@@ -114,8 +114,8 @@ def test_a_crate_of_its_own_is_complete_and_formatted(tmp_path, kinds):
     written = scaffold.create_crate("my-kinds", REPOSITORY, tmp_path / "crate", source=kinds)
     manifest = tomllib.loads((tmp_path / "crate" / "Cargo.toml").read_text("utf-8"))
     for name, dependency in manifest["dependencies"].items():
-        found = (tmp_path / "crate" / dependency["path"] / "Cargo.toml").read_text("utf-8")
-        assert tomllib.loads(found)["package"]["name"] == name
+        text = (tmp_path / "crate" / dependency["path"] / "Cargo.toml").read_text("utf-8")
+        assert tomllib.loads(text)["package"]["name"] == name
     sources = [path for path in written if path.suffix == ".rs"]
     assert [path.name for path in sources] == ["lib.rs", "main.rs"]
     config = ["--config-path", str(REPOSITORY / "rustfmt.toml"), "--edition", "2024"]

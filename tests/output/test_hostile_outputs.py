@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,15 @@ def listed(target, *more):
     return [*json.loads((target / "manifest.json").read_text())["files"], *more]
 
 
+@pytest.fixture(scope="module")
+def saved(result, tmp_path_factory):
+    return result.save(tmp_path_factory.mktemp("saved") / "r")
+
+
 @pytest.fixture
-def output(result, tmp_path):
-    return result.save(tmp_path / "r")
+def output(saved, tmp_path):
+    """An output with its pictures, which are drawn once for all tests."""
+    return shutil.copytree(saved, tmp_path / "r")
 
 
 @pytest.fixture
@@ -49,13 +56,13 @@ def test_names_outside_of_an_output_are_not_removed(name, force, output, outside
     before = {path: path.read_bytes() for path in output.rglob("*") if path.is_file()}
     if force:
         # Beside it: what such a manifest lists is not farloop's.
-        result.save(output, force=True)
+        result.save(output, force=True, report=False)
     else:
         with pytest.raises(
             farloop.FarloopError, match=r"manifest\.json: names .*no file of this output; farloop did not write"
-        ) as told:
-            result.save(output)
-        assert "\n" not in str(told.value)
+        ) as refused:
+            result.save(output, report=False)
+        assert "\n" not in str(refused.value)
         assert {path: path.read_bytes() for path in output.rglob("*") if path.is_file()} == before
     assert outside.read_text() == MINE
 
@@ -147,8 +154,8 @@ def test_what_is_mounted_in_an_output_stays(output, result, monkeypatch):
 
     monkeypatch.setattr(names, "_mount", mount)
     with pytest.raises(farloop.FarloopError, match=r"did not write: data/t\.tex"):
-        result.save(output)
-    result.save(output, force=True)
+        result.save(output, report=False)
+    result.save(output, force=True, report=False)
     assert inside.read_text() == MINE
 
 
@@ -194,17 +201,17 @@ def test_a_pipe_in_place_of_a_file_stops_nobody(output):
 def test_messages_about_an_output_have_no_control_characters_of_it(content, output):
     forge(output, **content)
     for read in (rewrite, farloop.load):
-        with pytest.raises(farloop.FarloopError) as told:
+        with pytest.raises(farloop.FarloopError) as refused:
             read(output)
-        assert "\x1b" not in str(told.value)
-        assert "\n" not in str(told.value)
+        assert "\x1b" not in str(refused.value)
+        assert "\n" not in str(refused.value)
 
 
 @pytest.fixture
 def outcome(small):
     scenario = Scenario.load(small).override({"run.duration": "1ms"})
-    (found,) = simulate([Job("x", scenario)])
-    return found
+    (simulated,) = simulate([Job("x", scenario)])
+    return simulated
 
 
 def left(target, outcome, key="aa"):
@@ -262,9 +269,9 @@ def test_a_run_that_cannot_be_read_is_made_beside_it(outcome, tmp_path, monkeypa
     monkeypatch.setattr(store.shutil, "rmtree", lambda *_, **__: None)
     assert "aa" not in shared
     shared.put("aa", outcome)
-    found = shared.get("aa")
-    assert found is not None
-    assert found.tables["flows"].equals(outcome.tables["flows"])
+    kept = shared.get("aa")
+    assert kept is not None
+    assert kept.tables["flows"].equals(outcome.tables["flows"])
     assert (tmp_path / "aa" / "run.json").is_file()
 
 
@@ -272,7 +279,7 @@ def test_a_run_that_cannot_be_read_is_made_beside_it(outcome, tmp_path, monkeypa
 def test_a_forged_run_of_a_store_counts_as_missing(damage, outcome, tmp_path):
     shared = Store(tmp_path)
     shared.put("aa", outcome)
-    told = json.loads((tmp_path / "aa" / "run.json").read_text())
+    record = json.loads((tmp_path / "aa" / "run.json").read_text())
     flows = tmp_path / "aa" / "flows.parquet"
     if damage == "no table":
         flows.write_bytes(b"no parquet")
@@ -282,12 +289,12 @@ def test_a_forged_run_of_a_store_counts_as_missing(damage, outcome, tmp_path):
         flows.unlink()
         os.mkfifo(flows)
     elif damage == "no totals":
-        told["info"].remove("totals")
+        record["info"].remove("totals")
     else:
-        told["info"].append("absent")
+        record["info"].append("absent")
     if damage != "a pipe":
-        told["tables"]["flows.parquet"] = store.digest(flows)
-    (tmp_path / "aa" / "run.json").write_text(json.dumps(told))
+        record["tables"]["flows.parquet"] = store.digest(flows)
+    (tmp_path / "aa" / "run.json").write_text(json.dumps(record))
     assert "aa" not in shared
     assert shared.get("aa") is None
 
@@ -306,7 +313,7 @@ def test_a_journal_that_cannot_be_written_is_a_note(what, small, outside, tmp_pa
         base=small, set={"run.duration": "1ms"}, grid={"seed": "1-2"}, out=tmp_path / "s", workers=1, report=False
     )
     assert study.counts.made == 2
-    assert [told for told in study.told if str(kept / tasks.JOURNAL) in told and "cannot be written" in told]
+    assert [note for note in study.told if str(kept / tasks.JOURNAL) in note and "cannot be written" in note]
     assert outside.read_text() == MINE
 
 

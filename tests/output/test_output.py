@@ -13,7 +13,7 @@ from farloop.output import directories, manifest, reading, saving
 
 
 def test_what_is_saved_can_be_loaded(result, tmp_path):
-    saved = result.save(tmp_path / "r")
+    saved = result.save(tmp_path / "r", report=False)
     (loaded,) = reading.load(saved).runs
     assert loaded.flows.equals(result.flows)
     assert loaded.series.equals(result.series)
@@ -22,13 +22,13 @@ def test_what_is_saved_can_be_loaded(result, tmp_path):
 
 
 def test_a_comparison_comes_back(comparison, tmp_path):
-    loaded = reading.load(comparison.save(tmp_path / "r"))
+    loaded = reading.load(comparison.save(tmp_path / "r", report=False))
     assert [r.label for r in loaded] == ["hpcc", "dctcp"]
     assert loaded.summary == comparison.summary
 
 
 def test_json_has_no_infinities(comparison, tmp_path):
-    saved = comparison.save(tmp_path / "r")
+    saved = comparison.save(tmp_path / "r", report=False)
     for path in saved.glob("**/*.json"):
         json.loads(path.read_text(), parse_constant=lambda name, path=path: pytest.fail(f"{name} in {path}"))
 
@@ -55,19 +55,19 @@ def test_an_output_replaces_an_output_with_all_its_files(result, comparison, tmp
 def test_what_farloop_did_not_write_is_refused_by_name(manifest, named, result, tmp_path):
     target = tmp_path / "w"
     if manifest is None:
-        result.save(target)
+        result.save(target, report=False)
     else:
         target.mkdir()
         (target / "manifest.json").write_text(manifest)
     (target / "thesis.tex").write_text("mine")
     with pytest.raises(farloop.FarloopError, match=f"did not write: {named}; .*--force"):
-        result.save(target)
+        result.save(target, report=False)
     assert (target / "thesis.tex").read_text() == "mine"
-    result.save(target, force=True)
+    result.save(target, force=True, report=False)
     assert (target / "thesis.tex").read_text() == "mine", "it is written beside, not over"
     assert reading.load(target).runs[0].label == result.label
     with pytest.raises(farloop.FarloopError, match=r"did not write: thesis\.tex"):
-        result.save(target)
+        result.save(target, report=False)
 
 
 def test_notes_in_an_older_output_are_refused_wherever_they_are(comparison, tmp_path):
@@ -94,12 +94,12 @@ def test_a_link_stays_and_what_it_leads_to_is_written(result, tmp_path):
     link = tmp_path / "link"
     link.symlink_to("there")
     for _ in range(2):
-        result.save(link)
+        result.save(link, report=False)
         assert link.is_symlink()
         assert (tmp_path / "there" / "manifest.json").is_file()
     dangling = tmp_path / "dangling"
     dangling.symlink_to("new")
-    result.save(dangling)
+    result.save(dangling, report=False)
     assert dangling.is_symlink()
     assert (tmp_path / "new" / "manifest.json").is_file()
     assert {p.name for p in tmp_path.iterdir()} == {"there", "link", "dangling", "new"}
@@ -111,14 +111,14 @@ def test_the_working_directory_is_filled_and_not_replaced(result, tmp_path, monk
     monkeypatch.chdir(target)
     node = target.stat().st_ino
     for _ in range(2):
-        result.save(".")
+        result.save(".", report=False)
         assert target.stat().st_ino == node
         assert reading.load(target).runs[0].label == result.label
 
 
 def test_a_failure_leaves_the_old_output(result, tmp_path):
     target = tmp_path / "r"
-    result.save(target)
+    result.save(target, report=False)
     with pytest.raises(KeyboardInterrupt), directories.directory(target) as out:
         (out.path / "half").write_text("")
         raise KeyboardInterrupt
@@ -128,7 +128,7 @@ def test_a_failure_leaves_the_old_output(result, tmp_path):
 
 def test_the_old_output_comes_back_if_the_new_one_cannot_take_its_place(result, tmp_path, monkeypatch):
     target = tmp_path / "r"
-    result.save(target)
+    result.save(target, report=False)
     before = (target / manifest.MANIFEST).read_bytes()
     real = Path.rename
 
@@ -139,7 +139,7 @@ def test_the_old_output_comes_back_if_the_new_one_cannot_take_its_place(result, 
 
     monkeypatch.setattr(Path, "rename", rename)
     with pytest.raises(farloop.FarloopError, match="cannot be written: Input/output error"):
-        result.save(target)
+        result.save(target, report=False)
     assert (target / manifest.MANIFEST).read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 
@@ -165,9 +165,9 @@ def test_a_judge_that_fails_costs_nothing_else(small, monkeypatch):
         raise KeyError("cross")
 
     monkeypatch.setattr("farloop.judging.verdicts.with_verdicts", fail)
-    found = farloop.compare(small, ["hpcc"], set={"run.duration": "1ms"})
-    assert len(found) == 1
-    assert found.notes == ["the claims of " + str(small) + " could not be judged: KeyError: 'cross'"]
+    compared = farloop.compare(small, ["hpcc"], set={"run.duration": "1ms"})
+    assert len(compared) == 1
+    assert compared.notes == ["the claims of " + str(small) + " could not be judged: KeyError: 'cross'"]
 
 
 def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
@@ -199,8 +199,8 @@ def test_views_are_exchanged_all_or_none(comparison, tmp_path, monkeypatch):
 def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_scenario):
     text = small.read_text() + '[figure]\nid = "nobody/fig1"\n[[claim]]\nid = "nobody/fig1"\nwhat = "nothing"\n'
     scenario = farloop.Scenario.from_text(text, str(small))
-    found = farloop.compare(scenario, ["hpcc"], set={"run.duration": "1ms"})
-    target = found.save(tmp_path / "r")
+    compared = farloop.compare(scenario, ["hpcc"], set={"run.duration": "1ms"})
+    target = compared.save(tmp_path / "r")
     (claim,) = json.loads((target / "claims.json").read_text())
     on_scenario(lambda *_: pytest.fail("it is simulated"))
 
@@ -230,7 +230,7 @@ def test_a_changed_judge_needs_no_simulation(small, tmp_path, monkeypatch, on_sc
     ],
 )
 def test_damaged_manifests_are_told_from_outputs(damage, result, tmp_path):
-    target = result.save(tmp_path / "r")
+    target = result.save(tmp_path / "r", report=False)
     kept = json.loads((target / "manifest.json").read_text())
     (target / "manifest.json").write_text(json.dumps(damage(kept)))
     with pytest.raises(farloop.FarloopError, match=str(target)):
@@ -333,8 +333,8 @@ def test_a_report_on_a_full_disk_says_what_helps(result, tmp_path, monkeypatch):
     for broken in (lambda: monkeypatch.setattr("farloop.output.store._fresh", full), lambda: None):
         with pytest.raises(
             farloop.FarloopError, match="cannot be written: No space left on device; the old report stays; copy"
-        ) as told:
+        ) as refused:
             rewrite(target)
-        assert "--out" not in str(told.value), "report has no such option"
+        assert "--out" not in str(refused.value), "report has no such option"
         assert (target / "report.html").read_bytes() == before
         broken()

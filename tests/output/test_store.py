@@ -41,7 +41,17 @@ def kill_after(command, line, *arguments):
 
 
 def test_a_killed_comparison_goes_on_where_it_was(command, small):
-    arguments = ["compare", str(small), "--algorithms", "hpcc,dctcp,timely", "--set", LONG, "--threads", "1"]
+    arguments = [
+        "compare",
+        str(small),
+        "--algorithms",
+        "hpcc,dctcp,timely",
+        "--set",
+        LONG,
+        "--threads",
+        "1",
+        "--no-report",
+    ]
     kill_after(command, "hpcc: done", *arguments, "--out", "r")
     kill_after(command, "dctcp: done", *arguments, "--out", "r")
     assert not (command.directory / "r").exists(), "an output is complete or absent"
@@ -50,9 +60,9 @@ def test_a_killed_comparison_goes_on_where_it_was(command, small):
     assert started(again) == ["timely"]
     assert "hpcc: kept from before" in again.stderr
     assert command(*arguments, "--out", "undisturbed", "--quiet").returncode == 0
-    found, wanted = results(command.directory / "r"), results(command.directory / "undisturbed")
-    assert found == wanted
-    assert len(found) == 3 * 7 + 1
+    resumed, wanted = results(command.directory / "r"), results(command.directory / "undisturbed")
+    assert resumed == wanted
+    assert len(resumed) == 3 * 7 + 1
     assert {p.name for p in command.directory.iterdir()} == {"small.toml", "r", "undisturbed"}
     complete = command(*arguments, "--out", "r")
     assert started(complete) == [], "a complete output's runs are used again"
@@ -91,8 +101,8 @@ def test_a_reproduction_that_fails_goes_on_where_it_was(tmp_path, monkeypatch, o
     assert len(made) == 5, "the one that failed, and no other"
     once()
     assert len(made) == 5, "all are in the complete output"
-    told = json.loads((tmp_path / "r" / "manifest.json").read_text())
-    assert told["figures"] == ["gear/fig02", "gear/fig09"]
+    listed = json.loads((tmp_path / "r" / "manifest.json").read_text())
+    assert listed["figures"] == ["gear/fig02", "gear/fig09"]
     before = results(tmp_path / "r")
     rewrite(tmp_path / "r")
     assert results(tmp_path / "r") == before
@@ -135,8 +145,8 @@ def scenario(small):
 
 @pytest.fixture
 def outcome(scenario):
-    (found,) = simulate([Job("x", scenario)])
-    return found
+    (simulated,) = simulate([Job("x", scenario)])
+    return simulated
 
 
 def test_an_address_is_of_what_decides_the_result(scenario, small, monkeypatch):
@@ -175,10 +185,10 @@ def test_what_is_kept_comes_back(outcome, tmp_path):
     kept = Store(tmp_path / "runs")
     assert kept.get("ab") is None
     kept.put("ab", outcome)
-    found = kept.get("ab")
-    assert found is not None
-    assert found.info == outcome.info
-    assert all(found.tables[name].equals(outcome.tables[name], check_metadata=True) for name in outcome.tables)
+    stored = kept.get("ab")
+    assert stored is not None
+    assert stored.info == outcome.info
+    assert all(stored.tables[name].equals(outcome.tables[name], check_metadata=True) for name in outcome.tables)
     assert len(kept) == 1
 
 
@@ -239,12 +249,12 @@ def test_names_that_end_in_a_process_number_neither_block_nor_are_swept(result, 
     for name in (f".r.partial-{os.getpid()}", ".r.partial-1"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "mine").write_text("")
-    result.save(tmp_path / "r")
+    result.save(tmp_path / "r", report=False)
     assert {p.name for p in tmp_path.iterdir()} == {"r", f".r.partial-{os.getpid()}", ".r.partial-1"}
 
 
 def test_an_older_output_whose_replacement_was_killed_comes_back(result, tmp_path):
-    target = result.save(tmp_path / "r")
+    target = result.save(tmp_path / "r", report=False)
     killed = Pending(target)
     target.rename(killed.path / store.REPLACED)
     killed._lock.close()
@@ -254,15 +264,15 @@ def test_an_older_output_whose_replacement_was_killed_comes_back(result, tmp_pat
 
 def test_names_at_the_limit_of_the_file_system(result, tmp_path):
     for name in ("n" * 255, "ü" * 127, "*[x]?"):
-        result.save(tmp_path / name)
+        result.save(tmp_path / name, report=False)
         assert len(os.fsencode(prefix(tmp_path / name))) < 240
         left = Pending(tmp_path / name)
         left._lock.close()
-        result.save(tmp_path / name)
+        result.save(tmp_path / name, report=False)
         assert not left.path.exists()
 
 
 def test_labels_that_are_the_same_as_file_names_stay_apart(comparison, tmp_path):
     runs = [dataclasses.replace(run, label=label) for run in comparison for label in ("a b", "A-b")]
-    saved = farloop.Comparison("names", runs).save(tmp_path / "r")
+    saved = farloop.Comparison("names", runs).save(tmp_path / "r", report=False)
     assert sorted(p.name for p in (saved / "runs").iterdir()) == ["A-b-2", "A-b-4", "a-b", "a-b-3"]

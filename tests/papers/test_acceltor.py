@@ -107,10 +107,10 @@ def growing(fast=16.2, slow=10.1, sent=(92, 42), queues=3, begins=8.7):
 
 def test_fig05():
     figure = "acceltor/fig05"
-    found = only(figure, planned(figure, growing()))
-    assert found["verdict"] == "reproduced"
-    assert found["measured"]["packets_ratio"] == pytest.approx(92 / 42)
-    assert found["measured"]["m"] == 3
+    judged = only(figure, planned(figure, growing()))
+    assert judged["verdict"] == "reproduced"
+    assert judged["measured"]["packets_ratio"] == pytest.approx(92 / 42)
+    assert judged["measured"]["m"] == 3
     for departure, statement in (
         ({"fast": 17.0}, "the accelerated window at the end of the day"),
         ({"slow": 11.0}, "the other one"),
@@ -422,10 +422,10 @@ def sixteen(own=None, rates=None):
     shares = {"cubic": 0.531, "bbr": 0.76} | (own or {})
 
     def make(case, algorithm):
-        found = {common.ACCELTOR: (20,), common.BLOCKING: (3,), common.UNBLOCKING: (10,)} | (rates or {}).get(
+        by_algorithm = {common.ACCELTOR: (20,), common.BLOCKING: (3,), common.UNBLOCKING: (10,)} | (rates or {}).get(
             algorithm, {}
         )
-        return by_schedule("acceltor/fig17", {common.ACCELTOR: shares.get(algorithm, 0.92)}, rates=found)(
+        return by_schedule("acceltor/fig17", {common.ACCELTOR: shares.get(algorithm, 0.92)}, rates=by_algorithm)(
             case, algorithm
         )
 

@@ -104,7 +104,9 @@ def test_every_statement_that_does_not_hold_has_a_cause(scripts):
     claims = tally.shown(tally.read_record(), known, stated)
     assert not [c["id"] for c in claims if not tally.is_current(c, stated)], "judged by statements of before"
     assert not [c["id"] for c in claims if c["judged"] < len(c["statements"])], "a statement is not decided"
-    assert not [(one["claim"], one["statement"]) for one in entries() if one["kind"] not in LEAST]
+    assert not [
+        (statement["claim"], statement["statement"]) for statement in entries() if statement["kind"] not in LEAST
+    ]
 
 
 def test_the_page_of_statements_is_what_the_record_and_the_causes_say(scripts):
@@ -141,13 +143,13 @@ def test_statements_are_counted_by_cause(scripts):
 
 def commands():
     """Every command that takes little time, with what it prints."""
-    found = {
+    shown = {
         reading["command"]: reading["gives"]
-        for one in entries()
-        for reading in one["readings"]
+        for statement in entries()
+        for reading in statement["readings"]
         if reading["seconds"] < SOON
     }
-    return sorted(found.items())
+    return sorted(shown.items())
 
 
 @pytest.mark.record
@@ -157,9 +159,9 @@ def test_commands_show_what_they_are_said_to(command, gives, tmp_path):
     program = [sys.executable, "-m", "farloop"] if words[0] == "farloop" else [sys.executable]
     writes = words[0] == "farloop" and words[1] in ("reproduce", "run", "compare")
     into = ["--out", str(tmp_path / "out"), "--no-report"] if writes else []
-    found = subprocess.run([*program, *words[1:], *into], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr[-2000:]
-    assert gives in found.stdout, found.stdout[-3000:]
+    done = subprocess.run([*program, *words[1:], *into], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert gives in done.stdout, done.stdout[-3000:]
 
 
 def test_causes_are_no_figure():

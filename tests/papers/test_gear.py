@@ -103,8 +103,8 @@ def test_fig06(other, failing):
 def test_fig06_incomplete():
     """One point of five says nothing about every point; neither do the short runs at full scale."""
     make = traffic("gear/fig06", SIDES)
-    one = [make("1:1", a) for a in SIDES]
-    assert judge("gear/fig06", one)["gear/fig06"]["told"] == "partial: 0 of 5 statements"
+    single = [make("1:1", a) for a in SIDES]
+    assert judge("gear/fig06", single)["gear/fig06"]["told"] == "partial: 0 of 5 statements"
     quick = planned("gear/fig06", make, scale="quick")
     assert judge("gear/fig06", quick)["gear/fig06"]["told"] == "partial: 0 of 5 statements"
     assert judge("gear/fig06", quick, "quick")["gear/fig06"]["verdict"] == "reproduced"
@@ -189,11 +189,11 @@ def test_fabric(claim, changed, failing):
 
 def test_fabric_incomplete():
     claims = fabric(without=[("WebSearch", "annulus")])
-    told = {c: row["told"] for c, row in claims.items()}
-    assert told["gear/table1"] == "partial: 3 of 5 statements"
-    assert told["gear/headline"] == "partial: 0 of 4 statements"
-    assert told["gear/fig08"] == "partial: 7 of 8 statements"
-    assert "partial" not in told["gear/fig14a"]
+    verdicts = {c: row["told"] for c, row in claims.items()}
+    assert verdicts["gear/table1"] == "partial: 3 of 5 statements"
+    assert verdicts["gear/headline"] == "partial: 0 of 4 statements"
+    assert verdicts["gear/fig08"] == "partial: 7 of 8 statements"
+    assert "partial" not in verdicts["gear/fig14a"]
 
 
 def test_flows_that_do_not_finish_are_not_left_out():
@@ -521,12 +521,12 @@ SETTLES = "Gear stabilizes, no flow starved, when the bottleneck has none"
 
 def fig17(early=25, late=12, last=None, poseidon=(45, 1), paused=1.0):
     def make(case, a):
-        def one(t):
+        def own(t):
             rate = np.where(t <= 2, early, late)
             return rate if last is None else np.where(t > t[-1] - 0.5, last, rate)
 
         flows = {
-            f: one if a == "gear" and f == "cross_a1" else step(25, 2, 12) if a == "gear" else poseidon["cross" in f]
+            f: own if a == "gear" and f == "cross_a1" else step(25, 2, 12) if a == "gear" else poseidon["cross" in f]
             for f in RACK_A
         }
         series = rates(**flows, **dict.fromkeys(RACK_B, 12))

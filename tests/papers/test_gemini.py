@@ -126,10 +126,10 @@ def test_losses_count_from_when_hosts_know_each_other():
         dropped["spine" if "spine" in port.partition("->")[0] else "leaf"] += values[times > settled(run)].sum()
     late = run.flows["start_ps"].to_numpy() / 1e12 >= settled(run)
     rate = run.flows["dropped"].to_numpy()[late].sum() / run.flows["packets"].to_numpy()[late].sum()
-    found = Losses.of(run)
+    losses = Losses.of(run)
     everywhere = dropped["leaf"] + dropped["spine"]
-    assert found.dcn == pytest.approx(rate * dropped["leaf"] / everywhere) and found.dcn > 0
-    assert found.wan == pytest.approx(rate * dropped["spine"] / everywhere)
+    assert losses.dcn == pytest.approx(rate * dropped["leaf"] / everywhere) and losses.dcn > 0
+    assert losses.wan == pytest.approx(rate * dropped["spine"] / everywhere)
     # Every port has series: none of the run's drops is missed.
     everything = sum(run.samples.get(f"port/{p}", "dropped")[1].sum() for p in run.samples.objects("port"))
     assert everything == sum(run.ports[c].to_numpy().sum() for c in ("dropped_buffer", "dropped_limit"))

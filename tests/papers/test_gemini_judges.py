@@ -254,10 +254,10 @@ def test_fig12_15():
     assert failed(only(figure, planned(figure, short))) == []
     # A reading of one figure says of "up to" what it has, and of the others nothing.
     ran = [r for r in planned(figure, fct(), "quick") if r.case.startswith("1 Gbps, pattern 1")]
-    one = judge(figure, [r for r in ran if r.algorithm in ("gemini", "cubic")], "reading")[figure]
-    holding = [s["text"] for s in one["statements"] if s["holds"]]
+    judged = judge(figure, [r for r in ran if r.algorithm in ("gemini", "cubic")], "reading")[figure]
+    holding = [s["text"] for s in judged["statements"] if s["holds"]]
     assert holding[:2] == ["small flows: up to 53 % below Cubic", "large flows: up to 34 % below Cubic"]
-    assert failed(one) == [] and "large flows are faster than with Cubic (fig14, fig15)" in undecided(one)
+    assert failed(judged) == [] and "large flows are faster than with Cubic (fig14, fig15)" in undecided(judged)
     lossy = only(figure, planned(figure, fct(loss=2e-4)))
     assert failed(lossy) == ["GEMINI loses less than 1e-4 of its packets"]
     incomplete(figure, fct(), ("10 Gbps, pattern 1, long", "bbr"))

@@ -14,10 +14,10 @@ RIVALS = ("DCQCN", "TIMELY", "PCN")
 
 def incomplete(figure, make, without, claim):
     """With one run left out what needs it is not decided, and there is no verdict."""
-    found = judge(figure, planned(figure, make, without=[without]))[claim]
-    decided = len(found["statements"]) - len(undecided(found))
-    assert undecided(found)
-    assert found["told"] == f"partial: {decided} of {len(found['statements'])} statements"
+    judged = judge(figure, planned(figure, make, without=[without]))[claim]
+    decided = len(judged["statements"]) - len(undecided(judged))
+    assert undecided(judged)
+    assert judged["told"] == f"partial: {decided} of {len(judged['statements'])} statements"
 
 
 # ---------------------------------------------------------------- bursts
@@ -226,10 +226,10 @@ def whoever(name):
 
 def test_lowest():
     assert judge("icc/loads", planned("icc/loads", traffic()))["icc/fig12"]["verdict"] == "reproduced"
-    one = judge("icc/loads", planned("icc/loads", traffic(average={(70, "pcn"): 99.0})))["icc/fig12"]
-    assert failed(one) == ["70 %: ICC's average is below PCN's"]
-    assert one["verdict"] == "differs"
-    assert len(one["statements"]) == 18
+    judged = judge("icc/loads", planned("icc/loads", traffic(average={(70, "pcn"): 99.0})))["icc/fig12"]
+    assert failed(judged) == ["70 %: ICC's average is below PCN's"]
+    assert judged["verdict"] == "differs"
+    assert len(judged["statements"]) == 18
     incomplete("icc/loads", traffic(), ("20 %, seed 2, PCN's marks, long", "pcn"), "icc/fig12")
     # One seed against three: the mean decides, and the evidence has each.
     drifting = judge("icc/loads", planned("icc/loads", traffic(more=90.0)))["icc/fig12"]
@@ -253,10 +253,10 @@ def test_improved():
 
 
 def test_whichever_host_sends():
-    one = judge("icc/loads", planned("icc/loads", traffic(slow=("hb",))))["icc/fig13"]
-    assert [whoever(n)[0] in failed(one) for n in RIVALS] == [True] * 3
-    assert [f"ICC's average is below {n}'s" in failed(one) for n in RIVALS] == [False] * 3
-    assert one["verdict"] == "differs"
+    judged = judge("icc/loads", planned("icc/loads", traffic(slow=("hb",))))["icc/fig13"]
+    assert [whoever(n)[0] in failed(judged) for n in RIVALS] == [True] * 3
+    assert [f"ICC's average is below {n}'s" in failed(judged) for n in RIVALS] == [False] * 3
+    assert judged["verdict"] == "differs"
     long = judge("icc/loads", planned("icc/loads", traffic(tail=0.99, average={"icc": 145.0})))["icc/fig13"]
     assert [t for t in failed(long) if "host" in t] == [whoever("PCN")[1]]
 

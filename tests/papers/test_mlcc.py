@@ -141,8 +141,8 @@ def test_convergence():
     slow = only(figure, planned(figure, convergence(settle=0.02)))
     assert len(failed(slow)) == 4
     assert slow["verdict"] == "differs"
-    one = only(figure, planned(figure, convergence(unfair=["receivers' side, in turn"])))
-    assert failed(one)[0] == "receivers' side, in turn: fair within 3 round trips across"
+    judged = only(figure, planned(figure, convergence(unfair=["receivers' side, in turn"])))
+    assert failed(judged)[0] == "receivers' side, in turn: fair within 3 round trips across"
     idle = only(figure, planned(figure, convergence(rate=8)))
     assert all("is used" in text for text in failed(idle))
     incomplete(figure, convergence(), ("senders' side, in turn", "mlcc"))

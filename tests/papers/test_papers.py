@@ -8,6 +8,7 @@ from support.papers_fixtures import judge, made, planned, rates
 
 import farloop
 from farloop import papers, reproduce, statistics
+from farloop.figures import draw
 from farloop.judging import over_seeds, schedule
 from farloop.judging.claims import Claim, Finding, Statement, near, read_claims
 from farloop.judging.verdicts import with_verdicts
@@ -160,8 +161,10 @@ def test_judges_decide_from_runs(tmp_path):
         assert [c["id"] for c in judged.claims] == [c.id for c in read_claims(scenario.resolved)]
         assert all(c["verdict"] in ("partial", "not judged") and c["statements"] for c in judged.claims)
         assert all("judge failed" not in c["told"] for c in judged.claims)
-        assert judged.save(tmp_path / figure.replace("/", "-")).is_dir()
-        assert list((tmp_path / figure.replace("/", "-") / "figures").glob("*.png"))
+        pictures = tmp_path / figure.replace("/", "-")
+        pictures.mkdir()
+        draw.draw(judged, pictures)
+        assert list(pictures.glob("*.png"))
 
 
 # What a user may hand in, and what must come of it: results, and a claim that says why it is not judged.
@@ -305,8 +308,8 @@ def test_numbers_are_means_over_the_seeds():
 
 
 def test_half_of_the_seeds_are_no_majority():
-    found = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
+    findings = [Finding("p/f", [statement(holds)]) for holds in (True, False)]
     comparison = farloop.Comparison("", [], seeds=(1, 2))
-    (together,) = over_seeds.judged_by_seed(comparison, lambda runs: [found.pop()])
+    (together,) = over_seeds.judged_by_seed(comparison, lambda runs: [findings.pop()])
     assert together.statements[0].holds is False
     assert together.statements[0].evidence == "in 1 of 2 seeds; such as evidence"

@@ -18,13 +18,16 @@ SHORT = ("run.duration=4ms",)
 
 def test_a_reading_runs_what_it_names_with_its_settings():
     planned = reproduce.plan("gear/fig12", full=False, reading=Reading(SHORT, ("10 Mbps",), ("hpcc", "gear")))
-    assert sorted((one.case, one.algorithm) for one in planned.variants) == [("10 Mbps", "gear"), ("10 Mbps", "hpcc")]
-    assert all(one.scenario.resolved["run"]["duration"] == "4ms" for one in planned.variants)
-    assert all(one.scenario.resolved["flow"][0]["initial_rate"] == "10Mbps" for one in planned.variants)
+    assert sorted((variant.case, variant.algorithm) for variant in planned.variants) == [
+        ("10 Mbps", "gear"),
+        ("10 Mbps", "hpcc"),
+    ]
+    assert all(variant.scenario.resolved["run"]["duration"] == "4ms" for variant in planned.variants)
+    assert all(variant.scenario.resolved["flow"][0]["initial_rate"] == "10Mbps" for variant in planned.variants)
     unread = reproduce.plan("gear/fig12", full=False)
     assert len(unread.variants) > 2
     only = reproduce.plan("gear/fig12", full=False, reading=Reading(algorithms=("gear",)))
-    assert {one.case for one in only.variants} == {one.case for one in unread.variants}
+    assert {variant.case for variant in only.variants} == {variant.case for variant in unread.variants}
 
 
 @pytest.mark.parametrize(
@@ -37,8 +40,8 @@ def test_a_reading_runs_what_it_names_with_its_settings():
 )
 def test_a_reading_that_is_none_is_refused(reading, said):
     with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=re.escape(said)):
-        for one in reproduce.plan("gear/fig12", full=False, reading=reading).variants:
-            _ = one.scenario.resolved
+        for variant in reproduce.plan("gear/fig12", full=False, reading=reading).variants:
+            _ = variant.scenario.resolved
 
 
 def test_a_reading_says_what_each_statement_does(tmp_path):
@@ -53,12 +56,12 @@ def test_a_reading_says_what_each_statement_does(tmp_path):
         "0 ms",
     ]
     out = tmp_path / "out"
-    found = CliRunner().invoke(app, [*command, "--out", str(out), "--no-report"])
-    assert found.exit_code == 0, found.output
-    assert "gear/fig09: not judged: a reading, with changed keys run.duration (" in found.output
-    assert re.search(r"^  (holds|does not hold): HPCC's intra flow loses \(ratio ", found.output, re.MULTILINE)
-    assert "  undecided: DCTCP nearly starves the cross flow (needs dctcp at 0 ms)" in found.output
-    assert "cause" not in found.output, "of a reading none is known"
+    done = CliRunner().invoke(app, [*command, "--out", str(out), "--no-report"])
+    assert done.exit_code == 0, done.output
+    assert "gear/fig09: not judged: a reading, with changed keys run.duration (" in done.output
+    assert re.search(r"^  (holds|does not hold): HPCC's intra flow loses \(ratio ", done.output, re.MULTILINE)
+    assert "  undecided: DCTCP nearly starves the cross flow (needs dctcp at 0 ms)" in done.output
+    assert "cause" not in done.output, "of a reading none is known"
     (kept,) = [c for c in farloop.load(out / "gear/fig09").claims if c["id"] == "gear/fig09"]
     assert (kept["scale"], kept["verdict"]) == ("reading", "not judged")
     assert {s["holds"] for s in kept["statements"]} >= {None}
@@ -73,16 +76,16 @@ def test_without_a_reading_what_departs_from_the_figure_says_nothing():
 
 def test_replicas_differ_in_seed_and_ties():
     planned = dataclasses.replace(reproduce.plan("gear/fig12", full=False), replicas=(1, 2))
-    one = planned.variants[0]
-    pair = dataclasses.replace(planned, variants=[one]).seeded((1, 2))
+    variant = planned.variants[0]
+    pair = dataclasses.replace(planned, variants=[variant]).seeded((1, 2))
     assert [(v.scenario.resolved["run"]["seed"], v.scenario.resolved["run"]["jitter"]) for v in pair] == [
         (1, 1),
         (2, 2),
     ]
-    assert [v.label for v in pair] == [f"{one.label}, seed 1", f"{one.label}, seed 2"]
-    (far,) = dataclasses.replace(planned, variants=[one]).seeded((5_000_000,))
+    assert [v.label for v in pair] == [f"{variant.label}, seed 1", f"{variant.label}, seed 2"]
+    (far,) = dataclasses.replace(planned, variants=[variant]).seeded((5_000_000,))
     assert far.scenario.resolved["run"]["jitter"] <= 1_000_000
-    plain = dataclasses.replace(planned, variants=[one], replicas=()).seeded((2,))
+    plain = dataclasses.replace(planned, variants=[variant], replicas=()).seeded((2,))
     assert plain[0].scenario.resolved["run"]["jitter"] == 0
 
 

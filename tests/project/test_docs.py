@@ -23,6 +23,21 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
+def anchors(page):
+    """The anchors of a page's headings, as sites and forges make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", heading).strip()) for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(REPOSITORY)))
+def test_links_into_pages_name_headings_of_them(page):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text("utf-8")):
+        aim = page.parent / target if target else page
+        if not target.startswith("http") and aim.suffix == ".md":
+            assert anchor in anchors(aim), f"{page}: {target}#{anchor}"
+
+
 @pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("docs/tour.md", 10)])
 def test_pages_show_commands_that_exist(page, least):
     text = (REPOSITORY / page).read_text("utf-8")

@@ -60,14 +60,14 @@ def test_the_index_and_the_files_belong_together(scripts):
     kept = gallery.read_index()
     assert len(kept) >= 10
     assert set(kept) <= set(figure_names())
-    named = {path for one in kept.values() for path in one.paths}
+    named = {path for picture in kept.values() for path in picture.paths}
     assert named == set(gallery.KEPT.rglob("*.png"))
     assert sum(path.stat().st_size for path in named) < MOST_BYTES
-    assert all(one.pictures and one.commit and one.scale in ("quick", "full") for one in kept.values())
+    assert all(picture.pictures and picture.commit and picture.scale in ("quick", "full") for picture in kept.values())
 
 
 def test_the_commits_of_pictures_are_commits_before_this_one(scripts):
-    commits = {one.commit for one in scripts("gallery").read_index().values()}
+    commits = {picture.commit for picture in scripts("gallery").read_index().values()}
     asked = ["git", "-C", str(REPOSITORY), "rev-parse", "--is-shallow-repository"]
     known = subprocess.run(asked, capture_output=True, text=True, check=False)
     if known.stdout.strip() != "false":
@@ -79,7 +79,7 @@ def test_the_commits_of_pictures_are_commits_before_this_one(scripts):
 
 def test_pictures_are_kept_with_what_they_belong_to(gallery, tmp_path):
     taken = gallery.take(reproduction(tmp_path / "out"), "1234567")
-    assert [one.pictures for one in taken] == [["fig12.png"]], "neither the map nor the schedule"
+    assert [figure.pictures for figure in taken] == [["fig12.png"]], "neither the map nor the schedule"
     kept = gallery.read_index(gallery.INDEX)["gear/fig12"]
     assert (kept.scale, kept.commit, kept.verdicts) == ("quick", "1234567", {"gear/fig12": "reproduced"})
     with Image.open(kept.paths[0]) as picture:

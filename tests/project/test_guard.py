@@ -18,7 +18,7 @@ sys.modules["guard"] = guard
 _spec.loader.exec_module(guard)
 
 HERE = {"rustc": "rustc 1.95.0 (59807616e 2026-04-14)", "machine": "Linux x86_64"}
-BASELINE = guard.Count(1_000_000, 1_000)
+BASELINE = guard.Count(1_000_000, 1_000, 1_000)
 
 
 @pytest.mark.parametrize(
@@ -32,22 +32,29 @@ BASELINE = guard.Count(1_000_000, 1_000)
     ],
 )
 def test_three_per_cent_decide(instructions, passes, says):
-    passed, line = guard.verdict("D1", guard.Count(instructions, 1_000), BASELINE)
+    passed, line = guard.verdict("D1", guard.Count(instructions, 1_000, 1_000), BASELINE)
     assert passed == passes
     assert line.startswith("D1: ")
     assert line.endswith(says)
 
 
 def test_a_cost_is_per_hop():
-    passed, line = guard.verdict("D1", guard.Count(2_000_000, 2_000), BASELINE)
+    passed, line = guard.verdict("D1", guard.Count(2_000_000, 2_000, 2_000), BASELINE)
     assert passed
     assert "the simulation differs: 2,000 packet-hops, were 1,000" in line
-    assert not guard.verdict("D1", guard.Count(1_000_000, 900), BASELINE)[0]
+    assert not guard.verdict("D1", guard.Count(1_000_000, 900, 900), BASELINE)[0]
+
+
+def test_events_are_held_to_the_baseline_too():
+    passed, line = guard.verdict("D1", guard.Count(1_000_000, 1_000, 1_031), BASELINE)
+    assert not passed
+    assert line.endswith("1.031 events per packet-hop, were 1.000: over 3% more")
+    assert guard.verdict("D1", guard.Count(1_000_000, 1_000, 1_029), BASELINE)[0]
 
 
 def test_what_fails_says_how_to_accept(capsys):
-    better = {"D1": guard.Count(900_000, 1_000)}
-    worse = better | {"D2": guard.Count(1_100_000, 1_000)}
+    better = {"D1": guard.Count(900_000, 1_000, 1_000)}
+    worse = better | {"D2": guard.Count(1_100_000, 1_000, 1_000)}
     baselines = {"D1": BASELINE, "D2": BASELINE}
     assert guard.judge(HERE, HERE, better, baselines) == 0
     assert capsys.readouterr().err == ""
@@ -75,7 +82,7 @@ def test_nothing_counted_is_an_error():
     for profile in ("events: Ir\n", "events: Ir\nsummary: 0\ntotals: 0\n"):
         with pytest.raises(guard.GuardError, match=r"D1: no instruction was counted in .*Simulation::run"):
             guard.counted("D1", profile)
-    assert guard.hops("D1", "7 packet-hops, 8 events\n") == 7
+    assert guard.hops("D1", "7 packet-hops, 8 events\n") == (7, 8)
     with pytest.raises(guard.GuardError, match="D1: the program reported no packet-hops"):
         guard.hops("D1", "nothing\n")
 
@@ -90,7 +97,7 @@ def test_the_compiler_is_not_told_otherwise(monkeypatch):
 
 
 def test_baselines_are_kept_as_they_were_measured():
-    counts = {"D1": BASELINE, "D2": guard.Count(7, 3)}
+    counts = {"D1": BASELINE, "D2": guard.Count(7, 3, 4)}
     text = guard.dump(HERE, counts)
     assert guard.load(text) == (HERE, counts)
     assert json.loads(text)["cases"]["D2"]["instructions_per_packet_hop"] == 2.3

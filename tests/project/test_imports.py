@@ -21,11 +21,11 @@ UPWARDS = {"farloop.results.run": {"farloop.output.saving", "farloop.report.show
 
 def modules(package):
     """Every module of a package by its dotted name; the package itself is called as its directory."""
-    found = {}
+    by_name = {}
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        by_name[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return by_name
 
 
 def imported(name, path, known):
@@ -33,7 +33,7 @@ def imported(name, path, known):
 
     Imports inside functions count, and those for type checkers: a reader has to know that module, whenever it is loaded.
     """
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             wanted = [alias.name for alias in node.names]
@@ -45,16 +45,16 @@ def imported(name, path, known):
             wanted = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
-        for one in wanted:
-            parts = one.split(".")
-            found |= {".".join(parts[:i]) for i in range(1, len(parts) + 1)}
+        for dotted in wanted:
+            parts = dotted.split(".")
+            names |= {".".join(parts[:i]) for i in range(1, len(parts) + 1)}
     own = {".".join(name.split(".")[:i]) for i in range(1, name.count(".") + 1)}
-    return (found & known) - own - {name}
+    return (names & known) - own - {name}
 
 
 def circles(edges):
     """Circles of imports, each as the modules on it in order; one for each group of modules that reach each other."""
-    found, done = [], set()
+    each, done = [], set()
     for start in sorted(edges):
         if start in done:
             continue
@@ -70,9 +70,9 @@ def circles(edges):
             way = [start]
             while (here := before[way[-1]]) != start:
                 way.append(here)
-            found.append([start, *reversed(way[1:]), start])
+            each.append([start, *reversed(way[1:]), start])
             done |= set(way)
-    return found
+    return each
 
 
 def arrows(known):
@@ -90,8 +90,8 @@ def test_imports_form_no_circle():
     edges = arrows(known)
     assert "farloop.api" in edges["farloop.commands.run"], "imports inside functions count"
     assert "farloop.results.run" in edges["farloop.report.page"], "imports for type checkers count"
-    told = [" -> ".join(circle) for circle in circles(edges)]
-    assert not told, "circles of imports:\n" + "\n".join(told)
+    lines = [" -> ".join(circle) for circle in circles(edges)]
+    assert not lines, "circles of imports:\n" + "\n".join(lines)
 
 
 def test_few_modules_lie_outside_of_rooms():

@@ -46,8 +46,8 @@ def session(tmp_path, *words, required=False):
 def test_the_last_line_says_what_ran_and_why_not(tmp_path):
     done = session(tmp_path)
     assert done.returncode == 0, done.stdout
-    told = "iperf3 is missing (1); BTF: /sys/kernel/btf/vmlinux is missing (1)"
-    assert done.stdout.splitlines()[-1] == f"kernel tests: ran 1 / skipped 2, because {told}"
+    reasons = "iperf3 is missing (1); BTF: /sys/kernel/btf/vmlinux is missing (1)"
+    assert done.stdout.splitlines()[-1] == f"kernel tests: ran 1 / skipped 2, because {reasons}"
     assert "kernel tests" not in session(tmp_path, "-m", "not live").stdout
 
 

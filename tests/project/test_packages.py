@@ -27,14 +27,14 @@ def packaging(monkeypatch):
 def test_the_version_tells_what_was_built_from_what(command):
     said = command("--version").stdout.splitlines()
     assert said[0] == f"farloop {farloop.__version__}"
-    told = dict(line.split(None, 1) for line in said[1:])
-    assert set(told) == {"source", "compiled", "rustc", "target", "features", "kernel", "python"}
-    assert told["compiled"].startswith("profile release, optimisation 3, link-time optimisation ")
-    assert re.match(r"\d+\.\d+", told["rustc"])
-    assert f"CPython {sys.version.split()[0]}" in told["python"]
+    facts = dict(line.split(None, 1) for line in said[1:])
+    assert set(facts) == {"source", "compiled", "rustc", "target", "features", "kernel", "python"}
+    assert facts["compiled"].startswith("profile release, optimisation 3, link-time optimisation ")
+    assert re.match(r"\d+\.\d+", facts["rustc"])
+    assert f"CPython {sys.version.split()[0]}" in facts["python"]
     head = subprocess.run(["git", "-C", REPOSITORY, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     if head.returncode == 0:
-        assert head.stdout[:12] in told["source"]
+        assert head.stdout[:12] in facts["source"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_wheel_that_has_not_is_refused(changes, said, tmp_path, packaging):
 
 def test_what_is_compiled_in_from_elsewhere_is_in_the_source_distribution():
     said = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["tool"]["maturin"]["include"]
-    patterns = [one["path"] for one in said if "sdist" in one["format"]]
+    patterns = [entry["path"] for entry in said if "sdist" in entry["format"]]
     outside = set()
     for source in REPOSITORY.glob("crates/*/src/**/*.rs"):
         for name in re.findall(r'include_(?:str|bytes)!\("(\.\./[^"]+)"\)', source.read_text("utf-8")):

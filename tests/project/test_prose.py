@@ -44,9 +44,9 @@ def test_phrases_are_found_with_line_and_advice(sentence):
 def test_long_sentences_are_found_above_the_share_of_a_page():
     assert prose.check_page(f"{GOOD}\n{LONG}\n") == [], "every page may have one"
     assert [f.line for f in prose.check_page(f"{GOOD}\n{LONG}\n", everything=True)] == [2]
-    found = prose.check_page(f"{GOOD}\n\n{LONG}\n\n{LONG}\n")
-    assert [(f.line, f.text) for f in found] == [(3, LONG), (5, LONG)]
-    assert "39 words" in found[0].advice
+    findings = prose.check_page(f"{GOOD}\n\n{LONG}\n\n{LONG}\n")
+    assert [(f.line, f.text) for f in findings] == [(3, LONG), (5, LONG)]
+    assert "39 words" in findings[0].advice
     assert prose.check_page(f"{GOOD}\n" * 38 + f"{LONG}\n" * 2) == []
 
 

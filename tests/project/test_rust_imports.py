@@ -110,14 +110,14 @@ class Crate:
 
     def __init__(self, root):
         self.root = root
-        found = {}
+        sources = {}
         for path in sorted((root / "src").rglob("*.rs")):
             parts = path.relative_to(root / "src").with_suffix("").parts
             module = parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts
-            assert module not in found, f"{path} and {found[module].path} are the same module"
-            found[module] = Source(path, module)
+            assert module not in sources, f"{path} and {sources[module].path} are the same module"
+            sources[module] = Source(path, module)
         tests = set()
-        for source in found.values():
+        for source in sources.values():
             text = source.path.read_text("utf-8")
             source.lines = text.splitlines()
             source.code, files = without_tests(without_comments_and_texts(text))
@@ -129,7 +129,7 @@ class Crate:
             for use in re.finditer(r"(\bpub(?:\([^)]*\))?\s+)?\buse\s([^;]*);", source.code):
                 source.uses += [(use.start(2), bool(use.group(1)), *leaf) for leaf in leaves(use.group(2))]
                 source.body = blank(source.body, use.start(), use.end())
-        self.files = {m: s for m, s in found.items() if not any(m[: len(t)] == t for t in tests)}
+        self.files = {m: s for m, s in sources.items() if not any(m[: len(t)] == t for t in tests)}
         self.edges = {m: {} for m in self.files}
         for source in self.files.values():
             self.connect(source)
@@ -163,8 +163,8 @@ class Crate:
             if (target := self.absolute(source, use)) is not None and (public or name == rest[0]):
                 handed.setdefault(name, []).append(target)
         if rest[0] == "*":
-            found = [self.targets(t, seen | {path}) for targets in handed.values() for t in targets]
-            return {module}.union(*found)
+            reached = [self.targets(t, seen | {path}) for targets in handed.values() for t in targets]
+            return {module}.union(*reached)
         if re.search(DEFINES.format(name=re.escape(rest[0])), source.code):
             return {module}
         for target in handed.get(rest[0], []):
@@ -204,7 +204,7 @@ class Crate:
 
     def circles(self):
         """One shortest circle through each file that stands in one, each circle once."""
-        found = {}
+        by_members = {}
         for start in self.edges:
             before, queue = {}, deque([start])
             while queue and start not in before:
@@ -217,8 +217,8 @@ class Crate:
                 circle = [start]
                 while before[circle[-1]] != start:
                     circle.append(before[circle[-1]])
-                found.setdefault(frozenset(circle), [start, *reversed(circle[1:])])
-        return list(found.values())
+                by_members.setdefault(frozenset(circle), [start, *reversed(circle[1:])])
+        return list(by_members.values())
 
     def describe(self, circle):
         rows = []

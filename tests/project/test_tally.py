@@ -20,13 +20,13 @@ tally = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(tally)
 
 
-def claim(name, verdict, told, paper=None, measured=None, *, calibrated=False, scale="full"):
+def claim(name, verdict, text, paper=None, measured=None, *, calibrated=False, scale="full"):
     numbers = {"paper": paper or {}, "measured": measured or {}}
     statements = [
         {"text": "it is so", "holds": True, "evidence": "7", "number": False, "side": "", "cause": {"kind": "open"}},
         {"text": "it is 3", "holds": False, "evidence": "4", "number": True, "side": "worse"},
     ]
-    row = {"id": name, "verdict": verdict, "told": told, "calibrated": calibrated, "scale": scale}
+    row = {"id": name, "verdict": verdict, "told": text, "calibrated": calibrated, "scale": scale}
     return row | numbers | {"held": 1, "judged": 2, "statements": statements}
 
 
@@ -78,12 +78,12 @@ def test_a_partial_reproduction_replaces_what_it_ran():
     assert record == [quick, other], "in the order of the claims; what is no claim any more goes"
     assert tally.updated(record, [again], KNOWN) == [again, other]
     assert tally.updated(record, [full], KNOWN) == [quick, full, other], "each scale has its own entry"
-    found = tally.shown(tally.updated(record, [full], KNOWN), KNOWN, STATED)
-    assert [(c["id"], c["scale"], c["verdict"]) for c in found] == [
+    shown = tally.shown(tally.updated(record, [full], KNOWN), KNOWN, STATED)
+    assert [(c["id"], c["scale"], c["verdict"]) for c in shown] == [
         ("a/fig1", "full", "reproduced"), ("a/fig2", "quick", "direction"), ("a/fig3", "–", "not judged"),
     ]  # fmt: skip
-    assert found[2]["told"] == "not judged: not run"
-    assert found[0]["paper"] == {"ratio": 1.02}
+    assert shown[2]["told"] == "not judged: not run"
+    assert shown[0]["paper"] == {"ratio": 1.02}
 
 
 def test_full_scale_under_an_earlier_judge_stands_behind_quick_scale_under_todays():
@@ -144,9 +144,9 @@ def test_files_that_are_none_change_nothing(tmp_path, capsys):
     (tmp_path / "claims.json").write_text("{")
     assert tally.main([str(tmp_path / "absent.json")]) == 2
     assert tally.main([str(tmp_path / "claims.json")]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert "absent.json: No such file" in told[0]
-    assert "expected claims.json of `farloop reproduce`" in told[1]
+    errors = capsys.readouterr().err.splitlines()
+    assert "absent.json: No such file" in errors[0]
+    assert "expected claims.json of `farloop reproduce`" in errors[1]
     assert tally.RECORD.read_bytes() == before
 
 

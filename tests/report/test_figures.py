@@ -84,8 +84,8 @@ def drawn(figure):
 
 
 def texts(figure):
-    found = [t for axis in figure.axes if axis.get_visible() for t in (axis.title, axis.xaxis.label, axis.yaxis.label)]
-    return [t for t in [figure._suptitle, *found] if t and t.get_text()]
+    labels = [t for axis in figure.axes if axis.get_visible() for t in (axis.title, axis.xaxis.label, axis.yaxis.label)]
+    return [t for t in [figure._suptitle, *labels] if t and t.get_text()]
 
 
 def check(figure):
@@ -247,10 +247,10 @@ def test_charts_are_what_plotly_draws(comparison, result):
     import plotly.graph_objects as go
 
     many = farloop.Comparison("five", [dataclasses.replace(result, label=f"run {i}") for i in range(5)])
-    for found in (comparison, many):
-        for chart in charts(found):
+    for compared in (comparison, many):
+        for chart in charts(compared):
             panels = go.Figure({"data": chart.panels.data, "layout": chart.panels.layout})
-            assert len(panels.layout.annotations) == len(found)
+            assert len(panels.layout.annotations) == len(compared)
             go.Figure({"layout": chart.panels.narrow()})
             drawn = chart.panels.html("here")
             data, config = (

@@ -140,8 +140,8 @@ def test_frames_keep_the_peaks_of_the_series(drawn_run):
 
 
 def embedded(page: str):
-    (found,) = re.findall(r'<script type="application/json" id="map-data">(.*?)</script>', page, re.DOTALL)
-    return json.loads(found.replace("<\\/", "</"))
+    (data,) = re.findall(r'<script type="application/json" id="map-data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(data.replace("<\\/", "</"))
 
 
 def test_the_report_of_a_fabric_opens_with_the_map(tmp_path, result):

@@ -24,9 +24,9 @@ def test_a_report_loads_nothing(page):
 
 
 def test_its_links_lead_somewhere(page):
-    found = parsed(page)
-    assert found.links
-    assert all(link.startswith("#") and link[1:] in found.ids for link in found.links)
+    html = parsed(page)
+    assert html.links
+    assert all(link.startswith("#") and link[1:] in html.ids for link in html.links)
 
 
 def test_it_shows_every_chart_and_table(page):
@@ -79,10 +79,10 @@ def test_the_page_of_a_reproduction_names_claims_and_folds_long_notes():
     def claim(name, note):
         return {"id": name, "verdict": "differs", "told": "differs", "what": "a <claim>", "note": note}
 
-    found = FigureVerdicts(
+    verdicts = FigureVerdicts(
         "gear/fabric", "title", [claim("gear/fabric", "short"), claim("gear/table1", "long " * 50)], []
     )
-    html = index_page([found], "quick")
+    html = index_page([verdicts], "quick")
     assert html.count('<a href="gear/fabric/report.html">gear/fabric</a>') == 2
     assert html.count("gear/table1") == 1
     assert html.count("<details>") == 1

@@ -45,14 +45,19 @@ def hybrid() -> farloop.Run:
 
 def test_explain_says_what_circuits_need(command):
     (command.directory / "hybrid.toml").write_text(HYBRID, encoding="utf-8")
-    told = json.loads(command("explain", "hybrid.toml", "--json").stdout)
-    assert (told["hosts"], told["switches"], told["circuit_switches"], told["flows"]) == (8, 5, 1, 2)
-    facts = told["circuits"]
+    explained = json.loads(command("explain", "hybrid.toml", "--json").stdout)
+    assert (explained["hosts"], explained["switches"], explained["circuit_switches"], explained["flows"]) == (
+        8,
+        5,
+        1,
+        2,
+    )
+    facts = explained["circuits"]
     # Three slots of 260 us; two windows of acceleration and one round-trip time of 60 us before the day of 240 us.
     assert [facts[key] for key in ("n", "m", "k1", "k", "slots")] == [4, 2, 1, 3, 3]
     assert facts["min_rto_s"] == pytest.approx(3 * 260e-6 - 240e-6 - 3 * 60e-6)
     assert facts["demand"]["elephants"] == 1
-    assert told["notes"] == []
+    assert explained["notes"] == []
     shown = command("explain", "hybrid.toml", "--set", "transport.min_rto=1ms").stdout
     assert "360 µs (Eq. 6)" in shown
     assert "transport.min_rto is 1ms, and Eq. 6 of AccelToR gives 360us" in shown
@@ -61,9 +66,12 @@ def test_explain_says_what_circuits_need(command):
 def test_explain_tells_cases_apart_and_refuses_what_is_no_scenario(command):
     cases = "".join(f'[[case]]\nname = "{n} racks"\nset = {{ "network.racks" = {n} }}\n' for n in (4, 8))
     (command.directory / "cases.toml").write_text(HYBRID.replace("racks = 4", "racks = 16") + cases, encoding="utf-8")
-    told = json.loads(command("explain", "cases.toml", "--set", "circuits.scheduling=blocking", "--json").stdout)
-    assert [(case["case"], case["circuits"]["racks"]) for case in told["cases"]] == [("4 racks", 4), ("8 racks", 8)]
-    assert [case["circuits"]["min_rto_s"] for case in told["cases"]] == pytest.approx([540e-6, 1580e-6])
+    explained = json.loads(command("explain", "cases.toml", "--set", "circuits.scheduling=blocking", "--json").stdout)
+    assert [(case["case"], case["circuits"]["racks"]) for case in explained["cases"]] == [
+        ("4 racks", 4),
+        ("8 racks", 8),
+    ]
+    assert [case["circuits"]["min_rto_s"] for case in explained["cases"]] == pytest.approx([540e-6, 1580e-6])
     for arguments, expected in (
         (["cases.toml", "--page"], "--page: expected an algorithm"),
         (["hpcc", "--set", "run.seed=1"], "--set: expected a scenario"),
@@ -89,7 +97,7 @@ def test_reports_show_what_circuits_need(hybrid, tmp_path):
 def test_the_week_that_is_drawn_is_the_last_whole_one(hybrid):
     week = week_of(hybrid)
     # 3 ms have three weeks of 780 us.
-    assert week.told == "week 3 of the run"
+    assert week.caption == "week 3 of the run"
     assert (week.begin, week.end) == pytest.approx((1560e-6, 2340e-6))
     assert week.sources == week.sinks == ["tor1", "tor2", "tor3", "tor4"]
     assert [(day.source, day.sink) for day in week.days if day.begin == week.begin] == [
@@ -123,7 +131,7 @@ connect = ["tor2->tor1", "tor3->tor10"]
     text = HYBRID.replace("racks = 4", "racks = 10").replace("3ms", "700us") + slots
     run = farloop.run(farloop.Scenario.from_text(text), set={"record.queues": "none"})
     week = week_of(run)
-    assert week.told == "the whole run, less than a week"
+    assert week.caption == "the whole run, less than a week"
     assert [(day.source, day.sink) for day in week.days] == [("tor1", "tor2")]
     week = week_of(farloop.run(farloop.Scenario.from_text(text), set={"run.duration": "2ms"}))
     assert (week.end - week.begin) == pytest.approx(820e-6)

@@ -57,8 +57,8 @@ def twelve(tmp_path_factory):
 
 
 def chart_of(run, anchor):
-    (found,) = [chart for chart in charts(run.alone) if chart.anchor == anchor]
-    return found
+    (chart_,) = [chart for chart in charts(run.alone) if chart.anchor == anchor]
+    return chart_
 
 
 # How the colour-blind see colours: Machado, Oliveira, Fernandes (2009), severity 1.0, on linear RGB.
@@ -188,6 +188,6 @@ def test_the_worst_ports_are_in_the_report_though_nobody_named_them(tmp_path):
 
 def test_the_worst_ports_are_the_same_on_any_number_of_threads(tmp_path):
     incast = [flow(f"in-{i}", f"h{i}", "h16", 'size = "200kB"') for i in range(1, 9)]
-    one, four = (simulate(tmp_path, incast, buffer="300kB", threads=threads) for threads in (1, 4))
-    assert one.samples.objects("worst")
-    assert one.series.equals(four.series)
+    single, four = (simulate(tmp_path, incast, buffer="300kB", threads=threads) for threads in (1, 4))
+    assert single.samples.objects("worst")
+    assert single.series.equals(four.series)

@@ -51,21 +51,21 @@ BY_HAND = flows(
 
 
 def test_slowdowns_by_hand():
-    found, unfinished = flow_completion.slowdown_summary(BY_HAND, 1.0)
-    intra = found["intra"]
+    slowdowns, unfinished = flow_completion.slowdown_summary(BY_HAND, 1.0)
+    intra = slowdowns["intra"]
     assert (intra["flows"], intra["mean"], intra["p50"]) == (3, pytest.approx(7 / 3), 2.0)
     assert intra["p99"] == pytest.approx(2 + 0.98 * 2)
     # Sizes 100, 100, 100, 900, 900, 900: the median of 500 parts them.
     assert (intra["small"]["flows"], intra["small"]["mean"]) == (2, 1.5)
     assert (intra["large"]["flows"], intra["large"]["mean"]) == (1, 4.0)
-    assert found["cross"]["mean"] == 5.0
-    assert found["cross"]["large"] is None
+    assert slowdowns["cross"]["mean"] == 5.0
+    assert slowdowns["cross"]["large"] is None
     assert unfinished == {"intra": 1, "cross": 0}
 
 
 def test_nothing_finished_is_no_distribution():
-    found, unfinished = flow_completion.slowdown_summary(flows((0, 10, 0, None, 5)), 1.0)
-    assert found == {"intra": None, "cross": None}
+    slowdowns, unfinished = flow_completion.slowdown_summary(flows((0, 10, 0, None, 5)), 1.0)
+    assert slowdowns == {"intra": None, "cross": None}
     assert unfinished == {"intra": 1, "cross": 0}
 
 
@@ -116,9 +116,9 @@ def test_many_flows_get_a_table_of_their_slowdown(many, comparison):
     assert [row[:2] for row in rows] == [["dctcp", "intra"], ["dctcp", "cross"], ["hpcc", "intra"], ["hpcc", "cross"]]
     assert all(len(row) == len(header) for row in rows)
     for run in many:
-        found = run.summary["slowdown"]["intra"]
-        assert found["flows"] > 20
-        assert 1 <= found["p50"] <= found["p95"] <= found["p99"]
+        slowdowns = run.summary["slowdown"]["intra"]
+        assert slowdowns["flows"] > 20
+        assert 1 <= slowdowns["p50"] <= slowdowns["p95"] <= slowdowns["p99"]
         assert run.summary["mean_throughput"]["intra"] > 0
     assert slowdown_rows(comparison)[1] == [], "three flows are no distribution"
 
@@ -147,13 +147,13 @@ def test_pictures_of_the_slowdown(many, comparison, tmp_path):
 
 def test_the_command_prints_it(command):
     (command.directory / "many.toml").write_text(MANY, encoding="utf-8")
-    done = command("run", "many.toml", "--out", "r")
+    done = command("run", "many.toml", "--out", "r", "--no-report")
     assert done.returncode == 0, done.stderr
     assert "FCT slowdown of" in done.stdout
     assert len(done.stdout.splitlines()) < 30  # no line for each flow
-    found = json.loads((command.directory / "r" / "summary.json").read_text())
-    assert set(found["slowdown"]["cross"]) == {"flows", "mean", "p50", "p95", "p99", "small", "large"}
-    assert set(found["unfinished"]) == {"intra", "cross"}
+    summary = json.loads((command.directory / "r" / "summary.json").read_text())
+    assert set(summary["slowdown"]["cross"]) == {"flows", "mean", "p50", "p95", "p99", "small", "large"}
+    assert set(summary["unfinished"]) == {"intra", "cross"}
 
 
 def test_many_recorded_ports_stay_readable(command):

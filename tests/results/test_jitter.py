@@ -76,14 +76,14 @@ def step(tmp_path):
 
 def test_the_tie_decides_who_starves_and_that_is_fragile(step):
     alone = farloop.run(step)
-    one, two = (flow["throughput"] for flow in alone.summary["flows"])
-    assert max(one, two) > 20 * min(one, two), "the artefact"
-    found = farloop.compare(step, "fixed", jitter=3)
-    assert found.runs[0].flows.equals(alone.flows), "the run itself is the same"
-    moved = {one.measure: one for one in jitter.fragile(found)}
+    first, second = (flow["throughput"] for flow in alone.summary["flows"])
+    assert max(first, second) > 20 * min(first, second), "the artefact"
+    varied = farloop.compare(step, "fixed", jitter=3)
+    assert varied.runs[0].flows.equals(alone.flows), "the run itself is the same"
+    moved = {first.measure: first for first in jitter.fragile(varied)}
     assert set(moved) == {"throughput of one", "throughput of two"}
     assert moved["throughput of one"].high > 20 * moved["throughput of one"].low
-    (caution,) = [c for c in cautions.of_comparison(found) if c.code == "fragile"]
+    (caution,) = [c for c in cautions.of_comparison(varied) if c.code == "fragile"]
     assert caution.text.startswith("fixed: fragile: throughput of")
     assert "3 variations" in caution.text
 
@@ -91,10 +91,10 @@ def test_the_tie_decides_who_starves_and_that_is_fragile(step):
 def test_variations_repeat_whatever_the_threads_and_without_ties_nothing_is_fragile(step, small):
     numbers = [farloop.compare(step, "fixed", jitter=2, threads=threads).jitter.numbers for threads in (1, 3)]
     assert numbers[0] == numbers[1]
-    found = farloop.compare(small, "hpcc", jitter=2)
-    assert jitter.fragile(found) == []
-    assert not [c for c in cautions.of_comparison(found) if c.code == "fragile"]
-    assert found.jitter.numbers["hpcc"]["throughput"][0] != found.jitter.numbers["hpcc"]["throughput"][1]
+    varied = farloop.compare(small, "hpcc", jitter=2)
+    assert jitter.fragile(varied) == []
+    assert not [c for c in cautions.of_comparison(varied) if c.code == "fragile"]
+    assert varied.jitter.numbers["hpcc"]["throughput"][0] != varied.jitter.numbers["hpcc"]["throughput"][1]
 
 
 def test_outputs_say_it_and_say_it_again(step, command, tmp_path):
@@ -110,7 +110,7 @@ def test_outputs_say_it_and_say_it_again(step, command, tmp_path):
     assert json.loads((out / "summary.json").read_text("utf-8"))["fixed"] == summary
     again = farloop.load(out)
     assert again.jitter is not None
-    assert [one.measure for one in jitter.fragile(again)] == ["throughput of two", "throughput of one"] or len(
+    assert [move.measure for move in jitter.fragile(again)] == ["throughput of two", "throughput of one"] or len(
         jitter.fragile(again)
     ) == 2
 
@@ -143,10 +143,10 @@ def test_clocks_that_are_off_leave_traffic_and_nominal_rates_alone(tmp_path):
 
 
 def test_of_several_seeds_the_first_is_varied_and_the_interval_counts(step):
-    found = farloop.compare(step, "fixed", seeds="1-2", jitter=3)
-    assert len(found.runs) == 2
-    assert set(found.jitter.numbers) == {"fixed"}
-    assert jitter.fragile(found)
+    varied = farloop.compare(step, "fixed", seeds="1-2", jitter=3)
+    assert len(varied.runs) == 2
+    assert set(varied.jitter.numbers) == {"fixed"}
+    assert jitter.fragile(varied)
     assert not jitter.is_fragile([1.0, 1.3], half=0.4)
     assert jitter.is_fragile([1.0, 1.3], half=0.2)
 
@@ -181,7 +181,7 @@ def test_the_arena_marks_fragile_scores(step, tmp_path):
     from farloop.arena.overview import page
 
     assert page(marked, planned.algorithms, (1, 2), "quick").count(">fragile</span>") == 2
-    places = {one.algorithm: one.is_fragile for one in marked[0].standings}
+    places = {standing.algorithm: standing.is_fragile for standing in marked[0].standings}
     assert places == {"fixed": True, "reno": None}
     text = (into / "report.html").read_text("utf-8")
     (tmp_path / "new").mkdir()
@@ -190,7 +190,7 @@ def test_the_arena_marks_fragile_scores(step, tmp_path):
 
 
 def test_bad_input_is_told(command, step):
-    for arguments, told in [
+    for arguments, message in [
         (["--jitter", "-1"], "--jitter"),
         (["--jitter", "1", "--trace", "all"], "--trace and --jitter: expected one of them"),
         (["--set", "run.jitter=-1"], "run.jitter"),
@@ -202,7 +202,7 @@ def test_bad_input_is_told(command, step):
     ]:
         done = command("run", "step.toml", *arguments, "--out", "o")
         assert done.returncode == 2, (arguments, done.stdout, done.stderr)
-        assert told in done.stderr, (arguments, done.stderr)
+        assert message in done.stderr, (arguments, done.stderr)
         assert "Traceback" not in done.stderr
     with pytest.raises(FarloopError, match="jitter: True: expected a whole number"):
         farloop.compare(step, "fixed", jitter=True)

@@ -46,8 +46,8 @@ def test_smoothing_averages_over_the_past():
 def test_convergence_is_the_time_from_which_the_ratio_stays():
     first = np.array([9, 9, 5, 9, 5, 5, 5, 5, 5, 5.0])
     second = 10 - first
-    found = metrics.convergence_time(TIMES, first, second, low=0.8, high=1.25, over=0.1)
-    assert found == pytest.approx(0.5), "balance at 0.3 does not last"
+    time = metrics.convergence_time(TIMES, first, second, low=0.8, high=1.25, over=0.1)
+    assert time == pytest.approx(0.5), "balance at 0.3 does not last"
     assert metrics.convergence_time(TIMES, first, second, low=0.8, high=1.25, over=0.1, start=0.4) == pytest.approx(0.1)
 
 
@@ -58,9 +58,9 @@ def test_what_is_unbalanced_at_the_end_has_not_converged():
 
 
 def test_slowdown_needs_a_finished_and_limited_flow():
-    found = metrics.slowdown([30, -1, 30, np.nan, 30], [10, 10, 0, 10, np.nan])
-    assert found[0] == 3.0
-    assert np.isnan(found[1:]).all()
+    slowdowns = metrics.slowdown([30, -1, 30, np.nan, 30], [10, 10, 0, 10, np.nan])
+    assert slowdowns[0] == 3.0
+    assert np.isnan(slowdowns[1:]).all()
 
 
 def test_thinning_keeps_peaks_or_means():

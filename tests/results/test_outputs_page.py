@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "outputs.md"
 
 @pytest.mark.parametrize("name", fields.TABLES)
 def test_every_column_of_a_file_says_unit_and_meaning(name, result, tmp_path):
-    result.save(tmp_path / "r")
+    result.save(tmp_path / "r", report=False)
     for schema in (pq.read_schema(tmp_path / "r" / f"{name}.parquet"), getattr(result, name).schema):
         assert schema.names == fields.columns(name)
         for column, declared in zip(schema, fields.TABLES[name], strict=True):
@@ -48,19 +48,19 @@ def test_every_metric_is_declared(result, tmp_path):
     recorded = {
         (o.split("/")[0], m) for o, m in zip(*(result.series[c].to_pylist() for c in ("object", "metric")), strict=True)
     }
-    declared = {(kind, field.name) for kind, found in fields.METRICS.items() for field in found}
+    declared = {(kind, field.name) for kind, metrics in fields.METRICS.items() for field in metrics}
     # Queues are those of switches that schedule circuits, which this network has none of: tests/results/test_circuits.py.
     assert recorded == {(kind, name) for kind, name in declared if kind != "queue"}
-    result.save(tmp_path / "r")
-    told = json.loads(pq.read_schema(tmp_path / "r" / "series.parquet").metadata[b"farloop.metrics"])
-    assert set(told) == {f"{kind}/{metric}" for kind, metric in declared}
-    assert told["flow/throughput"][0] == "bit/s"
+    result.save(tmp_path / "r", report=False)
+    written = json.loads(pq.read_schema(tmp_path / "r" / "series.parquet").metadata[b"farloop.metrics"])
+    assert set(written) == {f"{kind}/{metric}" for kind, metric in declared}
+    assert written["flow/throughput"][0] == "bit/s"
 
 
 def test_every_total_of_a_run_is_declared_and_on_the_page(result, tmp_path):
     assert list(result.info["totals"]) == [total.name for total in fields.TOTALS]
     assert (
-        json.loads((result.save(tmp_path / "r") / "manifest.json").read_text("utf-8"))["totals"]
+        json.loads((result.save(tmp_path / "r", report=False) / "manifest.json").read_text("utf-8"))["totals"]
         == result.info["totals"]
     )
     text = PAGE.read_text("utf-8").partition("<!-- totals of runs -->")[2]
@@ -84,9 +84,9 @@ def test_the_page_is_made_from_the_same_declaration():
     assert fields.outputs_page(text) == text, "run `python -m farloop.results.fields docs/outputs.md`"
     for name in fields.TABLES:
         assert f"<!-- columns of {name} -->" in text
-    for kind, found in fields.METRICS.items():
+    for kind, metrics in fields.METRICS.items():
         assert f"<!-- metrics of {kind}s -->" in text
-        assert all(f"| `{field.name}` | {field.unit} |" in text for field in found)
+        assert all(f"| `{field.name}` | {field.unit} |" in text for field in metrics)
 
 
 def test_every_number_of_a_summary_is_on_the_page(result):
@@ -102,8 +102,11 @@ def test_every_number_of_a_summary_is_on_the_page(result):
 
 
 def test_outputs_are_read_in_public(result, comparison, tmp_path):
-    assert farloop.load(result.save(tmp_path / "one")).runs[0].summary == result.summary
-    assert [run.label for run in farloop.load(str(comparison.save(tmp_path / "two")))] == ["hpcc", "dctcp"]
+    assert farloop.load(result.save(tmp_path / "one", report=False)).runs[0].summary == result.summary
+    assert [run.label for run in farloop.load(str(comparison.save(tmp_path / "two", report=False)))] == [
+        "hpcc",
+        "dctcp",
+    ]
 
 
 def test_slowdown_of_the_finished_flows(result):

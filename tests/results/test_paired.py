@@ -54,15 +54,15 @@ def means(comparison, label):
 
 def test_ratios_are_of_the_same_seeds(comparison):
     timely, swift = paired.comparisons(comparison)
-    assert [(one.label, one.base) for one in (timely, swift)] == [("timely", "dctcp"), ("swift", "dctcp")]
+    assert [(pair.label, pair.base) for pair in (timely, swift)] == [("timely", "dctcp"), ("swift", "dctcp")]
     own, base = means(comparison, "timely"), means(comparison, "dctcp")
-    found = timely.ratios["intra: mean slowdown"]
-    assert found.estimate == pytest.approx(np.exp(np.log(own / base).mean()))
-    assert found == statistics.paired_ratio(own, base, confidence=statistics.together(2)), (
+    ratio = timely.ratios["intra: mean slowdown"]
+    assert ratio.estimate == pytest.approx(np.exp(np.log(own / base).mean()))
+    assert ratio == statistics.paired_ratio(own, base, confidence=statistics.together(2)), (
         "two others: both hold together"
     )
     alone = paired.comparisons(dataclasses.replace(comparison, runs=[r for r in comparison if "swift" not in r.label]))
-    assert alone[0].ratios["intra: mean slowdown"].high < found.high
+    assert alone[0].ratios["intra: mean slowdown"].high < ratio.high
     assert timely.ratios["intra: p99"].low is None, "five seeds are too few for a tail"
     assert timely.ratios["intra: p50"].low is not None
     assert not any("cross" in name for name in timely.ratios), "there is no such flow"
@@ -70,9 +70,9 @@ def test_ratios_are_of_the_same_seeds(comparison):
 
 def test_one_seed_or_one_algorithm_has_no_ratio(comparison):
     assert paired.comparisons(comparison.of_seed(1)) == []
-    one = dataclasses.replace(comparison, runs=[r for r in comparison if "dctcp" in r.label])
-    assert paired.comparisons(one) == []
-    assert paired_rows(one)[1] == []
+    alone = dataclasses.replace(comparison, runs=[r for r in comparison if "dctcp" in r.label])
+    assert paired.comparisons(alone) == []
+    assert paired_rows(alone)[1] == []
     cases = [dataclasses.replace(run, case=run.label) for run in comparison]
     assert paired.comparisons(dataclasses.replace(comparison, runs=cases)) == [], (
         "cases differ in more than the algorithm"
@@ -107,8 +107,8 @@ def test_the_command_shows_them(comparison, command):
     assert done.returncode == 0, done.stderr
     assert "±" not in done.stdout
     line = next(line for line in done.stdout.splitlines() if "intra: mean slowdown" in line)
-    found = paired.comparisons(dataclasses.replace(comparison, runs=[r for r in comparison if "swift" not in r.label]))
-    assert found[0].ratios["intra: mean slowdown"].told("{:.3g}".format) in line
+    pairs = paired.comparisons(dataclasses.replace(comparison, runs=[r for r in comparison if "swift" not in r.label]))
+    assert pairs[0].ratios["intra: mean slowdown"].told("{:.3g}".format) in line
     assert "timely over dctcp" in done.stdout
     summary = json.loads((command.directory / "c" / "summary.json").read_text())
     ratio = summary["timely"]["paired"]["ratios"]["intra: mean slowdown"]

@@ -76,13 +76,13 @@ def compared(result):
 
 
 def test_totals(spreading):
-    found = spreading.summary["pfc"]
+    totals = spreading.summary["pfc"]
     rows = spreading.pauses.to_pylist()
-    assert found["pauses"] == sum(r["pauses"] for r in rows) > 0
-    assert found["paused"] == pytest.approx(sum(r["paused_ps"] for r in rows) / 1e12)
-    assert (found["victims"], found["depth"], found["deadlocks"]) == (1, 3, 0)
+    assert totals["pauses"] == sum(r["pauses"] for r in rows) > 0
+    assert totals["paused"] == pytest.approx(sum(r["paused_ps"] for r in rows) / 1e12)
+    assert (totals["victims"], totals["depth"], totals["deadlocks"]) == (1, 3, 0)
     # s0->s1 is a root, too: while s1 does not pause it, two senders share it.
-    assert found["roots"] == 2
+    assert totals["roots"] == 2
 
 
 def test_the_tree_leads_from_the_congested_port_to_the_hosts(spreading):
@@ -91,13 +91,13 @@ def test_the_tree_leads_from_the_congested_port_to_the_hosts(spreading):
     assert all(b.attached for _, branches in trees for b in branches)
     root, branches = trees[0]
     assert root == "s2->d", "the longest pauses come first"
-    path, found = [root], {}
+    path, paths = [root], {}
     for branch in branches:
         path[branch.level :] = [branch.pause.port]
         assert branch.pause.cause == path[branch.level - 1]
-        found[branch.pause.port] = tuple(path)
-    assert found["v->s0"] == ("s2->d", "s1->s2", "s0->s1", "v->s0")
-    assert found["h2->s2"] == ("s2->d", "h2->s2")
+        paths[branch.pause.port] = tuple(path)
+    assert paths["v->s0"] == ("s2->d", "s1->s2", "s0->s1", "v->s0")
+    assert paths["h2->s2"] == ("s2->d", "h2->s2")
 
 
 def pauses(*rows):
@@ -160,7 +160,7 @@ def test_a_large_table_is_cut_with_a_note(spreading, monkeypatch):
 
 def test_a_deadlock_is_a_finding_and_loud(command):
     (command.directory / "ring.toml").write_text(RING, encoding="utf-8")
-    done = command("run", "ring.toml", "--out", "r")
+    done = command("run", "ring.toml", "--out", "r", "--no-report")
     assert done.returncode == 0, "the network deadlocks, the simulation is sound"
     (line,) = [text for text in done.stdout.splitlines() if "deadlock" in text]
     assert line.startswith("fixed: PFC deadlock since ")

@@ -82,8 +82,8 @@ def random(tmp_path_factory):
 
 def test_runs_of_one_case_belong_together(noisy, comparison):
     (of,) = replicas(noisy.runs)
-    assert (of.label, of.n, of.told) == ("cubic", 3, "cubic (n = 3 seeds)")
-    assert [of.told for of in replicas(comparison.runs)] == ["hpcc", "dctcp"]
+    assert (of.label, of.n, of.caption) == ("cubic", 3, "cubic (n = 3 seeds)")
+    assert [of.caption for of in replicas(comparison.runs)] == ["hpcc", "dctcp"]
 
 
 def test_tables_have_means_with_intervals(noisy):

@@ -34,7 +34,7 @@ def test_what_is_no_seed_is_refused(text):
 
 
 def test_summaries_are_combined_number_by_number():
-    one = {
+    first = {
         "title": "t",
         "x": 1,
         "deep": {"y": 2.0, "none": None},
@@ -42,7 +42,7 @@ def test_summaries_are_combined_number_by_number():
         "port": "a",
         "flows": [{"name": "f", "rate": 1}],
     }
-    two = {
+    second = {
         "title": "t",
         "x": 3,
         "deep": {"y": None, "none": None},
@@ -50,16 +50,16 @@ def test_summaries_are_combined_number_by_number():
         "port": "b",
         "flows": [{"name": "f", "rate": 3}],
     }
-    found = seeds.statistics([one, two])
-    assert found["title"] == "t"
-    assert (found["x"]["mean"], found["x"]["n"]) == (2, 2)
+    combined = seeds.statistics([first, second])
+    assert combined["title"] == "t"
+    assert (combined["x"]["mean"], combined["x"]["n"]) == (2, 2)
     alone = {"ci95": None, "low": None, "high": None, "n": 1}
-    assert found["deep"] == {"y": {"mean": 2.0} | alone, "none": None}
-    assert found["slowdown"] == {"p50": {"mean": 5.0} | alone}
-    assert "port" not in found, "it differs"
-    assert found["flows"][0]["rate"]["mean"] == 2
-    other = two | {"flows": [{"name": "g", "rate": 3}]}
-    assert "flows" not in seeds.statistics([one, other]), "other flows"
+    assert combined["deep"] == {"y": {"mean": 2.0} | alone, "none": None}
+    assert combined["slowdown"] == {"p50": {"mean": 5.0} | alone}
+    assert "port" not in combined, "it differs"
+    assert combined["flows"][0]["rate"]["mean"] == 2
+    other = second | {"flows": [{"name": "g", "rate": 3}]}
+    assert "flows" not in seeds.statistics([first, other]), "other flows"
 
 
 RANDOM = """

@@ -54,7 +54,7 @@ def tiny(**settings):
 
 
 def begun(run, kind="cross"):
-    return next(one for one in run.info["starts"] if one["kind"] == kind)
+    return next(start for start in run.info["starts"] if start["kind"] == kind)
 
 
 def codes(comparison):
@@ -72,9 +72,9 @@ def test_a_run_tells_what_its_flows_began_with(two_sites):
 
 
 def test_compared_algorithms_that_start_differently_are_named(two_sites):
-    told = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "starts"]
-    assert len(told) == 2
-    assert "gemini with 16,380 packets (1 BDP, no slow start); cubic with 10 packets" in told[1]
+    texts = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "starts"]
+    assert len(texts) == 2
+    assert "gemini with 16,380 packets (1 BDP, no slow start); cubic with 10 packets" in texts[1]
     assert not [c for run in two_sites for c in farloop.results.cautions.of_run(run) if c.code == "starts"]
 
 
@@ -101,18 +101,18 @@ def test_ten_segments_are_what_an_initial_window_of_ten_is():
 
 
 def test_every_algorithm_of_the_registry_begins_as_it_is_told():
-    found = {}
+    starts = {}
     for entry in catalogue.entries("algorithms"):
         scenario = tiny(**{"transport.start": "7 segments"}).override(algorithm=entry["name"])
         try:
             run = farloop.run(scenario)
         except farloop.ScenarioError:
             continue  # What needs another network: flow queues at borders, RDMA.
-        found[entry["name"]] = begun(run)
-    assert len(found) > 40
-    for name, one in found.items():
+        starts[entry["name"]] = begun(run)
+    assert len(starts) > 40
+    for name, start in starts.items():
         # Telemetry takes header bytes: packets of an algorithm with it have less payload.
-        assert abs(one["first_rtt_bytes"][0] - 7 * one["mss_bytes"]) <= one["mss_bytes"], name
+        assert abs(start["first_rtt_bytes"][0] - 7 * start["mss_bytes"]) <= start["mss_bytes"], name
 
 
 def test_a_bdp_is_that_of_the_slowest_link():
@@ -127,8 +127,8 @@ def test_a_bdp_is_that_of_the_slowest_link():
 
 def test_a_handshake_comes_before_the_start_and_slow_start_stays_on():
     run = farloop.run(tiny(**{"transport.handshake": "true", "transport.start": "4 segments"}))
-    one = begun(run)
-    assert (one["cwnd_bytes"], one["slow_start"], one["flows"]) == ([4 * 1460, 4 * 1460], 1, 1)
+    start = begun(run)
+    assert (start["cwnd_bytes"], start["slow_start"], start["flows"]) == ([4 * 1460, 4 * 1460], 1, 1)
     assert starts.rows([run])[0][-1] == "yes"
 
 
@@ -138,7 +138,7 @@ def test_threads_change_nothing():
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "parts"),
     [
         ({"transport.start": "ten"}, ["transport.start", '"ten" is no start', '"line-rate", "bdp"']),
         ({"transport.start": "0"}, ["transport.start", "a number of segments from 1"]),
@@ -148,10 +148,10 @@ def test_threads_change_nothing():
         ),
     ],
 )
-def test_bad_starts_are_refused(settings, told):
+def test_bad_starts_are_refused(settings, parts):
     with pytest.raises(farloop.ScenarioError) as error:
         farloop.run(tiny(**settings))
-    assert all(part in str(error.value) for part in told), error.value
+    assert all(part in str(error.value) for part in parts), error.value
 
 
 @pytest.mark.parametrize("key", ["initial_rate", "initial_cwnd"])
@@ -195,7 +195,7 @@ def test_a_comparison_says_it_in_terminal_report_and_summary(two_sites, command,
     assert "the algorithms start cross flows differently" in page(two_sites)
     two_sites.save(tmp_path / "c", report=False)
     kept = json.loads((tmp_path / "c" / "summary.json").read_text())
-    assert all("starts" in [caution["code"] for caution in one["cautions"]] for one in kept.values())
+    assert all("starts" in [caution["code"] for caution in summary["cautions"]] for summary in kept.values())
     assert kept["cubic"]["starts"][1]["cwnd_bytes"] == [14_600, 14_600]
 
 
@@ -205,9 +205,9 @@ def test_flows_that_end_before_their_first_ack_are_counted(two_sites):
     assert (gemini["cross"]["ended"], gemini["cross"]["share"]) == (54, 1)
     sizes = two_sites["cubic"].flows.filter(two_sites["cubic"].flows["cross_datacenter"].to_numpy() == 1)["size_bytes"]
     assert cubic["cross"]["ended"] == sum(size <= 14_600 for size in sizes.to_pylist())
-    told = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "short-flows"]
-    assert any(text.startswith("gemini: 27 of 27 small cross flows") for text in told)
-    assert not any(text.startswith("cubic") for text in told)
+    texts = [c.text for c in farloop.results.cautions.of_comparison(two_sites) if c.code == "short-flows"]
+    assert any(text.startswith("gemini: 27 of 27 small cross flows") for text in texts)
+    assert not any(text.startswith("cubic") for text in texts)
 
 
 def test_old_outputs_that_do_not_say_have_no_starts(two_sites):
@@ -231,7 +231,7 @@ def test_a_figure_with_one_start_for_all_is_not_judged():
 
 def test_a_study_says_it_and_can_set_it(tmp_path):
     (tmp_path / "base.toml").write_text(TINY, encoding="utf-8")
-    found = farloop.study(
+    study = farloop.study(
         title="Starts",
         base=str(tmp_path / "base.toml"),
         grid={"algorithm": ["cubic", "gemini"], "transport.start": ["own", "bdp"], "seed": "1-2"},
@@ -239,10 +239,10 @@ def test_a_study_says_it_and_can_set_it(tmp_path):
         out=tmp_path / "s",
         workers=1,
     )
-    told = [text for text in found.cautions if "the algorithms start" in text]
-    assert [text.split(":")[0] for text in told] == ["transport.start=own"] * 2, found.cautions
+    texts = [text for text in study.cautions if "the algorithms start" in text]
+    assert [text.split(":")[0] for text in texts] == ["transport.start=own"] * 2, study.cautions
     kept = json.loads((tmp_path / "s" / "manifest.json").read_text())
-    assert "starts" in [one["code"] for one in kept["cautions"]]
+    assert "starts" in [caution["code"] for caution in kept["cautions"]]
     assert {row[0] for row in kept["starts"]} == {"cubic", "gemini"}
     page = (tmp_path / "s" / "report.html").read_text()
     assert "How flows began" in page

@@ -43,21 +43,21 @@ def test_students_t_of_other_confidences(freedom, confidence, t):
 
 def test_a_symmetric_mean_by_hand():
     # Variance (1 + 1 + 4 + 4 + 0) / 4 = 2.5; t for 5 - 2 degrees of freedom; deviations from the mean of the others are 5/4 times as large.
-    found = statistics.mean([9, 11, 8, 12, 10])
-    assert (found.estimate, found.n) == (10, 5)
+    mean = statistics.mean([9, 11, 8, 12, 10])
+    assert (mean.estimate, mean.n) == (10, 5)
     half = 3.182 * math.sqrt(2.5 / 5) * math.sqrt(5 / 4)
-    assert (found.low, found.high) == (pytest.approx(10 - half), pytest.approx(10 + half))
-    assert found.half_width == pytest.approx(half)
+    assert (mean.low, mean.high) == (pytest.approx(10 - half), pytest.approx(10 + half))
+    assert mean.half_width == pytest.approx(half)
     assert statistics.mean([3.0]) == Interval(3.0, None, None, 1)
     assert statistics.mean([]) == Interval(None, None, None, 0)
 
 
 def test_the_interval_of_a_skewed_mean_reaches_further_to_its_long_side():
-    found = statistics.mean([1.0, 1.1, 1.2, 1.1, 9.0])
-    below, above = found.estimate - found.low, found.high - found.estimate
+    mean = statistics.mean([1.0, 1.1, 1.2, 1.1, 9.0])
+    below, above = mean.estimate - mean.low, mean.high - mean.estimate
     assert above > 1.5 * below > 0
     mirrored = statistics.mean([-1.0, -1.1, -1.2, -1.1, -9.0])
-    assert (mirrored.low, mirrored.high) == (pytest.approx(-found.high), pytest.approx(-found.low))
+    assert (mirrored.low, mirrored.high) == (pytest.approx(-mean.high), pytest.approx(-mean.low))
 
 
 def test_halls_transformation_is_inverted():
@@ -90,8 +90,8 @@ def test_bands_are_the_intervals_of_each_column():
     rows = np.random.default_rng(1).lognormal(size=(7, 4))
     middle, low, high = statistics.mean_bands(rows)
     for i in range(4):
-        one = statistics.mean(rows[:, i])
-        assert (middle[i], low[i], high[i]) == tuple(map(pytest.approx, (one.estimate, one.low, one.high)))
+        mean = statistics.mean(rows[:, i])
+        assert (middle[i], low[i], high[i]) == tuple(map(pytest.approx, (mean.estimate, mean.low, mean.high)))
     assert np.isnan(statistics.mean_bands(rows[:1])[1:]).all()
 
 
@@ -131,8 +131,8 @@ def test_the_best_in_truth_is_hardly_ever_told_apart_from_the_first_place():
         scores = np.exp(draw.normal(size=8) + 0.1 * draw.normal(size=(10, 8)))
         best = scores[np.argmin(scores.mean(axis=1))]
         of = [dict(enumerate(row)) for row in scores]
-        alone += any(statistics.is_apart(one, dict(enumerate(best))) for one in of)
-        held += any(statistics.is_apart(one, dict(enumerate(best)), comparisons=9) for one in of)
+        alone += any(statistics.is_apart(scores_of, dict(enumerate(best))) for scores_of in of)
+        held += any(statistics.is_apart(scores_of, dict(enumerate(best)), comparisons=9) for scores_of in of)
     assert alone > 40
     assert held <= 16
 
@@ -170,10 +170,10 @@ def test_a_percentile_needs_flows_beyond_it():
     draw = np.random.default_rng(6)
     clusters = [draw.exponential(size=200) for _ in range(10)]
     assert statistics.percentile(clusters, 0.99).exists, "20 of 2,000"
-    assert not statistics.percentile([one[:-1] for one in clusters], 0.99).exists
+    assert not statistics.percentile([cluster[:-1] for cluster in clusters], 0.99).exists
     assert not statistics.percentile(clusters[:9], 0.9).exists, "nine seeds"
     assert statistics.percentile(clusters, 0.9).exists
-    assert not statistics.percentile([one[:3] for one in clusters], 0.5).exists, "15 of 30"
+    assert not statistics.percentile([cluster[:3] for cluster in clusters], 0.5).exists, "15 of 30"
 
 
 def test_the_textbooks_interval_would_not(measured):

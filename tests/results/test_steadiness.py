@@ -37,17 +37,17 @@ def random(count, scale=1.0, seed=1):
 
 def test_a_steady_run_is_steady():
     drifting = [steadiness.steadiness(table(random(1000, seed=seed)), 1.0) for seed in range(40)]
-    assert sum(not one.is_steady for one in drifting) <= 2
-    assert sum(one.has_long_warm_up for one in drifting) <= 2
+    assert sum(not run.is_steady for run in drifting) <= 2
+    assert sum(run.has_long_warm_up for run in drifting) <= 2
 
 
 def test_halves_that_differ_are_told_with_their_numbers():
-    found = steadiness.steadiness(table(np.concatenate([random(500), random(500, 1.6, 2)])), 1.0)
-    assert not found.is_steady
-    mean, tail = found.halves
+    judged = steadiness.steadiness(table(np.concatenate([random(500), random(500, 1.6, 2)])), 1.0)
+    assert not judged.is_steady
+    mean, tail = judged.halves
     assert mean.first.high < mean.second.low
     assert mean.is_real
-    assert found.told().startswith(f"mean slowdown {mean.first.estimate:.3g} [")
+    assert judged.in_words().startswith(f"mean slowdown {mean.first.estimate:.3g} [")
     # A difference that is certain and small is none to warn of; one that is large and uncertain neither.
     small = steadiness.Drift(
         "mean", *(dataclasses.replace(mean.first, estimate=v, low=v - 0.01, high=v + 0.01) for v in (2.0, 2.1))
@@ -69,18 +69,18 @@ def test_few_flows_say_nothing():
 def test_flows_that_have_not_finished_count_with_their_age():
     """The second half stands still: of those that finished all are as fast as before."""
     flows = table(random(600), unfinished=250)
-    found = steadiness.steadiness(flows, 700 * 1e-6)
-    assert not found.is_steady
-    assert found.halves[0].second.estimate > 20
+    judged = steadiness.steadiness(flows, 700 * 1e-6)
+    assert not judged.is_steady
+    assert judged.halves[0].second.estimate > 20
 
 
 def test_a_long_warm_up_is_told():
     level = np.concatenate([np.full(400, 3.0), np.zeros(600)])
-    found = steadiness.steadiness(table(random(1000, 0.5) + level), 1.0)
-    assert 0.3 < found.share <= 0.5
-    assert found.has_long_warm_up
-    assert found.is_steady, "after it"
-    assert found.warm_up == pytest.approx(400e-6, rel=0.1)
+    judged = steadiness.steadiness(table(random(1000, 0.5) + level), 1.0)
+    assert 0.3 < judged.share <= 0.5
+    assert judged.has_long_warm_up
+    assert judged.is_steady, "after it"
+    assert judged.warm_up == pytest.approx(400e-6, rel=0.1)
 
 
 CROWDED = """
@@ -117,15 +117,15 @@ def test_a_flow_that_joins_in_the_middle_makes_a_run_unsteady(command):
     summary = json.loads((command.directory / "o" / "summary.json").read_text())
     assert summary["steady"] is False
     assert summary["warm_up"] >= 0
-    (caution,) = [one for one in summary["cautions"] if one["code"] == "not-steady"]
+    (caution,) = [warning for warning in summary["cautions"] if warning["code"] == "not-steady"]
     assert caution["text"] == line
     assert "not steady" in (command.directory / "o" / "report.html").read_text()
     run = farloop.load(command.directory / "o").runs[0]
     assert run.steadiness.halves[0].first.estimate < run.steadiness.halves[0].second.estimate
     both = farloop.Comparison("", [dataclasses.replace(run, label=name) for name in ("a", "b")])
-    (told,) = [one.text for one in cautions.of_comparison(both) if one.code == "not-steady"]
-    assert told.startswith("a: not steady")
-    assert told.endswith("(and in 1 other of 2 runs)")
+    (text,) = [warning.text for warning in cautions.of_comparison(both) if warning.code == "not-steady"]
+    assert text.startswith("a: not steady")
+    assert text.endswith("(and in 1 other of 2 runs)")
     note = steadiness.note(both.runs)
     assert note.startswith("not steady in 2 of 2 runs, such as a: mean slowdown ")
 

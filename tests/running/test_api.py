@@ -71,10 +71,10 @@ def test_settings_replace_those_of_the_file(small):
 
 
 def test_progress_is_told(small):
-    told = []
-    farloop.run(small, set=["run.duration=2s"], progress=lambda now, end, hops: told.append((now, end, hops)))
-    assert told, "a callback that is never called tells nobody anything"
-    assert all(0 <= now <= end == pytest.approx(2.0) for now, end, _ in told)
+    calls = []
+    farloop.run(small, set=["run.duration=2s"], progress=lambda now, end, hops: calls.append((now, end, hops)))
+    assert calls, "a callback that is never called tells nobody anything"
+    assert all(0 <= now <= end == pytest.approx(2.0) for now, end, _ in calls)
 
 
 def test_comparing_gives_a_run_per_algorithm(comparison):
@@ -136,9 +136,9 @@ def test_the_runs_of_one_seed(comparison):
 
     runs = [seeded(run, seed) for seed in (4, 5) for run in comparison]
     several = farloop.Comparison("two seeds", runs, claims=[{"id": "x"}], seeds=(4, 5))
-    one = several.of_seed(5)
-    assert [(run.label, run.seed) for run in one] == [("hpcc", 5), ("dctcp", 5)]
-    assert (one.claims, one.seeds, several.seeds) == ([], (), (4, 5))
+    of_seed = several.of_seed(5)
+    assert [(run.label, run.seed) for run in of_seed] == [("hpcc", 5), ("dctcp", 5)]
+    assert (of_seed.claims, of_seed.seeds, several.seeds) == ([], (), (4, 5))
     with pytest.raises(KeyError, match="seed 6: there is 4, 5"):
         several.of_seed(6)
     with pytest.raises(KeyError, match="there is none"):
@@ -180,7 +180,7 @@ def test_tables_of_python_are_a_scenario(small):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"network": {"rtae": "1Gbps"}}, '^network.rtae: unknown key; did you mean "rate"?'),
         ({"network": {"rate": None}}, r"^network\.rate: None: expected text, a number.* leave the key out"),
@@ -190,13 +190,13 @@ def test_tables_of_python_are_a_scenario(small):
         ({"algorithm": {"name": "dqcqn"}}, '^algorithm.name: there is no algorithm "dqcqn"; did you mean "dcqcn"?'),
     ],
 )
-def test_errors_in_tables_name_the_path_of_the_key(small, change, told):
+def test_errors_in_tables_name_the_path_of_the_key(small, change, message):
     import tomllib
 
     written = tomllib.loads(small.read_text("utf-8"))
     for key, value in change.items():
         written[key] = written.get(key, {}) | value if isinstance(value, dict) else value
-    with pytest.raises(farloop.ScenarioError, match=told):
+    with pytest.raises(farloop.ScenarioError, match=message):
         farloop.run(written)
 
 
@@ -209,11 +209,11 @@ def test_tables_in_tables_without_end_are_refused():
 
 
 def test_errors_of_settings_say_what_was_written(small, command):
-    for setting, told in (
+    for setting, message in (
         ({"network.rtae": "1Gbps"}, "^set: network.rtae: unknown key"),
         ("nonsense", "^set: nonsense: expected key=value"),
     ):
-        with pytest.raises(farloop.ScenarioError, match=told):
+        with pytest.raises(farloop.ScenarioError, match=message):
             farloop.run(small, set=setting)
     assert "farloop: --set: network.rtae: unknown key" in command("run", str(small), "--set", "network.rtae=1").stderr
     assert "farloop: --set: nonsense: expected key=value" in command("run", str(small), "--set", "nonsense").stderr

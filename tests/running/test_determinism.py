@@ -38,10 +38,10 @@ def test_two_runs_give_the_same_bytes(small, tmp_path):
 
 def test_the_number_of_threads_changes_nothing(small, tmp_path):
     names = ["hpcc", "dctcp", "dcqcn"]
-    one = digests(farloop.compare(small, names, threads=1).save(tmp_path / "one"))
-    two = digests(farloop.compare(small, names, threads=2).save(tmp_path / "two"))
-    assert len(one) == 6 * len(names)
-    assert one == two
+    single = digests(farloop.compare(small, names, threads=1).save(tmp_path / "one"))
+    double = digests(farloop.compare(small, names, threads=2).save(tmp_path / "two"))
+    assert len(single) == 6 * len(names)
+    assert single == double
 
 
 LARGE = """\
@@ -62,9 +62,9 @@ def test_the_parts_of_a_run_change_nothing(tmp_path):
     large.write_text(LARGE, encoding="utf-8")
     whole, parts = (farloop.run(large, threads=threads) for threads in (1, 2))
     assert (whole.info["parts"], parts.info["parts"]) == (1, 2)
-    one, two = (run.save(tmp_path / name) for run, name in ((whole, "one"), (parts, "two")))
-    assert digests(one) == digests(two)
-    assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
+    first, second = (run.save(tmp_path / name) for run, name in ((whole, "one"), (parts, "two")))
+    assert digests(first) == digests(second)
+    assert (first / "summary.json").read_bytes() == (second / "summary.json").read_bytes()
     # What says how it was computed is all that differs.
     facts = {"wall_s", "parts", "bytes_per_packet"}
     assert {key for key in whole.info if whole.info[key] != parts.info[key]} <= facts | {"totals"}
@@ -74,9 +74,9 @@ def test_the_parts_of_a_run_change_nothing(tmp_path):
     assert {key for key in totals if totals[key] != parts.info["totals"][key]} <= {"events"}
     parts.info["totals"]["events"] = totals["events"]
     again = (run.save(tmp_path / name) for run, name in ((whole, "again-one"), (parts, "again-two")))
-    one, two = again
+    first, second = again
     for name in ("report.html", "manifest.json"):
-        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
 
 
 def test_processors_go_to_simulations_first():

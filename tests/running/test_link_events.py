@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import farloop
+from farloop.results.network_map import map_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "failure.toml"
 SHORT = {"run.duration": "12ms", "event.1.at": "4ms", "event.2.at": "8ms"}
@@ -38,6 +39,8 @@ def test_a_port_that_drops_only_by_link_failure_is_the_worst_by_drops(failure):
     most = max(rows, key=lambda row: row["dropped_down"])
     worst = failure.summary["worst"]["drops"]
     assert (worst["port"], worst["drops"]) == (f"{most['node']}->{most['peer']}", most["dropped_down"])
+    drawn = map_of(failure.ports).totals(failure)["dropped"]
+    assert drawn.sum() == failure.summary["dropped"], "the map counts all causes, too"
 
 
 def test_flows_move_to_the_other_spine_and_back(failure):
@@ -46,12 +49,12 @@ def test_flows_move_to_the_other_spine_and_back(failure):
     def utilisation(peer):
         return failure.samples.get(f"port/leaf1->{peer}", "utilisation")
 
-    (times, one), (_, other) = utilisation("spine1"), utilisation("spine2")
+    (times, failed), (_, other) = utilisation("spine1"), utilisation("spine2")
     down = (times > 4.3e-3) & (times < 9e-3)
-    assert np.all(one[down] == 0.0), "it comes up at 8 ms, and the routes follow at 9 ms"
+    assert np.all(failed[down] == 0.0), "it comes up at 8 ms, and the routes follow at 9 ms"
     assert np.mean(other[(times > 6e-3) & (times < 9e-3)]) > 0.9
     both = times > 10e-3
-    assert np.mean(one[both]) > 0.3 and np.mean(other[both]) > 0.3
+    assert np.mean(failed[both]) > 0.3 and np.mean(other[both]) > 0.3
 
 
 def test_the_commands_and_the_report_say_what_happens(command, failure):

@@ -71,9 +71,9 @@ def test_hpcc_in_python_is_hpcc(threads):
 
 def test_a_class_stands_beside_names(halver):
     (cls,) = algorithm.load(halver)
-    found = farloop.compare(SCENARIO, ["dctcp", cls], set={"run.duration": "1ms"})
-    assert [run.algorithm for run in found.runs] == ["dctcp", "halver"]
-    assert found.runs[1].info["classes"] == {"halver": algorithm.digest(cls)}
+    compared = farloop.compare(SCENARIO, ["dctcp", cls], set={"run.duration": "1ms"})
+    assert [run.algorithm for run in compared.runs] == ["dctcp", "halver"]
+    assert compared.runs[1].info["classes"] == {"halver": algorithm.digest(cls)}
     with pytest.raises(farloop.FarloopError, match="compared with itself: halver"):
         farloop.compare(SCENARIO, ["halver", cls])
 
@@ -96,7 +96,7 @@ def test_parameters_come_from_the_scenario(halver):
     slow = farloop.run(SCENARIO, algorithm=cls, set=at)
     assert slow.scenario["algorithm"]["halver"] == {"pace": "2Gbps", "way": "down", "keep": 0.5}
     assert slow.summary["mean_throughput"]["intra"] < 2e9
-    for key, value, told in (
+    for key, value, message in (
         ("pace", "1Mbps", 'algorithm.halver.pace: "1Mbps" is outside the accepted range; expected 1Gbps and more'),
         ("pace", "fast", "algorithm.halver.pace"),
         ("way", "left", 'algorithm.halver.way: "left" is not accepted; expected one of "up", "down"'),
@@ -105,7 +105,7 @@ def test_parameters_come_from_the_scenario(halver):
     ):
         with pytest.raises(farloop.ScenarioError) as caught:
             farloop.run(SCENARIO, algorithm=cls, set={f"algorithm.halver.{key}": value})
-        assert told in str(caught.value)
+        assert message in str(caught.value)
 
 
 def test_needs_are_asked_of_the_network(halver):
@@ -115,7 +115,7 @@ def test_needs_are_asked_of_the_network(halver):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "told"),
+    ("old", "new", "line", "message"),
     [
         (
             "self.mss * ack.acked",
@@ -135,19 +135,19 @@ def test_needs_are_asked_of_the_network(halver):
         ("def start(self, flow)", "def start(self)", 0, "TypeError"),
     ],
 )
-def test_an_error_names_the_users_line(halver, tmp_path, capfd, old, new, line, told):
+def test_an_error_names_the_users_line(halver, tmp_path, capfd, old, new, line, message):
     changed(halver, old, new)
     (cls,) = algorithm.load(halver)
     with pytest.raises(AlgorithmError) as caught:
         farloop.run(SCENARIO, algorithm=cls)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     if line:
         assert f"halver.py:{line}: " in str(caught.value)
     out = tmp_path / "out"
     argv = ["run", str(SCENARIO), "--algorithm", "halver", "--algorithm-file", str(halver), "--out", str(out), "-q"]
     assert farloop_command(argv) == 2
     shown = capfd.readouterr().err
-    assert told in shown
+    assert message in shown
     assert "Traceback" not in shown
     assert not out.exists()
 
@@ -164,7 +164,7 @@ def farloop_command(argv):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("x = 1\n", "defines no algorithm; expected a class derived from"),
         ("def f(:\n", ".py:1: invalid syntax"),
@@ -204,12 +204,12 @@ def farloop_command(argv):
         (HALVER + "\n\nclass HALVER(Halver): ...\n", 'has the name "halver", as Halver has ('),
     ],
 )
-def test_what_is_no_algorithm_is_refused(tmp_path, text, told):
+def test_what_is_no_algorithm_is_refused(tmp_path, text, message):
     path = tmp_path / "mine.py"
     path.write_text(text)
     with pytest.raises(AlgorithmError) as caught:
         algorithm.load(path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert str(path) in str(caught.value)
 
 
@@ -433,14 +433,14 @@ def test_timers_randomness_and_losses_reach_the_class():
 def test_explain_says_what_a_file_defines(halver, capfd):
     assert farloop_command(["explain", str(halver)]) == 0
     shown = capfd.readouterr().out
-    for told in (
+    for words in (
         "halver",
         "Half the window for each round trip with a mark.",
         "keep",
         "What a mark leaves of the window.",
         "0.0 to 1.0",
     ):
-        assert told in shown
+        assert words in shown
     assert farloop_command(["explain", str(halver), "--page"]) == 2
 
 

@@ -50,16 +50,16 @@ def seconds(command, duration, *threads):
 def test_the_default_is_not_slower_than_one_thread(command, duration, loops, repeats):
     with busy(loops):
         rounds = [(seconds(command, duration, "--threads", "1"), seconds(command, duration)) for _ in range(repeats)]
-    one, default = (statistics.median(column) for column in zip(*rounds, strict=True))
-    assert default < 2 * one + 0.3, rounds
+    single, default = (statistics.median(column) for column in zip(*rounds, strict=True))
+    assert default < 2 * single + 0.3, rounds
 
 
 def test_two_threads_that_are_asked_for_get_along_with_others(command):
     """Each waits for the other at 20,000 borders: who spins or yields there waits for the others' slices, hundreds of times as long."""
     with busy(2):
         rounds = [[seconds(command, SMALL_RUN, "--threads", threads) for threads in "12"] for _ in range(3)]
-    one, two = (statistics.median(column) for column in zip(*rounds, strict=True))
-    assert two < 4 * one + 1, rounds
+    single, double = (statistics.median(column) for column in zip(*rounds, strict=True))
+    assert double < 4 * single + 1, rounds
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def test_the_command_writes_a_trace_and_says_where(command, small):
 
 
 @pytest.mark.parametrize(
-    ("item", "told"),
+    ("item", "message"),
     [
         ("flows=intro", 'trace filter "flows=intro": there is no such flow; accepted: '),
         ("ports=s1", 'trace filter "ports=s1": "s1" is no port; accepted: '),
@@ -148,10 +148,10 @@ def test_the_command_writes_a_trace_and_says_where(command, small):
         ("", "not KEY=VALUE; accepted: flows="),
     ],
 )
-def test_a_bad_item_is_refused(command, small, item, told):
+def test_a_bad_item_is_refused(command, small, item, message):
     done = command("run", str(small), "--trace", item, "--out", "r")
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not (command.directory / "r").exists()
 
@@ -168,13 +168,13 @@ def test_traces_are_of_one_run(command, small):
 
 
 def test_bad_items_in_python(small):
-    for trace, told in (
+    for trace, message in (
         ([], "there is no item"),
         ([7], "expected texts"),
         (7, "expected texts"),
         ("flows=intro", "no such flow"),
     ):
-        with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=told):
+        with pytest.raises((farloop.FarloopError, farloop.ScenarioError), match=message):
             farloop.run(small, trace=trace)
     with pytest.raises(farloop.FarloopError, match="trace and seeds"):
         farloop.run(small, trace="all", seeds="1-2")

@@ -72,8 +72,8 @@ class Summary:
         if "live" not in report.keywords:
             return
         if report.skipped:
-            told = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-            self.skipped[report.nodeid] = str(told).removeprefix("Skipped: ")
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            self.skipped[report.nodeid] = str(reason).removeprefix("Skipped: ")
         elif report.when == "call" or report.failed:
             self.ran.add(report.nodeid)
 

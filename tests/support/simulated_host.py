@@ -24,5 +24,5 @@ class Host:
             (_RUNS[key],) = batch.run_all([variant])
         run = _RUNS[key]
         gap = self.gaps.pop(0) if self.gaps else 0.001
-        told = {"longest_gap_s": gap, "real_time": True, "kernel": "simulated"}
-        return replace(run, address="", info=run.info | {MEASURED: told})
+        measured = {"longest_gap_s": gap, "real_time": True, "kernel": "simulated"}
+        return replace(run, address="", info=run.info | {MEASURED: measured})

@@ -78,17 +78,17 @@ def ray_cluster(tmp_path_factory):
             cluster.wait()
 
 
-def same(found, here):
+def same(made, here):
     """Whether two studies say the same; the directories of runs are called by their addresses."""
-    return found.runs.equals(here.runs) and found.points.equals(here.points)
+    return made.runs.equals(here.runs) and made.points.equals(here.points)
 
 
 def test_submitit_makes_the_same_runs(base, here):
     pytest.importorskip("submitit", reason="submitit is not installed")
     slurm = "cluster=local,jobs=2,runs=4,time=10"
-    found = farloop.study(base=base, grid=GRID, out=base.parent / "s", report=False, slurm=slurm)
-    assert (found.counts.made, found.failures) == (12, [])
-    assert same(found, here)
+    made = farloop.study(base=base, grid=GRID, out=base.parent / "s", report=False, slurm=slurm)
+    assert (made.counts.made, made.failures) == (12, [])
+    assert same(made, here)
     again = farloop.study(base=base, grid=GRID, out=base.parent / "s", report=False, slurm=slurm)
     assert (again.counts.made, again.counts.kept) == (0, 12)
 
@@ -114,14 +114,14 @@ def test_a_job_that_is_killed_costs_its_last_run_alone(base, here):
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    found = farloop.study(
+    made = farloop.study(
         base=base, grid=GRID, out=base.parent / "s", report=False, slurm="cluster=local,jobs=1,runs=12,time=10"
     )
     killed.append("")
     assert len(killed) == 2, "none was killed"
-    assert found.counts.lost >= 1
-    assert found.failures == []
-    assert same(found, here)
+    assert made.counts.lost >= 1
+    assert made.failures == []
+    assert same(made, here)
     assert max(journal(store, "finished").values()) == 1
 
 
@@ -147,8 +147,8 @@ print(found.counts.made, found.counts.kept, found.failures)
 def test_ray_makes_the_same_runs(base, here, ray_cluster):
     done = over_ray(base, *ray_cluster)
     assert done.stdout.splitlines()[-1:] == ["12 0 []"], done.stderr
-    found = pq.read_table(base.parent / "s" / "runs.parquet")
-    assert found.equals(here.runs)
+    runs = pq.read_table(base.parent / "s" / "runs.parquet")
+    assert runs.equals(here.runs)
     assert over_ray(base, *ray_cluster).stdout.splitlines()[-1:] == ["0 12 []"]
 
 

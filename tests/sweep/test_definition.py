@@ -21,12 +21,12 @@ def place(tmp_path):
 
 
 def test_a_grid_is_every_combination_and_the_last_key_changes_fastest(place):
-    found = definition.from_file(place / "study.toml")
-    assert len(found.points) == 12
-    assert found.points[0] == {"algorithm": "dctcp", "workload.load": 0.2, "seed": 1}
-    assert found.points[1] == {"algorithm": "dctcp", "workload.load": 0.2, "seed": 2}
-    assert found.varied == ("algorithm", "workload.load", "seed")
-    scenario = found.scenario(found.points[-1])
+    study = definition.from_file(place / "study.toml")
+    assert len(study.points) == 12
+    assert study.points[0] == {"algorithm": "dctcp", "workload.load": 0.2, "seed": 1}
+    assert study.points[1] == {"algorithm": "dctcp", "workload.load": 0.2, "seed": 2}
+    assert study.varied == ("algorithm", "workload.load", "seed")
+    scenario = study.scenario(study.points[-1])
     resolved = scenario.resolved
     assert (resolved["algorithm"]["name"], resolved["run"]["seed"]) == ("hpcc", 3)
     assert (
@@ -56,12 +56,12 @@ switch.buffer = { from = "100kB", to = "10MB", scale = "log" }
 network.intra_pairs = { from = 2, to = 4 }
 "network.rate" = ["1Gbps", "10Gbps"]
 """
-    found = read(place, text)
-    assert len(found.points) == 2 * 2 * 3
-    assert "network.wan_delay" not in found.points[3]
+    study = read(place, text)
+    assert len(study.points) == 2 * 2 * 3
+    assert "network.wan_delay" not in study.points[3]
     drawn = [
         tuple(p[key] for key in ("workload.load", "switch.buffer", "network.intra_pairs", "network.rate"))
-        for p in found.points
+        for p in study.points
     ]
     assert len(set(drawn)) == 3
     assert drawn == [
@@ -73,9 +73,9 @@ network.intra_pairs = { from = 2, to = 4 }
         assert 100e3 <= farloop.units.size(buffer) <= 10e6
         assert pairs in (2, 3, 4)
         assert rate in ("1Gbps", "10Gbps")
-    assert all(found.scenario(point).resolved["run"]["duration"] == "5ms" for point in found.points[:2])
+    assert all(study.scenario(point).resolved["run"]["duration"] == "5ms" for point in study.points[:2])
     other = read(place, text.replace("seed = 7", "seed = 8"))
-    assert [p["workload.load"] for p in other.points] != [p["workload.load"] for p in found.points]
+    assert [p["workload.load"] for p in other.points] != [p["workload.load"] for p in study.points]
 
 
 def test_random_values_fill_their_range():
@@ -94,9 +94,9 @@ def test_constraints_leave_points_out(place):
         "[grid]",
         "where = \"algorithm == 'dctcp' or workload.load < 0.3\"\n[[constraint]]\nwhere = \"network.wan_delay == '1000us'\"\n[grid]",
     )
-    found = read(place, text)
-    assert len(found.points) == 9
-    assert found.excluded == 3
+    study = read(place, text)
+    assert len(study.points) == 9
+    assert study.excluded == 3
 
 
 @pytest.mark.parametrize(
@@ -257,9 +257,9 @@ def test_a_base_scenario_may_stand_in_the_study(place):
         .replace("ports = [base.", "ports = [")
     )
     text = inside + '[grid]\nalgorithm = ["dctcp"]\nseed = [1, 2]\n'
-    found = read(place, text)
+    study = read(place, text)
     outside = farloop.Scenario.from_text(BASE, str(place / "x.toml")).override(algorithm="dctcp", seed=2)
-    assert found.scenario(found.points[1]).resolved == outside.resolved | {"title": ""}
+    assert study.scenario(study.points[1]).resolved == outside.resolved | {"title": ""}
     with pytest.raises(farloop.ScenarioError, match=r"study\.toml:4: network\.topolgy: unknown key"):
         farloop.study(_written(place, text.replace("topology", "topolgy")), out=place / "s")
     with pytest.raises(FarloopError, match=r"study\.toml:1: base: expected the name of a scenario file, or tables"):

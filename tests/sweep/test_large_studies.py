@@ -5,18 +5,19 @@ import time
 import pytest
 from conftest import SMALL
 
+from farloop.output.store import Store
 from farloop.sweep import definition, making
 from farloop.sweep.dataset import Row
 from farloop.sweep.making import Making
 
 
-class Told:
+class Notes:
     """Keeps what is said."""
 
     def __init__(self):
         self.lines = []
 
-    def told(self, text):
+    def note(self, text):
         self.lines.append(text)
 
 
@@ -29,31 +30,31 @@ def study(tmp_path):
 
 
 def test_a_study_says_how_many_points_it_has_before_they_are_worked_out(study, monkeypatch):
-    told = Told()
-    definition.from_file(study, told=told.told)
-    assert told.lines == [], "of 600 nobody needs to know"
+    note = Notes()
+    definition.from_file(study, progress=note.note)
+    assert note.lines == [], "of 600 nobody needs to know"
     monkeypatch.setattr(definition, "MANY", 500)
-    found = definition.from_file(study, told=told.told)
-    assert told.lines == ["600 points; their scenarios are worked out one by one before the first run"]
-    assert len(found.points) == 600
+    wanted = definition.from_file(study, progress=note.note)
+    assert note.lines == ["600 points; their scenarios are worked out one by one before the first run"]
+    assert len(wanted.points) == 600
 
 
-def test_a_study_says_how_far_it_is_with_its_points(study, monkeypatch):
-    told = Told()
-    found = definition.from_file(study)
+def test_a_study_says_how_far_it_is_with_its_points(study, tmp_path, monkeypatch):
+    note = Notes()
+    wanted = definition.from_file(study)
     monkeypatch.setattr(making, "LINE_EVERY", 0.0)
     monkeypatch.setattr(making, "FIRST_WORD", 0.0)
-    made = Making(found, store=None, engine=None, counting=told)
-    made._plan(found.points)
-    assert told.lines[0] == "0 of 600 points are worked out"
-    assert told.lines[-1] == "599 of 600 points are worked out"
+    made = Making(wanted, store=Store(tmp_path), engine=None, counting=note)
+    made._plan(wanted.points)
+    assert note.lines[0] == "0 of 600 points are worked out"
+    assert note.lines[-1] == "599 of 600 points are worked out"
     assert len(made.rows) == 600
 
 
 def test_rows_of_points_are_found_in_linear_time():
     rows = [Row(number, {}, None, seed, "") for number in range(50_000) for seed in (1, 2)]
     began = time.monotonic()
-    found = making.rows_by_point(reversed(rows))
+    by_point = making.rows_by_point(reversed(rows))
     assert time.monotonic() - began < 20, "a search of all rows for each point takes minutes"
-    assert list(found) == list(range(50_000))
-    assert [row.seed for row in found[7]] == [2, 1]
+    assert list(by_point) == list(range(50_000))
+    assert [row.seed for row in by_point[7]] == [2, 1]

@@ -72,16 +72,16 @@ def test_classes_of_a_file_are_values_of_a_study_from_python(own):
     mine = load(own / "mine.py")
     options = {"out": own / "out" / "p", "workers": 2, "report": False}
     grid = {"algorithm": ["dctcp", mine], "algorithm.mine.segments": [4]}
-    found = farloop.study(base=own / "base.toml", grid=grid, **options)
-    assert found.runs["algorithm"].to_pylist() == ["dctcp", "mine"]
-    assert found.failures == []
+    study = farloop.study(base=own / "base.toml", grid=grid, **options)
+    assert study.runs["algorithm"].to_pylist() == ["dctcp", "mine"]
+    assert study.failures == []
 
     class Local(mine):
         """In no file that says the same."""
 
-    for one, said in ((Local, "is in no file that other processes could load"), (int, "expected a class derived from")):
+    for cls, said in ((Local, "is in no file that other processes could load"), (int, "expected a class derived from")):
         with pytest.raises(FarloopError, match=said):
-            farloop.study(base=own / "base.toml", grid={"algorithm": [one]}, **options)
+            farloop.study(base=own / "base.toml", grid={"algorithm": [cls]}, **options)
 
 
 def test_an_algorithm_in_python_that_fails_is_listed_with_its_line(own, command):
@@ -112,10 +112,10 @@ def test_wrong_algorithms_in_python_are_told_with_file_and_line(change, said, ow
 
 
 def test_a_file_that_changes_under_a_study_makes_nothing(own):
-    found = definition.from_file(own / "study.toml")
-    scenario = found.scenario(found.points[-1])
+    study = definition.from_file(own / "study.toml")
+    scenario = study.scenario(study.points[-1])
     (own / "store").mkdir()
-    task = tasks.Task.of("0" * 64, "mine", scenario, own / "store", 1, found.algorithm_files)
+    task = tasks.Task.of("0" * 64, "mine", scenario, own / "store", 1, study.algorithm_files)
     (own / "mine.py").write_text(MINE + "\n", encoding="utf-8")
     outcome = tasks.make(tasks.Task.from_json(task.as_json()))
     assert outcome.status == tasks.BROKEN
@@ -125,7 +125,7 @@ def test_a_file_that_changes_under_a_study_makes_nothing(own):
 def test_the_address_of_an_algorithm_in_python_is_the_same_in_every_process(own):
     script = "from farloop import algorithm; print(algorithm.digest(algorithm.load('mine.py')[0]))"
     (own / "mine.py").write_text(MINE.replace("{1, 2}", "{'a', 'b', 'c', 'd', 'e'}"), encoding="utf-8")
-    found = {
+    addresses = {
         subprocess.run(
             [sys.executable, "-c", script],
             cwd=own,
@@ -136,4 +136,4 @@ def test_the_address_of_an_algorithm_in_python_is_the_same_in_every_process(own)
         ).stdout
         for seed in ("1", "2", "3")
     }
-    assert len(found) == 1
+    assert len(addresses) == 1

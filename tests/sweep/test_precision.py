@@ -44,20 +44,22 @@ def sequential(target, order, most=300):
     seeds = 0
     while True:
         samples = order[:seeds]
-        found = precision.interval(P99, [P99.pooled([s]) for s in samples[:1]], samples)
-        more = precision.more_seeds(target, found, seeds, most)
+        interval = precision.interval(P99, [P99.pooled([s]) for s in samples[:1]], samples)
+        more = precision.more_seeds(target, interval, seeds, most)
         if not more:
-            return found, seeds
+            return interval, seeds
         seeds += more
 
 
 def coverage(target, samples, truth, repetitions):
     """How often the interval covers the truth, and how many seeds it takes on average; each repetition draws from all runs."""
     draw = np.random.default_rng(11)
-    found = [sequential(target, [samples[i] for i in draw.permutation(len(samples))[:300]]) for _ in range(repetitions)]
-    assert all(one.half_width <= target.allowed(one.estimate) for one, seeds in found if seeds < 300)
-    covered = [one.exists and one.low <= truth <= one.high for one, _ in found]
-    return np.mean(covered), np.mean([seeds for _, seeds in found])
+    results = [
+        sequential(target, [samples[i] for i in draw.permutation(len(samples))[:300]]) for _ in range(repetitions)
+    ]
+    assert all(interval.half_width <= target.allowed(interval.estimate) for interval, seeds in results if seeds < 300)
+    covered = [interval.exists and interval.low <= truth <= interval.high for interval, _ in results]
+    return np.mean(covered), np.mean([seeds for _, seeds in results])
 
 
 @pytest.mark.parametrize(("text", "least", "most"), [("p99 slowdown ± 60 %", 10, 13), ("p99 slowdown ± 12 %", 18, 60)])
@@ -79,9 +81,9 @@ def test_the_interval_of_p99_covers_the_long_run_of_simulations(tmp_path):
     """Many short runs of an independent kind: some of them at a time give an interval, all together the value that it is to cover."""
     (tmp_path / "queue.toml").write_text(QUEUE, encoding="utf-8")
     jobs = [Job("", farloop.Scenario.load(tmp_path / "queue.toml").override(seed=seed)) for seed in range(1, 601)]
-    flows = [one.tables["flows"] for one in simulate(jobs)]
+    flows = [run.tables["flows"] for run in simulate(jobs)]
     samples = [farloop.results.flow_completion.slowdowns(table) for table in flows]
-    assert all(np.isfinite(one).all() for one in samples), "nothing is unfinished"
+    assert all(np.isfinite(run).all() for run in samples), "nothing is unfinished"
     share, seeds = coverage(Target.read("p99 slowdown ± 25 %"), samples, P99.pooled(samples), 150)
     assert LEAST < seeds < 150
     # 150 repetitions of 95 % have a standard deviation of 1.8 %; they share their runs, which makes it a little more.
@@ -91,12 +93,12 @@ def test_the_interval_of_p99_covers_the_long_run_of_simulations(tmp_path):
 def test_an_interval_by_hand():
     """Five seeds with 100 flows of slowdowns from 11 to 110 on, each 5 above the last: shares up to the median of 0.6 to 0.4."""
     clusters = [np.arange(11.0, 111.0) + 5 * i for i in range(5)]
-    found = precision.interval(measures.measure("p50 slowdown"), [], clusters)
-    assert (found.estimate, found.n) == (70.5, 5)
+    interval = precision.interval(measures.measure("p50 slowdown"), [], clusters)
+    assert (interval.estimate, interval.n) == (70.5, 5)
     apart = [60 - 50, 55 - 50, 50 - 50, 45 - 50, 40 - 50]
     half = 3.182 * math.sqrt(sum(a**2 for a in apart) * 5 / 4 * 5 / 4) / 500
     low, high = np.quantile(np.concatenate(clusters), [0.5 - half, 0.5 + half])
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    assert (interval.low, interval.high) == (pytest.approx(low), pytest.approx(high))
     mean = precision.interval(measures.measure("mean slowdown"), [], clusters)
     # Equal clusters: as the interval of the mean of five numbers, which are symmetric.
     numbers = [values.mean() for values in clusters]
@@ -113,20 +115,20 @@ def test_the_pooled_statistic_is_less_biased_than_the_mean_of_seeds():
     draw = np.random.default_rng(1)
     samples = [draw.exponential(size=40) for _ in range(2000)]
     numbers = [P99.pooled([s]) for s in samples]
-    found = precision.interval(P99, numbers, samples)
+    interval = precision.interval(P99, numbers, samples)
     truth = math.log(100)
-    assert abs(found.estimate - truth) < 0.1
+    assert abs(interval.estimate - truth) < 0.1
     assert np.mean(numbers) < truth - 0.3
 
 
 def test_a_number_of_whole_runs_has_the_interval_of_a_mean():
     jain = measures.measure("jain")
     values = [0.9, 0.8, None, 0.7, 0.95]
-    found = precision.interval(jain, values, [])
-    assert (found.estimate, found.n) == (pytest.approx(0.8375), 4)
+    interval = precision.interval(jain, values, [])
+    assert (interval.estimate, interval.n) == (pytest.approx(0.8375), 4)
     free = statistics.mean([v for v in values if v is not None])
-    assert (found.low, found.high) == (max(0.0, free.low), min(1.0, free.high))
-    assert found.high == 1.0 < free.high, "no index of fairness is above 1"
+    assert (interval.low, interval.high) == (max(0.0, free.low), min(1.0, free.high))
+    assert interval.high == 1.0 < free.high, "no index of fairness is above 1"
     assert precision.interval(jain, [None], []) == Interval(None, None, None, 0)
     assert precision.interval(jain, [0.5], []) == Interval(0.5, None, None, 1)
 
@@ -225,7 +227,7 @@ def test_warm_up_of_a_run(tmp_path):
 def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
     (tmp_path / "queue.toml").write_text(QUEUE, encoding="utf-8")
     common = {"base": tmp_path / "queue.toml", "store": tmp_path / "store", "workers": 2, "report": False}
-    found = farloop.study(
+    study = farloop.study(
         **common,
         grid={"workload.load": [0.1, 0.8]},
         collect=["throughput"],
@@ -233,14 +235,14 @@ def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
         most_seeds=24,
         out=tmp_path / "s",
     )
-    calm, busy = found.points.to_pylist()
+    calm, busy = study.points.to_pylist()
     for row in (calm, busy):
         half, mean = row["mean_slowdown ci95"], row["mean_slowdown"]
         assert row["seeds"] == 24 or (row["seeds"] >= LEAST and half <= mean * 0.08 / 1.08)
     assert LEAST <= calm["seeds"] < busy["seeds"] <= 24
-    seeds = [row["seed"] for row in found.runs.to_pylist() if row["workload.load"] == 0.8]
+    seeds = [row["seed"] for row in study.runs.to_pylist() if row["workload.load"] == 0.8]
     assert seeds == list(range(1, busy["seeds"] + 1))
-    assert all(row["warmup_s"] >= 0 for row in found.runs.to_pylist())
+    assert all(row["warmup_s"] >= 0 for row in study.runs.to_pylist())
     again = farloop.study(
         **common,
         grid={"workload.load": [0.1, 0.8]},
@@ -250,7 +252,7 @@ def test_a_study_adds_seeds_where_they_are_needed(tmp_path):
         out=tmp_path / "s",
     )
     assert again.counts.made == 0
-    assert again.runs.equals(found.runs)
+    assert again.runs.equals(study.runs)
 
 
 def test_a_precision_that_is_not_reached_is_told(tmp_path, command):
@@ -265,7 +267,7 @@ def test_a_precision_that_is_not_reached_is_told(tmp_path, command):
     assert "workload.load 0.8: mean slowdown +- 8 % not reached: mean_slowdown " in line
     assert "after 10 seeds; about " in line
     kept = json.loads((command.directory / "s" / "manifest.json").read_text())
-    (unmet,) = [one for one in kept["unmet"] if one["point"] == 2]
+    (unmet,) = [entry for entry in kept["unmet"] if entry["point"] == 2]
     assert unmet["seeds"] == 10
     assert unmet["low"] < unmet["estimate"] < unmet["high"]
     assert unmet["needed"] > 10
@@ -282,13 +284,13 @@ def test_how_wide_an_unmet_point_is():
     target = Target.read("p99 slowdown ± 20 %")
     unmet = Unmet(1, "hpcc", target, Interval(10.0, 9.0, 12.5, 24), 24)
     # A quarter of the estimate is ± 33 % of what the number may be; 20 % are a sixth: 1.5 times as wide, 2.25 times as many.
-    assert unmet.told() == (
+    assert unmet.in_words() == (
         "hpcc: p99 slowdown ± 20 % not reached: p99_slowdown 10 [9, 12.5], ± 33 %, after 24 seeds; about 54 would do"
     )
     assert (
         Unmet(1, "hpcc", target, Interval(10.0, None, None, 24), 24)
-        .told()
+        .in_words()
         .endswith("p99_slowdown 10, no interval, after 24 seeds; more flows or more seeds are needed")
     )
-    assert "no run has a value of p99_slowdown" in Unmet(1, "x", target, Interval(None, None, None, 0), 24).told()
-    assert Unmet(1, "x", Target.read("p99 slowdown ± 2"), unmet.found, 24).width == "± 2.5"
+    assert "no run has a value of p99_slowdown" in Unmet(1, "x", target, Interval(None, None, None, 0), 24).in_words()
+    assert Unmet(1, "x", Target.read("p99 slowdown ± 2"), unmet.interval, 24).width == "± 2.5"

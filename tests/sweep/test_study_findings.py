@@ -11,9 +11,9 @@ UNITS = {"workload.load": "1", METRIC: "1", f"{METRIC} low": "1", f"{METRIC} hig
 
 
 def table(columns):
-    found = pa.table(columns)
-    told = [field.with_metadata({"unit": UNITS.get(field.name, "")}) for field in found.schema]
-    return found.cast(pa.schema(told))
+    columns_only = pa.table(columns)
+    described = [field.with_metadata({"unit": UNITS.get(field.name, "")}) for field in columns_only.schema]
+    return columns_only.cast(pa.schema(described))
 
 
 def points(values, low, high, **more):
@@ -40,13 +40,13 @@ GAP = points(
 
 
 def test_a_band_has_a_gap_where_no_interval_exists():
-    found = multiples.multiples(GAP, ["workload.load"], METRIC)
-    (line,) = found.panels[""]
+    drawn = multiples.multiples(GAP, ["workload.load"], METRIC)
+    (line,) = drawn.panels[""]
     assert line.low[[0, 1, 3]].tolist() == [1.1, 1.4, 2.2]
     assert line.high[[0, 1, 3]].tolist() == [1.4, 2.5, 9.5]
     assert np.isnan(line.low[[2, 4, 5]]).all()
     assert (line.bands(), line.alone()) == ([slice(0, 2)], [3])
-    figure = drawing.small_multiples(found, "")
+    figure = drawing.small_multiples(drawn, "")
     axis = figure.axes[0]
     (band,) = [c for c in axis.collections if c.get_paths() and len(c.get_paths()[0].vertices) > 3]
     ends = band.get_paths()[0].vertices
@@ -55,8 +55,8 @@ def test_a_band_has_a_gap_where_no_interval_exists():
 
 
 def test_a_report_s_band_has_the_same_gap():
-    found = multiples.multiples(GAP, ["workload.load"], METRIC)
-    traces = findings._panels(found).data
+    drawn = multiples.multiples(GAP, ["workload.load"], METRIC)
+    traces = findings._panels(drawn).data
     (band,) = [trace for trace in traces if trace.get("fill") == "toself"]
     assert np.asarray(band["x"]).tolist() == pytest.approx([0.1, 0.2, 0.2, 0.1])
     assert np.asarray(band["y"]).tolist() == [1.4, 2.5, 1.4, 1.1]
@@ -68,14 +68,14 @@ def test_a_report_s_band_has_the_same_gap():
 
 def test_an_interval_is_told_by_its_ends():
     row = GAP.to_pylist()
-    assert multiples.told(row[3], METRIC, "1") == "2.6 [2.2, 9.5]"
-    assert multiples.told(row[2], METRIC, "1") == "2"
+    assert multiples.metric_text(row[3], METRIC, "1") == "2.6 [2.2, 9.5]"
+    assert multiples.metric_text(row[2], METRIC, "1") == "2"
 
 
 def test_a_study_of_an_older_version_is_not_drawn_below_zero():
     old = GAP.drop_columns([f"{METRIC} low", f"{METRIC} high"])
-    found = multiples.interval_of(old.to_pylist()[3], METRIC)
-    assert (found.low, found.high) == (0.0, pytest.approx(9.5))
+    interval = multiples.interval_of(old.to_pylist()[3], METRIC)
+    assert (interval.low, interval.high) == (0.0, pytest.approx(9.5))
 
 
 def runs(scores):
@@ -95,8 +95,8 @@ def test_places_are_given_where_the_seeds_tell_them():
     base = np.exp(draw.normal(size=10))
     noise = 1 + 0.02 * draw.normal(size=(4, 10))
     scores = base * noise * np.array([[1.0], [1.001], [2.0], [4.0]])
-    found = points([float(one.mean()) for one in scores], [None] * 4, [None] * 4)
-    shown, note = multiples.standings(runs(scores), found, METRIC, "less")
+    table_ = points([float(row.mean()) for row in scores], [None] * 4, [None] * 4)
+    shown, note = multiples.standings(runs(scores), table_, METRIC, "less")
     places = {row["point"]: place for place, row in shown}
     assert {places[1], places[2]} == {"best", "not told apart from the best"}
     assert (places[3], places[4]) == ("3 of 4", "worst")
@@ -105,9 +105,9 @@ def test_places_are_given_where_the_seeds_tell_them():
 
 def test_what_no_seed_tells_apart_is_no_ranking():
     scores = np.exp(np.random.default_rng(4).normal(size=(5, 10)))
-    found = points([float(one.mean()) for one in scores], [None] * 5, [None] * 5)
-    shown, note = multiples.standings(runs(scores), found, METRIC, "less")
+    table_ = points([float(row.mean()) for row in scores], [None] * 5, [None] * 5)
+    shown, note = multiples.standings(runs(scores), table_, METRIC, "less")
     assert [place for place, _ in shown][1:] == ["not told apart from the best"] * 4
     assert "this is no ranking" in note
-    _, note = multiples.standings(runs(scores[:, :1]), found, METRIC, "less")
+    _, note = multiples.standings(runs(scores[:, :1]), table_, METRIC, "less")
     assert "nothing tells" in note

@@ -42,18 +42,29 @@ def swept(tmp_path_factory):
 def test_a_run_is_built_once_where_it_is_planned_and_once_where_it_is_made(place, on_scenario):
     asked, loads = on_scenario(), [0.2, 0.4]
     base = place / "base.toml"
-    study = farloop.study(base=base, grid={"workload.load": loads}, out=place / "s", workers=1)
+    study = farloop.study(base=base, grid={"workload.load": loads}, out=place / "s", workers=1, report=False)
     assert study.counts.made == len(loads)
     built = Counter()
-    for one in asked:
-        built[dict(one.arguments[2]).get("workload.load")] += one.builds
+    for handle in asked:
+        built[dict(handle.arguments[2]).get("workload.load")] += handle.builds
     assert {load: built[str(load)] for load in loads} == dict.fromkeys(loads, 1)
+    asked.clear()
+    again = farloop.study(
+        base=base,
+        grid={"workload.load": loads},
+        out=place / "again",
+        workers=1,
+        store=place / "run-store",
+        report=False,
+    )
+    assert (again.counts.made, again.counts.kept) == (0, len(loads))
+    assert not [handle for handle in asked if handle.builds], "no network is built for a run that is there"
     # What a worker does, in this process.
     scenario = farloop.Scenario.load(base).override({"workload.load": 0.3})
     task = tasks.Task.of(address(scenario), "one", scenario, place / "run-store", 1)
     asked.clear()
     assert tasks.make(task).status == tasks.MADE
-    assert [one.builds for one in asked] == [1]
+    assert [handle.builds for handle in asked] == [1]
 
 
 def test_the_dataset_has_parameters_metrics_and_the_way_to_each_run(swept):
@@ -78,7 +89,7 @@ def test_the_dataset_has_parameters_metrics_and_the_way_to_each_run(swept):
 def test_other_programs_read_the_dataset(swept):
     path = str(swept.directory / "runs.parquet")
     wanted = swept.runs["throughput"].to_pylist()
-    for module, found in (
+    for module, column in (
         ("pandas", lambda m: m.read_parquet(path)["throughput"].tolist()),
         ("polars", lambda m: m.read_parquet(path)["throughput"].to_list()),
         ("duckdb", lambda m: [v for (v,) in m.sql(f"select throughput from '{path}' order by run").fetchall()]),
@@ -87,7 +98,7 @@ def test_other_programs_read_the_dataset(swept):
             loaded = __import__(module)
         except ImportError:
             continue
-        assert found(loaded) == wanted, module
+        assert column(loaded) == wanted, module
 
 
 def test_points_are_means_over_seeds_with_intervals(swept):
@@ -145,20 +156,20 @@ def test_the_report_is_drawn_anew_from_the_tables(swept, command):
     assert (swept.directory / "report.html").read_bytes() == before
     text = before.decode()
     assert 'src="http' not in text
-    for told in ("Best and worst", "Pareto front", "All points", "dctcp, workload.load 0.2", " ["):
-        assert told in text
+    for words in ("Best and worst", "Pareto front", "All points", "dctcp, workload.load 0.2", " ["):
+        assert words in text
     with pytest.raises(FarloopError, match=r"load one of the runs in it, such as .*runs"):
         farloop.load(swept.directory)
 
 
 def test_small_multiples_have_the_study_s_numbers(swept):
-    found = multiples.multiples(swept.points, ["algorithm", "workload.load"], "throughput")
-    assert list(found.panels) == [""]
-    assert [(line.name, line.x.tolist()) for line in found.panels[""]] == [("dctcp", [0.2, 0.4]), ("hpcc", [0.2, 0.4])]
-    first = found.panels[""][0]
+    drawn = multiples.multiples(swept.points, ["algorithm", "workload.load"], "throughput")
+    assert list(drawn.panels) == [""]
+    assert [(line.name, line.x.tolist()) for line in drawn.panels[""]] == [("dctcp", [0.2, 0.4]), ("hpcc", [0.2, 0.4])]
+    first = drawn.panels[""][0]
     assert (first.y * 1e6).tolist() == pytest.approx(
         swept.points["throughput"].to_pylist()[:2]
-    ) or found.up.title.endswith("(Gbps)")
+    ) or drawn.up.title.endswith("(Gbps)")
     assert (first.low <= first.y).all() and (first.y <= first.high).all()
     assert first.bands() == [slice(0, 2)]
 
@@ -177,15 +188,15 @@ def test_pareto_front_by_hand():
 
 def workers_of(process):
     """The processes that a process has started."""
-    found = []
+    workers = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[1]) == process.pid and fields[0] != "Z":
-            found.append(int(path.parent.name))
-    return found
+            workers.append(int(path.parent.name))
+    return workers
 
 
 KILLED = STUDY.replace('seed = "1-3"', 'seed = "1-9"')

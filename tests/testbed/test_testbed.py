@@ -26,30 +26,30 @@ def example():
 
 
 def test_the_plan_is_the_scenario(example):
-    found = blueprint.plan(example)
-    assert [node.name for node in found.nodes] == ["near", "receiver", "leaf", "border", "far"]
-    assert (found.duration, found.interval, found.mtu, found.unseen) == (10.0, 0.01, 1500, 24)
-    assert found.recorded_ports == (("leaf", "receiver", 1),)
-    bottleneck = found.links[1]
+    plan = blueprint.plan(example)
+    assert [node.name for node in plan.nodes] == ["near", "receiver", "leaf", "border", "far"]
+    assert (plan.duration, plan.interval, plan.mtu, plan.unseen) == (10.0, 0.01, 1500, 24)
+    assert plan.recorded_ports == (("leaf", "receiver", 1),)
+    bottleneck = plan.links[1]
     assert (bottleneck.rate, bottleneck.delay_ps) == (100_000_000, 10_000_000)
     leaf, host = bottleneck.ports
     assert host is None and (leaf.packets, leaf.kmin, leaf.kmax, leaf.pmax) == (100, 30_000, 30_000, 1.0)
-    assert [(f.name, f.size, f.cross_datacenter) for f in found.flows] == [("near", None, False), ("far", None, True)]
+    assert [(f.name, f.size, f.cross_datacenter) for f in plan.flows] == [("near", None, False), ("far", None, True)]
     # Twice the path's delays, and what a packet and its acknowledgement take on each link.
-    assert 10e9 < found.flows[0].base_rtt_ps < 10.5e9
-    assert found.algorithms[0].kernel == "cubic"
+    assert 10e9 < plan.flows[0].base_rtt_ps < 10.5e9
+    assert plan.algorithms[0].kernel == "cubic"
 
 
 def test_routes_lead_everywhere(example):
-    found = blueprint.plan(example)
-    for host in found.hosts:
-        routes = found.routes(host)
-        assert sorted(routes) == [node for node in range(len(found.nodes)) if node != host]
+    plan = blueprint.plan(example)
+    for host in plan.hosts:
+        routes = plan.routes(host)
+        assert sorted(routes) == [node for node in range(len(plan.nodes)) if node != host]
         for node, (link, end) in routes.items():
-            assert found.links[link].ends[end] == node
-    assert found.routes(4)[0] == (0, 0)
-    assert found.used == [0, 1, 2, 3]
-    assert dataclasses.replace(found, flows=found.flows[:1]).used == [0, 1]
+            assert plan.links[link].ends[end] == node
+    assert plan.routes(4)[0] == (0, 0)
+    assert plan.used == [0, 1, 2, 3]
+    assert dataclasses.replace(plan, flows=plan.flows[:1]).used == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_a_slower_port_is_a_bottleneck_whoever_feeds_it():
 
 def ports_of(plan, numbers=False):
     """All ports that traffic passes, each a link (or its number) and an end."""
-    found = sorted({port for path in plan.paths() for port in path})
-    return found if numbers else [(plan.links[number], end) for number, end in found]
+    ports = sorted({port for path in plan.paths() for port in path})
+    return ports if numbers else [(plan.links[number], end) for number, end in ports]
 
 
 def test_several_shortest_paths_are_refused():
@@ -175,9 +175,9 @@ def test_a_tcp_info_is_read_where_the_kernel_has_it():
         (240, "H", 2),
     ]:
         struct.pack_into(f"={form}", raw, offset, value)
-    found = tcp_info.read(bytes(raw))
-    assert (found.cwnd, found.rtt, found.retransmitted, found.pacing) == (28_960, 0.0015, 7, float("inf"))
-    assert (found.min_rtt, found.packets, found.marked, found.spurious, found.timeouts) == (0.0009, 50, 9, 3, 2)
+    info = tcp_info.read(bytes(raw))
+    assert (info.cwnd, info.rtt, info.retransmitted, info.pacing) == (28_960, 0.0015, 7, float("inf"))
+    assert (info.min_rtt, info.packets, info.marked, info.spurious, info.timeouts) == (0.0009, 50, 9, 3, 2)
     assert tcp_info.read(bytes(raw)[:104]).pacing == 0.0
     for length in range(len(raw)):
         tcp_info.read(bytes(raw[:length]))
@@ -210,10 +210,10 @@ def measurement(example):
         )
         for t in (1.0, 2.0)
     ]
-    found = connections.Measurement(transfers, samples, 2.0, counters, [50_000.0] * 10, True, 0.001)
+    result = connections.Measurement(transfers, samples, 2.0, counters, [50_000.0] * 10, True, 0.001)
     late = Lateness(1000, 5e-5, 0.02, 3, 0)
     network = Network(wanted, {}, _Ports(), None, (0, 2))
-    simulated = measured.as_simulated(network, found, [(late, late), (late, late)])
+    simulated = measured.as_simulated(network, result, [(late, late), (late, late)])
     return example, simulated
 
 

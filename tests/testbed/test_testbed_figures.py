@@ -187,9 +187,9 @@ def test_limits_go_by_the_round_trip_across():
     ],
 )
 def test_wrong_input_is_one_line(wanted, said, tmp_path):
-    found = CliRunner().invoke(app, ["testbed", "figure", *wanted, "--out", str(tmp_path / "out")])
-    assert found.exit_code == 2
-    assert found.stderr.count("\n") == 1 and said in found.stderr
+    done = CliRunner().invoke(app, ["testbed", "figure", *wanted, "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1 and said in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -201,8 +201,8 @@ def invoke(monkeypatch, host, *arguments):
 
 def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     out = tmp_path / "out"
-    found = invoke(monkeypatch, Host(), "--repetitions", 2, "--out", out)
-    assert found.exit_code == 0, found.output
+    done = invoke(monkeypatch, Host(), "--repetitions", 2, "--out", out)
+    assert done.exit_code == 0, done.output
     (claim,) = json.loads((out / "claims.json").read_text())
     # The same runs, the same judge.
     assert claim["simulated"]["statements"] == claim["measured"]["statements"]
@@ -215,7 +215,7 @@ def test_both_worlds_are_judged_and_written(monkeypatch, tmp_path):
     measured, simulated = load(out / "measured"), load(out / "simulated")
     assert [run.label for run in measured.runs] == [run.label for run in simulated.runs]
     assert measured.seeds == (1, 2) and measured.runs[1].seed == 2
-    assert "    both: " in found.stdout and "GEMINI's index is at least 0.98" in found.stdout
+    assert "    both: " in done.stdout and "GEMINI's index is at least 0.98" in done.stdout
     page = (out / "report.html").read_text()
     assert 'href="measured/report.html"' in page and "GEMINI&#x27;s index is above its rivals&#x27;" in page
 
@@ -237,9 +237,9 @@ def test_it_is_judged_anew_from_disk(monkeypatch, tmp_path):
 def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch, tmp_path):
     out = tmp_path / "out"
     host = Host(fails_at=5, failure=KeyboardInterrupt())
-    found = invoke(monkeypatch, host, "--repetitions", 2, "--out", out, "--no-report")
+    done = invoke(monkeypatch, host, "--repetitions", 2, "--out", out, "--no-report")
     # The entry point says so and ends with 130; here the interrupt arrives as it is, or as click's word for it.
-    assert found.exit_code != 0
+    assert done.exit_code != 0
     kept = json.loads((out / "manifest.json").read_text())
     assert len(kept["missing"]) == 3 and all(label.endswith("seed 2") for label in kept["missing"])
     assert "3 of 8 measurements are missing (interrupted)" in kept["notes"][0]
@@ -275,25 +275,25 @@ main()
 def test_the_command_ends_as_others_do_when_it_is_stopped(tmp_path):
     out = tmp_path / "out"
     code = INTERRUPTED.format(tests=str(Path(__file__).parents[1]), out=str(out))
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
-    assert found.returncode == 128 + signal.SIGTERM, found.stderr
-    assert found.stderr.endswith(f"farloop: terminated; what was measured before is in {out}\n")
-    assert "Traceback" not in found.stderr
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 128 + signal.SIGTERM, done.stderr
+    assert done.stderr.endswith(f"farloop: terminated; what was measured before is in {out}\n")
+    assert "Traceback" not in done.stderr
     assert [run.label for run in load(out / "measured").runs] == ["gemini, K = 50"]
 
 
 def test_a_later_failure_keeps_the_earlier_runs(monkeypatch, tmp_path):
     out = tmp_path / "out"
-    found = invoke(monkeypatch, Host(fails_at=1, failure=FarloopError("no room")), "--out", out, "--no-report")
-    assert found.exit_code == 2
-    assert "no room" in found.stderr and f"what was measured before is in {out}" in found.stderr
+    done = invoke(monkeypatch, Host(fails_at=1, failure=FarloopError("no room")), "--out", out, "--no-report")
+    assert done.exit_code == 2
+    assert "no room" in done.stderr and f"what was measured before is in {out}" in done.stderr
     assert len(load(out / "measured").runs) == 1
 
 
 def test_nothing_measured_is_nothing_written(monkeypatch, tmp_path):
     out = tmp_path / "out"
-    found = invoke(monkeypatch, Host(fails_at=0, failure=FarloopError("no room")), "--out", out)
-    assert found.exit_code == 2 and not out.exists()
+    done = invoke(monkeypatch, Host(fails_at=0, failure=FarloopError("no room")), "--out", out)
+    assert done.exit_code == 2 and not out.exists()
 
 
 def test_a_host_that_lacks_something_runs_nothing(monkeypatch, tmp_path):
@@ -302,19 +302,22 @@ def test_a_host_that_lacks_something_runs_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(
         paper_figures, "missing", lambda names: [f"congestion control {names[-1]}: this kernel has none"]
     )
-    found = CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", "--out", str(tmp_path / "out")])
-    assert found.exit_code == 2 and not host.labels
-    assert found.stderr == "farloop: the testbed cannot be built: congestion control bbr: this kernel has none\n"
+    done = CliRunner().invoke(app, ["testbed", "figure", "gemini/fig10", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2 and not host.labels
+    assert done.stderr == "farloop: the testbed cannot be built: congestion control bbr: this kernel has none\n"
 
 
 def test_attempts_are_counted_and_the_calmest_is_kept(monkeypatch, tmp_path):
     out = tmp_path / "out"
     host = Host(gaps=[0.2, 0.05, 0.09, 0.009])
-    found = invoke(monkeypatch, host, "--attempts", 3, "--algorithms", "gemini,cubic", "--out", out, "--no-report")
-    assert found.exit_code == 0, found.output
+    done = invoke(monkeypatch, host, "--attempts", 3, "--algorithms", "gemini,cubic", "--out", out, "--no-report")
+    assert done.exit_code == 0, done.output
     assert host.labels == ["gemini, K = 50"] * 3 + ["cubic, K = 300"]
     kept = json.loads((out / "manifest.json").read_text())
-    assert [(one["longest_gaps_s"], one["kept"]) for one in kept["attempts"]] == [([0.2, 0.05, 0.09], 2), ([0.009], 1)]
+    assert [(attempt["longest_gaps_s"], attempt["kept"]) for attempt in kept["attempts"]] == [
+        ([0.2, 0.05, 0.09], 2),
+        ([0.009], 1),
+    ]
     gaps = [run.info[MEASURED]["longest_gap_s"] for run in load(out / "measured").runs]
     assert gaps == [0.05, 0.009]
     assert any("1 of 2 runs were measured again, 2 times in all" in note for note in kept["notes"])
@@ -323,6 +326,6 @@ def test_attempts_are_counted_and_the_calmest_is_kept(monkeypatch, tmp_path):
 
 def test_an_interrupted_second_attempt_does_not_cost_the_first(monkeypatch):
     monkeypatch.setattr(paper_figures, "measured_run", Host(gaps=[0.2], fails_at=1, failure=KeyboardInterrupt()))
-    found = paper_figures.measure(paper_figures.planned(FIG10, algorithms="gemini"), attempts=2)
-    assert len(found.runs) == 1 and isinstance(found.failure, KeyboardInterrupt)
-    assert found.attempts[0]["longest_gaps_s"] == [0.2]
+    measured = paper_figures.measure(paper_figures.planned(FIG10, algorithms="gemini"), attempts=2)
+    assert len(measured.runs) == 1 and isinstance(measured.failure, KeyboardInterrupt)
+    assert measured.attempts[0]["longest_gaps_s"] == [0.2]

@@ -43,7 +43,7 @@ def left(deadline=20.0):
     """Maps of the ports' program, which go when the last namespace with an interface of theirs goes; link emulators; GEMINI."""
     end = time.monotonic() + deadline
     while True:
-        found = [
+        interfaces = [
             m.name
             for m in libbpf.maps()
             if m.name.startswith("farloop_") and m.name.endswith(("set", "ports", "drops"))
@@ -51,8 +51,8 @@ def left(deadline=20.0):
         lines = [
             p.parent.name for p in Path("/proc").glob("[0-9]*/cmdline") if b"farloop.testbed.link_emulator" in read(p)
         ]
-        if not found + lines or time.monotonic() > end:
-            return found + lines
+        if not interfaces + lines or time.monotonic() > end:
+            return interfaces + lines
         time.sleep(0.1)
 
 
@@ -72,8 +72,8 @@ def test_flows_get_through_and_nothing_is_left(host, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     run = api.load(tmp_path / "out").runs[0]
-    told = run.info[MEASURED]
-    assert told["least_rtt_s"]["near"] >= 0.010 and told["least_rtt_s"]["far"] >= 0.030
+    measured = run.info[MEASURED]
+    assert measured["least_rtt_s"]["near"] >= 0.010 and measured["least_rtt_s"]["far"] >= 0.030
     near, far = run.flows.to_pylist()
     assert far["outcome"] == "finished" and far["delivered_bytes"] == 200_000
     # The bottleneck carries no more than its rate, but for TBF's burst.
@@ -81,7 +81,7 @@ def test_flows_get_through_and_nothing_is_left(host, tmp_path):
     assert near["delivered_bytes"] + far["delivered_bytes"] < port["tx_bytes"] < 1e8 / 8 * (run.duration + 0.1)
     assert 0 < port["mean_queue_bytes"] <= port["max_queue_bytes"] <= 100 * 1538
     assert near["delivered_bytes"] > 1_000_000
-    assert [line["delay_s"] for line in told["delay_lines"]] == [0.005, 0.015]
+    assert [line["delay_s"] for line in measured["delay_lines"]] == [0.005, 0.015]
     assert len(run.samples.get("flow/near", "rtt")[1]) > 10
 
 

@@ -79,7 +79,7 @@ def write(directory, results):
 
 def test_a_reference_is_read(pencil):
     reference = references.load("pencil")
-    assert (reference.told, reference.independent, reference.kind) == ("pencil 2", True, "simulator")
+    assert (reference.title, reference.independent, reference.kind) == ("pencil 2", True, "simulator")
     (case,) = reference.cases
     dctcp, hpcc = case.entries
     assert (dctcp.limits, dctcp.repetitions, dctcp.set) == ({"jain": 0.2}, 2, {"run.seed": 4})
@@ -153,7 +153,7 @@ def check(own, theirs, limit=0.1, expected=0.0, settled=True):
 
 
 @pytest.mark.parametrize(
-    ("found", "difference", "verdict"),
+    ("check", "difference", "verdict"),
     [
         (check((1.05, 1.07), (1.0, 1.0)), 0.06, "agrees"),
         (check((1.2,), (1.0,)), 0.2, "differs"),
@@ -166,9 +166,9 @@ def check(own, theirs, limit=0.1, expected=0.0, settled=True):
         (check((float("nan"),), (1.0,)), None, "differs"),
     ],
 )
-def test_a_number_agrees_is_explained_or_differs(found, difference, verdict):
-    assert found.verdict == verdict
-    assert found.row()["difference"] == (None if difference is None else pytest.approx(difference))
+def test_a_number_agrees_is_explained_or_differs(check, difference, verdict):
+    assert check.verdict == verdict
+    assert check.row()["difference"] == (None if difference is None else pytest.approx(difference))
 
 
 def test_the_spread_is_the_references_own():
@@ -191,19 +191,21 @@ def test_every_kind_of_number(result: farloop.Run):
     flow = result.flows.to_pylist()[0]
     port = result.ports.to_pylist()[0]
     name = f"{port['node']}->{port['peer']}"
-    times = [(one["received_ps"] - one["start_ps"]) / 1e12 for one in result.flows.to_pylist() if one["received_ps"]]
+    times = [
+        (flow["received_ps"] - flow["start_ps"]) / 1e12 for flow in result.flows.to_pylist() if flow["received_ps"]
+    ]
     if times:
         assert of("fct_mean") == pytest.approx(sum(times) / len(times))
         assert min(times) <= of("fct_p50") <= of("fct_p99") <= max(times)
         assert of("fct_p50", fct="acknowledged") > of("fct_p50")
     assert of("unfinished") == sum(
-        one["size_bytes"] is not None and one["received_ps"] is None for one in result.flows.to_pylist()
+        flow["size_bytes"] is not None and flow["received_ps"] is None for flow in result.flows.to_pylist()
     )
     assert of(f"throughput:{flow['name']}") == pytest.approx(flow["delivered_bytes"] * 8 / result.duration, rel=0.3)
     assert 0 < of(f"share:{flow['name']}") <= 1
     assert 0 < of("jain") <= 1
     assert of(f"flow:{flow['name']}:packets") == flow["packets"]
-    assert of("flows:packets:sum") == sum(one["packets"] for one in result.flows.to_pylist())
+    assert of("flows:packets:sum") == sum(flow["packets"] for flow in result.flows.to_pylist())
     assert of(f"port:{name}:tx_bytes") == port["tx_bytes"]
     assert of("ports:max_queue_bytes:max") == of(f"queue_max:{_longest(result)}")
     assert of(f"queue_mean:{name}") == port["mean_queue_bytes"]
@@ -211,7 +213,7 @@ def test_every_kind_of_number(result: farloop.Run):
 
 
 def _longest(result):
-    port = max(result.ports.to_pylist(), key=lambda one: one["max_queue_bytes"])
+    port = max(result.ports.to_pylist(), key=lambda row: row["max_queue_bytes"])
     return f"{port['node']}->{port['peer']}"
 
 
@@ -226,11 +228,11 @@ def test_what_is_no_number_is_refused(name, result):
 
 def test_a_validation_is_written_and_says_what_differs(pencil, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = checking.run(checking.select([], full=False))
-    assert {(one.algorithm, one.verdict) for one in found} == {("dctcp", "explained"), ("hpcc", "agrees")}
+    judged = checking.run(checking.select([], full=False))
+    assert {(check.algorithm, check.verdict) for check in judged} == {("dctcp", "explained"), ("hpcc", "agrees")}
     into = tmp_path / "out"
     into.mkdir()
-    record.write(found, into, scale="quick")
+    record.write(judged, into, scale="quick")
     rows = json.loads((into / "validation.json").read_text("utf-8"))["checks"]
     assert [row["algorithm"] for row in rows] == ["dctcp", "hpcc"]
     text = (into / "report.html").read_text("utf-8")
@@ -251,9 +253,9 @@ def test_worlds_are_always_the_same_and_every_algorithm_has_its_turn():
 
 def test_changes_that_must_not_matter_do_not():
     outcomes = metamorphic.run(len(ALGORITHMS))
-    assert [one.relation.name for one in outcomes] == [one.name for one in relations.RELATIONS]
-    assert all(one.holds for one in outcomes), check_tables.relations(outcomes)
-    assert all(one.worlds >= 2 for one in outcomes)
+    assert [outcome.relation.name for outcome in outcomes] == [outcome.name for outcome in relations.RELATIONS]
+    assert all(outcome.holds for outcome in outcomes), check_tables.relations(outcomes)
+    assert all(outcome.worlds >= 2 for outcome in outcomes)
 
 
 def test_a_change_that_matters_is_seen(monkeypatch):
@@ -268,9 +270,9 @@ def test_a_change_that_matters_is_seen(monkeypatch):
 
 
 def test_the_command_refuses_a_name_that_means_nothing(command):
-    found = command("validate", "nobody")
-    assert (found.returncode, found.stdout) == (2, "")
-    assert "nobody: no reference, case or algorithm" in found.stderr
+    done = command("validate", "nobody")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nobody: no reference, case or algorithm" in done.stderr
 
 
 def test_every_reference_is_valid_and_its_scenarios_too():
@@ -308,4 +310,23 @@ def test_the_table_of_speeds_is_what_was_measured(scripts):
     assert writer.speed(measured) in page, "run scripts/validation_table.py"
     for name, own in measured.items():
         cases = {case.name: {e.algorithm for e in case.entries} for case in references.load(name).cases}
-        assert all(one["algorithm"] in cases[one["case"]] for one in own["cases"])
+        assert all(row["algorithm"] in cases[row["case"]] for row in own["cases"])
+
+
+def test_the_readme_s_agreement_stays_where_it_is(scripts, tmp_path):
+    writer = scripts("validation_table")
+    readme = writer.README.read_text("utf-8")
+    assert (
+        readme.index("## Why not ns-3")
+        < readme.index(writer.BEGIN)
+        < readme.index(writer.END)
+        < readme.index("## Links")
+    )
+    page = tmp_path / "README.md"
+    page.write_text(readme, "utf-8")
+    writer.put(page, writer.BEGIN, "new", writer.END)
+    before, after = readme.partition(writer.BEGIN)[0], readme.partition(writer.END)[2]
+    assert page.read_text("utf-8") == f"{before}{writer.BEGIN}\nnew\n{writer.END}{after}"
+    page.write_text("no markers\n", "utf-8")
+    with pytest.raises(ValueError, match="expected the markers"):
+        writer.put(page, writer.BEGIN, "new", writer.END)

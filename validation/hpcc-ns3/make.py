@@ -116,11 +116,11 @@ class Network:
         for a, b, _, _ in self.links:
             near[a].append(b)
             near[b].append(a)
-        found, edge = {source: 0}, [source]
+        hops, edge = {source: 0}, [source]
         while edge:
-            edge = [b for a in edge for b in near[a] if found.setdefault(b, found[a] + 1) == found[a] + 1]
+            edge = [b for a in edge for b in near[a] if hops.setdefault(b, hops[a] + 1) == hops[a] + 1]
             edge = list(dict.fromkeys(edge))
-        return found
+        return hops
 
     def packet_hops(self) -> int:
         """How often a packet arrives at a node: each data packet and its ACK, at every hop, without losses and pauses."""
@@ -154,8 +154,8 @@ def network(scenario: Path) -> Network:
         tuple(named["host"]),
         tuple(named["switch"]),
         tuple(
-            (one["a"], one["b"], int(one["rate"].removesuffix("Gbps")), round(quantity(one["delay"], NANOSECONDS)))
-            for one in content["link"]
+            (link["a"], link["b"], int(link["rate"].removesuffix("Gbps")), round(quantity(link["delay"], NANOSECONDS)))
+            for link in content["link"]
         ),
         tuple(sorted(flows, key=lambda flow: flow.start_ns)),
         round(quantity(content["switch"]["buffer"], BYTES) / 2**20),
@@ -235,7 +235,7 @@ def flow_list(net: Network, repetition: int) -> str:
         np.random.default_rng(repetition).integers(0, SHIFT_NS, len(net.flows)) if repetition else [0] * len(net.flows)
     )
     moved = [(flow.start_ns + int(by), flow) for flow, by in zip(net.flows, late, strict=True)]
-    flows = sorted(moved, key=lambda one: one[0])
+    flows = sorted(moved, key=lambda start_flow: start_flow[0])
     lines = [str(len(flows))]
     for start, flow in flows:
         ends = f"{net.number(flow.source)} {net.number(flow.target)}"
@@ -268,10 +268,10 @@ def simulate(program: Path, net: Network, algorithm: Algorithm, repetition: int,
     with (folder / "stdout.txt").open("w", encoding="utf-8") as out:
         command = [str(program / "build" / "scratch" / "third"), "config.txt"]
         child = subprocess.Popen(command, cwd=folder, env=libraries, stdout=out)
-        memory, found = 0, 0
-        while not found:
+        memory, ended = 0, 0
+        while not ended:
             memory = max(memory, resident(child.pid))
-            found, status, usage = os.wait4(child.pid, os.WNOHANG)
+            ended, status, usage = os.wait4(child.pid, os.WNOHANG)
             time.sleep(0.02)
         child.returncode = os.waitstatus_to_exitcode(status)
     took = time.monotonic() - began

@@ -157,7 +157,7 @@ def once(program: Path, case: Case, run: Run, repetition: int) -> dict[str, floa
 def measure(program: Path, case: Case, run: Run) -> dict[str, list[float]]:
     """The metrics of all repetitions."""
     runs = [once(program, case, run, repetition) for repetition in range(REPETITIONS)]
-    return {metric: [float(f"{one[metric]:.7g}") for one in runs] for metric in runs[0]}
+    return {metric: [float(f"{run_values[metric]:.7g}") for run_values in runs] for metric in runs[0]}
 
 
 def write_flows(name: str, rows: list[tuple[str, str, int, int]]) -> None:

@@ -106,10 +106,10 @@ def main() -> None:
         for run in case["run"]:
             if arguments.algorithm and run["algorithm"] not in arguments.algorithm:
                 continue
-            found = measured(driver, case, run["reference"], extra)
-            say(f"{case['name']} {run['algorithm']} {found if arguments.print else ''}")
+            values = measured(driver, case, run["reference"], extra)
+            say(f"{case['name']} {run['algorithm']} {values if arguments.print else ''}")
             if not arguments.print:
-                results.setdefault(case["name"], {})[run["algorithm"]] = found
+                results.setdefault(case["name"], {})[run["algorithm"]] = values
                 path.write_text(written(results), encoding="utf-8")
 
 
@@ -132,7 +132,7 @@ def compiled(venv: Path) -> Path:
 
 def measured(driver: Path, case: dict[str, Any], algorithm: str, extra: dict[str, str]) -> dict[str, list[float]]:
     """All metrics of a case, one value for each variation."""
-    found: dict[str, list[float]] = {}
+    by_metric: dict[str, list[float]] = {}
     scenario = tomllib.loads((REFERENCE / case["scenario"]).read_text(encoding="utf-8"))
     alone = len(flows(scenario, REFERENCE / case["scenario"])) == 1
     for variation in range(1 if alone else VARIATIONS):
@@ -140,8 +140,8 @@ def measured(driver: Path, case: dict[str, Any], algorithm: str, extra: dict[str
         output = subprocess.run([str(driver)], input=text, capture_output=True, text=True, check=True).stdout
         values = {name: float(value) for name, value in (line.split() for line in output.splitlines())}
         for name, value in metrics(values, text).items():
-            found.setdefault(name, []).append(value)
-    return found
+            by_metric.setdefault(name, []).append(value)
+    return by_metric
 
 
 def statements(path: Path, algorithm: str, since: str | None, variation: int, extra: dict[str, str]) -> str:
@@ -209,11 +209,11 @@ def network(
 
 def flows(scenario: dict[str, Any], path: Path) -> list[dict[str, Any]]:
     """All flows, in farloop's order."""
-    found = list(scenario.get("flow", []))
+    listed = list(scenario.get("flow", []))
     if "workload" in scenario:
         with (path.parent / scenario["workload"]["flows"]).open(encoding="utf-8", newline="") as file:
-            found += list(csv.DictReader(file))
-    return found
+            listed += list(csv.DictReader(file))
+    return listed
 
 
 def metrics(values: dict[str, float], text: str) -> dict[str, float]:
@@ -223,27 +223,27 @@ def metrics(values: dict[str, float], text: str) -> dict[str, float]:
     sizes = [int(line[3]) for line in scenario_flows]
     times = [values[f"fct:{i}"] for i in range(len(sizes))]
     finished = sorted(time for time, size_ in zip(times, sizes, strict=True) if size_ and time >= 0)
-    found = {}
+    result = {}
     if finished:
-        found["fct_mean"] = sum(finished) / len(finished)
-        found |= {f"fct_p{percent}": quantile(finished, percent / 100) for percent in (50, 90, 99)}
-        found["unfinished"] = sum(1 for time in times if time < 0)
+        result["fct_mean"] = sum(finished) / len(finished)
+        result |= {f"fct_p{percent}": quantile(finished, percent / 100) for percent in (50, 90, 99)}
+        result["unfinished"] = sum(1 for time in times if time < 0)
     else:
         rates = [values[f"throughput:{i}"] for i in range(len(sizes))]
         names = [line[6] for line in scenario_flows]
-        found |= {f"throughput:{name}": rate for name, rate in zip(names, rates, strict=True)}
+        result |= {f"throughput:{name}": rate for name, rate in zip(names, rates, strict=True)}
         if len(rates) > 1:
-            found |= {f"share:{name}": rate / sum(rates) for name, rate in zip(names, rates, strict=True)}
-            found["jain"] = sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
-        found |= {f"cwnd_mean:{name}": values[f"cwnd_mean:{i}"] for i, name in enumerate(names)}
+            result |= {f"share:{name}": rate / sum(rates) for name, rate in zip(names, rates, strict=True)}
+            result["jain"] = sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
+        result |= {f"cwnd_mean:{name}": values[f"cwnd_mean:{i}"] for i, name in enumerate(names)}
     nodes = next(line[1:] for line in lines if line[0] == "names")
     # A flow alone loses a dozen packets, too few to compare, and its longest queue is that of its slow start.
     wanted = ("queue_mean", "queue_max", "drops") if finished else ("queue_mean",)
     for name, value in values.items():
         kind, _, port = name.partition(":")
         if kind in wanted:
-            found[f"{kind}:{'->'.join(nodes[int(end)] for end in port.split('->'))}"] = value
-    return found | {"wall_s": values["wall_s"], "packet_hops": values["packet_hops"]}
+            result[f"{kind}:{'->'.join(nodes[int(end)] for end in port.split('->'))}"] = value
+    return result | {"wall_s": values["wall_s"], "packet_hops": values["packet_hops"]}
 
 
 def quantile(ordered: list[float], q: float) -> float:
@@ -284,8 +284,8 @@ def written(results: dict[str, Any]) -> str:
     for number, (case, runs) in enumerate(short.items()):
         text += "" if number == 0 else ",\n"
         text += f"  {json.dumps(case)}: {{\n"
-        for position, (algorithm, found) in enumerate(runs.items()):
-            rows = ",\n".join(f"      {json.dumps(name)}: {json.dumps(values)}" for name, values in found.items())
+        for position, (algorithm, metrics) in enumerate(runs.items()):
+            rows = ",\n".join(f"      {json.dumps(name)}: {json.dumps(values)}" for name, values in metrics.items())
             text += ("" if position == 0 else ",\n") + f"    {json.dumps(algorithm)}: {{\n{rows}\n    }}"
         text += "\n  }"
     return text + "\n}\n"

@@ -165,6 +165,7 @@ fn play((name, params, rate, rtt, seq, sampled, script): Case<'_>, seed: u64) {
         packet: Bytes::new(1538),
         crosses: true,
         go_back_n: false,
+        trims: false,
     };
     let mut random = RandomStream::new(seed, "vectors", 0);
     let mut constants = Constants::new(params, &flow);

@@ -4,11 +4,13 @@
 //! | --- | --- | --- |
 //! | source host, per flow | [`Sender`] | all algorithms |
 //! | destination host, per flow | [`Receiver`] | DCQCN's congestion notification packets |
+//! | destination host, for all flows | [`Granter`] | receiver credit of RCCC |
 //! | switch, per egress port | [`PortAgent`] | QCN sampling of Annulus |
 //!
 //! Handlers get a [`Ctx`] with clock, randomness and a buffer of effects (timers to arm, signals to send). An emitted signal
 //! becomes a real packet that takes bandwidth and time. [`Algorithm`] ties the halves of one algorithm together.
 
+use crate::credit::{Granter, HostInfo};
 use crate::int::IntRecord;
 use farloop_engine::RandomStream;
 use farloop_units::{Bytes, Delta, Params, Rate, Time};
@@ -64,8 +66,9 @@ impl FlowInfo {
 /// An acknowledgement as it reaches the sender, with the echo of what one data packet met. One per data packet, but where the endpoint
 /// coalesces ACKs: a marked packet still has its own.
 ///
-/// Where packets may overtake each other (multipath), [`Ack::ack_seq`] and [`Ack::snd_nxt`] count distinct bytes delivered and distinct bytes
-/// sent, whichever they are: a round is over when as much has been delivered as had been sent at its beginning, and a gap stops no round.
+/// Where packets may overtake each other (multipath), [`Ack::ack_seq`] and [`Ack::snd_nxt`] count distinct bytes delivered and distinct
+/// bytes sent, whichever they are: a round is over when as much has been delivered as had been sent at its beginning, and a gap stops no
+/// round.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Payload bytes acknowledged for the first time by this ACK; zero for a duplicate.
@@ -339,8 +342,8 @@ pub trait Sender: Send {
     fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>);
     /// The endpoint detected a loss, or that one was none.
     fn on_loss(&mut self, ctx: &mut Ctx<'_>, loss: &Loss);
-    /// A packet has to be sent again. Only multipath endpoints tell it, for each packet, beside [`Sender::on_loss`], which they call once per
-    /// round trip and loss kind: algorithms that count events hear those, algorithms that count bytes these.
+    /// A packet has to be sent again. Only multipath endpoints tell it, for each packet, beside [`Sender::on_loss`], which they call
+    /// once per round trip and loss kind: algorithms that count events hear those, algorithms that count bytes these.
     fn on_packet_loss(&mut self, _ctx: &mut Ctx<'_>, _loss: &PacketLoss) {}
     /// The connection was idle, and its next data goes out now: nothing is in flight. `idle` is the time since the last packet left,
     /// `rto` the retransmission timeout: hosts that validate windows shrink them by it (RFC 2861), others give [`Delta::MAX`]. Called
@@ -348,6 +351,14 @@ pub trait Sender: Send {
     fn on_idle_restart(&mut self, _ctx: &mut Ctx<'_>, _idle: Delta, _rto: Delta) {}
     /// A signal from the receiver or a switch arrived.
     fn on_signal(&mut self, _ctx: &mut Ctx<'_>, _signal: &Signal) {}
+    /// Credit arrived from the receiving host: bytes on the wire that it has granted in the flow's life. Totals, so that a lost grant costs
+    /// nothing once the next arrives; only where [`Needs::credit`].
+    fn on_credit(&mut self, _ctx: &mut Ctx<'_>, _total: Bytes) {}
+    /// How much credit in the flow's life a packet that leaves now asks the receiving host for, where `backlog` bytes on the wire have
+    /// yet to be sent, for the first time or again; asked only where [`Needs::credit`].
+    fn wanted_credit(&mut self, _backlog: Bytes) -> Bytes {
+        Bytes::new(0)
+    }
     /// Telemetry that a switch on the way took off a data packet and sent back arrived: of the hops up to that switch, in path order.
     fn on_telemetry(&mut self, _ctx: &mut Ctx<'_>, _int: &[IntRecord]) {}
     /// An armed timer fired.
@@ -509,6 +520,11 @@ pub struct Needs {
     pub delivery_rate: bool,
     /// It is paced packet by packet, also by hosts that hand their NICs chunks of packets.
     pub even_pacing: bool,
+    /// The endpoint repairs losses packet by packet and tells each ([`Sender::on_packet_loss`]): a multipath endpoint.
+    pub multipath: bool,
+    /// Receiving hosts grant credit ([`Algorithm::granter`]), and senders hear of it ([`Sender::on_credit`]). Without, its flows stand
+    /// still.
+    pub credit: bool,
 }
 
 impl Needs {
@@ -524,6 +540,8 @@ impl Needs {
         accurate_ecn: false,
         delivery_rate: false,
         even_pacing: false,
+        multipath: false,
+        credit: false,
     };
 }
 
@@ -572,6 +590,10 @@ pub trait Algorithm: 'static {
     fn receiver(params: &Self::Params, flow: &FlowInfo) -> Self::Receiver;
     /// The agent for a switch port, where [`Needs::port_agent`] says that there is one.
     fn port(_params: &Self::Params, _port: &PortInfo) -> Option<Self::Port> {
+        None
+    }
+    /// The half of a receiving host, which grants credit to all flows that arrive there, where [`Needs::credit`] says that there is one.
+    fn granter(_params: &Self::Params, _host: &HostInfo) -> Option<Box<dyn Granter>> {
         None
     }
 }

@@ -5,6 +5,7 @@
 //! in it needs to be known when the program is compiled, neither names nor parameters.
 
 use crate::api::*;
+use crate::credit::{Granter, HostInfo};
 use farloop_units::{ParamError, ParamSpec, Params, Value};
 use std::fmt;
 
@@ -32,6 +33,10 @@ pub trait DynAlgorithm: fmt::Debug + Send + Sync {
     }
     /// The agent for a switch port, where [`Needs::port_agent`] says that there is one.
     fn port(&self, _port: &PortInfo) -> Option<Box<dyn PortAgent>> {
+        None
+    }
+    /// The half of a receiving host, where [`Needs::credit`] says that there is one.
+    fn granter(&self, _host: &HostInfo) -> Option<Box<dyn Granter>> {
         None
     }
     /// The same algorithm with the same values, independent of this one from now on.
@@ -143,6 +148,9 @@ impl<A: Algorithm> DynAlgorithm for Typed<A> {
     }
     fn port(&self, port: &PortInfo) -> Option<Box<dyn PortAgent>> {
         A::port(&self.0, port).map(|agent| Box::new(agent) as Box<dyn PortAgent>)
+    }
+    fn granter(&self, host: &HostInfo) -> Option<Box<dyn Granter>> {
+        A::granter(&self.0, host)
     }
     fn boxed(&self) -> Box<dyn DynAlgorithm> {
         Box::new(Typed::<A>(self.0.clone()))

@@ -30,6 +30,8 @@
 pub mod algorithms;
 pub mod api;
 pub mod catalog;
+pub mod coding;
+pub mod credit;
 pub mod dynamic;
 pub mod int;
 pub mod paths;

@@ -115,19 +115,19 @@ pub struct AnySignal {
 /// `count` signals, the same for the same `seed`.
 pub fn signals(seed: u64, count: usize) -> Vec<AnySignal> {
     let mut random = RandomStream::new(seed, "signals", 0);
-    let one = |_| {
+    let signal = |_| {
         let (x, y) = (random.bits(), random.bits());
         AnySignal { kind: x as u8, flag: x & 256 > 0, gap: (x >> 32) as u32, a: y as u32, b: (y >> 32) as u32 }
     };
-    (0..count).map(one).collect()
+    (0..count).map(signal).collect()
 }
 
 /// Any sequence of signals, for property tests.
 #[cfg(any(test, feature = "testing"))]
 pub fn any_signals() -> impl Strategy<Value = Vec<AnySignal>> {
-    let one = (any::<u8>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<bool>())
+    let signal = (any::<u8>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<bool>())
         .prop_map(|(kind, gap, a, b, flag)| AnySignal { kind, gap, a, b, flag });
-    proptest::collection::vec(one, 1..200)
+    proptest::collection::vec(signal, 1..200)
 }
 
 /// Feeds `signals` to `sender` and asserts after each that window and rate are usable: the window at least one byte, the
@@ -183,6 +183,15 @@ pub fn torture<S: Sender>(sender: &mut S, flow: &FlowInfo, signals: &[AnySignal]
             5 => {
                 let kind = [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Spurious][(s.a % 3) as usize];
                 sender.on_loss(&mut ctx, &Loss { kind, in_flight, snd_nxt: Bytes::new(nxt) });
+                let kind =
+                    [PacketLossKind::Trimmed, PacketLossKind::Overtaken, PacketLossKind::Timeout][(s.b % 3) as usize];
+                let payload = Bytes::new(u64::from(s.a) % (mss + 1));
+                let rtt = s.flag.then(|| Delta::from_ps(u64::from(s.b)));
+                let loss =
+                    PacketLoss { kind, payload, in_flight: in_flight.saturating_sub(payload), rtt, last_hop: s.flag };
+                sender.on_packet_loss(&mut ctx, &loss);
+                sender.on_credit(&mut ctx, Bytes::new(u64::from(s.a) << (s.b % 32)));
+                sender.wanted_credit(Bytes::new(u64::from(s.b) << (s.a % 32)));
             }
             6 => {
                 let signal = match s.a % 3 {

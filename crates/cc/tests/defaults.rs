@@ -32,6 +32,8 @@ fn words(needs: Needs) -> String {
         accurate_ecn,
         delivery_rate,
         even_pacing,
+        multipath,
+        credit,
     } = needs;
     let mut words: Vec<String> = [
         (ecn, "ecn"),
@@ -42,6 +44,8 @@ fn words(needs: Needs) -> String {
         (symmetric, "symmetric"),
         (delivery_rate, "delivery_rate"),
         (even_pacing, "even_pacing"),
+        (multipath, "multipath"),
+        (credit, "credit"),
     ]
     .iter()
     .filter(|(needed, _)| *needed)

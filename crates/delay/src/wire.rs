@@ -76,8 +76,8 @@ pub fn run(lines: &[Line], ready: impl FnOnce(), stop: &mut (impl Read + AsFd)) 
 fn open(name: &str) -> io::Result<OwnedFd> {
     let missing = || io::Error::new(io::ErrorKind::NotFound, format!("{name}: no such interface"));
     let is_link = |address: &nix::sys::socket::SockaddrStorage| address.family() == Some(AddressFamily::Packet);
-    let mut all = getifaddrs()?.filter(|found| found.interface_name == name);
-    let address = all.find_map(|found| found.address.filter(is_link)).ok_or_else(missing)?;
+    let mut all = getifaddrs()?.filter(|interface| interface.interface_name == name);
+    let address = all.find_map(|interface| interface.address.filter(is_link)).ok_or_else(missing)?;
     let address = *address.as_link_addr().ok_or_else(missing)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let made = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)?;
@@ -92,7 +92,7 @@ fn open(name: &str) -> io::Result<OwnedFd> {
 
 /// Waits for frames, the end, or that `wait` is over: which sockets have some, and whether it is the end.
 fn poll(sockets: &[OwnedFd], stop: &mut (impl Read + AsFd), wait: Option<TimeSpec>) -> io::Result<(Vec<usize>, bool)> {
-    let (ready, told) = {
+    let (ready, has_stop) = {
         let mut all: Vec<PollFd<'_>> = sockets.iter().map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)).collect();
         all.push(PollFd::new(stop.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut all, wait, None) {
@@ -104,7 +104,7 @@ fn poll(sockets: &[OwnedFd], stop: &mut (impl Read + AsFd), wait: Option<TimeSpe
         (ready, is_ready(&all[sockets.len()]))
     };
     // Whatever is said there, the end is when nobody can say any more.
-    Ok((ready, told && stop.read(&mut [0; 64])? == 0))
+    Ok((ready, has_stop && stop.read(&mut [0; 64])? == 0))
 }
 
 /// Takes what has come, with the times at which it did.

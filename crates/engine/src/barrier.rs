@@ -4,9 +4,10 @@
 //! Linux). Looking is what short windows need: an answer within 50 ns, where a sleeper is woken in some 50 us. Sleeping is what a shared
 //! machine needs: who looks, or yields, keeps a processor from the very thread that it waits for.
 
+use crate::clock::Instant;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// See the module.
 pub(crate) struct Barrier {

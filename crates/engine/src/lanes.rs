@@ -6,8 +6,9 @@
 //! what a wrong guess costs; a machine on which somebody else is busy is not tried.
 
 use crate::RandomStream;
+use crate::clock::Instant;
 use crate::load::Load;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many threads a run may use, and what has been learnt of them so far: keep it from call to call of
 /// [`run_conservatively`](crate::run_conservatively).

@@ -1,6 +1,7 @@
 //! The deterministic discrete-event engine: it knows time and order, and nothing about networks.
 //!
 //! - [`calendar`]: the pending events of one logical process, in a total order of time and id.
+//! - [`clock`]: wall time, also in a browser.
 //! - [`process`]: conservative parallel execution of logical processes that exchange messages with a known lookahead.
 //! - [`lanes`]: on how many threads, and what tells whether more of them pay.
 //! - [`random`]: one named random stream per component.
@@ -8,6 +9,7 @@
 
 mod barrier;
 pub mod calendar;
+pub mod clock;
 pub mod lanes;
 mod load;
 mod prefetch;

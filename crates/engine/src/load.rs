@@ -1,7 +1,8 @@
 //! How many processors are free for this run.
 
+use crate::clock::Instant;
 use std::cell::OnceCell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Wall time between two looks.
 const EVERY: Duration = Duration::from_millis(5);

@@ -18,11 +18,11 @@
 //! processes may be grouped anew, on more or fewer of them ([`crate::lanes`]).
 
 use crate::barrier::{Abandon, Barrier, Patience};
+use crate::clock::Instant;
 use crate::lanes::Lanes;
 use farloop_units::{Delta, Time};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::time::Instant;
 
 /// A part of a model that runs on its own between messages.
 pub trait LogicalProcess: Send {
@@ -333,14 +333,14 @@ mod tests {
 
     #[test]
     fn any_number_of_threads_gives_the_same_history_in_time_order() {
-        let one = logs(Lanes::exactly(1));
-        assert!(one.iter().all(|log| log.len() > 1000 && log.is_sorted_by_key(|(t, _)| *t)));
+        let single = logs(Lanes::exactly(1));
+        assert!(single.iter().all(|log| log.len() > 1000 && log.is_sorted_by_key(|(t, _)| *t)));
         for threads in [2, 3, 4, 5, 8] {
-            assert_eq!(one, logs(Lanes::exactly(threads)), "{threads} threads");
-            assert_eq!(one, logs(Lanes::up_to(threads)), "up to {threads} threads");
+            assert_eq!(single, logs(Lanes::exactly(threads)), "{threads} threads");
+            assert_eq!(single, logs(Lanes::up_to(threads)), "up to {threads} threads");
         }
         for seed in 0..20 {
-            assert_eq!(one, logs(Lanes::shuffled(1 + seed as usize % 6, seed)), "grouped anew, seed {seed}");
+            assert_eq!(single, logs(Lanes::shuffled(1 + seed as usize % 6, seed)), "grouped anew, seed {seed}");
         }
     }
 

@@ -449,12 +449,12 @@ fn formats(spec: &NetworkSpec) -> Result<Vec<Format>, BuildError> {
 
 /// What TCP endpoints are set to, by algorithm.
 fn tcp_configs(spec: &NetworkSpec, formats: &[Format]) -> Vec<Arc<Config>> {
-    let one = |(algorithm, format): (&AnyParams, &Format)| {
+    let config = |(algorithm, format): (&AnyParams, &Format)| {
         Arc::new(crate::host::tcp::config(&spec.transport, algorithm.needs(), format.mss))
     };
     match spec.transport.kind {
         TransportKind::Rdma | TransportKind::Multipath => Vec::new(),
-        TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(one).collect(),
+        TransportKind::Tcp => spec.algorithms.iter().zip(formats).map(config).collect(),
     }
 }
 

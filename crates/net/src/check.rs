@@ -447,8 +447,8 @@ impl NetworkSpec {
             let wanting = with_agents.iter().filter(|_| switch.agents).filter_map(|(i, a)| Some((*i, a.port(&info)?)));
             let mut wanting = wanting.collect::<Vec<_>>().into_iter();
             match (wanting.next(), wanting.next()) {
-                (Some((one, _)), Some((other, _))) => {
-                    return Err(BuildError::TwoAgents { switch: name.clone(), algorithms: [one, other] });
+                (Some((first, _)), Some((other, _))) => {
+                    return Err(BuildError::TwoAgents { switch: name.clone(), algorithms: [first, other] });
                 }
                 (Some((algorithm, agent)), None) => {
                     if agent.flow_queues() && (switch.discipline != DisciplineSpec::Fifo || switch.scheduling.is_some())

@@ -6,11 +6,12 @@
 //! A look opens six files, 50 us and more: as much as the work of a short window of a simulation in parts. So a run looks by wall time
 //! ([`Pace`]), once for all of its parts, and an arena looks when it is about to double.
 
+use farloop_engine::clock::Instant;
 use farloop_units::Time;
 use std::fmt;
 use std::fs::read_to_string;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What packets may take between two looks: a thread makes less than 3 GB of them in a second.
 const RESERVE: u64 = 256 << 20;

@@ -153,8 +153,8 @@ pub struct Range<T> {
 
 impl<T: Ord + Copy> Range<T> {
     /// Of one.
-    pub fn of(one: T) -> Range<T> {
-        Range { least: one, most: one }
+    pub fn of(value: T) -> Range<T> {
+        Range { least: value, most: value }
     }
 
     fn join(&mut self, other: Range<T>) {

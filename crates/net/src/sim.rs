@@ -20,6 +20,7 @@ use crate::spec::{DATA_CLASSES, NetworkSpec, NodeId};
 use crate::standstill::{SLICE, Standstill};
 use crate::starts::Starts;
 use crate::worst;
+use farloop_engine::clock::Instant;
 use farloop_engine::{Lanes, LogicalProcess, run_conservatively};
 use farloop_trace::{Filter, Trace, Tracer};
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -27,7 +28,6 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// How far a run has come.
 #[derive(Clone, Copy, PartialEq, Debug)]

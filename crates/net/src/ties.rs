@@ -54,12 +54,12 @@ mod tests {
             ports.chunks(2).map(|pair| pair[0].0 / 2).collect::<Vec<_>>()
         };
         let all: Vec<u32> = (0..40).collect();
-        let (one, two) = (Ties::new(Some(1), 7, 40), Ties::new(Some(2), 7, 40));
+        let (first, second) = (Ties::new(Some(1), 7, 40), Ties::new(Some(2), 7, 40));
         assert_eq!(order(&Ties::new(None, 7, 40), &all), all);
-        let whole = order(&one, &all);
-        assert!(whole != all && whole != order(&two, &all) && whole != order(&Ties::new(Some(1), 8, 40), &all));
+        let whole = order(&first, &all);
+        assert!(whole != all && whole != order(&second, &all) && whole != order(&Ties::new(Some(1), 8, 40), &all));
         let odd: Vec<u32> = all.iter().copied().filter(|l| l % 2 == 1).collect();
-        assert_eq!(order(&one, &odd), whole.iter().copied().filter(|l| l % 2 == 1).collect::<Vec<_>>());
-        assert!(one.arrivals_first() && !two.arrivals_first());
+        assert_eq!(order(&first, &odd), whole.iter().copied().filter(|l| l % 2 == 1).collect::<Vec<_>>());
+        assert!(first.arrivals_first() && !second.arrivals_first());
     }
 }

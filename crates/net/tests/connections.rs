@@ -220,9 +220,9 @@ fn runs_are_sound_and_repeat() {
             ..persistent()
         };
         spec.end = ms(60_000);
-        let (one, two) = (run(&spec), run(&spec));
-        assert_eq!(one, two, "{name}");
-        for f in &one.flows {
+        let (first, second) = (run(&spec), run(&spec));
+        assert_eq!(first, second, "{name}");
+        for f in &first.flows {
             let size = spec.flows[f.flow as usize].size;
             assert!(f.finish.is_some() && f.delivered == size && f.finish >= f.received, "{name}: {f:?}");
         }

@@ -169,10 +169,10 @@ fn digest(result: &RunResult) -> u64 {
         let [buffer, limit, agent] = [Cause::Buffer, Cause::QueueLimit, Cause::Agent].map(|cause| drops[cause]);
         let (lost, corrupted) = (drops[Cause::Loss], drops[Cause::Corruption]);
         assert_eq!(drops.total(), buffer + limit + agent + lost + corrupted, "the case has no other causes");
-        let told = format!(
+        let by_cause = format!(
             "dropped_buffer: {buffer}, dropped_limit: {limit}, dropped_agent: {agent}, lost: {lost}, corrupted: {corrupted}"
         );
-        text = text.replace(&format!("drops: {drops:?}"), &told);
+        text = text.replace(&format!("drops: {drops:?}"), &by_cause);
     }
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }

@@ -89,9 +89,9 @@ fn the_seed_draws_it() {
     let flows = || vec![flow(1, 2, Time::ZERO, Bytes::new(300 * MSS))];
     let arrival = |seed| {
         let spec = NetworkSpec { seed, ..line(noisy(), flows()) };
-        let (one, two) = (run(&spec), run(&spec));
-        assert_eq!(one, two);
-        one.flows[0].received
+        let (first, second) = (run(&spec), run(&spec));
+        assert_eq!(first, second);
+        first.flows[0].received
     };
     assert_ne!(arrival(1), arrival(2));
 }

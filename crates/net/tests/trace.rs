@@ -124,8 +124,8 @@ fn records_agree_with_the_tables() {
         assert!(!marks.is_empty() && !pauses.is_empty());
         for (i, row) in result.ports.iter().enumerate() {
             let of = |counts: &BTreeMap<Place, u64>, place| counts.get(&place).copied().unwrap_or(0);
-            let found = (of(&marks, port(i)), of(&pauses, port(i)), of(&sent, port(i)));
-            assert_eq!(found, (row.marked, row.pauses, row.packets), "{kind:?}: port {i}");
+            let counted = (of(&marks, port(i)), of(&pauses, port(i)), of(&sent, port(i)));
+            assert_eq!(counted, (row.marked, row.pauses, row.packets), "{kind:?}: port {i}");
             // What a link loses is told where it should have arrived: at the link's other end.
             assert_eq!(of(&lost, port(i ^ 1)), row.drops[Cause::Loss], "{kind:?}: port {i}");
             let longest =

@@ -96,6 +96,7 @@ fn one_loss_costs_tcp_one_packet_and_rdma_its_window() {
         match kind {
             TransportKind::Tcp => assert_eq!((row.retransmitted, row.timeouts), (dropped, 0)),
             TransportKind::Rdma => assert!(row.retransmitted > dropped, "{} of {dropped}", row.retransmitted),
+            TransportKind::Multipath => unreachable!("not among them"),
         }
     }
 }

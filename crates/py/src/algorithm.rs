@@ -121,7 +121,7 @@ impl PyAlgorithm {
         let text = |key: &str| item(key)?.extract::<String>();
         let needs: Vec<String> = item("needs")?.extract()?;
         let params: Vec<Parameter> = item("params")?.try_iter()?.map(|p| parameter(&p?)).collect::<PyResult<_>>()?;
-        let has = |what: &str| needs.iter().any(|one| one == what);
+        let has = |what: &str| needs.iter().any(|need| need == what);
         let class = Class {
             class: item("class")?.unbind(),
             about: About {
@@ -363,7 +363,7 @@ impl Sender for PySender {
                     ..
                 } = ack;
                 let hops = int.iter().map(|record| Py::new(py, PyHop(record.unpack()))).collect::<PyResult<_>>()?;
-                let told = PyAck {
+                let signal = PyAck {
                     acked: acked.get(),
                     ack_seq: ack_seq.get(),
                     snd_nxt: snd_nxt.get(),
@@ -375,7 +375,7 @@ impl Sender for PySender {
                     delivery,
                     hops,
                 };
-                Ok(Some(Py::new(py, told)?.into_any()))
+                Ok(Some(Py::new(py, signal)?.into_any()))
             },
         );
     }
@@ -450,8 +450,8 @@ fn stands_still(object: &Bound<'_, PyAny>, since: Time, now: Time) -> PyErr {
 fn of_handler(object: &Bound<'_, PyAny>, handler: &str, problem: &str) -> PyErr {
     let class = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
     let error = PyValueError::new_err(format!("{class}.{problem}"));
-    let told = error.value(object.py()).setattr("handler", handler);
-    told.err().unwrap_or(error)
+    let noted = error.value(object.py()).setattr("handler", handler);
+    noted.err().unwrap_or(error)
 }
 
 fn unusable(object: &Bound<'_, PyAny>, name: &str, value: &Bound<'_, PyAny>, unit: &str, after: &str) -> PyErr {

@@ -24,13 +24,13 @@ pub(crate) fn delay(
         let lines: Vec<Line> = lines.into_iter().map(line).collect();
         let mut raised = None;
         let mut call = || Python::attach(|py| raised = ready.call0(py).err());
-        let found = py.detach(|| farloop_delay::wire::run(&lines, &mut call, &mut std::io::stdin()));
+        let lateness = py.detach(|| farloop_delay::wire::run(&lines, &mut call, &mut std::io::stdin()));
         if let Some(error) = raised {
             return Err(error);
         }
-        let found = found?;
-        let told = |l: farloop_delay::queue::Lateness| (l.frames, l.sum, l.max, l.stalls, l.dropped);
-        Ok(found.into_iter().map(|[a, b]| (told(a), told(b))).collect())
+        let lateness = lateness?;
+        let as_tuple = |l: farloop_delay::queue::Lateness| (l.frames, l.sum, l.max, l.stalls, l.dropped);
+        Ok(lateness.into_iter().map(|[a, b]| (as_tuple(a), as_tuple(b))).collect())
     }
     #[cfg(not(target_os = "linux"))]
     Err(pyo3::exceptions::PyOSError::new_err("delay lines need Linux"))

@@ -12,7 +12,7 @@ pyo3::create_exception!(
 
 /// What a class raised, as the cause of an error that says where it comes from: it may be anything, also what ends a process.
 pub fn raised_by_class(py: Python<'_>, error: PyErr) -> PyErr {
-    let told = HandlerError::new_err("a class of Python failed");
-    told.set_cause(py, Some(error));
-    told
+    let handler_error = HandlerError::new_err("a class of Python failed");
+    handler_error.set_cause(py, Some(error));
+    handler_error
 }

@@ -4,6 +4,7 @@
 mod algorithm;
 mod delay;
 mod errors;
+mod job;
 mod output;
 mod parameters;
 mod scenario;
@@ -46,7 +47,7 @@ fn build_facts() -> String {
 #[pyo3(signature = (classes=Vec::new()))]
 fn algorithms(py: Python<'_>, classes: Vec<Py<PyAny>>) -> PyResult<String> {
     let made = catalog(py, &classes, &Failure::default())?;
-    Ok(Json::from(made.infos().map(told).collect::<Vec<_>>()).to_string())
+    Ok(Json::from(made.infos().map(described).collect::<Vec<_>>()).to_string())
 }
 
 /// Names of the classes, which must make algorithms.
@@ -68,7 +69,7 @@ fn recorded(py: Python<'_>, described: Py<PyAny>, count: usize) -> PyResult<Vec<
     algorithm::recorded(py, &described, count)
 }
 
-fn told(info: &AlgorithmInfo) -> Json {
+fn described(info: &AlgorithmInfo) -> Json {
     json!({
         "name": info.name,
         "preset_of": info.preset_of,
@@ -166,15 +167,15 @@ fn bench_cases() -> Vec<&'static str> {
 #[pyfunction]
 #[pyo3(name = "bench", signature = (case, progress=None, threads=1, auto=false))]
 fn time_bench(py: Python<'_>, case: &str, progress: Option<Py<PyAny>>, threads: usize, auto: bool) -> PyResult<String> {
-    let Some(found) = BENCHES.iter().find(|b| b.name.eq_ignore_ascii_case(case)) else {
+    let Some(bench_case) = BENCHES.iter().find(|b| b.name.eq_ignore_ascii_case(case)) else {
         let names = bench_cases().join(", ");
         return Err(ScenarioError::new_err(format!("there is no bench \"{case}\"; benches: {names}")));
     };
     let m: Measurement = with_progress(py, progress, |call| {
-        bench(found, cores(threads, auto), &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
+        bench(bench_case, cores(threads, auto), &mut |p| call(p.now.as_secs_f64(), p.end.as_secs_f64(), p.packet_hops))
     })?;
     let row = json!({
-        "case": found.name,
+        "case": bench_case.name,
         "packet_hops": m.packet_hops,
         "parts": m.parts,
         "packet_hops_per_s": (m.packet_hops as f64 / m.wall_s).round(),
@@ -214,6 +215,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;
     module.add_function(wrap_pyfunction!(total_memory, module)?)?;
     module.add_function(wrap_pyfunction!(delay::delay, module)?)?;
+    module.add_function(wrap_pyfunction!(job::import_job, module)?)?;
     module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
     module.add_function(wrap_pyfunction!(time_bench, module)?)?;
     Ok(())

@@ -39,14 +39,14 @@ pub fn parameter(described: &Bound<'_, PyAny>) -> PyResult<Parameter> {
     let (low, high) = (value("low")?, value("high")?);
     let default =
         value("default")?.ok_or_else(|| PyValueError::new_err(format!("parameter {name}: expected a default")))?;
-    let told = |v: &Value| match v {
+    let as_text = |v: &Value| match v {
         Value::Text(text) => text.clone(),
         other => other.to_string(),
     };
     let range = match (&low, &high) {
-        (Some(low), Some(high)) => format!("{} to {}", told(low), told(high)),
-        (Some(low), None) => format!("{} and more", told(low)),
-        (None, Some(high)) => format!("{} and less", told(high)),
+        (Some(low), Some(high)) => format!("{} to {}", as_text(low), as_text(high)),
+        (Some(low), None) => format!("{} and more", as_text(low)),
+        (None, Some(high)) => format!("{} and less", as_text(high)),
         (None, None) => String::new(),
     };
     for (edge, is_out) in [(&low, -1.0), (&high, 1.0)] {

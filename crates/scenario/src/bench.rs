@@ -2,8 +2,8 @@
 
 use crate::error::RunError;
 use crate::run::{Settings, run_with};
+use farloop_engine::clock::Instant;
 use farloop_net::{Cores, Progress};
-use std::time::Instant;
 
 /// A bench: its name, what it is, its scenario.
 #[derive(Clone, Copy, Debug)]

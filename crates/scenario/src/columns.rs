@@ -187,7 +187,7 @@ declare! {
         cross_datacenter: Vec<u32>, "0 or 1";
         /// When it starts; null where what it waits for was not over at the end.
         start_ps: Vec<Option<i64>>, "ps";
-        /// When its application stops sending; null where it does not stop by itself.
+        /// When its application stops sending; null where it does not.
         stop_ps: Vec<Option<i64>>, "ps";
         /// When the acknowledgement of its last byte reached the sender; null if it did not finish.
         finish_ps: Vec<Option<i64>>, "ps";
@@ -257,8 +257,8 @@ declare! {
         delay_ps: Vec<i64>, "ps";
         /// Bytes put on the wire, framing included.
         tx_bytes: Vec<i64>, "B";
-        /// Bytes that the flows would put on the wire here by their sizes and paths, framing, acknowledgements and handshakes
-        /// included, if each packet were sent once and there were time for all of them; null where a flow without a size passes.
+        /// Bytes that the flows would put on the wire here by their sizes and paths, if each packet were sent once and there were time
+        /// for all of them. Framing, acknowledgements and handshakes are included. Null where a flow without a size passes.
         offered_bytes: Vec<Option<i64>>, "B";
         /// Packets put on the wire.
         packets: Vec<i64>, "packets";
@@ -298,7 +298,7 @@ declare! {
         max_queue_bytes: Vec<i64>, "B";
         /// Data queue averaged over the time of the run, exactly.
         mean_queue_bytes: Vec<f64>, "B";
-        /// PFC headroom reserved for what the neighbour sends into this port.
+        /// PFC headroom reserved for packets that the neighbour sends into this port.
         headroom_bytes: Vec<i64>, "B";
         /// Most headroom ever used.
         max_headroom_bytes: Vec<i64>, "B";

@@ -138,8 +138,8 @@ impl Document {
             let item = match &entry.item.node {
                 Node::List(elements) => {
                     let Some(name) = segments.next() else { break };
-                    let found = elements.iter().enumerate().find(|(i, e)| element_name(segment, *i, e) == **name);
-                    let Some((_, element)) = found else { break };
+                    let named = elements.iter().enumerate().find(|(i, e)| element_name(segment, *i, e) == **name);
+                    let Some((_, element)) = named else { break };
                     place = element.place;
                     element
                 }

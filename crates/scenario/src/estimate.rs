@@ -145,7 +145,7 @@ fn most_active(spec: &NetworkSpec) -> (f64, f64) {
         changes.extend([(start, packets), (over, -packets)]);
     }
     // At one time those that begin are there before those that end have gone.
-    changes.sort_unstable_by(|(at, one), (then, other)| at.total_cmp(then).then(other.total_cmp(one)));
+    changes.sort_unstable_by(|(at, change), (then, other)| at.total_cmp(then).then(other.total_cmp(change)));
     let (mut now, mut most) = ((0.0f64, 0.0f64), (0.0f64, 0.0f64));
     for (_, packets) in changes {
         now = (now.0 + packets.signum(), now.1 + packets);

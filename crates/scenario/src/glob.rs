@@ -13,7 +13,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
                 n = rest;
             }
             (None, None) => return true,
-            (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {}
+            (Some(wanted), Some(present)) if wanted == '?' || wanted == present => {}
             _ => {
                 let Some((behind, taken)) = &mut star else { return false };
                 if taken.next().is_none() {

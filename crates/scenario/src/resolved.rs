@@ -33,8 +33,8 @@ fn none() -> Json {
     Json::from("none")
 }
 
-fn list<T>(items: &[T], one: impl Fn(&T) -> Map<String, Json>) -> Json {
-    items.iter().map(|item| Json::Object(one(item))).collect()
+fn list<T>(items: &[T], table: impl Fn(&T) -> Map<String, Json>) -> Json {
+    items.iter().map(|item| Json::Object(table(item))).collect()
 }
 
 fn resolved(scenario: &Scenario) -> Json {
@@ -75,10 +75,10 @@ fn resolved(scenario: &Scenario) -> Json {
     put("transport", transport(scenario).into());
     put("algorithm", algorithms(scenario).into());
     put("flow", list(&scenario.flows, section));
-    if let [one @ Workload { element: None, .. }] = &scenario.workloads[..] {
-        put("workload", workload(scenario, one).into());
+    if let [traffic @ Workload { element: None, .. }] = &scenario.workloads[..] {
+        put("workload", workload(scenario, traffic).into());
     } else if !scenario.workloads.is_empty() {
-        put("workload", list(&scenario.workloads, |one| workload(scenario, one)));
+        put("workload", list(&scenario.workloads, |traffic| workload(scenario, traffic)));
     }
     put("record", section(&scenario.record).into());
     if let Some(figure) = &scenario.figure {

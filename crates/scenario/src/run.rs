@@ -10,6 +10,7 @@ use crate::tables::{Names, Tables, totals};
 use crate::testbed;
 use crate::trace::{TraceNames, Traced};
 use farloop_cc::Catalog;
+use farloop_engine::clock::Instant;
 use farloop_net::result::{Invariant, Totals};
 use farloop_net::spec::NodeKind;
 use farloop_net::{Cores, Culprit, OutOfMemory, Progress, Simulation, Standstill, Stopped};
@@ -18,7 +19,7 @@ use farloop_units::Time;
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -304,7 +305,7 @@ fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
     let out: OutOfMemory = match stopped {
         Stopped::Cancelled => return RunError::Cancelled,
         Stopped::OutOfMemory(out) => out,
-        Stopped::Standstill(found) => return standstill(file, names, &found).into(),
+        Stopped::Standstill(culprit) => return standstill(file, names, &culprit).into(),
     };
     let expected = "expected less in flight: lower rates or shorter delays in [network], smaller windows (transport.receive_window), or \
                     smaller buffers in [switch] and [wan_switch]";
@@ -312,8 +313,8 @@ fn stopped_at(file: &str, names: &Names, stopped: Stopped) -> RunError {
 }
 
 /// Simulated time that does not go on, and whose fault that most likely is.
-fn standstill(file: &str, names: &Names, found: &Standstill) -> Diagnostic {
-    let (whose, key) = match found.culprit {
+fn standstill(file: &str, names: &Names, standstill: &Standstill) -> Diagnostic {
+    let (whose, key) = match standstill.culprit {
         Culprit::Flow(flow) => {
             let (algorithm, name) = (names.algorithm(flow as usize), names.flow(flow as usize));
             (format!("timers of the algorithm \"{algorithm}\" of the flow \"{name}\""), "algorithm")
@@ -323,7 +324,7 @@ fn standstill(file: &str, names: &Names, found: &Standstill) -> Diagnostic {
         }
         Culprit::Other => ("more events than any traffic has".to_string(), "run"),
     };
-    let problem = format!("{found}: {whose}");
+    let problem = format!("{standstill}: {whose}");
     let expected = "expected timers that are due later than when they are armed";
     Diagnostic { key: key.to_string(), ..Diagnostic::of_file(file, problem, expected) }
 }

@@ -149,9 +149,9 @@ fn workload() -> Json {
         schema
     };
     let alternatives: Vec<Json> = workload_alternatives().into_iter().map(alternative).collect();
-    let one =
+    let workload =
         object!({ "type": "object", "description": "Many flows, generated or from a file.", "oneOf": alternatives });
-    object!({ "description": "Many flows, generated or from files.", "anyOf": [one.clone(), list("One of several.", one)] })
+    object!({ "description": "Many flows, generated or from files.", "anyOf": [workload.clone(), list("One of several.", workload)] })
 }
 
 fn algorithm(catalog: &Catalog) -> Json {

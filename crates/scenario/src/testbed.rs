@@ -72,7 +72,7 @@ pub(crate) fn testbed(scenario: &Scenario, built: &Built, go_on: &mut dyn FnMut(
     let algorithms: Vec<Json> = (built.algorithm_names.iter())
         .map(|name| check_algorithm(scenario, name))
         .collect::<Result<_, Diagnostic>>()?;
-    Ok(told(scenario, built, algorithms, go_on)?.to_string())
+    Ok(blueprint(scenario, built, algorithms, go_on)?.to_string())
 }
 
 /// Clocks and ties are this machine's.
@@ -273,8 +273,8 @@ fn check_flows(scenario: &Scenario, built: &Built) -> Result<(), Diagnostic> {
 
 /// What the kernel calls an algorithm.
 fn of_kernel(scenario: &Scenario, name: &str) -> Result<&'static str, Diagnostic> {
-    let found = ALGORITHMS.into_iter().find(|(own, _)| *own == name);
-    found.map(|(_, kernel)| kernel).ok_or_else(|| {
+    let known = ALGORITHMS.into_iter().find(|(own, _)| *own == name);
+    known.map(|(_, kernel)| kernel).ok_or_else(|| {
         let expected = format!("expected one of {}", listing(ALGORITHMS.map(|(own, _)| own)));
         scenario.at(&["algorithm", "name"], format!("\"{name}\" is in no kernel"), expected)
     })
@@ -301,7 +301,7 @@ fn check_algorithm(scenario: &Scenario, name: &str) -> Result<Json, Diagnostic> 
 }
 
 /// All that is to be built.
-fn told(
+fn blueprint(
     scenario: &Scenario,
     built: &Built,
     algorithms: Vec<Json>,

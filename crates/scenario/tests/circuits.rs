@@ -285,7 +285,7 @@ fn mice_stay_in_the_packet_network() {
     assert_eq!(ints(&outcome.tables.circuits, "tx_bytes").iter().sum::<i64>(), 0);
     assert!(outcome.totals.delivered > 10_000);
     // The closed forms are those of the way that the data takes.
-    let one = |keys: &str| {
+    let single_flow = |keys: &str| {
         let before = hybrid("scheduling = \"unblocking\"", NEW_RENO, "")
             .split("[[flow]]")
             .next()
@@ -299,9 +299,9 @@ fn mice_stay_in_the_packet_network() {
             ints(&outcome.tables.flows, "ideal_fct_ps")[0],
         )
     };
-    let (mouse, received, ideal) = one("");
+    let (mouse, received, ideal) = single_flow("");
     assert_eq!(received, ideal);
-    let (elephant, received, ideal) = one("elephant = true");
+    let (elephant, received, ideal) = single_flow("elephant = true");
     assert_eq!(received, ideal, "it starts in the day of its circuit");
     // 60 us and 55 us to a nanosecond, since the delays of links are whole.
     assert!(
@@ -517,11 +517,11 @@ fn keys_of_another_scheduling_are_refused() {
         ("none", "safe_margin = false", "acceltor"),
     ] {
         let name = key.split(' ').next().unwrap_or_default();
-        let found = of(scheduling, key).expect_err("refused");
+        let message = of(scheduling, key).expect_err("refused");
         let expected = format!(
             "circuits.{name}: nothing reads it with scheduling = \"{scheduling}\"; expected scheduling = \"{other}\", or the default of this key"
         );
-        assert!(found.contains(&expected), "{found}");
+        assert!(message.contains(&expected), "{message}");
     }
     assert_eq!(of("blocking", "days = \"none\"\nshared_queue = \"1.8MB\""), Ok(()), "the defaults may stand there");
 }

@@ -80,9 +80,9 @@ fn built(circuits: &str) -> ElephantSpec {
 fn finished_elephants_are_replaced_and_the_circuits_stay_filled() {
     let labelled = run(&scenario(LABELLED, &[ELEPHANTS, MICE]));
     assert!(occupancy(&labelled, 0) > 0.1 && occupancy(&labelled, 12) < 0.01, "{}", occupancy(&labelled, 12));
-    let found = run(&scenario(DETECTED, &[ELEPHANTS, MICE]));
-    assert!(occupancy(&found, 12) > 0.4, "{}", occupancy(&found, 12));
-    let Totals { elephants_labelled, elephants_idle, elephants_finished, .. } = found.totals;
+    let detected = run(&scenario(DETECTED, &[ELEPHANTS, MICE]));
+    assert!(occupancy(&detected, 12) > 0.4, "{}", occupancy(&detected, 12));
+    let Totals { elephants_labelled, elephants_idle, elephants_finished, .. } = detected.totals;
     // All of the 240 finish, and others that came in their place.
     assert!(elephants_finished > 240, "{elephants_finished}");
     let now = elephants_labelled - elephants_idle - elephants_finished;
@@ -95,8 +95,8 @@ fn any_scheduling_may_find_elephants_that_nobody_called_so() {
     for scheduling in ["blocking", "unblocking"] {
         let text =
             |elephants: &str| scenario(&format!("scheduling = \"{scheduling}\", elephants = \"{elephants}\""), &[MICE]);
-        let found = run(&text("detected"));
-        assert!(occupancy(&found, 4) > 0.2, "{scheduling}: {}", occupancy(&found, 4));
+        let outcome = run(&text("detected"));
+        assert!(occupancy(&outcome, 4) > 0.2, "{scheduling}: {}", occupancy(&outcome, 4));
         assert_eq!(occupancy(&run(&text("labelled")), 0), 0.0, "{scheduling}");
     }
 }
@@ -106,10 +106,10 @@ fn any_scheduling_may_find_elephants_that_nobody_called_so() {
 fn an_idle_elephant_leaves_its_place() {
     let circuits = format!("{DETECTED}, elephant_limit = 8, elephant_idle = \"4ms\"");
     let text = |stop: &str| {
-        let one = scenario(&circuits, &[]).replace("workload = [{  }]", "");
+        let base = scenario(&circuits, &[]).replace("workload = [{  }]", "");
         let flows = "from = \"r1-h1\"\nto = \"r2-h1\"\nstart = \"0us\"\n";
         format!(
-            "{one}\n[[flow]]\nname = \"e\"\ncount = 8\nelephant = true\nstop = \"{stop}\"\n{flows}\
+            "{base}\n[[flow]]\nname = \"e\"\ncount = 8\nelephant = true\nstop = \"{stop}\"\n{flows}\
              [[flow]]\nname = \"m\"\ncount = 4\n{flows}"
         )
     };

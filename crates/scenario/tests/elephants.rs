@@ -98,8 +98,8 @@ fn what_cannot_be_is_refused() {
             "bad.toml:11: workload.e.drawn: 10000000 sizes for each of 12 pairs of racks; expected at most 20000000 in all",
         ),
     ] {
-        let found = with(keys);
-        assert!(found.contains(expected), "{found}");
+        let message = with(keys);
+        assert!(message.contains(expected), "{message}");
     }
     let none = refused(
         "run.duration = \"1ms\"\nalgorithm.name = \"fixed\"\nnetwork.topology = \"dumbbell\"\nworkload.pattern = \"elephants\"\n",
@@ -116,11 +116,11 @@ fn pairs_of_racks_leave_no_flow_inside_one() {
     let rack = |host: &str| host.split('-').next().unwrap_or_default().to_string();
     let pairs: Vec<_> = rows(&made).iter().map(|row| (rack(row.1), rack(row.2))).collect();
     assert!(pairs.len() > 1000 && pairs.iter().all(|(from, to)| from != to));
-    let one = "run.duration = \"1ms\"\nalgorithm.name = \"fixed\"\nnetwork = { topology = \"dumbbell\", intra_pairs = 3 }\nworkload = { between = \"racks\", hosts = \"s?\" }\n";
-    let found = refused(one);
+    let dumbbell = "run.duration = \"1ms\"\nalgorithm.name = \"fixed\"\nnetwork = { topology = \"dumbbell\", intra_pairs = 3 }\nworkload = { between = \"racks\", hosts = \"s?\" }\n";
+    let message = refused(dumbbell);
     assert!(
-        found.contains("workload.between: all hosts are linked to one switch; expected hosts at two at least"),
-        "{found}"
+        message.contains("workload.between: all hosts are linked to one switch; expected hosts at two at least"),
+        "{message}"
     );
 }
 

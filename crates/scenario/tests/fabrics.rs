@@ -80,10 +80,10 @@ fn the_seed_draws_the_paths() {
         let simulation = Simulation::new(built(&text, &[("run.seed", seed)]).spec).expect("valid");
         (0..400).map(|flow| simulation.path_of(flow)).collect()
     };
-    let (one, two) = (paths("1"), paths("2"));
-    assert_eq!(one, paths("1"));
+    let (first, second) = (paths("1"), paths("2"));
+    assert_eq!(first, paths("1"));
     // Two aggregation switches, two cores behind each: a quarter of the flows keep theirs. Five standard deviations are 43.
-    let same = one.iter().zip(&two).filter(|(a, b)| a == b).count();
+    let same = first.iter().zip(&second).filter(|(a, b)| a == b).count();
     assert!(same.abs_diff(100) < 43, "{same} of 400 flows keep their paths");
 }
 
@@ -96,8 +96,8 @@ fn a_spine_leaf_network_joins_every_leaf_with_every_spine() {
     assert_eq!(b.spec.links.len(), 4 * (5 + 3));
     for leaf in 1..=4 {
         for spine in 1..=3 {
-            let found = link(&b, &format!("leaf{leaf}"), &format!("spine{spine}"));
-            assert_eq!(found, Some((Rate::from_gbps(400), Delta::from_us(5))));
+            let linked = link(&b, &format!("leaf{leaf}"), &format!("spine{spine}"));
+            assert_eq!(linked, Some((Rate::from_gbps(400), Delta::from_us(5))));
         }
     }
     assert!(link(&b, "h6", "leaf2").is_some() && link(&b, "h20", "leaf4").is_some());
@@ -150,8 +150,8 @@ fn the_cores_of_gears_fat_tree_are_its_border_routers() {
     let b = build(network, "dc0-h1", "dc1-h128", 1);
     assert_eq!([count(&b, "dc0-h"), count(&b, "dc1-core"), count(&b, "border")], [128, 8, 0]);
     for core in 1..=8 {
-        let found = link(&b, &format!("dc0-core{core}"), &format!("dc1-core{core}"));
-        assert_eq!(found, Some((Rate::from_gbps(100), Delta::from_ms(25))));
+        let linked = link(&b, &format!("dc0-core{core}"), &format!("dc1-core{core}"));
+        assert_eq!(linked, Some((Rate::from_gbps(100), Delta::from_ms(25))));
     }
     let long_haul = |l: &&farloop_net::spec::LinkSpec| l.delay == Delta::from_ms(25);
     assert_eq!(b.spec.links.iter().filter(long_haul).count(), 8);
@@ -244,9 +244,14 @@ fn check_routes(built: Built, step: usize) {
             let closer =
                 |m: &&NodeId| distance[**m as usize] < distance[n as usize] && (!is_host(**m) || **m == destination);
             let wanted: BTreeSet<NodeId> = neighbours[n as usize].iter().filter(closer).copied().collect();
-            let found = simulation.next_hops(n, destination);
-            assert_eq!(found.iter().copied().collect::<BTreeSet<_>>(), wanted, "at {}", built.node_names[n as usize]);
-            assert!(found.len() == wanted.len() && !found.is_empty());
+            let next_hops = simulation.next_hops(n, destination);
+            assert_eq!(
+                next_hops.iter().copied().collect::<BTreeSet<_>>(),
+                wanted,
+                "at {}",
+                built.node_names[n as usize]
+            );
+            assert!(next_hops.len() == wanted.len() && !next_hops.is_empty());
         }
     }
     for (i, flow) in built.spec.flows.iter().enumerate() {

@@ -14,13 +14,13 @@ const RATES: [u64; 8] =
 const SIZES: [&str; 8] = ["1B", "1459B", "1461B", "64kB", "3MB", "10GB", "1000000GB", "none"];
 
 /// A choice among some words.
-fn one(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+fn any_of(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(words)
 }
 
 prop_compose! {
     fn network()(
-        topology in one(&[
+        topology in any_of(&[
             "topology = \"dumbbell\"\nintra_pairs = 2\ncross_pairs = 2",
             "topology = \"three-racks\"\nhosts_per_rack = 2",
             "topology = \"spine-leaf\"\nspines = 2\nleaves = 2\nhosts_per_leaf = 2",
@@ -28,9 +28,9 @@ prop_compose! {
             "topology = \"fat-tree\"\npods = 2\ntors_per_pod = 1\naggs_per_pod = 2\ncores = 2\nhosts_per_tor = 2",
         ]),
         rate in prop::sample::select(&RATES[..]),
-        delay in one(&["0s", "1ns", "10us", "1ms", "30ms"]),
-        pfc in any::<bool>(), ecmp in one(&["flow", "packet", "symmetric"]), ecn in any::<bool>(), int in any::<bool>(),
-        queues in 0..4u32, buffer in one(&["300kB", "4MB", "1GB"]), kmin in one(&["1B", "30kB", "200kB"]),
+        delay in any_of(&["0s", "1ns", "10us", "1ms", "30ms"]),
+        pfc in any::<bool>(), ecmp in any_of(&["flow", "packet", "symmetric"]), ecn in any::<bool>(), int in any::<bool>(),
+        queues in 0..4u32, buffer in any_of(&["300kB", "4MB", "1GB"]), kmin in any_of(&["1B", "30kB", "200kB"]),
     ) -> (u64, String) {
         let switch = format!(
             "buffer = \"{buffer}\"\npfc = {pfc}\necmp = \"{ecmp}\"\necn = {ecn}\nint = {int}\nkmin = \"{kmin}\"\nkmax = \"200kB\"\nflow_queues = {queues}"
@@ -43,10 +43,10 @@ prop_compose! {
     fn transport()(
         mtu in prop::sample::select(vec![64u64, 200, 576, 1500, 9000, 60_000, 65_497]),
         tcp in any::<bool>(),
-        recovery in one(&["newreno", "sack", "rack"]),
+        recovery in any_of(&["newreno", "sack", "rack"]),
         handshake in any::<bool>(), delayed in any::<bool>(), persistent in any::<bool>(), offload in any::<bool>(),
-        noise in one(&["0s", "17us", "1s"]), priority in any::<bool>(), window in one(&["100kB", "1GB"]),
-        carriage in one(&["all", "three", "max_queue"]),
+        noise in any_of(&["0s", "17us", "1s"]), priority in any::<bool>(), window in any_of(&["100kB", "1GB"]),
+        carriage in any_of(&["all", "three", "max_queue"]),
     ) -> (u64, String) {
         let mut text = format!("[transport]\nmtu = \"{mtu}B\"\ncontrol_priority = {priority}\nint_carriage = \"{carriage}\"\n");
         if tcp {

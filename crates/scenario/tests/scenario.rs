@@ -410,8 +410,8 @@ fn what_is_resolved_reads_back_as_the_same_scenario() {
             resolved.as_object().expect("a table").iter().map(|(k, v)| format!("{k} = {}\n", toml(v))).collect();
         let second = load(&again, &[]);
         assert_eq!(second.resolved(), resolved);
-        let (one, two) = (scenario.build().expect("valid"), second.build().expect("valid"));
-        assert_eq!(format!("{one:?}"), format!("{two:?}"));
+        let (first, again) = (scenario.build().expect("valid"), second.build().expect("valid"));
+        assert_eq!(format!("{first:?}"), format!("{again:?}"));
     }
 }
 

@@ -62,8 +62,8 @@ fn run(text: &str, file: &str) -> Outcome {
 }
 
 fn column<T>(outcome: &Outcome, name: &str, of: impl Fn(&Column) -> Option<T>) -> T {
-    let found = outcome.tables.circuits.iter().find(|(n, _)| *n == name);
-    found.and_then(|(_, column)| of(column)).unwrap_or_else(|| panic!("no column {name}"))
+    let column = outcome.tables.circuits.iter().find(|(n, _)| *n == name);
+    column.and_then(|(_, column)| of(column)).unwrap_or_else(|| panic!("no column {name}"))
 }
 
 fn ints(outcome: &Outcome, name: &str) -> Vec<i64> {
@@ -254,12 +254,12 @@ fn slots_must_fit_into_time_and_memory_and_every_switch_must_have_some() {
     for (a, b) in [("h1", "t1"), ("h2", "t2"), ("t1", "t2"), ("t1", "o1"), ("t2", "o1"), ("t1", "o2"), ("t2", "o2")] {
         two += &format!("[[link]]\na = \"{a}\"\nb = \"{b}\"\n");
     }
-    let one = slot("circuit = \"o1\"", &["t1->t2"]);
-    let message = refused(&format!("{two}{one}"));
+    let added_slot = slot("circuit = \"o1\"", &["t1->t2"]);
+    let message = refused(&format!("{two}{added_slot}"));
     assert!(message.contains("circuit_slot: circuit switch \"o2\": has no slots; expected a [[circuit_slot]] with circuit = \"o2\", or without circuit"), "{message}");
     let message = beside.build(&format!("circuits.slots = \"slots.csv\"\n{two}"), b"circuit,connect\no1,t1->t2\n");
     let message = message.map(drop).expect_err("refused").to_string();
     assert!(message.contains("circuits.slots: circuit switch \"o2\": has no slots; expected a row with o2 in the column circuit, or with none there"), "{message}");
     let other = slot("circuit = \"o2\"\nday = \"5us\"", &["t2->t1"]);
-    assert!(parse(&format!("{two}{one}{other}"), "good.toml", &[]).and_then(|s| s.build().map(drop)).is_ok());
+    assert!(parse(&format!("{two}{added_slot}{other}"), "good.toml", &[]).and_then(|s| s.build().map(drop)).is_ok());
 }

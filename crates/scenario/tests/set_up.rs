@@ -119,12 +119,12 @@ fn a_scenario_is_built_once_for_all_that_is_asked_of_it() {
     let resolved = prepared.resolved(go_on).expect("valid");
     assert!(prepared.explain(go_on).expect("valid").contains("\"hosts\""));
     assert!(!prepared.memory(go_on).expect("valid").is_empty());
-    let one = prepared.run(&Settings::default(), &mut |_| true).expect("runs");
+    let once = prepared.run(&Settings::default(), &mut |_| true).expect("runs");
     assert_eq!(prepared.builds(), 1);
     // The simulation took the network.
     let other = prepared.run(&Settings::default(), &mut |_| true).expect("runs");
-    assert_eq!((prepared.builds(), one.tables == other.tables), (2, true));
+    assert_eq!((prepared.builds(), once.tables == other.tables), (2, true));
     assert_eq!(prepared.resolved(go_on).expect("valid"), resolved);
     let plain = run(text, "a.toml", &[], &mut |_| true).expect("runs");
-    assert!(plain.tables == one.tables);
+    assert!(plain.tables == once.tables);
 }

@@ -74,9 +74,11 @@ fn a_timer_that_is_always_due_is_an_error_however_the_network_is_cut() {
     for threads in [1, 2] {
         let scenario = parse_with(SCENARIO, "still.toml", &[], &catalog).unwrap_or_else(|d| panic!("{d}"));
         let settings = Settings { cores: Cores::up_to(threads), trace: None };
-        let Err(RunError::Scenario(told)) = scenario.run(&settings, &mut |_| true) else { panic!("it has an outcome") };
+        let Err(RunError::Scenario(message)) = scenario.run(&settings, &mut |_| true) else {
+            panic!("it has an outcome")
+        };
         let expected = "still.toml:1: algorithm: simulated time stands still: 10000000 events after each other at 1.000000 ms of the run: \
                         timers of the algorithm \"restless\" of the flow \"one\"; expected timers that are due later";
-        assert!(told.to_string().starts_with(expected), "{threads}: {told}");
+        assert!(message.to_string().starts_with(expected), "{threads}: {message}");
     }
 }

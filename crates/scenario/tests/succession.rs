@@ -172,8 +172,8 @@ fn what_cannot_be_is_refused() {
             "flow.d.after: \"c\" has no size to end with; expected a flow with a size, and without stop",
         ),
     ] {
-        let found = pair(keys);
-        assert!(found.contains(expected), "{found}");
+        let message = pair(keys);
+        assert!(message.contains(expected), "{message}");
     }
     let job = |keys: &str| refused(&format!("{NETWORK}[workload]\nname = \"j\"\npattern = \"all-reduce\"\n{keys}\n"));
     for (keys, expected) in [
@@ -188,10 +188,10 @@ fn what_cannot_be_is_refused() {
         ("rounds = 100000", "workload.rounds: 100000 rounds have 11200000 flows; expected at most 5000000"),
         ("load = 0.5", "workload.load: is no key of pattern \"all-reduce\""),
     ] {
-        let found = job(keys);
-        assert!(found.contains(expected), "{found}");
+        let message = job(keys);
+        assert!(message.contains(expected), "{message}");
     }
     let odd = NETWORK.replace("hosts_per_leaf = 4", "hosts_per_leaf = 3");
-    let found = refused(&format!("{odd}[workload]\npattern = \"all-reduce\"\ncollective = \"recursive-doubling\"\n"));
-    assert!(found.contains("workload.hosts: there are 6 of them; expected a power of two"), "{found}");
+    let message = refused(&format!("{odd}[workload]\npattern = \"all-reduce\"\ncollective = \"recursive-doubling\"\n"));
+    assert!(message.contains("workload.hosts: there are 6 of them; expected a power of two"), "{message}");
 }

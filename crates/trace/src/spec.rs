@@ -112,19 +112,19 @@ impl TraceSpec {
     pub fn resolve(&self, resolver: &impl Resolver) -> Result<Filter, SpecError> {
         let mut flows = Vec::new();
         for word in &self.flows {
-            let found = resolver.flows(word);
-            if found.is_empty() {
+            let matching = resolver.flows(word);
+            if matching.is_empty() {
                 return Err(wrong(format!("flows={word}"), "there is no such flow", FLOWS));
             }
-            flows.extend(found);
+            flows.extend(matching);
         }
         let mut ports = Vec::new();
         for (node, neighbour) in &self.ports {
-            let found = resolver.ports(node, neighbour);
-            if found.is_empty() {
+            let matching = resolver.ports(node, neighbour);
+            if matching.is_empty() {
                 return Err(wrong(format!("ports={node}:{neighbour}"), "there is no such port", PORTS));
             }
-            ports.extend(found);
+            ports.extend(matching);
         }
         let packets = if self.flows.is_empty() { Choice::All } else { Choice::of(flows) };
         let ports_only = self.flows.is_empty() && !self.ports.is_empty();

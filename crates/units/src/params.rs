@@ -168,14 +168,14 @@ pub trait ParamType: Sized + Clone {
 }
 
 fn mismatch<T>(value: &Value, wanted: &str) -> Result<T, String> {
-    let found = match value {
+    let kind = match value {
         Value::Bool(_) => "a boolean",
         Value::Int(_) => "a whole number",
         Value::Float(_) => "a real number",
         Value::Text(_) => "a text",
         Value::List(_) => "a list",
     };
-    Err(format!("{value} is {found}; expected {wanted}"))
+    Err(format!("{value} is {kind}; expected {wanted}"))
 }
 
 impl ParamType for bool {

@@ -111,9 +111,9 @@ impl Population {
                 let mut at = random.below(self.pairs(between));
                 self.groups.iter().find(|group| {
                     let pairs = group.sending * self.peers(group, between);
-                    let found = at < pairs;
+                    let chosen = at < pairs;
                     at = at.saturating_sub(pairs);
-                    found
+                    chosen
                 })
             }
         };

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from farloop import _native, catalogue
 from farloop.advice import conditions, racing, tuning
 from farloop.advice.conditions import TriedCondition
-from farloop.advice.question import Question
+from farloop.advice.question import Question, budget_text
 from farloop.advice.racing import Candidate, Place, Race
 from farloop.advice.runs import HOPS_PER_SECOND, Ask, Runs
 from farloop.advice.tuning import Tuned
@@ -105,13 +105,13 @@ class Answer:
         return f"Run one of {several}: {count_text(self.race.seeds, 'seed')} do not tell them apart for {goal}."
 
 
-def answer(question: Question, runs: Runs, told: Callable[[str], None] = lambda _text: None) -> Answer:
+def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lambda _text: None) -> Answer:
     """Answers a question.
 
     Args:
         question: What is asked.
         runs: What makes simulations.
-        told: Called with what is going on, in words.
+        progress: Called with what is going on, in words.
 
     Raises:
         FarloopError: fewer than two algorithms can be candidates, the budget is too small, or the search's library is missing.
@@ -121,38 +121,37 @@ def answer(question: Question, runs: Runs, told: Callable[[str], None] = lambda 
         raise FarloopError(tuning.EXTRA)
     candidates, excluded = candidates_of(question)
     _check_budget(candidates, question, runs)
-    minutes = question.budget / 60
-    told(
-        f"{count_text(len(candidates), 'candidate')} for {question.goal_text}; the budget is {minutes:g} min of one processor at "
-        f"{HOPS_PER_SECOND / 1e6:g} million packet-hops per second"
+    progress(
+        f"{count_text(len(candidates), 'candidate')} for {question.goal_text}; the budget is {budget_text(question.budget)} "
+        f"of one processor at {HOPS_PER_SECOND / 1e6:g} million packet-hops per second"
     )
     begin = runs.spent
     race = racing.race(candidates, question, runs, RACE * question.budget - begin)
-    found = Answer(question, excluded, race)
-    told(found.sentence())
-    best = [place.candidate for place in found.advised]
+    result = Answer(question, excluded, race)
+    progress(result.sentence())
+    best = [place.candidate for place in result.advised]
     costs = race.costs
     tunes = tuning.ready() if question.tune is None else question.tune
     if not tunes and question.tune is None:
-        found.notes.append(
+        result.notes.append(
             "Parameters were not tuned: the search needs Optuna (install the extra `advise`, docs/install.md)."
         )
     if tunes and best:
         room = TUNE * question.budget
         count = tuning.trials_for(best, costs, room)
         if count:
-            told(f"{count_text(count, 'trial')} of parameters for each of {', '.join(c.name for c in best)}")
-            found.tuned = [tuning.search(candidate, question, runs, count, len(best)) for candidate in best]
+            progress(f"{count_text(count, 'trial')} of parameters for each of {', '.join(c.name for c in best)}")
+            result.tuned = [tuning.search(candidate, question, runs, count, len(best)) for candidate in best]
         else:
-            found.notes.append(
-                f"The budget has no room for a search of parameters: {tuning.LEAST_TRIALS} trials for each of "
-                f"{count_text(len(best), 'candidate')} would take "
-                f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min."
+            result.notes.append(
+                f"Parameters were not tuned: {tuning.LEAST_TRIALS} trials for each of {count_text(len(best), 'candidate')} would take "
+                f"{(tuning.SEEDS * tuning.LEAST_TRIALS + 2 * tuning.JUDGED) * sum(costs[c.name] for c in best) / 60:.2g} min, and the "
+                f"search's part of the budget is {room / 60:.2g} min."
             )
     if best:
-        _try_elsewhere(found, candidates, costs, runs, told)
-    found.spent, found.made = runs.spent, runs.made
-    return found
+        _try_elsewhere(result, candidates, costs, runs, progress)
+    result.spent, result.made = runs.spent, runs.made
+    return result
 
 
 def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
@@ -186,7 +185,7 @@ def candidates_of(question: Question) -> tuple[list[Candidate], list[Excluded]]:
     if len(candidates) < 2:
         if not candidates and error is not None:
             raise error
-        why = "; ".join(f"{one.algorithm}: {shown(one.because, 120)}" for one in excluded[:3])
+        why = "; ".join(f"{refusal.algorithm}: {shown(refusal.because, 120)}" for refusal in excluded[:3])
         raise FarloopError(
             f"candidates: {count_text(len(candidates), 'algorithm')} can run there, expected two or more ({why})"
         )
@@ -212,43 +211,47 @@ def _check_budget(candidates: Sequence[Candidate], question: Question, runs: Run
         FarloopError: it does not.
     """
     first = candidates[0]
-    (one,) = runs.ask(
+    (first_run,) = runs.ask(
         [Ask(f"{first.name}, seed {question.seed}", first.algorithm, first.scenario.override(seed=question.seed))]
     )
-    cost = one.cost * len(candidates) * racing.FIRST
+    cost = first_run.cost * len(candidates) * racing.FIRST
     if cost > LEAST_PART * question.budget:
         raise FarloopError(
-            f"budget: {question.budget / 60:g} min: {racing.FIRST} seeds of {count_text(len(candidates), 'candidate')} take about "
+            f"budget: {budget_text(question.budget)}: {racing.FIRST} seeds of {count_text(len(candidates), 'candidate')} take about "
             f"{cost / 60:.2g} min; expected {math.ceil(cost / LEAST_PART / 60)} min or more, or fewer candidates, or a shorter run.duration"
         )
 
 
 def _try_elsewhere(
-    found: Answer, candidates: Sequence[Candidate], costs: dict[str, float], runs: Runs, told: Callable[[str], None]
+    result: Answer,
+    candidates: Sequence[Candidate],
+    costs: dict[str, float],
+    runs: Runs,
+    progress: Callable[[str], None],
 ) -> None:
     """The advised, tuned where that is advised, and the best of those that left, under other conditions."""
-    question = found.question
+    question = result.question
     tried = []
-    for place in found.advised:
-        tuned = found.find(place.candidate.name)
+    for place in result.advised:
+        tuned = result.find(place.candidate.name)
         tried.append(place.candidate)
         if tuned is not None and tuned.is_advised:
             tried.append(tuned.tuned)
-    tried += [place.candidate for place in found.race.places if place.state in (racing.OPEN, racing.LEFT)][:1]
+    tried += [place.candidate for place in result.race.places if place.state in (racing.OPEN, racing.LEFT)][:1]
     base = tried[0].scenario
     all_ = conditions.conditions(base)
     failed = conditions.failed_link(base)
     if failed is not None:
         all_.append(failed)
     else:
-        found.notes.append(
+        result.notes.append(
             "A failed long-haul link was not tried: there is one only, or the scenario has events of its own."
         )
     each = conditions.SEEDS * sum(costs.get(candidate.algorithm, costs[candidates[0].name]) for candidate in tried)
     room = conditions.affordable(all_, each, question.budget - runs.spent)
     if len(room) < len(all_):
-        left = [one.text for one in all_ if one not in room]
-        found.notes.append(f"The budget has no room for {', '.join(left)}.")
+        left = [condition.text for condition in all_ if condition not in room]
+        result.notes.append(f"The budget has no room for {', '.join(left)}.")
     if room:
-        told(f"{count_text(len(room), 'other condition')} for {', '.join(candidate.name for candidate in tried)}")
-    found.outcomes = [conditions.tried(condition, tried, question, runs) for condition in room]
+        progress(f"{count_text(len(room), 'other condition')} for {', '.join(candidate.name for candidate in tried)}")
+    result.outcomes = [conditions.tried(condition, tried, question, runs) for condition in room]

@@ -19,6 +19,9 @@ STATES = {
     "failed": "could not be simulated",
 }
 
+HOSTS = {"in Linux": "; Linux has it", "farloop kernel": "; Linux hosts get it from farloop kernel"}
+"""How hosts get an algorithm, for people."""
+
 NOTICED = {SHARE: 0.005, TIME: 1e-6}
 """Changes of shares and times that are smaller than this are not called a price."""
 
@@ -57,9 +60,7 @@ def _three(content: Mapping[str, Any]) -> str:
         own = next((t for t in content["tuned"] if t["name"] == name and t["is_advised"]), None)
         tuned = f" Tuned: {_gain(own)}{_price(own, row['quantities'])}." if own else ""
         needs = "needs nothing of switches" if row["needs"] == "nothing" else f"needs {row['needs']}"
-        hosts = (
-            f"; {row['linux']}" if row["linux"] else "" if row["is_shipped"] else "; hosts need a transport that has it"
-        )
+        hosts = HOSTS.get(row["linux"]) or ("" if row["is_shipped"] else "; hosts need a transport that has it")
         items.append(f"<li><b>{escape(name)}</b> {escape(needs + hosts)}.{escape(tuned)}</li>")
     return f'<ul class="statements">{"".join(items)}</ul>' if items else ""
 
@@ -145,36 +146,40 @@ def _tuned(content: Mapping[str, Any]) -> str:
         "from none is not advised.</p>"
     ]
     usual = {row["name"]: row["quantities"] for row in content["candidates"]}
-    for one in content["tuned"]:
-        if one["because"]:
-            parts.append(f"<p><b>{escape(one['name'])}</b>: {escape(one['because'])}; keep the defaults.</p>")
+    for tuned in content["tuned"]:
+        if tuned["because"]:
+            parts.append(f"<p><b>{escape(tuned['name'])}</b>: {escape(tuned['because'])}; keep the defaults.</p>")
             continue
-        trials = count_text(one["trials"], "trial")
-        parts.append(f"<h3>{escape(one['name'])}: {escape(_verdict(one))}; {escape(_gain(one))} after {trials}</h3>")
+        trials = count_text(tuned["trials"], "trial")
+        parts.append(
+            f"<h3>{escape(tuned['name'])}: {escape(_verdict(tuned))}; {escape(_gain(tuned))} after {trials}</h3>"
+        )
         settings = [
-            f'<tr><td class="text">{escape(name)}</td><td>{escape(one["defaults"][name])}</td><td>{escape(value)}</td></tr>'
-            for name, value in one["settings"].items()
+            f'<tr><td class="text">{escape(name)}</td><td>{escape(tuned["defaults"][name])}</td><td>{escape(value)}</td></tr>'
+            for name, value in tuned["settings"].items()
         ]
-        before = usual[one["name"]]
+        before = usual[tuned["name"]]
         beside = [
             f'<tr><td class="text">{escape(name)}</td><td>{_text(name, before.get(name))}</td><td>{_text(name, value)}</td></tr>'
-            for name, value in one["quantities"].items()
+            for name, value in tuned["quantities"].items()
         ]
-        found = _table(["parameter", "default", "found"], settings) + _table(["measured", "default", "found"], beside)
-        parts.append(f'<div class="columns">{found}</div>')
+        tables = _table(["parameter", "default", "found"], settings) + _table(["measured", "default", "found"], beside)
+        parts.append(f'<div class="columns">{tables}</div>')
     return "".join(parts)
 
 
-def _verdict(one: Mapping[str, Any]) -> str:
-    if one["is_advised"]:
+def _verdict(tuned: Mapping[str, Any]) -> str:
+    if tuned["is_advised"]:
         return "advised"
     return (
-        f"not advised: it breaks {one['breaks']}" if one["breaks"] else "not advised: no gain that seeds tell from none"
+        f"not advised: it breaks {tuned['breaks']}"
+        if tuned["breaks"]
+        else "not advised: no gain that seeds tell from none"
     )
 
 
-def _gain(one: Mapping[str, Any]) -> str:
-    gain = one["gain"]
+def _gain(tuned: Mapping[str, Any]) -> str:
+    gain = tuned["gain"]
     if gain["estimate"] is None:
         return "no gain"
     reach = f" [{gain['low']:.3g}, {gain['high']:.3g}]" if gain["low"] is not None else ""
@@ -224,10 +229,10 @@ def _watch(content: Mapping[str, Any]) -> str:
 
 def _deploy(content: Mapping[str, Any]) -> str:
     parts = []
-    for name, one in content["deploy"].items():
-        commands = "\n".join(one["commands"])
+    for name, files in content["deploy"].items():
+        commands = "\n".join(files["commands"])
         typed = f"<pre>{escape(commands)}</pre>" if commands else ""
-        parts.append(f"<h3>{escape(name)}</h3><pre>{escape(one['scenario'])}</pre>{typed}")
+        parts.append(f"<h3>{escape(name)}</h3><pre>{escape(files['scenario'])}</pre>{typed}")
     if not parts:
         return ""
     note = "The scenario's keys (deploy/NAME.toml), and commands for Linux hosts."
@@ -237,7 +242,7 @@ def _deploy(content: Mapping[str, Any]) -> str:
 def _others(content: Mapping[str, Any]) -> str:
     failing = [row for row in content["candidates"] if row["state"] in ("fails", "failed")]
     each = [(row["name"], row["because"]) for row in failing]
-    each += [(one["algorithm"], f"cannot run there: {one['because']}") for one in content["excluded"]]
+    each += [(refusal["algorithm"], f"cannot run there: {refusal['because']}") for refusal in content["excluded"]]
     if not each:
         return ""
     rows = [f'<tr><td class="text">{escape(name)}</td><td class="no">{escape(why)}</td></tr>' for name, why in each]
@@ -261,7 +266,7 @@ def _how(content: Mapping[str, Any]) -> str:
 
 
 def _needs(row: Mapping[str, Any]) -> str:
-    return f"{row['needs']}; {row['linux']}" if row["linux"] else str(row["needs"])
+    return f"{row['needs']}{HOSTS.get(row['linux'], '')}"
 
 
 def _ratio(ratio: Mapping[str, Any]) -> str:

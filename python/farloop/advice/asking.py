@@ -131,7 +131,7 @@ def write(
     )
     with directory(target, force=force) as out:
         try:
-            found = answers.answer(question, runs, shown.told)
+            answer = answers.answer(question, runs, shown.note)
         except OSError as error:
             where = error.filename or runs.store.directory
             raise FarloopError(f"{where}: cannot be written: {error.strerror or error}") from None
@@ -141,9 +141,9 @@ def write(
                     f"{runs.made} finished runs are in {runs.store.directory}; the same command goes on from there"
                 )
             raise
-        content = as_content(found)
+        content = as_content(answer)
         _write(content, out.path, report=report)
-    return Advice(target, found.sentence(), tuple(content["advised"]), tuple(content["leaders"]), content, runs.made)
+    return Advice(target, answer.sentence(), tuple(content["advised"]), tuple(content["leaders"]), content, runs.made)
 
 
 def _write(content: Mapping[str, Any], into: Path, *, report: bool) -> None:
@@ -156,9 +156,9 @@ def _write(content: Mapping[str, Any], into: Path, *, report: bool) -> None:
     writer.writerows(rows)
     (into / RUNS).write_text(text.getvalue(), encoding="utf-8")
     (into / DEPLOY).mkdir()
-    for name, one in content["deploy"].items():
-        commands = "".join(f"# {line}\n" for line in one["commands"])
-        (into / DEPLOY / f"{manifest.slug(name)}.toml").write_text(commands + one["scenario"], encoding="utf-8")
+    for name, files in content["deploy"].items():
+        commands = "".join(f"# {line}\n" for line in files["commands"])
+        (into / DEPLOY / f"{manifest.slug(name)}.toml").write_text(commands + files["scenario"], encoding="utf-8")
     if report:
         (into / manifest.REPORT).write_text(page(content), encoding="utf-8")
     described = {"farloop": content["farloop"], "kind": "advice", "answer": content["answer"]}

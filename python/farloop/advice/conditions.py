@@ -71,32 +71,32 @@ def conditions(scenario: Scenario) -> list[Condition]:
         ScenarioError: the scenario is not valid.
     """
     resolved = scenario.resolved
-    found = []
+    varied = []
     loads = _loads(resolved)
     if loads:
-        found += [
+        varied += [
             Condition(
                 "load", f"load × {factor:g}", factor, {key: f"{value * factor:.6g}" for key, value in loads.items()}
             )
             for factor in (*NEAR, *FAR)
         ]
-    found += _scaled(resolved, "RTT", "RTT across", _DELAYS, units.seconds, lambda v: f"{round(v * 1e12)}ps")
-    found += _scaled(resolved, "buffer", "buffer", _BUFFERS, units.size, lambda v: f"{round(v)}B")
-    found += [
+    varied += _scaled(resolved, "RTT", "RTT across", _DELAYS, units.seconds, lambda v: f"{round(v * 1e12)}ps")
+    varied += _scaled(resolved, "buffer", "buffer", _BUFFERS, units.size, lambda v: f"{round(v)}B")
+    varied += [
         Condition("ties", f"another order of ties ({number})", None, {"run.jitter": str(number)}) for number in (1, 2)
     ]
-    return found
+    return varied
 
 
 def _loads(resolved: Mapping[str, Any]) -> dict[str, float]:
     workloads = resolved.get("workload") or []
     each = workloads if isinstance(workloads, list) else [workloads]
-    found = {}
+    loads = {}
     for workload in each:
         if isinstance(workload.get("load"), int | float):
             name = workload.get("name")
-            found[f"workload.{name}.load" if name and len(each) > 1 else "workload.load"] = float(workload["load"])
-    return found
+            loads[f"workload.{name}.load" if name and len(each) > 1 else "workload.load"] = float(workload["load"])
+    return loads
 
 
 def _scaled(
@@ -175,7 +175,14 @@ def affordable(all_: Sequence[Condition], cost: float, budget: float) -> list[Co
         budget: Nominal seconds for all.
     """
     ordered = sorted(all_, key=lambda c: 0 if c.factor in NEAR else 1 if c.kind in ("failed link", "ties") else 2)
-    return ordered[: int(budget / cost)] if cost > 0 else ordered
+    conditions = []
+    for condition in ordered:
+        # Twice the load has twice the packets.
+        budget -= cost * (condition.factor or 1.0 if condition.kind == "load" else 1.0)
+        if budget < 0:
+            break
+        conditions.append(condition)
+    return conditions
 
 
 def is_valid(scenario: Scenario) -> bool:

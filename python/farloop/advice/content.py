@@ -58,7 +58,7 @@ def content(answer: Answer) -> dict[str, Any]:
         "seeds": answer.race.seeds,
         "rounds": answer.race.rounds,
         "candidates": [_place(place, answer) for place in answer.race.places],
-        "excluded": [vars(one) for one in answer.excluded],
+        "excluded": [vars(refusal) for refusal in answer.excluded],
         "tuned": [_tuned(tuned, answer) for tuned in answer.tuned],
         "conditions": [_outcome(outcome) for outcome in answer.outcomes],
         "flips": [outcome.condition.text for outcome in answer.flips],
@@ -80,7 +80,7 @@ def _place(place: Place, answer: Answer) -> dict[str, Any]:
         "because": place.because,
         "against_best": _interval(place.against),
         "seeds": len(measured),
-        "needs": requirements.told(algorithm),
+        "needs": requirements.in_words(algorithm),
         "linux": requirements.on_linux(algorithm),
         "is_shipped": requirements.is_shipped(algorithm),
         "quantities": _quantities(measured, answer),
@@ -89,12 +89,12 @@ def _place(place: Place, answer: Answer) -> dict[str, Any]:
 
 def _quantities(measured: Sequence[Measured], answer: Answer) -> dict[str, float]:
     """The mean over seeds of what stands beside the goal."""
-    found = {}
+    means = {}
     for what in _shown(answer):
-        values = [value for one in measured if (value := what.of(one.values)) is not None]
+        values = [value for run in measured if (value := what.of(run.values)) is not None]
         if values:
-            found[what.name] = math.fsum(values) / len(values)
-    return found
+            means[what.name] = math.fsum(values) / len(values)
+    return means
 
 
 def _shown(answer: Answer) -> list[Quantity]:
@@ -139,8 +139,8 @@ def _outcome(outcome: TriedCondition) -> dict[str, Any]:
 
 def _runs(name: str, each: Sequence[Measured], answer: Answer) -> list[dict[str, Any]]:
     return [
-        {"candidate": name, "seed": one.seed} | {q.name: _finite(q.of(one.values)) for q in _shown(answer)}
-        for one in each
+        {"candidate": name, "seed": run.seed} | {q.name: _finite(q.of(run.values)) for q in _shown(answer)}
+        for run in each
     ]
 
 
@@ -163,7 +163,7 @@ def watch(answer: Answer) -> list[str]:
     for place in answer.advised[:1]:
         name, measured = place.candidate.name, answer.race.measured[place.candidate.name]
         for constraint in answer.question.must:
-            values = [value for one in measured if (value := constraint.quantity.of(one.values)) is not None]
+            values = [value for run in measured if (value := constraint.quantity.of(run.values)) is not None]
             if not values or constraint.is_relative:
                 continue
             worst = min(values) if constraint.is_least else max(values)

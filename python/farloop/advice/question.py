@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def read(
     where = f"{source}: " if content else ""
     try:
         return Question(
-            loaded.override(content.get("set")).override(set),
+            loaded.override(dict(_dotted(content.get("set", {})))).override(set),
             _goal(goal if goal is not None else content.get("goal")),
             constraints.read(must if must is not None else content.get("must", ()), constraints.ARENA),
             _can(can if can is not None else content.get("can")),
@@ -146,6 +146,12 @@ def seconds(budget: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def budget_text(budget: float) -> str:
+    """A budget in seconds as `seconds` reads it."""
+    unit = next(unit for unit in ("h", "min", "s") if budget >= _SECONDS[unit] or unit == "s")
+    return f"{budget / _SECONDS[unit]:g} {unit}"
+
+
 def _file(path: Path) -> dict[str, Any]:
     """The keys of a question's file; empty for a file that is a scenario."""
     try:
@@ -166,8 +172,17 @@ def _file(path: Path) -> dict[str, Any]:
     return content
 
 
+def _dotted(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by dotted keys: TOML reads `run.duration = "1s"` as a table in a table."""
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
 def _check_type(path: Path, key: str, value: Any) -> None:
-    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    texts = isinstance(value, list) and all(isinstance(element, str) for element in value)
     expected = {
         "scenario": (isinstance(value, str), "the name of a file"),
         "goal": (isinstance(value, str), 'a text, such as "p99 slowdown of small flows"'),

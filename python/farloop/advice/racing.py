@@ -2,9 +2,11 @@
 
 A race (Maron and Moore, Hoeffding Races, NIPS 1993) in the manner of successive halving (Jamieson and Talwalkar, AISTATS 2016): every round
 doubles the seeds of those that are left. A candidate leaves where it breaks a constraint, or where the seeds tell it from the best one: by
-more than 5 %, with 95 % confidence for all candidates and rounds together. Where the budget has no room for another round with all that
-are left, the better half goes on, and the others stay *open*: they are behind by their means, and nobody knows how sure that is. The race
-ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the budget is spent.
+more than 5 %, with 95 % confidence for all candidates and rounds together: rounds share the error alike, and within a round a candidate
+that is told apart leaves its share to the others (Holm, Scandinavian Journal of Statistics 1979). Where the budget has no room for another
+round with all that are left, the better half goes on, and the others stay *open*: they are behind by their means, and nobody knows how sure
+that is. The race ends where one is left, where those that are left are within 5 % of the best by their intervals, or where the budget is
+spent.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ FIRST = 3
 
 MOST = 48
 """Seeds of the last one, if there is one."""
+
+ROUNDS = math.ceil(math.log2(MOST / FIRST)) + 1
+"""Rounds at most, which share what may go wrong."""
 
 LEAST = 2
 """A round has no fewer candidates."""
@@ -117,27 +122,24 @@ def race(
     begin = question.seed if first_seed is None else first_seed
     limit = runs.spent + budget
     alive = {candidate.name: candidate for candidate in candidates}
-    found: dict[str, list[Measured]] = {name: [] for name in alive}
+    measured: dict[str, list[Measured]] = {name: [] for name in alive}
     failures: dict[str, str] = {}
     failing: dict[str, tuple[Broken, ...]] = {}
     costs: dict[str, float] = {}
     open_: set[str] = set()
     seeds, rounds, decided = FIRST, 0, False
-    comparisons = max(1, len(candidates) - 1) * max(1, math.ceil(math.log2(MOST / FIRST)) + 1)
     while True:
-        _add(alive, found, failures, costs, question, runs, begin, seeds)
+        _add(alive, measured, failures, costs, question, runs, begin, seeds)
         rounds += 1
         alive = {name: c for name, c in alive.items() if name not in failures}
-        table = _table(alive, found, question)
+        table = _table(alive, measured, question)
         for standing in table:
             if standing.state == FAILS and (
-                seeds >= SURE or any(one.seeds == len(standing.scores) for one in standing.broken)
+                seeds >= SURE or any(broken.seeds == len(standing.scores) for broken in standing.broken)
             ):
                 failing[standing.algorithm] = standing.broken
                 alive.pop(standing.algorithm)
-        best, ratios = _against_best(alive, found, question, comparisons)
-        apart = [name for name, ratio in ratios.items() if _is_behind(ratio)]
-        alive = {name: c for name, c in alive.items() if name not in apart}
+        alive, best, ratios = _told_apart(alive, measured, question, len(open_))
         undecided = [name for name in alive if name != best and not _is_equal(ratios[name])]
         if len(alive) <= 1 or not undecided or seeds >= MOST:
             decided = not open_ and not undecided
@@ -150,24 +152,43 @@ def race(
         open_ |= set(alive) - set(kept)
         alive = kept
         seeds += more
-    places = _places(candidates, alive, open_, found, failing, failures, question)
-    return Race(places, seeds, rounds, decided, found, costs)
+    places = _places(candidates, alive, open_, measured, failing, failures, question)
+    return Race(places, seeds, rounds, decided, measured, costs)
 
 
-def judged(found: Sequence[Measured], question: Question, name: str) -> list[Measured]:
+def _told_apart(
+    alive: dict[str, Candidate], measured: Mapping[str, Sequence[Measured]], question: Question, given_up: int
+) -> tuple[dict[str, Candidate], str, dict[str, Interval]]:
+    """Those that the seeds do not tell from the best one, the best one, and how many times its cost each has.
+
+    Args:
+        alive: The candidates of this round.
+        measured: Their runs.
+        question: Its goal counts.
+        given_up: Candidates that left without being told apart: they keep their part of the error.
+    """
+    while True:
+        best, ratios = _against_best(alive, measured, question, max(1, len(alive) - 1 + given_up) * ROUNDS)
+        apart = [name for name, ratio in ratios.items() if _is_behind(ratio)]
+        alive = {name: c for name, c in alive.items() if name not in apart}
+        if not apart:
+            return alive, best, ratios
+
+
+def judged(measured: Sequence[Measured], question: Question, name: str) -> list[Measured]:
     """Runs as the question judges them: under a candidate's name, with the goal's cost."""
-    return [replace(one, algorithm=name, costs=question.costs(one)) for one in found]
+    return [replace(run, algorithm=name, costs=question.costs(run)) for run in measured]
 
 
-def scores(found: Sequence[Measured], question: Question) -> dict[int, float]:
+def scores(measured: Sequence[Measured], question: Question) -> dict[int, float]:
     """The goal's cost by seed."""
-    each = {one.seed: replace(one, costs=question.costs(one)).score for one in found}
+    each = {run.seed: replace(run, costs=question.costs(run)).score for run in measured}
     return {seed: score for seed, score in each.items() if score is not None}
 
 
 def _add(
     alive: Mapping[str, Candidate],
-    found: dict[str, list[Measured]],
+    measured: dict[str, list[Measured]],
     failures: dict[str, str],
     costs: dict[str, float],
     question: Question,
@@ -180,7 +201,7 @@ def _add(
         (name, Ask(f"{name}, seed {seed}", candidate.algorithm, candidate.scenario.override(seed=seed)))
         for seed in range(begin, begin + seeds)
         for name, candidate in alive.items()
-        if seed >= begin + len(found[name])
+        if seed >= begin + len(measured[name])
     ]
     for (name, _), answer in zip(wanted, runs.ask([ask for _, ask in wanted]), strict=True):
         if answer.measured is None:
@@ -188,22 +209,22 @@ def _add(
         elif not question.costs(answer.measured):
             failures.setdefault(name, f"its runs have no {question.goal_text}")
         else:
-            found[name].append(answer.measured)
+            measured[name].append(answer.measured)
             costs[name] = answer.cost
 
 
 def _table(
-    alive: Mapping[str, Candidate], found: Mapping[str, Sequence[Measured]], question: Question
+    alive: Mapping[str, Candidate], measured: Mapping[str, Sequence[Measured]], question: Question
 ) -> list[Standing]:
-    rows = [row for name in alive for row in judged(found[name], question, name)]
+    rows = [row for name in alive for row in judged(measured[name], question, name)]
     return standings(rows, constraints=question.must)
 
 
 def _against_best(
-    alive: Mapping[str, Candidate], found: Mapping[str, Sequence[Measured]], question: Question, comparisons: int
+    alive: Mapping[str, Candidate], measured: Mapping[str, Sequence[Measured]], question: Question, comparisons: int
 ) -> tuple[str, dict[str, Interval]]:
     """The best candidate, and how many times its cost each has, with intervals that hold together."""
-    each = {name: scores(found[name], question) for name in alive}
+    each = {name: scores(measured[name], question) for name in alive}
     if not each:
         return "", {}
     best = min(each, key=lambda name: _middle(each[name]))
@@ -257,24 +278,24 @@ def _places(
     candidates: Sequence[Candidate],
     alive: Mapping[str, Candidate],
     open_: Container[str],
-    found: Mapping[str, Sequence[Measured]],
+    measured: Mapping[str, Sequence[Measured]],
     failing: Mapping[str, tuple[Broken, ...]],
     failures: Mapping[str, str],
     question: Question,
 ) -> list[Place]:
-    best, ratios = _against_best(alive, found, question, max(1, len(candidates) - 1))
-    best_scores = scores(found[best], question) if best else {}
+    best, ratios = _against_best(alive, measured, question, max(1, len(candidates) - 1))
+    best_scores = scores(measured[best], question) if best else {}
     known = {c.name: c for c in candidates}
     own = {
-        name: next((s for s in standings(judged(found[name], question, name), constraints=question.must)), None)
+        name: next((s for s in standings(judged(measured[name], question, name), constraints=question.must)), None)
         for name in known
-        if found[name]
+        if measured[name]
     }
     places = []
     for name, candidate in known.items():
         against = ratios.get(name) or (
-            _ratio(scores(found[name], question), best_scores, 1)
-            if best and found[name]
+            _ratio(scores(measured[name], question), best_scores, 1)
+            if best and measured[name]
             else Interval(None, None, None, 0)
         )
         if name in failures:
@@ -288,7 +309,7 @@ def _places(
 
     def key(place: Place) -> tuple[int, float]:
         if place.state == FAILS:
-            return order[FAILS], math.fsum(one.excess for one in failing[place.candidate.name])
+            return order[FAILS], math.fsum(broken.excess for broken in failing[place.candidate.name])
         return order[place.state], place.against.estimate if place.against.estimate is not None else math.inf
 
     leaders = sorted((p for p in places if p.state == LEADS), key=key)

@@ -94,7 +94,10 @@ class Runs:
 
     def _key(self, ask: Ask) -> str:
         try:
-            return address(ask.scenario)
+            key = address(ask.scenario)
+            if not self._is_there(key):
+                _ = ask.scenario.resolved
+            return key
         except _native.ScenarioError:
             return ""
 
@@ -116,7 +119,7 @@ class Runs:
         try:
             for task, outcome in engine.outcomes(tasks):
                 if outcome.status == LOST:
-                    self.counting.told(f"{task.label}: its worker ended ({outcome.because}); it is made again")
+                    self.counting.note(f"{task.label}: its worker ended ({outcome.because}); it is made again")
                     continue
                 self.counting.done(task.label, outcome.because)
                 if outcome.status == BROKEN:

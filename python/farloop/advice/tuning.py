@@ -118,7 +118,7 @@ def ranges(candidate: Candidate) -> list[SearchRange]:
     Those that are "none" or 0 there are left out.
     """
     there = candidate.scenario.resolved["algorithm"].get(candidate.algorithm, {})
-    found = []
+    searched = []
     for parameter in catalogue.algorithm(candidate.algorithm)["params"]:
         value = there.get(parameter["name"], parameter["default"])
         if parameter["kind"] not in _KINDS or value in (None, "none"):
@@ -132,8 +132,8 @@ def ranges(candidate: Candidate) -> list[SearchRange]:
         if parameter["kind"] == "integer":
             low, high = math.ceil(low), math.floor(high)
         if high > low:
-            found.append(SearchRange(parameter["name"], parameter["kind"], low, high, default))
-    return found
+            searched.append(SearchRange(parameter["name"], parameter["kind"], low, high, default))
+    return searched
 
 
 def keys(algorithm: str, settings: Mapping[str, str]) -> dict[str, str]:
@@ -204,40 +204,45 @@ def search(candidate: Candidate, question: Question, runs: Runs, trials: int, co
         sampler=optuna.samplers.TPESampler(seed=question.seed, n_startup_trials=max(4, trials // 3))
     )
     # The defaults are a trial as well: what is worse than they is no find.
-    study.enqueue_trial({one.name: one.default for one in searched})
+    study.enqueue_trial({parameter.name: parameter.default for parameter in searched})
     for _ in range(trials):
         trial = study.ask()
-        settings = {one.name: one.text(_suggested(trial, one)) for one in searched}
+        settings = {parameter.name: parameter.text(_suggested(trial, parameter)) for parameter in searched}
         study.tell(trial, _cost(candidate, settings, question, runs))
-    best = {one.name: one.text(study.best_params[one.name]) for one in searched}
-    defaults = {one.name: one.text(one.default) for one in searched}
+    best = {parameter.name: parameter.text(study.best_params[parameter.name]) for parameter in searched}
+    defaults = {parameter.name: parameter.text(parameter.default) for parameter in searched}
     settings = {name: value for name, value in best.items() if value != defaults[name]}
-    found = Tuned(candidate, settings, {name: defaults[name] for name in settings}, trials)
+    tuned = Tuned(candidate, settings, {name: defaults[name] for name in settings}, trials)
     return (
-        _judged(found, question, runs, comparisons)
+        _judged(tuned, question, runs, comparisons)
         if settings
         else Tuned(candidate, trials=trials, because="no trial was better than the defaults")
     )
 
 
-def _suggested(trial: Any, one: SearchRange) -> float:
-    if one.kind == "integer":
+def _suggested(trial: Any, parameter: SearchRange) -> float:
+    if parameter.kind == "integer":
         return float(
-            trial.suggest_int(one.name, int(one.low), int(one.high), log=one.low > 0 and one.high / one.low > REACH)
+            trial.suggest_int(
+                parameter.name,
+                int(parameter.low),
+                int(parameter.high),
+                log=parameter.low > 0 and parameter.high / parameter.low > REACH,
+            )
         )
-    return float(trial.suggest_float(one.name, one.low, one.high, log=one.low > 0))
+    return float(trial.suggest_float(parameter.name, parameter.low, parameter.high, log=parameter.low > 0))
 
 
 def _cost(candidate: Candidate, settings: Mapping[str, str], question: Question, runs: Runs) -> float:
     """The logarithm of the goal's cost over the seeds of a trial, with the penalty; very large where it cannot run."""
-    found = _run(candidate, settings, question, runs, SEARCHED_FROM, SEEDS)
-    if found is None:
+    measured = _run(candidate, settings, question, runs, SEARCHED_FROM, SEEDS)
+    if measured is None:
         return 1e6
-    value = scores(found, question).values()
-    if not value or any(math.isinf(one) for one in value):
+    value = scores(measured, question).values()
+    if not value or any(math.isinf(score) for score in value):
         return 1e6
     beyond = math.fsum(
-        b.excess for s in standings(judged(found, question, "it"), constraints=question.must) for b in s.broken
+        b.excess for s in standings(judged(measured, question, "it"), constraints=question.must) for b in s.broken
     )
     return math.fsum(map(math.log, value)) / len(value) + _PENALTY * beyond
 
@@ -252,22 +257,22 @@ def _run(
         Ask(f"{label}, seed {seed}", candidate.algorithm, scenario.override(seed=seed))
         for seed in range(begin, begin + count)
     ]
-    found = [answer.measured for answer in runs.ask(asks)]
-    return None if any(one is None for one in found) else [one for one in found if one is not None]
+    measured = [answer.measured for answer in runs.ask(asks)]
+    return None if any(run is None for run in measured) else [run for run in measured if run is not None]
 
 
-def _judged(found: Tuned, question: Question, runs: Runs, comparisons: int) -> Tuned:
+def _judged(tuned: Tuned, question: Question, runs: Runs, comparisons: int) -> Tuned:
     from dataclasses import replace
 
-    own = _run(found.candidate, found.settings, question, runs, JUDGED_FROM, JUDGED)
-    usual = _run(found.candidate, {}, question, runs, JUDGED_FROM, JUDGED)
+    own = _run(tuned.candidate, tuned.settings, question, runs, JUDGED_FROM, JUDGED)
+    usual = _run(tuned.candidate, {}, question, runs, JUDGED_FROM, JUDGED)
     if own is None or usual is None:
-        return replace(found, because="what was found cannot be simulated under other seeds")
+        return replace(tuned, because="what was found cannot be simulated under other seeds")
     a, b = scores(own, question), scores(usual, question)
     if any(math.isinf(v) for v in (*a.values(), *b.values())):
-        return replace(found, because="under other seeds nothing is delivered")
+        return replace(tuned, because="under other seeds nothing is delivered")
     gain = statistics.paired_ratio([a[s] for s in a], [b[s] for s in a], confidence=statistics.together(comparisons))
     table = standings(judged(own, question, "it"), constraints=question.must)
-    breaks = "; ".join(str(one) for standing in table for one in standing.broken if standing.state == FAILS)
+    breaks = "; ".join(str(broken) for standing in table for broken in standing.broken if standing.state == FAILS)
     better = gain.high is not None and gain.high < 1 and gain.estimate is not None and gain.estimate < 0.95
-    return replace(found, gain=gain, breaks=breaks, is_advised=better and not breaks, measured=tuple(own))
+    return replace(tuned, gain=gain, breaks=breaks, is_advised=better and not breaks, measured=tuple(own))

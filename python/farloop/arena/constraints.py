@@ -135,13 +135,23 @@ def parse(text: str) -> Requirement:
         what = quantity(text.strip()[3:])
         if what.better == MORE:
             raise FarloopError(f"{shown(text)}: {what.name} is what there should be; {_EXPECTED}")
-        return Requirement(what, is_least=False, bound=0.0)
+        return _possible(Requirement(what, is_least=False, bound=0.0), text)
     match = _WRITTEN.fullmatch(text)
     if match is None:
         raise FarloopError(f"{shown(text)}: no constraint; {_EXPECTED}")
     what = quantity(match["name"])
     bound, is_relative = _bound(what, match["value"], text)
-    return Requirement(what, match["sign"][0] == ">", bound, is_relative)
+    found = Requirement(what, match["sign"][0] == ">", bound, is_relative)
+    if found.is_least and is_relative and what.kind == RATE and bound > 1:
+        raise FarloopError(f"{shown(text)}: nothing can hold it; expected no more than 100 % of the best")
+    return _possible(found, text)
+
+
+def _possible(found: Requirement, text: str) -> Requirement:
+    """The constraint, unless it asks for flows that are faster than in an empty network."""
+    if found.quantity.kind == RATIO and not found.is_least and found.bound < 1:
+        raise FarloopError(f"{shown(text)}: nothing can hold it; expected 1 or more, the slowdown in an empty network")
+    return found
 
 
 def _bound(what: Quantity, value: str, text: str) -> tuple[float, bool]:

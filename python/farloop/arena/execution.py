@@ -51,7 +51,7 @@ def run(
                 "name": contest.name,
                 "part_of": contest.part_of,
                 "point": contest.point,
-                **contest.told,
+                **contest.facts,
                 "cannot_run": [vars(refusal) for refusal in contest.refusals],
                 "shaken": result.shaken,
             }
@@ -73,7 +73,7 @@ def _hold(
     if not contest.variants:
         return Result(
             contest.name,
-            contest.told,
+            contest.facts,
             [],
             contest.refusals,
             constraints=plan.constraints,
@@ -81,7 +81,7 @@ def _hold(
             point=contest.point,
         )
     runs = run_all(contest.variants, group=contest.name, threads=threads, reporter=reporter, store=store)
-    comparison = Comparison(contest.told["title"], runs, seeds=plan.seeds, base=contest.base)
+    comparison = Comparison(contest.facts["title"], runs, seeds=plan.seeds, base=contest.base)
     where = into / contest.name
     where.mkdir()
     saving.fill_comparison(comparison, where, store, report=False)
@@ -90,7 +90,7 @@ def _hold(
     moved = _shaken(contest, plan, threads, reporter, store)
     return Result(
         contest.name,
-        contest.told,
+        contest.facts,
         measurements,
         contest.refusals,
         moved,
@@ -107,15 +107,15 @@ def _shaken(
     from farloop.running.batch import run_all
     from farloop.running.variations import varied
 
-    if contest.told["start"] != OWN:
+    if contest.facts["start"] != OWN:
         return {}
     ending = seed_suffix(plan.seeds[0])
     first = [variant for variant in contest.variants if variant.label.endswith(ending)]
     scores: dict[str, list[float | None]] = {}
     for number in range(1, plan.jitter + 1):
         wanted = varied(first, number)
-        for one in run_all(wanted, group=contest.name, threads=threads, reporter=reporter, store=store):
-            scores.setdefault(one.algorithm, []).append(measured(one, contest.name).score)
+        for run in run_all(wanted, group=contest.name, threads=threads, reporter=reporter, store=store):
+            scores.setdefault(run.algorithm, []).append(measured(run, contest.name).score)
     return scores
 
 

@@ -91,9 +91,9 @@ def measured(run: Run, scenario: str) -> Measured:
         f"{kind}_throughput_bps": _mean(rates[chosen & began & (endless | ~endless.any())])
         for kind, chosen in kinds.items()
     }
-    for one in run.info.get("starts", []):
-        values[f"{one['kind']}_first_rtt_bytes"] = float(max(one["first_rtt_bytes"]))
-        values[f"{one['kind']}_first_rtt_bdps"] = float(max(one["first_rtt_bdps"]))
+    for start in run.info.get("starts", []):
+        values[f"{start['kind']}_first_rtt_bytes"] = float(max(start["first_rtt_bytes"]))
+        values[f"{start['kind']}_first_rtt_bdps"] = float(max(start["first_rtt_bdps"]))
     values["slow_start"] = int(any(start["slow_start"] for start in run.info.get("starts", [])))
     values["cross_share"] = float(delivered[kinds["cross"]].sum()) / total if total > 0 else None
     # Flows of different sizes have different rates even where all are treated alike: theirs count relative to what each would get alone.

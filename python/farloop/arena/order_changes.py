@@ -45,9 +45,9 @@ class OrderCurve:
         names = dict.fromkeys(s.algorithm for result in self.results for s in result.standings if s.state == RANKED)
         rows: dict[str, list[float | None]] = {name: [] for name in names}
         for result in self.results:
-            found = {s.algorithm: s.against_best.estimate for s in result.standings if s.state == RANKED}
+            ratios = {s.algorithm: s.against_best.estimate for s in result.standings if s.state == RANKED}
             for name, row in rows.items():
-                row.append(found.get(name))
+                row.append(ratios.get(name))
         return rows
 
     def first(self) -> list[list[str]]:
@@ -57,7 +57,7 @@ class OrderCurve:
 
 def curves(results: Sequence[Result]) -> list[OrderCurve]:
     """Every key over which a scenario was held at several values, all else equal, with own starts."""
-    found: list[OrderCurve] = []
+    drawn: list[OrderCurve] = []
     by_scenario: dict[str, list[Result]] = {}
     for result in results:
         if result.point and result.start == OWN:
@@ -78,8 +78,8 @@ def curves(results: Sequence[Result]) -> list[OrderCurve]:
                 ):
                     ordered = sorted(members, key=lambda m: _number(m.point[key]))
                     fixed = ", ".join(f"{k} {v}" for k, v in rest if v is not None)
-                    found.append(OrderCurve(of, key, fixed, tuple(ordered), tuple(m.point[key] for m in ordered)))
-    return found
+                    drawn.append(OrderCurve(of, key, fixed, tuple(ordered), tuple(m.point[key] for m in ordered)))
+    return drawn
 
 
 def _independent(varying: Sequence[str], each: Sequence[Result]) -> list[str]:
@@ -117,14 +117,14 @@ def _number(value: str) -> float:
 
 def section(results: Sequence[Result]) -> str:
     """The curves of an arena as a part of its page; empty where nothing was held at several values."""
-    found = curves(results)
-    if not found:
+    drawn = curves(results)
+    if not drawn:
         return ""
     parts = [
         '<h2 id="order">Where the order changes</h2><p class="soft">How many times the best score an algorithm has, over one key; 1 is '
         "the best. A curve ends where the algorithm breaks a constraint. Below: the first group at each value.</p>"
     ]
-    return "".join(parts + [_drawn(curve) for curve in found])
+    return "".join(parts + [_drawn(curve) for curve in drawn])
 
 
 def _drawn(curve: OrderCurve) -> str:

@@ -84,7 +84,7 @@ def _anchor(result: Result) -> str:
 def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
     heads = ["<th>algorithm</th>", '<th class="text">needs</th>', "<th>in the first group</th>"]
     heads += [f'<th><a href="#{_anchor(r)}">{escape(r.name)}</a></th>' for r in results]
-    found = [{standing.algorithm: standing for standing in r.standings} for r in results]
+    by_algorithm = [{standing.algorithm: standing for standing in r.standings} for r in results]
     axes = [_axis(r) for r in results]
     rows = []
     for algorithm in algorithms:
@@ -92,11 +92,11 @@ def _overview(results: Sequence[Result], algorithms: Sequence[str]) -> str:
             f"<td>{escape(algorithm)}{_checked(algorithm)}</td>",
             f'<td class="text soft">{escape(_needs(algorithm))}</td>',
         ]
-        standings = [each[algorithm] for each in found if algorithm in each]
+        standings = [each[algorithm] for each in by_algorithm if algorithm in each]
         first = sum(standing.group == 1 for standing in standings)
         ran = sum(standing.state != REFERENCE for standing in standings)
         tds.append(f'<td data-v="{-first / ran!r}">{first} of {ran}</td>' if ran else '<td class="no">reference</td>')
-        for result, each, axis in zip(results, found, axes, strict=True):
+        for result, each, axis in zip(results, by_algorithm, axes, strict=True):
             own = each.get(algorithm)
             tds.append(
                 _overview_cell(own, axis) if own else f'<td class="no">{escape(_missing(result, algorithm))}</td>'
@@ -145,7 +145,7 @@ def _asked(results: Sequence[Result]) -> str:
 
 def _needs(algorithm: str) -> str:
     linux = requirements.on_linux(algorithm)
-    return f"{requirements.told(algorithm)}; {linux}" if linux else requirements.told(algorithm)
+    return f"{requirements.in_words(algorithm)}; {linux}" if linux else requirements.in_words(algorithm)
 
 
 def _checked(algorithm: str) -> str:
@@ -155,7 +155,7 @@ def _checked(algorithm: str) -> str:
 
 
 def _section(result: Result, algorithms: Sequence[str], seeds: int) -> str:
-    about = result.told
+    about = result.facts
     facts = f"Transport: {about['transport']}; switches of datacenters offer {about['switches']}; {about['duration']} simulated. "
     facts += f"{about['source']}. {_BEGIN if result.start == OWN else _begun_alike(result.start)}"
     title = f"{result.name}: {about['title']}" if about["title"] else result.name
@@ -464,7 +464,7 @@ def _measured() -> str:
         "Slowdown is the time until a flow's last byte arrived over that of the same flow alone in the empty network. Small "
         "flows have up to 100 kB, large ones more than 10 MB (GEMINI, §IV-D). A flow that has not finished counts with its age.",
         "Pauses are added over all ports; a victim is a flow that waited for a pause whose congested port is not on its way. "
-        "Drops are for lack of buffer, at a queue's limit, or by an agent.",
+        "Drops are those of switches and hosts, for any cause.",
         "Every number of every seed is in cells.csv and cells.parquet, the rankings are in ranking.csv and ranking.parquet. "
         "Beside them lies a directory for each scenario with the tables of its runs; <code>farloop report</code> draws its "
         "report.",

@@ -14,7 +14,7 @@ from farloop import _native, catalogue
 from farloop.arena import constraints
 from farloop.arena.constraints import Requirement
 from farloop.errors import FarloopError, nearest, shown
-from farloop.formats.scenario_text import told_to_python
+from farloop.formats.scenario_text import worded_for_python
 from farloop.output.manifest import slug
 from farloop.results.jitter import read_jitter
 from farloop.results.seeds import Seeds, read_seeds, seed_suffix
@@ -71,7 +71,7 @@ class Contest:
     base: Scenario
     variants: list[Variant]
     refusals: list[Refusal]
-    told: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
     part_of: str = ""
     point: dict[str, str] = field(default_factory=dict)
 
@@ -231,8 +231,8 @@ def _contest(
     if not variants:
         # Of any algorithm the same would be said of a scenario or a setting that is wrong.
         _resolved(base)
-    told = _told(variants[0].scenario.resolved if variants else plain)
-    return Contest(_point_name(name, point), base, variants, refusals, told, name, dict(point))
+    facts = _scenario_facts(variants[0].scenario.resolved if variants else plain)
+    return Contest(_point_name(name, point), base, variants, refusals, facts, name, dict(point))
 
 
 def _point_name(name: str, point: dict[str, str]) -> str:
@@ -260,7 +260,7 @@ def _begun_alike(
 def _check(scenario: Scenario) -> None:
     # Its keys first: the check takes the network.
     _ = scenario.resolved
-    with told_to_python(scenario.text, scenario.file_told):
+    with worded_for_python(scenario.text, scenario.file_told):
         scenario.prepared(take=True).check()
 
 
@@ -287,7 +287,7 @@ def _because(error: _native.ScenarioError) -> str:
     return re.sub(r' \(in case "[^"]*"\)$', "", str(getattr(error, "problem", error)))
 
 
-def _told(resolved: dict[str, Any]) -> dict[str, str]:
+def _scenario_facts(resolved: dict[str, Any]) -> dict[str, str]:
     transport, switch = resolved["transport"], resolved["switch"]
     if transport["kind"] == "tcp":
         preset = transport.get("preset", "none")

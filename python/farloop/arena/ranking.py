@@ -141,12 +141,12 @@ def standings(
             is_fragile=_is_fragile(score, own, (shaken or {}).get(name)),
         )
 
-    found = [standing(name, RANKED, number) for number, group in enumerate(groups, 1) for name in group]
+    in_groups = [standing(name, RANKED, number) for number, group in enumerate(groups, 1) for name in group]
     failing = [name for name in scored if name not in unranked and broken[name]]
     # The nearest to what is asked for first: it is what a user may want where nothing holds all.
-    failing.sort(key=lambda name: sum(one.excess for one in broken[name]))
+    failing.sort(key=lambda name: sum(violation.excess for violation in broken[name]))
     left = sorted((name for name in scored if name in unranked), key=lambda name: _middle(scores[name]))
-    return found + [standing(n, FAILS, None) for n in failing] + [standing(n, REFERENCE, None) for n in left]
+    return in_groups + [standing(n, FAILS, None) for n in failing] + [standing(n, REFERENCE, None) for n in left]
 
 
 def _best_rates(runs: Sequence[Measured], constraints: Sequence[Requirement]) -> dict[int, dict[str, float]]:
@@ -160,7 +160,7 @@ def _best_rates(runs: Sequence[Measured], constraints: Sequence[Requirement]) ->
 def _broken(
     runs: Iterable[Measured], constraints: Sequence[Requirement], best_rates: Mapping[int, Mapping[str, float]]
 ) -> tuple[Broken, ...]:
-    found = []
+    violations = []
     each = list(runs)
     for constraint in constraints:
         known = [run for run in each if constraint.quantity.of(run.values) is not None]
@@ -171,8 +171,8 @@ def _broken(
         excess = constraint.beyond(value, limit)
         if excess > 0:
             alone = sum(constraint.excess(run.values, best_rates[run.seed]) > 0 for run in known)
-            found.append(Broken(constraint, value, alone, excess))
-    return tuple(sorted(found, key=lambda one: -one.excess))
+            violations.append(Broken(constraint, value, alone, excess))
+    return tuple(sorted(violations, key=lambda violation: -violation.excess))
 
 
 def _paused(runs: Iterable[Measured]) -> float:

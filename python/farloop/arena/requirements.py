@@ -45,18 +45,18 @@ def required(algorithm: str) -> tuple[str, ...]:
         FarloopError: there is no such algorithm.
     """
     needs: dict[str, Any] = catalogue.algorithm(algorithm)["needs"]
-    found = []
+    words: list[str] = []
     if needs["ecn"]:
-        found.append("ecn")
+        words.append("ecn")
     if needs["int"]:
-        found.append("int")
+        words.append("int")
     if needs["border_agent"]:
-        found.append("dci")
+        words.append("dci")
     elif needs["port_agent"]:
-        found.append("switch agents")
+        words.append("switch agents")
     if needs["symmetric"]:
-        found.append("symmetric")
-    return tuple(found)
+        words.append("symmetric")
+    return tuple(words)
 
 
 def on_linux(algorithm: str) -> str:
@@ -71,7 +71,7 @@ def is_shipped(algorithm: str) -> bool:
     return algorithm in _LINUX or algorithm in _CARDS
 
 
-def told(algorithm: str) -> str:
+def in_words(algorithm: str) -> str:
     """What an algorithm needs, in a few words; "nothing" for plain hosts and switches."""
     words = {
         "ecn": "ECN",

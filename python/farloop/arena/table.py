@@ -40,7 +40,7 @@ class Result:
     """
 
     name: str
-    told: Mapping[str, str]
+    facts: Mapping[str, str]
     runs: list[Measured]
     refusals: list[Refusal]
     shaken: Mapping[str, list[float | None]] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Result:
     @property
     def start(self) -> str:
         """How flows begin: "own" for each as its algorithm does, else `transport.start`."""
-        return self.told.get("start", "own")
+        return self.facts.get("start", "own")
 
     def of(self, algorithm: str) -> list[Measured]:
         """The runs of an algorithm, one per seed."""
@@ -113,7 +113,7 @@ def ranking(results: Sequence[Result]) -> pa.Table:
             "state": standing.state,
             "group": standing.group,
             "breaks": "; ".join(map(str, standing.broken)),
-            "needs": requirements.told(standing.algorithm),
+            "needs": requirements.in_words(standing.algorithm),
             "linux": requirements.on_linux(standing.algorithm),
             "traffic": result.traffic,
             "score": standing.score.estimate,

@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "import-graphml": "Turn a GraphML file into a scenario's network.",
         "import-flows": "Turn a Parquet file of flows into CSV.",
         "import-goal": "Turn a GOAL trace (LogGOPSim, ATLAHS) into CSV.",
+        "import-job": "Say what is in a training job; convert it.",
     },
     "Develop": {
         "new-algorithm": "Start an algorithm of your own in Rust.",

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from farloop.commands.command import guarded, print_file
+from farloop.commands.import_job import import_job
 
 
 @guarded
@@ -64,5 +65,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import-graphml": import_graphml,
     "import-flows": import_flows,
     "import-goal": import_goal,
+    "import-job": import_job,
 }
 """By their names on the command line."""

@@ -131,10 +131,12 @@ def advice(content: Mapping[str, Any]) -> None:
     lines = [content["answer"]]
     if content["flips"]:
         lines.append(f"The choice changes with: {', '.join(content['flips'])}.")
-    for one in content["tuned"]:
-        if one["is_advised"]:
-            settings = ", ".join(f"{name} = {value}" for name, value in one["settings"].items())
-            lines.append(f"{one['name']}: {settings} gains: {one['gain']['estimate']:.3g} times the defaults' goal.")
+    for tuned in content["tuned"]:
+        if tuned["is_advised"]:
+            settings = ", ".join(f"{name} = {value}" for name, value in tuned["settings"].items())
+            lines.append(
+                f"{tuned['name']}: {settings} gains: {tuned['gain']['estimate']:.3g} times the defaults' goal."
+            )
     for line in [*lines, *content["notes"]]:
         _console().print(line, markup=False, highlight=False)
 
@@ -142,7 +144,7 @@ def advice(content: Mapping[str, Any]) -> None:
 def study(result: Study, collect: Sequence[Measure]) -> None:
     """The points of a study with their metrics, each with its 95 % confidence interval; what was made, and what was not."""
     from farloop.sweep.dataset import OF_METRICS
-    from farloop.sweep.multiples import label, told
+    from farloop.sweep.multiples import label, metric_text
 
     keys = [
         name
@@ -154,7 +156,7 @@ def study(result: Study, collect: Sequence[Measure]) -> None:
         [
             label(result.points, row, keys),
             str(row["seeds"]),
-            *(told(row, measure.name, measure.unit) for measure in collect),
+            *(metric_text(row, measure.name, measure.unit) for measure in collect),
         ]
         for row in result.points.slice(0, MOST_POINTS).to_pylist()
     ]

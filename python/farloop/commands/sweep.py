@@ -72,7 +72,7 @@ def sweep(
     from farloop.sweep import study as studies
 
     wanted = definitions.from_file(
-        study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [], told=None if quiet else say
+        study, until=until, most_seeds=most_seeds, algorithm_files=algorithm_file or [], progress=None if quiet else say
     )
     target = out or studies.default_target(study.stem)
     ready_to_draw(not no_report)

@@ -57,7 +57,7 @@ def schedules(runs: Sequence[Run], title: str) -> Figure:
     Below each other: the matchings, what waits in the recorded queues, the occupancy of each day, and that over the whole run.
     """
     cases = [of for of in replicas(runs) if has_schedule(of.runs[0])]
-    shown = [(of.told, week_of(of.runs[0])) for of in cases[:MOST_RUNS]]
+    shown = [(of.caption, week_of(of.runs[0])) for of in cases[:MOST_RUNS]]
     racks = max(len(week.sources) for _, week in shown)
     rows = [min(6.4, max(1.6, 0.22 * racks)), 1.3, 1.1, 1.1, 1.1]
     width = ALONE if len(shown) == 1 else BESIDE * len(shown)
@@ -75,7 +75,7 @@ def _column(axes: list[Axes], week: Week, run: Run, label: str) -> None:
     colours = _colours(week.sinks)
     unit = unit_for([week.end - week.begin], TIMES)
     _matching(matching, week, colours, unit.factor)
-    matching.set_title(plain(f"{label}: {week.told}"), fontsize=CAPTION_SIZE)
+    matching.set_title(plain(f"{label}: {week.caption}"), fontsize=CAPTION_SIZE)
     names = [*week.queues]
     to_circuits = [n for n in names if n.startswith(("to ", "day "))]
     _queues(circuits, week, to_circuits, colours, unit.factor, f"waits for circuits\nat {week.switch}")

@@ -73,7 +73,7 @@ def network_maps(runs: Sequence[Run], title: str) -> Figure:
             _draw(axis, drawn, values[metric.key].mean, scale, colours, inches, names=columns == 1)
             _cross_out(axis, drawn, of.runs[0])
             axis.set_title(
-                f"{plain(of.told)}: {_caption(metric, values[metric.key], of.n)}", fontsize=8 if of.n == 1 else 7
+                f"{plain(of.caption)}: {_caption(metric, values[metric.key], of.n)}", fontsize=8 if of.n == 1 else 7
             )
         (first, k), (last, _) = cells[0], cells[-1]
         foot, top = (rows - 1 - last + 0.1) * size[1], (rows - first - 0.1) * size[1] - CAPTION

@@ -121,7 +121,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             look: dict[str, Any] = {"color": colours[of.label], "linewidth": 0.9}
             tables = [run.flows for run in of.runs]
             sizes, (median, tail), bands = flow_completion.over_sizes(tables, kind, [50, 99])
-            sizes_axis.plot(sizes, median, marker=".", label=plain(of.told), **look)
+            sizes_axis.plot(sizes, median, marker=".", label=plain(of.caption), **look)
             sizes_axis.plot(sizes, tail, marker=".", linestyle="--", **look)
             for low, high in bands:
                 if of.n > 1:
@@ -145,7 +145,7 @@ def slowdown_panels(runs: Sequence[Run], title: str) -> Figure:
             axis.sharex(column[0])
             axis.sharey(column[0])
         column[0].autoscale()
-    legend_below(figure, axes, flow_completion.SEEDS_TOLD if any(of.n > 1 for of in cases) else "")
+    legend_below(figure, axes, flow_completion.SEEDS_CAPTION if any(of.n > 1 for of in cases) else "")
     return figure
 
 
@@ -177,7 +177,7 @@ def _panels(runs: Sequence[Run], curve: Curve, title: str, caption_of: Callable[
             axis.text(0.5, 0.5, "nothing recorded", transform=axis.transAxes, ha="center", color="0.5")
         for moment in moments(of.runs[0].info):
             axis.axvline(moment / across.factor, color="0.5", linewidth=0.7, linestyle=":", zorder=0)
-        caption(axis, caption_of(of.runs[0]) if of.n == 1 else of.told)
+        caption(axis, caption_of(of.runs[0]) if of.n == 1 else of.caption)
     _label(axes, columns, f"time ({across.name})", f"{curve.title} ({up.name})")
     legend_below(figure, axes, note)
     return figure

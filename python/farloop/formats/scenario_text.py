@@ -50,7 +50,7 @@ def from_tables(tables: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def told_to_python(text: str, file: str) -> Iterator[None]:
+def worded_for_python(text: str, file: str) -> Iterator[None]:
     """Has errors about a scenario say what a user of Python wrote: "set" for settings, the key alone for tables.
 
     The command line puts the dashes of `--set` before it (`farloop.commands.command`). A study that is taken for a scenario is

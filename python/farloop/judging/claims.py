@@ -131,7 +131,7 @@ class Finding:
         orders = [s for s in self.statements if not s.number]
         return "direction" if orders and all(s.holds for s in orders) else "differs"
 
-    def told(self, claim: Claim) -> str:
+    def verdict_text(self, claim: Claim) -> str:
         """The verdict with what belongs beside it."""
         verdict = self.verdict
         if verdict == "not judged":
@@ -149,7 +149,7 @@ class Finding:
             {
                 "id": self.id,
                 "verdict": self.verdict,
-                "told": self.told(claim),
+                "told": self.verdict_text(claim),
                 "calibrated": bool(claim.calibrated),
                 "calibrated_by": claim.calibrated,
                 "held": sum(bool(s.holds) for s in judged),

@@ -22,7 +22,7 @@ def judged_by_seed(comparison: Comparison, judge: Callable[[Comparison], list[Fi
     return [_together(list(findings)) for findings in zip(*each, strict=True)]
 
 
-def mean_told(values: Sequence[float]) -> str:
+def mean_text(values: Sequence[float]) -> str:
     """A mean with its interval, in words."""
     return f"{intervals.mean(values).told('{:.3g}'.format)} (95 %, {len(values)} seeds)"
 
@@ -49,13 +49,13 @@ def _statement(each: list[Statement]) -> Statement:
         values = [s.value if s.value is not None else math.nan for s in each]
         mean = intervals.mean(values).estimate
         low, high = first.accepted
-        said = f"{mean_told(values)}, accepted {low:.3g} to {high:.3g}"
+        said = f"{mean_text(values)}, accepted {low:.3g} to {high:.3g}"
         return replace(first, holds=mean is not None and low <= mean <= high, evidence=said, value=mean)
     holding = [s for s in each if s.holds]
     holds = 2 * len(holding) > len(each)
     example = next(s.evidence for s in each if s.holds == holds)
     valued = [s.value for s in each if s.value is not None]
-    number = f"{mean_told(valued)}; " if len(valued) == len(each) else ""
+    number = f"{mean_text(valued)}; " if len(valued) == len(each) else ""
     return replace(first, holds=holds, evidence=f"in {len(holding)} of {len(each)} seeds; {number}such as {example}")
 
 

@@ -61,7 +61,7 @@ def own_scenario(figure: str) -> Scenario | None:
 def cases(figure: str) -> tuple[Case, ...]:
     """The cases of a paper's figure; none for anything else."""
     own = own_scenario(figure)
-    tables = own.resolved["case"] if own else []
+    tables = own.parsed["case"] if own else []
     return tuple(Case(str(c["name"]), tuple(c["algorithms"]), bool(c["quick"]), c["set"]) for c in tables)
 
 
@@ -98,7 +98,7 @@ def placed(comparison: Comparison) -> tuple[Comparison, dict[Need, list[str]]]:
     return dataclasses.replace(comparison, runs=runs), changed
 
 
-def told(keys: Sequence[str]) -> str:
+def changed_keys_text(keys: Sequence[str]) -> str:
     """Changed keys in words."""
     rest = f" and {len(keys) - NAMED} more" if len(keys) > NAMED else ""
     return "changed keys " + ", ".join(keys[:NAMED]) + rest

@@ -151,7 +151,7 @@ def layer(node: str) -> str:
     return LAYERS.get(name.rstrip("-0123456789"), "outside") if datacenter == "dc0" else "outside"
 
 
-def offered_told(runs: Sequence[Run]) -> str:
+def offered_text(runs: Sequence[Run]) -> str:
     """The offered load of the first run, which is everybody's: the same flows under every algorithm."""
     loads = offered(runs[0]) if runs else {}
     text = ", ".join(f"{name} {load:.2f}" for name, load in loads.items())

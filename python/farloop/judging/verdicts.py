@@ -11,7 +11,7 @@ from farloop import papers
 from farloop.judging.causes import CauseError, of_statement
 from farloop.judging.claims import Claim, Finding, UndecidedError, read_claims, reason
 from farloop.judging.over_seeds import judged_by_seed
-from farloop.judging.schedule import READING, Need, own_scenario, placed, told
+from farloop.judging.schedule import READING, Need, changed_keys_text, own_scenario, placed
 from farloop.results import jitter, steadiness
 from farloop.results.run import Comparison
 from farloop.scenario import PAPERS, Scenario, is_figure
@@ -55,7 +55,7 @@ def with_verdicts(comparison: Comparison, scenario: Scenario, scale: str = "cust
     """
     figure = _figure(scenario)
     comparison = replace(comparison, figure=figure, scale=scale)
-    claims = read_claims(scenario.resolved)
+    claims = read_claims(scenario.parsed)
     findings = _findings(comparison, claims)
     # Judges of few, endless flows look at times of their own; of many flows they take means and percentiles.
     drifts = steadiness.note(comparison.runs)
@@ -82,7 +82,7 @@ def _unrun(figure: str, scale: str) -> list[Finding]:
     own, judge = own_scenario(figure), papers.module(figure)
     if own is None or judge is None:
         return []
-    claims = {c.id: c for c in read_claims(own.resolved)}
+    claims = {c.id: c for c in read_claims(own.parsed)}
     findings: list[Finding] = judge.judge(Comparison(figure, [], figure=figure, scale=scale), claims)
     return findings
 
@@ -96,7 +96,7 @@ def _findings(comparison: Comparison, claims: list[Claim]) -> dict[str, Finding]
     own, judge = own_scenario(comparison.figure), papers.module(comparison.figure)
     if own is None or judge is None:
         return nothing("no figure of a paper that farloop carries")
-    if claims != read_claims(own.resolved):
+    if claims != read_claims(own.parsed):
         return nothing("the claims are not the paper's")
     try:
         at_cases, changed = placed(comparison)
@@ -141,13 +141,15 @@ def _as_the_figure(finding: Finding, changed: Mapping[Need, list[str]], *, readi
         dict.fromkeys(k for n, keys_of_run in changed.items() if n in needed or not needed for k in keys_of_run)
     )
     if reading:
-        return replace(finding, unjudged=f"a reading, with {told(keys)}" if keys else "a reading of some of its runs")
+        return replace(
+            finding, unjudged=f"a reading, with {changed_keys_text(keys)}" if keys else "a reading of some of its runs"
+        )
     if not keys:
         return finding
     statements = [replace(s, holds=None) for s in finding.statements]
-    return replace(finding, statements=statements, unjudged=told(keys))
+    return replace(finding, statements=statements, unjudged=changed_keys_text(keys))
 
 
 def _figure(scenario: Scenario) -> str:
-    described = scenario.resolved.get("figure", {})
+    described = scenario.parsed.get("figure", {})
     return str(described.get("id", "")) if isinstance(described, Mapping) else ""

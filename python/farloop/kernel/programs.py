@@ -32,7 +32,7 @@ class Program:
         flows: Its map of connections.
         parameters: Makes parameters of settings, each KEY=VALUE.
         packed: Makes the bytes that the program reads of parameters.
-        told: Makes what `status` tells of a connection of icsk_ca_priv, what is stored beside it, and the kernel's numbers.
+        connection_row: Makes what `status` tells of a connection of icsk_ca_priv, what is stored beside it, and the kernel's numbers.
         shared: A map of connections that other programs use as well.
     """
 
@@ -41,7 +41,7 @@ class Program:
     flows: str
     parameters: Callable[[Iterable[str]], dict[str, Any]]
     packed: Callable[[dict[str, Any]], bytes]
-    told: Callable[[bytes, bytes, dict[str, Any]], dict[str, Any]]
+    connection_row: Callable[[bytes, bytes, dict[str, Any]], dict[str, Any]]
     shared: str | None = None
 
     def load(
@@ -140,7 +140,7 @@ class Program:
             "ssthresh": None if ssthresh >= 2**31 - 1 else ssthresh,
             "srtt_ms": srtt / 1e3 if srtt else None,
         }
-        return common | self.told(private, stored, common)
+        return common | self.connection_row(private, stored, common)
 
 
 def _address(raw: bytes, port: int, family: int) -> str:

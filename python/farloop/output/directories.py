@@ -18,11 +18,11 @@ from farloop.output.manifest import (
     FIGURES,
     MANIFEST,
     REPORT,
+    check_all_names,
     files,
     foreign,
     listed,
     read_manifest,
-    told_names,
     write_json,
 )
 from farloop.output.store import Pending, Store
@@ -140,7 +140,7 @@ def check_replaceable(target: Path, *, force: bool = False, shown: Path | None =
         if force:
             # What a manifest says that farloop cannot have written is not believed: nothing of it is removed.
             return
-        told_names(target)
+        check_all_names(target)
         strange = foreign(target)
     except FarloopError:
         raise

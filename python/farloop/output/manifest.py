@@ -32,23 +32,27 @@ def read_manifest(source: Path) -> dict[str, Any]:
         with names.open_regular(source / MANIFEST) as file:
             content = json.loads(file.read().decode("utf-8"))
     except NotADirectoryError:
-        raise FarloopError(f"{_told(source)}: is a file; expected a directory that farloop wrote") from None
+        raise FarloopError(f"{_path_text(source)}: is a file; expected a directory that farloop wrote") from None
     except OSError as error:
         what = "is no farloop output (it has no manifest.json)" if os.path.isdir(source) else "no such directory"  # noqa: PTH112, never raises
         if not isinstance(error, FileNotFoundError) and os.path.isdir(source):  # noqa: PTH112
             what = f"manifest.json cannot be read: {error.strerror}"
-        raise FarloopError(f"{_told(source)}: {what}; expected a directory that `farloop run --out` wrote") from None
+        raise FarloopError(
+            f"{_path_text(source)}: {what}; expected a directory that `farloop run --out` wrote"
+        ) from None
     except (ValueError, RecursionError) as error:
         if "null byte" in str(error):
             raise FarloopError(f"{str(source)!r}: no such directory") from None
-        raise FarloopError(f"{_told(source / MANIFEST)}: is not JSON; the output is damaged, run it again") from None
+        raise FarloopError(
+            f"{_path_text(source / MANIFEST)}: is not JSON; the output is damaged, run it again"
+        ) from None
     if not isinstance(content, dict) or "farloop" not in content or "kind" not in content:
-        raise FarloopError(f"{_told(source / MANIFEST)}: was not written by farloop")
+        raise FarloopError(f"{_path_text(source / MANIFEST)}: was not written by farloop")
     _check_names(content, source / MANIFEST)
     return content
 
 
-def _told(path: Path) -> str:
+def _path_text(path: Path) -> str:
     """A path for a message; parts of it may come from a manifest."""
     return shown(path, 4096)
 
@@ -69,7 +73,7 @@ def _check_names(content: dict[str, Any], manifest: Path) -> None:
         names.checked([scenario.get("name") for scenario in scenarios if isinstance(scenario, dict)], manifest)
 
 
-def told_names(target: Path) -> None:
+def check_all_names(target: Path) -> None:
     """Says of an output that a manifest in it names what is not in it.
 
     Raises:

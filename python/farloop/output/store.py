@@ -52,7 +52,7 @@ _DESCRIPTIONS = ("title", "source", "figure", "case", "claim")
 _ADDRESS = "[0-9a-f]*"
 """Pattern of the directories of finished runs; those that are being written begin with a dot."""
 
-_TOLD = ("totals", "invariants", "deadlocks", "wall_s", "version")
+_REQUIRED = ("totals", "invariants", "deadlocks", "wall_s", "version")
 """Of what is known of a run besides its tables what everything else builds on."""
 
 _FAILED = ".failed.json"
@@ -80,10 +80,12 @@ class Simulated:
 def address(scenario: Scenario) -> str:
     """What a scenario's run is kept under: the same for the same results, another one for another simulator.
 
+    It follows from the keys alone, so that nobody builds the network of a run that is there.
+
     Raises:
-        ScenarioError: the scenario is not valid.
+        ScenarioError: the text or a key is not valid; what only the network tells is not checked.
     """
-    resolved = {key: value for key, value in scenario.resolved.items() if key not in _DESCRIPTIONS}
+    resolved = {key: value for key, value in scenario.parsed.items() if key not in _DESCRIPTIONS}
     files = dict(_files([resolved.get("workload"), resolved.get("circuits")], Path(scenario.file).parent))
     # Files may name algorithms as well.
     named = None if files else algorithm.named(resolved)
@@ -308,7 +310,7 @@ def _whole(manifest: Path, key: str) -> bool:
     hashes, content = kept.get("tables"), kept.get("info")
     if kept.get("address") != key or not isinstance(hashes, dict) or not isinstance(content, list):
         return False
-    if not all(isinstance(name, str) and name in kept for name in content) or not set(_TOLD) <= set(content):
+    if not all(isinstance(name, str) and name in kept for name in content) or not set(_REQUIRED) <= set(content):
         return False
     try:
         return all(_is_table(name, manifest.with_name(f"{name}.parquet"), hashes) for name in fields.TABLES)

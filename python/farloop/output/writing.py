@@ -75,7 +75,7 @@ def overall(comparison: Comparison) -> dict[str, Any]:
     """What summary.json of several runs says: the summary of each, or means and confidence intervals over seeds."""
     numbers = comparison.statistics if comparison.seeds else comparison.summary
     own = [caution.row() for caution in cautions.between(comparison)]
-    moved = {label: [Caution("fragile", text).row()] for label, text in jitter.told(comparison)}
+    moved = {label: [Caution("fragile", text).row()] for label, text in jitter.warnings(comparison)}
     document = {
         label: numbers[label] | {"cautions": [*_cautions(runs), *own, *moved.get(label, [])]}
         for label, runs in comparison.groups.items()
@@ -106,7 +106,7 @@ def manifest(run: Run, hashes: dict[str, str]) -> dict[str, Any]:
             "packet_hops": run.info["totals"]["packet_hops"],
             "address": run.address,
             "tables": hashes,
-            **({} if run.trace is None else {"trace": run.trace.told}),
+            **({} if run.trace is None else {"trace": run.trace.manifest_entry}),
             **store.info(run.info),
             "scenario": run.scenario,
         }

@@ -83,7 +83,7 @@ def _panels(comparison: Comparison, curve: Curve, title: str) -> Chart | None:
         return None
     columns = min(COLUMNS, len(kept))
     panels = Panels(
-        [escape(of.told) for of, _ in kept],
+        [escape(of.caption) for of, _ in kept],
         columns=columns,
         panel_height=PANEL_HEIGHT,
         between_rows=BETWEEN,
@@ -184,7 +184,7 @@ def _slowdown(comparison: Comparison) -> Chart:
                 (1, values, share, {"color": colour, "shape": "hv"}, "%{x:.4g}: %{y:.1%}"),
             ]
             for j, (column, x, y, line, hover) in enumerate(drawn):
-                named = {"name": escape(of.told), "legendgroup": of.label, "showlegend": i == j == 0}
+                named = {"name": escape(of.caption), "legendgroup": of.label, "showlegend": i == j == 0}
                 trace = {
                     "x": x,
                     "y": y,
@@ -199,5 +199,5 @@ def _slowdown(comparison: Comparison) -> Chart:
         panels.update_y({"type": "log", "title": {"text": "FCT slowdown"}}, by_size)
         panels.update_x({"type": "log", "title": {"text": "FCT slowdown"}}, distribution)
         panels.update_y({"range": [0, 1.02], "title": {"text": "share of flows"}}, distribution)
-    note = f" {flow_completion.SEEDS_TOLD.capitalize()}." if any(of.n > 1 for of in cases) else ""
+    note = f" {flow_completion.SEEDS_CAPTION.capitalize()}." if any(of.n > 1 for of in cases) else ""
     return Chart("slowdown", "FCT slowdown", EXPLANATIONS["slowdown"] + note, panels)

@@ -19,7 +19,7 @@ def has_circuits(comparison: Comparison) -> bool:
 
 def section(comparison: Comparison, table: Any) -> str:
     """The section's HTML; `table` makes a table of a header and rows."""
-    cases = [(of.told, of.runs[0].info.get("circuits")) for of in replicas(comparison.runs)]
+    cases = [(of.caption, of.runs[0].info.get("circuits")) for of in replicas(comparison.runs)]
     rows = [fact_row(label, facts) for label, facts in cases if facts]
     facts = f'{table(HEADER, rows)}<p class="soft">{escape(EXPLANATION)}</p>'
     return f'<h2 id="circuits">Circuits</h2>{_schedule(comparison)}{facts}'

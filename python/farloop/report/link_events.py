@@ -19,5 +19,7 @@ def has_events(comparison: Comparison) -> bool:
 
 def section(comparison: Comparison, table: Any) -> str:
     """The section's HTML; `table` makes a table of a header and rows."""
-    rows = [row for of in replicas(comparison.runs) for row in event_rows(of.told, of.runs[0].info.get("events", []))]
+    rows = [
+        row for of in replicas(comparison.runs) for row in event_rows(of.caption, of.runs[0].info.get("events", []))
+    ]
     return f'<h2 id="events">Links</h2>{table(HEADER, rows)}<p class="soft">{escape(EXPLANATION)}</p>'

@@ -115,7 +115,7 @@ def _run(of: Replicas, network: int, drawn: NetworkMap, most: int) -> dict[str, 
     spread = {key: [_short(each.low), _short(each.high)] for key, each in totals.items()} if of.n > 1 else None
     down = failures(drawn, of.runs[0])
     return {
-        "label": of.told,
+        "label": of.caption,
         "network": network,
         "totals": {key: _short(each.mean) for key, each in totals.items()},
         "spread": spread,

@@ -15,7 +15,7 @@ from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
 from farloop.report.start_tables import loads, starts
 from farloop.report.tables import (
-    POOLED_TOLD,
+    POOLED_CAPTION,
     Cell,
     claim_rows,
     flow_rows,
@@ -159,14 +159,14 @@ def _slowdowns(comparison: Comparison) -> str:
         "unfinished, one row says the finished ones only, and one counts the others by their age, which bounds every number "
         "from below. Small: up to the median size of all flows; large: above it."
     )
-    note += f" {POOLED_TOLD}" if len(comparison.seeds) > 1 else ""
+    note += f" {POOLED_CAPTION}" if len(comparison.seeds) > 1 else ""
     return f'{table(header, rows)}<p class="soft">{note}</p>'
 
 
 def _paired(comparison: Comparison) -> str:
     header, rows = paired_rows(comparison)
     together = " The intervals of a column hold together." if len(rows) > 1 else ""
-    return f'{table(header, rows)}<p class="soft">{escape(paired.TOLD)}{together}</p>' if rows else ""
+    return f'{table(header, rows)}<p class="soft">{escape(paired.CAPTION)}{together}</p>' if rows else ""
 
 
 _HOLDS = {True: ("reproduced", "holds"), False: ("differs", "does not hold"), None: ("partial", "not decided")}

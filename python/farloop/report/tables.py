@@ -31,7 +31,7 @@ SLOWDOWN_HEADER = [
     "small: mean", "small: p99", "large: mean", "large: p99",
 ]  # fmt: skip
 
-POOLED_TOLD = (
+POOLED_CAPTION = (
     "Of several seeds: statistics of the flows of all seeds together, with 95 % confidence intervals over the seeds. A percentile has one "
     "from five seeds on, from the 90th percentile on with ten, if enough flows lie beyond it."
 )
@@ -159,7 +159,7 @@ def _run_row(of: Replicas) -> list[Cell]:
         return mean_text([value(run) for run in of.runs], text)
 
     return [
-        of.told,
+        of.caption,
         mean(lambda run: run.summary["mean_throughput"]["intra"], rate_text),
         mean(lambda run: run.summary["mean_throughput"]["cross"], rate_text),
         mean(lambda run: run.summary["ratio"], "{:.2f}".format),
@@ -221,7 +221,7 @@ def _slowdown_row(of: Replicas, kind: str, what: str, *, all_flows: bool = False
     each = [run.summary["slowdown"][kind] or {} for run in of.runs]
     unfinished = [float(run.summary["unfinished"][kind]) for run in of.runs]
     counts = [[float(slowdown.get("flows", 0)) for slowdown in each], unfinished]
-    cells = [of.told, what, *(mean_text(values, _whole) for values in counts)]
+    cells = [of.caption, what, *(mean_text(values, _whole) for values in counts)]
     for part, statistics in (
         ("", ("mean", "p50", "p95", "p99")),
         ("small", ("mean", "p99")),

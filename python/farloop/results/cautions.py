@@ -62,7 +62,7 @@ def of_run(run: RunToCaution) -> list[Caution]:
 
 def of_comparison(comparison: ComparisonToCaution) -> list[Caution]:
     """The cautions of all runs, each once and those of several runs as one, then those of the comparison itself."""
-    moved = [Caution("fragile", text) for _, text in jitter.told(comparison)]
+    moved = [Caution("fragile", text) for _, text in jitter.warnings(comparison)]
     return list(dict.fromkeys([*_of_each(comparison.runs), *_together(comparison.runs), *between(comparison), *moved]))
 
 

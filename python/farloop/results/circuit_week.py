@@ -45,7 +45,7 @@ class Week:
         queues: What waits in each queue at these times, in bytes; those of parallel links to the packet network are added.
     """
 
-    told: str
+    caption: str
     begin: float
     end: float
     days: list[Day]

@@ -101,13 +101,13 @@ class Line(NamedTuple):
 class _Notes:
     """What must be said of curves, and how many samples became one point."""
 
-    told: dict[str, None] = field(default_factory=dict)
+    remarks: dict[str, None] = field(default_factory=dict)
     joined: set[tuple[int, float]] = field(default_factory=set)
 
     def text(self, word: str) -> str:
-        parts = list(self.told)
+        parts = list(self.remarks)
         if self.joined:
-            parts.append(f"each point the {word} of {_told(sorted(self.joined))}")
+            parts.append(f"each point the {word} of {_joined_text(sorted(self.joined))}")
         return "; ".join(parts)
 
 
@@ -169,7 +169,7 @@ def _many(of: Replicas, names: Sequence[str], curve: Curve, points: int, notes: 
             _tell_seeds(of, len(thin), notes, "of each flow")
     drawn, said = grouped(of.runs[0].flows, times, rows)
     if drawn:
-        notes.told[said] = None
+        notes.remarks[said] = None
     return [Line(line.name, line.look, times, line.values, line.band) for line in drawn]
 
 
@@ -189,7 +189,7 @@ def _plain(name: str) -> str:
 
 def _tell_seeds(of: Replicas, rows: int, notes: _Notes, how: str) -> None:
     if of.n > 1:
-        notes.told[f"mean of {of.n} seeds {how}" if rows > 1 else f"the first of {of.n} seeds alone"] = None
+        notes.remarks[f"mean of {of.n} seeds {how}" if rows > 1 else f"the first of {of.n} seeds alone"] = None
 
 
 def _thin(of: Replicas, name: str, curve: Curve, points: int, notes: _Notes) -> tuple[Floats, list[Floats]]:
@@ -218,7 +218,7 @@ def _rows(of: Replicas, name: str, curve: Curve) -> tuple[Floats, list[Floats]]:
     return times, rows
 
 
-def _told(spans: list[tuple[int, float]]) -> str:
+def _joined_text(spans: list[tuple[int, float]]) -> str:
     least, most = spans[0], spans[-1]
     if least == most:
         return f"{least[0]} samples ({time_text(least[1])})"

@@ -83,9 +83,8 @@ CELLS = (
     Field(
         "score",
         "1",
-        "Geometric mean of what is judged, less is better: `finite`: the 99th percentiles of the slowdowns of small and large flows "
-        "inside and across (medium ones of a kind that has neither); `endless`: 1 / goodput in s/bit, and 1 / Jain's index. Null where it "
-        "did not run.",
+        "Geometric mean; less is better. `finite`: of the 99th percentiles of the slowdowns of small and large flows, inside and across "
+        "(medium ones of a kind that has neither). `endless`: of 1 / goodput in s/bit, and 1 / Jain's index. Null where it did not run.",
         optional=True,
     ),
     Field(
@@ -182,7 +181,7 @@ CELLS = (
     Field(
         "dropped",
         "packets",
-        "Dropped for lack of buffer, at a queue's limit, or by an agent; null where it did not run.",
+        "Dropped by switches and hosts, for any cause; null where it did not run.",
         optional=True,
     ),
     Field(
@@ -259,8 +258,8 @@ RANKING = (
     Field(
         "group",
         "number",
-        "From 1: the first group has the best score and all that the seeds do not tell from it, or that is within 5 % of it; the second "
-        "the best of the others, and so on; null where it is not ranked.",
+        "From 1. The first group has the best score, all within 5 % of it, and all that the seeds do not separate from it; the second has "
+        "the best of the others, and so on. Null where it is not ranked.",
         optional=True,
     ),
     Field("breaks", "text", "The constraints that it breaks, with the mean over seeds; empty for none."),

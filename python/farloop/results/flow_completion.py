@@ -29,7 +29,7 @@ BINS = 10
 CURVE_POINTS = 400
 """Points of a drawn distribution function."""
 
-SEEDS_TOLD = "over sizes: means over the seeds with 95 % bands; distribution: all seeds' flows together"
+SEEDS_CAPTION = "over sizes: means over the seeds with 95 % bands; distribution: all seeds' flows together"
 """What curves of several seeds are."""
 
 Mask = npt.NDArray[np.bool_]

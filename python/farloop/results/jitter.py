@@ -72,7 +72,7 @@ class Fragile:
     high: float
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """In words."""
         text = rate_text if "throughput" in self.measure else "{:.3g}".format
         return f"{self.measure} {text(self.low)} to {text(self.high)}"
@@ -162,7 +162,7 @@ def _halves(comparison: Varied) -> dict[str, dict[str, float | None]]:
     return halves
 
 
-def told(comparison: Varied) -> list[tuple[str, str]]:
+def warnings(comparison: Varied) -> list[tuple[str, str]]:
     """Each run that has fragile numbers, and what a reader should know of them."""
     if comparison.jitter is None:
         return []
@@ -174,7 +174,7 @@ def told(comparison: Varied) -> list[tuple[str, str]]:
     texts = []
     for label, moved in by_label.items():
         more = f"; and {len(moved) - NAMED} more" if len(moved) > NAMED else ""
-        named = "; ".join(move.told for move in moved[:NAMED])
+        named = "; ".join(move.text for move in moved[:NAMED])
         texts.append(
             (label, f"{label}: fragile: {named}{more}: {variations} in ties and starts move these numbers (--jitter)")
         )

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from farloop.results.flow_completion import column
+from farloop.results.summary import DROPS
 from farloop.results.tables import Floats, port_names
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class NetworkMap:
     def totals(self, run: Run) -> dict[str, Floats]:
         """Each metric over the whole run, one value per direction of each edge (see `directions`)."""
         ports, end = run.ports, run.duration
-        drops = sum(column(ports, f"dropped_{cause}") for cause in ("buffer", "limit", "agent"))
+        drops = sum(column(ports, cause) for cause in DROPS)
         seconds = end if end > 0 else math.inf
         of_ports = {
             "load": column(ports, "tx_bytes") * 8 / (column(ports, "rate_bps") * seconds),

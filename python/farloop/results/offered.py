@@ -61,18 +61,18 @@ def layers(flows: pa.Table, ports: pa.Table, scenario: Mapping[str, Any], end: f
         chosen = groups == number
         capacity, asked = float(rate[chosen].sum()), offered[chosen]
         known = not np.isnan(asked).any()
-        one: dict[str, Any] = {"links": int(chosen.sum()), "capacity_bps": capacity}
+        facts: dict[str, Any] = {"links": int(chosen.sum()), "capacity_bps": capacity}
         if known:
             each = asked / rate[chosen]
             port = int(np.flatnonzero(chosen)[int(np.argmax(each))])
             total = float(asked.sum())
-            one |= {"offered_bps": total, "load": total / capacity}
-            one |= {"port": port_names(ports.slice(port, 1))[0], "port_load": float(each.max())}
+            facts |= {"offered_bps": total, "load": total / capacity}
+            facts |= {"port": port_names(ports.slice(port, 1))[0], "port_load": float(each.max())}
         else:
-            one |= {"offered_bps": None, "load": None, "port": None, "port_load": None}
+            facts |= {"offered_bps": None, "load": None, "port": None, "port_load": None}
         before = layers_by_name.get(layer)
-        if before is None or _weight(one) > _weight(before):
-            layers_by_name[layer] = one
+        if before is None or _weight(facts) > _weight(before):
+            layers_by_name[layer] = facts
     return layers_by_name
 
 

@@ -20,7 +20,7 @@ PERCENTS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 PARTS = ("", "small", "large")
 """All flows of a kind, and those up to the median size and above it."""
 
-TOLD = (
+CAPTION = (
     "The traffic of a seed is the same under every algorithm, so algorithms are compared seed by seed: the geometric mean of the ratios, "
     "with its 95 % confidence interval. An interval with 1 in it tells no difference. Unfinished flows count by their age."
 )

@@ -30,7 +30,7 @@ class Replicas:
         return len(self.runs)
 
     @property
-    def told(self) -> str:
+    def caption(self) -> str:
         """The label, and how many seeds it stands for."""
         return self.label if self.n == 1 else f"{self.label} (n = {self.n} seeds)"
 

@@ -93,8 +93,8 @@ def rows_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[list[str | None]]:
         known[cells] = _joined([known[cells], start]) if cells in known else start
     rows: list[list[str | None]] = []
     for (algorithm, kind), known in ways.items():
-        told = list(known.values()) if len(known) <= MOST_WAYS else [_joined(list(known.values()))]
-        rows += [[algorithm, kind, f"{start['flows']:,}", *_cells(start)] for start in told]
+        shown = list(known.values()) if len(known) <= MOST_WAYS else [_joined(list(known.values()))]
+        rows += [[algorithm, kind, f"{start['flows']:,}", *_cells(start)] for start in shown]
     return rows
 
 
@@ -159,7 +159,7 @@ def differences_of(each: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
                 if start["kind"] == kind:
                     first.setdefault(start["algorithm"], start)
         if len(first) > 1 and _differ(list(first.values())):
-            texts.append(_told(kind, first))
+            texts.append(_difference_text(kind, first))
     return texts
 
 
@@ -250,7 +250,7 @@ def _differ(starts: Sequence[dict[str, Any]]) -> bool:
     return bool(apart > max(start["mss_bytes"] for start in starts) and apart > 0.05 * max(most))
 
 
-def _told(kind: str, first: dict[str, dict[str, Any]]) -> str:
+def _difference_text(kind: str, first: dict[str, dict[str, Any]]) -> str:
     alike: dict[str, list[str]] = {}
     for name, start in first.items():
         packets = _span([size / start["mss_bytes"] for size in start["first_rtt_bytes"]], "{:,.0f}".format)

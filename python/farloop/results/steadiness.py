@@ -68,7 +68,7 @@ class Drift:
         apart = a.high < b.low or b.high < a.low
         return apart and abs(a.estimate - b.estimate) > DRIFT * min(a.estimate, b.estimate)
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In words."""
         return f"{self.name} {self.first.told(_short)}, then {self.second.told(_short)}"
 
@@ -106,9 +106,9 @@ class Steadiness:
         """
         return self.share > LONG and self.begins.is_real
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What drifts, in words."""
-        return " and ".join(half.told() for half in self.halves if half.is_real)
+        return " and ".join(half.in_words() for half in self.halves if half.is_real)
 
 
 class SteadyRun(Protocol):
@@ -185,7 +185,7 @@ def warnings(run: SteadyRun) -> list[tuple[str, str]]:
     own = run.steadiness
     texts = []
     if own is not None and not own.is_steady:
-        text = f"not steady: from the first to the second half of the arrivals {own.told()}; a longer run would have other numbers"
+        text = f"not steady: from the first to the second half of the arrivals {own.in_words()}; a longer run would have other numbers"
         texts.append((NOT_STEADY, text))
     if own is not None and own.has_long_warm_up:
         before, after = (of.told(_short) for of in (own.begins.first, own.begins.second))
@@ -219,7 +219,7 @@ def note(runs: Sequence[SteadyRun]) -> str:
     if not unsteady:
         return ""
     first = unsteady[0]
-    text = first.steadiness.told() if first.steadiness is not None else ""
+    text = first.steadiness.in_words() if first.steadiness is not None else ""
     return f"not steady in {len(unsteady)} of {count_text(len(runs), 'run')}, such as {first.label}: {text}"
 
 

@@ -74,7 +74,7 @@ def as_run(simulated: Simulated, variant: Variant) -> Run:
         algorithm=variant.algorithm,
         **simulated.tables,
         info=simulated.info,
-        scenario=scenario.resolved,
+        scenario=scenario.parsed,
         file=scenario.file_told,
         overrides=scenario.overrides,
         address=address(scenario),

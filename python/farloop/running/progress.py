@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from farloop.messages import say
+from farloop.units import count_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -154,7 +155,7 @@ class Counting(Protocol):
     def done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
 
 
@@ -167,7 +168,7 @@ class Uncounted:
     def done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
 
 
@@ -183,7 +184,7 @@ class CountLines:
         self._runs, self._done = runs, 0
         self._began = self._printed = time.monotonic()
         before = f", {kept} kept from before" if kept else ""
-        say(f"{runs} runs to make{before}, {workers} side by side" if runs else f"no run to make{before}")
+        say(f"{count_text(runs, 'run')} to make{before}, {workers} side by side" if runs else f"no run to make{before}")
 
     def done(self, run: str, because: str = "") -> None:
         """A run is made, or has failed."""
@@ -197,7 +198,7 @@ class CountLines:
         self._printed = now
         say(f"{self._done} of {self._runs} runs done{failed_text(self._failed)}, {self._left(now)}")
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
         say(text)
 
@@ -228,12 +229,12 @@ class CountBar:
         assert self._task is not None
         if because:
             self._failed += 1
-            self.told(f"{run}: failed: {because}")
+            self.note(f"{run}: failed: {because}")
         task = self._progress.tasks[self._progress.task_ids.index(self._task)]
         count = f"{int(task.completed) + 1} of {int(task.total or 0)}{failed_text(self._failed)}"
         self._progress.update(self._task, advance=1, simulated=count)
 
-    def told(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Something that people may want to know."""
         self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
 

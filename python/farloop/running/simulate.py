@@ -19,7 +19,7 @@ from functools import partial
 from farloop import _native, memory
 from farloop.algorithm import digest, explained, interrupt, name_of
 from farloop.errors import FarloopError, InvariantError, shown
-from farloop.formats.scenario_text import told_to_python
+from farloop.formats.scenario_text import worded_for_python
 from farloop.messages import say
 from farloop.output.store import Simulated, Store, address
 from farloop.results import tables
@@ -114,14 +114,21 @@ def simulate(
     auto, threads = threads is None, number_of_threads(threads)
     if any(job.trace for job in jobs):
         store = None  # What is kept has no trace.
-    keys = [" ".join((address(job.scenario), *job.trace)) for job in jobs]
     reporter = reporter or Silent()
     stop = threading.Event()
-    first = dict(zip(reversed(keys), reversed(jobs), strict=True))
-    missing = [key for key in dict.fromkeys(keys) if store is None or key not in store]
-    for key in dict.fromkeys(keys):
-        if key not in missing and hasattr(reporter, "kept"):
-            reporter.kept(first[key].name)
+    keys: list[str] = []
+    first: dict[str, Job] = {}
+    missing: list[str] = []
+    for job in jobs:
+        keys.append(key := " ".join((address(job.scenario), *job.trace)))
+        if key in first:
+            continue
+        first[key] = job
+        if store is None or key not in store:
+            missing.append(key)
+            _ = job.scenario.memory  # Checked while the parsed scenario is at hand; `_lanes` asks for it again.
+        elif hasattr(reporter, "kept"):
+            reporter.kept(job.name)
     lanes = min(threads, _lanes([first[key].scenario for key in missing], threads))
     processors = Processors(threads, min(len(missing), lanes) if lanes < threads else len(missing))
     crew = Crew(lanes)
@@ -200,7 +207,7 @@ def _run(
 ) -> _native.RunOutput:
     try:
         handle = scenario.prepared(take=True)
-        with told_to_python(scenario.text, scenario.file_told):
+        with worded_for_python(scenario.text, scenario.file_told):
             return handle.run(progress, threads, list(trace), auto)
     except _native.HandlerError as error:
         raise explained(error, scenario.classes) from error.__cause__

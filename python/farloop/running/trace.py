@@ -68,7 +68,7 @@ class Trace:
             self._source.write_pcapng(str(directory / PCAPNG))
 
     @property
-    def told(self) -> dict[str, Any]:
+    def manifest_entry(self) -> dict[str, Any]:
         """What a manifest says of it."""
         return {"items": list(self.items), "records": self.records, "left_out": self.left_out}
 

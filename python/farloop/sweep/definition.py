@@ -100,7 +100,7 @@ def from_file(
     until: str | None = None,
     most_seeds: int | None = None,
     algorithm_files: Iterable[Path] = (),
-    told: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Definition:
     """A study from its file.
 
@@ -109,7 +109,7 @@ def from_file(
         until: The precision that is asked for, in place of the file's.
         most_seeds: The limit of seeds for it, in place of the file's.
         algorithm_files: Files of Python with algorithms, besides those that it names.
-        told: Gets a line for people where there are so many points that the next one takes long.
+        progress: Gets a line for people where there are so many points that the next one takes long.
 
     Raises:
         FarloopError: something in it is wrong; the text names file, line, key, and what would be accepted.
@@ -128,7 +128,7 @@ def from_file(
         option = f"--{str(key[0]).replace('_', '-')}" if key[0] in given else ""
         return _of_python((option,), problem) if option else document.error(key, problem, name)
 
-    reader = _Reader(document.content | given, error, Path(path).parent, told)
+    reader = _Reader(document.content | given, error, Path(path).parent, progress)
     return reader.definition(_base(document), Path(path).stem, algorithm_files)
 
 
@@ -533,7 +533,7 @@ def _looked_up(key: str, point: Point, base: Scenario) -> object:
     if name in point:
         return point[name]
     try:
-        value: Any = base.resolved
+        value: Any = base.parsed
     except _native.ScenarioError as error:
         raise FarloopError(f"{shown(key)}: is not varied here, and the base scenario has no value: {error}") from None
     way: list[str] = []
@@ -556,6 +556,6 @@ def _looked_up(key: str, point: Point, base: Scenario) -> object:
 def base_title(base: Scenario) -> str:
     """The title of a scenario; nothing where it is not valid by itself."""
     try:
-        return str(base.resolved.get("title", ""))
+        return str(base.parsed.get("title", ""))
     except _native.ScenarioError:
         return ""

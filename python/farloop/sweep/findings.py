@@ -24,10 +24,10 @@ from farloop.sweep.dataset import DONE
 from farloop.sweep.multiples import (
     Multiples,
     label,
+    metric_text,
     multiples,
     pareto_front,
     standings,
-    told,
     unit_of,
     value_text,
 )
@@ -212,7 +212,7 @@ def _extremes(content: Mapping[str, Any], runs: pa.Table, points: pa.Table) -> s
             [
                 place,
                 label(points, row, content["keys"]),
-                told(row, metric["name"], metric["unit"]),
+                metric_text(row, metric["name"], metric["unit"]),
                 str(row["seeds"]),
             ]
             for place, row in shown
@@ -264,7 +264,7 @@ def _pareto(content: Mapping[str, Any], points: pa.Table) -> str:
     rows: list[list[Cell]] = [
         [
             label(points, row, content["keys"]),
-            *(told(row, metric["name"], metric["unit"]) for metric in (first, second)),
+            *(metric_text(row, metric["name"], metric["unit"]) for metric in (first, second)),
         ]
         for row in front
     ]
@@ -290,7 +290,7 @@ def _points(content: Mapping[str, Any], points: pa.Table) -> str:
         [
             label(points, row, content["keys"]),
             str(row["seeds"]),
-            *(told(row, m["name"], m["unit"]) for m in content["collect"]),
+            *(metric_text(row, m["name"], m["unit"]) for m in content["collect"]),
         ]
         for row in points.to_pylist()
     ]

@@ -25,10 +25,10 @@ from farloop.sweep.dataset import DONE, FAILED, REFUSED, Row
 from farloop.sweep.definition import Definition
 from farloop.sweep.points import ALGORITHM, SEED, Point
 from farloop.sweep.precision import Unmet
+from farloop.sweep.remarks import Remarks
 from farloop.sweep.tasks import BROKEN, DECLINED, LOST, MADE, Outcome, Task
 from farloop.sweep.tasks import FAILED as TASK_FAILED
 from farloop.sweep.tasks import KEPT as TASK_KEPT
-from farloop.sweep.told import Told
 from farloop.units import count_text
 
 FIRST_WORD = 1.0
@@ -94,12 +94,12 @@ class Making:
     retries: bool = False
     rows: list[Row] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
-    noted: Told = field(default_factory=Told)
+    noted: Remarks = field(default_factory=Remarks)
     _points: list[Point] = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
     _tried: set[str] = field(default_factory=set)
-    _specified: dict[str, tuple[bytes, int]] = field(default_factory=dict)
-    """By address: the scenario with all its keys, as compressed JSON, and the bytes of memory that it takes."""
+    _specified: dict[str, tuple[bytes, int | None]] = field(default_factory=dict)
+    """By address: the scenario with all its keys, as compressed JSON, and the bytes of memory that its run takes, if it was not there."""
     _measured: dict[str, tuple[float | None, Floats | None]] = field(default_factory=dict)
 
     def make(self) -> None:
@@ -118,7 +118,7 @@ class Making:
             raise FarloopError(f"{self.definition.base.file}: {self.rows[0].because}")
         if self.definition.until is not None:
             while more := self._more():
-                self.counting.told(f"{count_text(len(more), 'more run')} for {self.definition.until.text}")
+                self.counting.note(f"{count_text(len(more), 'more run')} for {self.definition.until.text}")
                 before = len(self.rows)
                 self._plan(more)
                 self._make(self.rows[before:])
@@ -157,7 +157,7 @@ class Making:
         for count, point in enumerate(wanted):
             if time.monotonic() - said > LINE_EVERY:
                 said = time.monotonic()
-                self.counting.told(f"{count:,} of {len(wanted):,} points are worked out")
+                self.counting.note(f"{count:,} of {len(wanted):,} points are worked out")
             settings = {key: value for key, value in point.items() if key != SEED}
             name = repr(sorted(settings.items()))
             if name not in self._numbers:
@@ -182,9 +182,10 @@ class Making:
         )
         scenario = self.definition.scenario(point)
         try:
-            # The network is built for this, and not again: what it says is kept.
-            resolved, memory = scenario.resolved, scenario.memory.total
-            row.key = address(scenario)
+            key = address(scenario)
+            # Only for a run that is still to be made: whether there is such a network, and how much memory it takes.
+            memory = None if key in self.store else scenario.memory.total
+            resolved, row.key = scenario.parsed, key
         except _native.ScenarioError as error:
             self._refuse_value(error, point)
             row.status, row.because = REFUSED, str(getattr(error, "problem", error)) if self.rows else str(error)
@@ -237,7 +238,7 @@ class Making:
             same = of_key[task.key]
             if outcome.status == LOST:
                 self.counts.lost += 1
-                self.counting.told(f"{task.label}: its worker ended ({outcome.because}); it is made again")
+                self.counting.note(f"{task.label}: its worker ended ({outcome.because}); it is made again")
                 continue
             because = self._for_people(outcome.because, task)
             self.counting.done(task.label, because)
@@ -328,7 +329,7 @@ class Making:
                 unmet.append(Unmet(number + 1, label, target, now, len(rows)))
         return unmet
 
-    def told(self) -> list[str]:
+    def messages(self) -> list[str]:
         """What is not done and why, in words for people; runs with the same cause together."""
         by_cause: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:

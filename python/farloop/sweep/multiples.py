@@ -126,13 +126,15 @@ def multiples(points: pa.Table, keys: Sequence[str], metric: str) -> Multiples |
 
     Across goes the key with the most numeric values; a line is an algorithm, or a value of the key with the fewest; every combination of
     the others is a panel. Where keys were drawn at random, so that hardly two points share a value, each of them has a panel with all
-    points.
+    points. A key that is a fixed multiple of another, such as an upper threshold, is none of its own.
     """
     rows = [row for row in points.to_pylist() if row[metric] is not None]
     if not rows:
         return None
     free = varying(points, keys)
     numeric = [key for key in free if unit_of(points, key) not in ("text", "true or false")]
+    same = _multiples_of_others(rows, numeric)
+    free, numeric = ([key for key in each if key not in same] for each in (free, numeric))
     distinct = {key: len({row[key] for row in rows}) for key in free}
     lines_by = next((key for key in (ALGORITHM,) if key in free and distinct[key] <= MOST_LINES), "")
     of_line = max(1, distinct.get(lines_by, 1))
@@ -148,6 +150,21 @@ def multiples(points: pa.Table, keys: Sequence[str], metric: str) -> Multiples |
     if across == lines_by:
         lines_by = ""
     return _lines(points, rows, across, lines_by, rest, metric)
+
+
+def _multiples_of_others(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
+    """Those of the numeric keys that are the same multiple of an earlier one at every point."""
+    found: list[str] = []
+    for number, key in enumerate(keys):
+        for other in keys[:number]:
+            pairs = [(row[key], row[other]) for row in rows]
+            if any(not a or not b for a, b in pairs):
+                continue
+            ratio = pairs[0][0] / pairs[0][1]
+            if all(math.isclose(a, ratio * b, rel_tol=1e-9) for a, b in pairs):
+                found.append(key)
+                break
+    return found
 
 
 def _lines(
@@ -257,7 +274,7 @@ def interval_of(row: Mapping[str, Any], metric: str) -> Interval:
     return Interval(value, low, high, row["seeds"]).within(0.0 if value >= 0 and f"{metric} low" not in row else None)
 
 
-def told(row: Mapping[str, Any], metric: str, unit: str) -> str:
+def metric_text(row: Mapping[str, Any], metric: str, unit: str) -> str:
     """A metric of a point with its interval."""
     return interval_of(row, metric).told(lambda value: value_text(float(value), unit))
 

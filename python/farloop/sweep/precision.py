@@ -126,46 +126,46 @@ class Unmet:
         point: Its number, from 1, as in points.parquet.
         label: What people call it.
         target: The precision that was asked for.
-        found: What is known of the metric.
+        interval: What is known of the metric.
         seeds: After how many seeds.
     """
 
     point: int
     label: str
     target: Target
-    found: Interval
+    interval: Interval
     seeds: int
 
     @property
     def needed(self) -> int | None:
         """About how many seeds it would take; `None` where nothing tells."""
-        return seeds_needed(self.target, self.found, self.seeds)
+        return seeds_needed(self.target, self.interval, self.seeds)
 
     @property
     def width(self) -> str:
         """How wide the interval is, as the precision is written, such as "± 36 %"."""
-        half = self.found.half_width
+        half = self.interval.half_width
         if half is None:
             return "no interval"
         # As it is asked for: an interval of ± γ is as wide as γ/(1+γ) of the estimate.
-        share = half / abs(self.found.estimate) if self.found.estimate else math.inf
+        share = half / abs(self.interval.estimate) if self.interval.estimate else math.inf
         relative = share / (1 - share) if share < 1 else math.inf
         if not self.target.is_relative:
             return f"± {half:.3g}"
         return f"± {100 * relative:.0f} %" if math.isfinite(relative) else "wider than the number itself"
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In words for people."""
         name = self.target.measure.name
-        if self.found.estimate is None:
+        if self.interval.estimate is None:
             return f"{self.label}: {self.target.text} not reached: no run has a value of {name}"
         needed = "more flows or more seeds are needed" if self.needed is None else f"about {self.needed} would do"
-        value = self.found.told("{:.4g}".format)
+        value = self.interval.told("{:.4g}".format)
         return f"{self.label}: {self.target.text} not reached: {name} {value}, {self.width}, after {self.seeds} seeds; {needed}"
 
     def row(self) -> dict[str, Any]:
         """As the study's manifest has it."""
-        measured = self.found
+        measured = self.interval
         return {
             "point": self.point,
             "label": self.label,

@@ -274,8 +274,8 @@ def sweep(
         finally:
             engine.close()
     messages = [
-        *making.told(),
-        *(point.told() for point in unmet),
+        *making.messages(),
+        *(point.in_words() for point in unmet),
         *_unused(making),
         *notes,
         *([trouble] if trouble else []),
@@ -293,7 +293,7 @@ def _unused(making: Making) -> list[str]:
         return []
     rows = [row for row in making.rows if row.key]
     named = {row.algorithm for row in rows if row.algorithm}
-    resolved = making.scenario(rows[0]).resolved if rows else {}
+    resolved = making.scenario(rows[0]).parsed if rows else {}
     left = algorithm.unused(making.definition.base.classes, resolved, named)
     return [f"{text.partition(';')[0]}; [grid] algorithm or another key may" for text in left]
 

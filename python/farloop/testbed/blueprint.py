@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from farloop.formats.scenario_text import told_to_python
+from farloop.formats.scenario_text import worded_for_python
 from farloop.scenario import Scenario
 
 PS = 10**12
@@ -167,7 +167,7 @@ def plan(scenario: Scenario) -> Blueprint:
     Raises:
         ScenarioError: it is not valid, or has what a testbed cannot build.
     """
-    with told_to_python(scenario.text, scenario.file_told):
+    with worded_for_python(scenario.text, scenario.file_told):
         text = scenario.prepared().testbed()
     resolved = json.loads(text)
     return Blueprint(

@@ -251,9 +251,9 @@ def _measure_one(
 
 def _compared(figure: Planned, measurements: Measurements) -> tuple[Comparison, list[str]]:
     """The measured runs, judged, in the order of the simulated ones; and what the reader must know."""
-    order = {one.label: i for i, one in enumerate(with_seeds(figure.runs.variants, figure.seeds))}
-    runs = sorted(measurements.runs, key=lambda one: order[one.label])
-    begun = tuple(seed for seed in figure.seeds if any(one.label.endswith(seed_suffix(seed)) for one in runs))
+    order = {run.label: i for i, run in enumerate(with_seeds(figure.runs.variants, figure.seeds))}
+    runs = sorted(measurements.runs, key=lambda run: order[run.label])
+    begun = tuple(seed for seed in figure.seeds if any(run.label.endswith(seed_suffix(seed)) for run in runs))
     notes = []
     if absent := _missing_labels(figure, measurements):
         why = (
@@ -267,19 +267,19 @@ def _compared(figure: Planned, measurements: Measurements) -> tuple[Comparison, 
         )
     again = [attempt for attempt in measurements.attempts if len(attempt["longest_gaps_s"]) > 1]
     if again:
-        more = count_text(sum(len(one["longest_gaps_s"]) - 1 for one in again), "time")
+        more = count_text(sum(len(run["longest_gaps_s"]) - 1 for run in again), "time")
         notes.append(
             f"{len(again)} of {len(order)} runs were measured again, {more} in all, because this host paused them for too long; "
             "of each the attempt with the shortest pause is kept"
         )
-    gaps = {one.label: float(one.info[MEASURED]["longest_gap_s"]) for one in runs}
+    gaps = {run.label: float(run.info[MEASURED]["longest_gap_s"]) for run in runs}
     if still := {label: gap for label, gap in gaps.items() if gap > LONGEST_GAP}:
         worst = max(still, key=lambda label: still[label])
         notes.append(
             f"this host paused {len(still)} of {len(runs)} measurements for more than {LONGEST_GAP * 1e3:g} ms, for up to "
             f"{still[worst] * 1e3:.0f} ms ({worst}); the verdicts count them, and `--attempts 3` measures such runs again"
         )
-    if any(not one.info[MEASURED]["real_time"] for one in runs):
+    if any(not run.info[MEASURED]["real_time"] for run in runs):
         notes.append("measured without real-time priority: other processes may have delayed it; root has it")
     comparison = Comparison(figure.figure, runs, seeds=begun, notes=notes)
     return judged(comparison, figure.runs.base, _scale(figure)), notes

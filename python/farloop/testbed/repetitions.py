@@ -73,7 +73,7 @@ def measure(
         simulated = batch.run_all([Variant(f"{name}, simulated", "", name, scenario)])
         claims = [agreement.finding(simulated[0], runs)]
         runs = [*simulated, *runs]
-    title = str(scenario.resolved.get("title") or scenario.file)
+    title = str(scenario.parsed.get("title") or scenario.file)
     return Comparison(title=title, runs=runs, claims=claims)
 
 

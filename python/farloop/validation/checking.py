@@ -86,7 +86,7 @@ def variants(reference: Reference, case: ReferenceCase, entry: Entry) -> list[Va
         return [Variant(label, case.name, entry.algorithm, scenario)]
     repetitions = []
     for number in range(min(entry.repetitions, MOST_REPETITIONS)):
-        seed = int(scenario.resolved["run"]["seed"]) + number if case.vary == SEED else None
+        seed = int(scenario.parsed["run"]["seed"]) + number if case.vary == SEED else None
         again = scenario.override({"run.jitter": number}, seed=seed)
         repetitions.append(Variant(f"{label}, {number + 1}", case.name, entry.algorithm, again))
     return repetitions

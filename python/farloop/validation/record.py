@@ -85,7 +85,7 @@ def page(checks: Sequence[FidelityCheck], outcomes: Sequence[RelationOutcome] = 
     for reference in used:
         own = [check for check in checks if check.reference == reference.name]
         parts += [
-            f'<h2 id="{escape(reference.name)}">{escape(reference.told)}</h2>',
+            f'<h2 id="{escape(reference.name)}">{escape(reference.title)}</h2>',
             _provenance(reference),
             table(check_tables.NUMBERS, check_tables.numbers(own)),
             _explanations(own),

@@ -152,7 +152,7 @@ class Reference:
     cases: tuple[ReferenceCase, ...]
 
     @property
-    def told(self) -> str:
+    def title(self) -> str:
         """Program and version, hashes of commits cut short."""
         return re.sub(r"([0-9a-f]{7})[0-9a-f]{33}", r"\1", f"{self.program} {self.version}")
 

@@ -341,8 +341,8 @@ mod tests {
         let mut m = MarkedFraction::new(1.0 / 16.0, 0.0);
         assert!(m.on_ack(&ack(1, 1, 8))); // the window ends at segment 9
         for end in 2..=9 {
-            let one = ack(end, 1, 8);
-            assert!(!m.on_ack(&if end <= 5 { marked(one) } else { one }));
+            let single = ack(end, 1, 8);
+            assert!(!m.on_ack(&if end <= 5 { marked(single) } else { single }));
         }
         assert!(m.on_ack(&ack(10, 1, 8)));
         // 4 of 9 segments marked: 1/16 · 4/9.
@@ -375,8 +375,8 @@ mod tests {
         for mark in [false, false, true, false] {
             let window = b.sender.control().cwnd.get() / 1460;
             let end = 20 * (trace.len() as u64 + 1);
-            let one = ack(end, window, 10);
-            b.ack(&if mark { marked(one) } else { one });
+            let single = ack(end, window, 10);
+            b.ack(&if mark { marked(single) } else { single });
             trace.push((b.sender.window.segments() * 100.0).round() / 100.0);
         }
         let lost = b.loss(LossKind::FastRetransmit, Bytes::new(1460 * 6), Bytes::new(1460 * 500));
@@ -419,8 +419,8 @@ mod tests {
             let window = b.sender.window.segments() as u64;
             for _ in 0..window {
                 end += 1;
-                let one = ack(end, 1, window - 1);
-                b.ack(&if mark { marked(one) } else { one });
+                let single = ack(end, 1, window - 1);
+                b.ack(&if mark { marked(single) } else { single });
             }
             mark = b.sender.window.segments() > threshold;
             if round > 1000 {
@@ -454,8 +454,8 @@ mod tests {
         assert_eq!(b.ack(&ack(270, 270, 200)).cwnd, Bytes::new(400_000));
         // Cuts take from the capped window: α = (15/16)² + 1/16 = 0.9414, half of that.
         assert_eq!(b.ack(&marked(ack(500, 200, 200))).cwnd, Bytes::new(211_718));
-        let one = DctcpParams { window_cap_bytes: Some(Bytes::new(22_879)), ..params.clone() };
-        assert_eq!(sender(&one, 1000).sender.control().cwnd, Bytes::new(22_879));
+        let capped = DctcpParams { window_cap_bytes: Some(Bytes::new(22_879)), ..params.clone() };
+        assert_eq!(sender(&capped, 1000).sender.control().cwnd, Bytes::new(22_879));
         let free = DctcpParams { window_cap: false, ..params };
         assert_eq!(sender(&free, 270).ack(&ack(270, 270, 200)).cwnd, Bytes::new(540_200));
     }

@@ -63,9 +63,9 @@ mod tests {
         assert_eq!(at(FlightLimit::new(None, CapScaling::Fixed, &flow(false))), [400_000; 3]);
         assert_eq!(at(FlightLimit::new(None, CapScaling::Rate, &flow(false))), [400_000, 100_000, 4]);
         // One number for all flows: 22,879 B at 100 Gbps; a quarter is 5,719.75 B; a hundred-thousandth is less than a byte.
-        let one = Some(Bytes::new(22_879));
-        assert_eq!(at(FlightLimit::new(one, CapScaling::Rate, &flow(true))), [22_879, 5_719, 1]);
-        assert_eq!(at(FlightLimit::new(one, CapScaling::Fixed, &flow(true))), [22_879; 3]);
+        let window = Some(Bytes::new(22_879));
+        assert_eq!(at(FlightLimit::new(window, CapScaling::Rate, &flow(true))), [22_879, 5_719, 1]);
+        assert_eq!(at(FlightLimit::new(window, CapScaling::Fixed, &flow(true))), [22_879; 3]);
         assert_eq!(at(FlightLimit::NONE), [Bytes::MAX.get(); 3]);
     }
 

@@ -30,8 +30,8 @@ params! {
         eta: f64 = 0.85, in 0.1 => 1.0;
         /// k: how much the target rises where the rate is e times smaller.
         slope: f64 = 0.13, in 0.001 => 1.0;
-        /// η_alone: the target of a flow that has the whole link.
-        eta_alone: f64 = 0.945, in 0.1 => 1.0;
+        /// η_alone: the target of a flow that has the whole link; HPCC's.
+        eta_alone: f64 = 0.95, in 0.1 => 1.0;
         /// From this part of what the link carries on a flow begins to count as alone.
         alone_from: f64 = 0.75, in 0.5 => 0.99;
         /// m: the part of the step, as an exponent, that a cross-DC flow takes per CRTT.
@@ -293,10 +293,10 @@ mod tests {
     #[test]
     fn a_flow_that_has_the_whole_link_fills_it() {
         let p = params();
-        near(target(&p, 0.945 * C, C, 0.945), 0.945);
+        near(target(&p, 0.95 * C, C, 0.95), 0.95);
         near(target(&p, 0.75 * C, C, 1.0), 0.85 - 0.13 * 0.75_f64.ln());
         let half = 0.85 - 0.13 * 0.875_f64.ln();
-        near(target(&p, 0.875 * C, C, 1.0), half + 0.5 * (0.945 - half));
+        near(target(&p, 0.875 * C, C, 1.0), half + 0.5 * (0.95 - half));
     }
 
     /// The target at which flows rest is the same for all, so their rates are: whoever has less gains.

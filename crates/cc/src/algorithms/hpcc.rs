@@ -277,9 +277,9 @@ mod tests {
     #[test]
     fn one_round_trip_time_may_hold_for_all_flows() {
         let own = bench(HpccParams::default()).sender;
-        let one = bench(HpccParams { base_rtt: Some(us(64)), ..HpccParams::default() }).sender;
-        assert_eq!((own.window, one.window, one.control.pacing), (400_000.0, 800_000.0, Rate::from_gbps(100)));
-        assert_eq!((one.w_ai, one.per_base_rtt), (2.0 * own.w_ai, own.per_base_rtt / 2.0));
+        let common = bench(HpccParams { base_rtt: Some(us(64)), ..HpccParams::default() }).sender;
+        assert_eq!((own.window, common.window, common.control.pacing), (400_000.0, 800_000.0, Rate::from_gbps(100)));
+        assert_eq!((common.w_ai, common.per_base_rtt), (2.0 * own.w_ai, own.per_base_rtt / 2.0));
     }
 
     #[test]

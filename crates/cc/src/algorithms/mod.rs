@@ -27,13 +27,16 @@ pub mod icc;
 pub mod illinois;
 pub mod ledbat;
 pub mod mlcc;
+pub mod nscc;
 pub mod pcn;
 pub mod poseidon;
 pub mod powertcp;
+pub mod rccc;
 pub mod reno;
 pub mod scalable;
 pub mod swift;
 pub mod timely;
+pub mod uno;
 pub mod vegas;
 pub mod veno;
 pub mod westwood;
@@ -41,6 +44,7 @@ pub mod window;
 pub mod yeah;
 
 use crate::api::*;
+use crate::credit::{Granter, HostInfo};
 use crate::dynamic::{About, DynAlgorithm};
 use crate::int::IntRecord;
 use farloop_units::{Bytes, ParamError, ParamSpec, Params, Rate, Value};
@@ -79,4 +83,6 @@ registry! {
     Westwood = westwood::Westwood,
     Yeah = yeah::Yeah,
     Icc = icc::Icc,
+    Nscc = nscc::Nscc,
+    Uno = uno::Uno,
 }

@@ -327,7 +327,7 @@ mod tests {
     fn mbps(b: &Bench<PcnSender>) -> f64 {
         b.sender.control().pacing.as_f64() / 1e6
     }
-    fn told(b: &mut Bench<PcnSender>, rate: Rate) -> f64 {
+    fn after_report(b: &mut Bench<PcnSender>, rate: Rate) -> f64 {
         b.call(|s, ctx| s.on_signal(ctx, &Signal::ReceiveRate { rate }));
         mbps(b)
     }
@@ -340,17 +340,17 @@ mod tests {
     fn a_notification_sets_the_receiving_rate_less_a_little() {
         let mut b = Bench::new(Pcn::sender(&PcnParams::default(), &flow(false)));
         assert!(b.effects.is_empty(), "at line rate there is nothing to grow to");
-        assert_eq!(told(&mut b, Rate::from_gbps(64)), 63_500.0); // (4)
+        assert_eq!(after_report(&mut b, Rate::from_gbps(64)), 63_500.0); // (4)
         assert_eq!(b.effects, [Effect::Arm(PcnSender::INCREASE, at(50))]);
         // What arrived faster than the flow now sends changes nothing.
-        assert_eq!(told(&mut b, Rate::from_gbps(90)), 63_500.0);
-        assert_eq!(told(&mut b, Rate::from_bps(0)), 1.0);
+        assert_eq!(after_report(&mut b, Rate::from_gbps(90)), 63_500.0);
+        assert_eq!(after_report(&mut b, Rate::from_bps(0)), 1.0);
     }
 
     #[test]
     fn growth_is_gentle_then_aggressive_and_ends_at_line_rate() {
         let mut b = Bench::new(Pcn::sender(&PcnParams::default(), &flow(false)));
-        told(&mut b, Rate::from_f64(36e9 * 128.0 / 127.0));
+        after_report(&mut b, Rate::from_f64(36e9 * 128.0 / 127.0));
         // (5): 36,000 + 64,000/128; (6): w = 1/128·(127/128 + 1/2) = 0.0116577; then 63,500·w more, ...
         let trace: Vec<i64> = (0..5).map(|_| quiet(&mut b).round() as i64).collect();
         assert_eq!(trace, [36_500, 37_240, 38_329, 39_916, 42_194]);
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!((mbps(&b), events), (100_000.0, 47));
         assert!((b.sender.w - 0.5).abs() < 1e-3);
         // News begins anew, gently.
-        assert_eq!(told(&mut b, Rate::from_gbps(64)), 63_500.0);
+        assert_eq!(after_report(&mut b, Rate::from_gbps(64)), 63_500.0);
         assert_eq!(b.sender.w, 1.0 / 128.0);
     }
 

@@ -203,7 +203,7 @@ mod tests {
     fn waits(us: u64) -> IntRecord {
         hop(Delta::ZERO, 0, us * 12_500)
     }
-    fn one(b: &mut Bench<PoseidonSender>, rtt_us: u64, int: &[IntRecord]) -> f64 {
+    fn ack_after(b: &mut Bench<PoseidonSender>, rtt_us: u64, int: &[IntRecord]) -> f64 {
         b.ack(&Ack { rtt: Some(Delta::from_us(rtt_us)), int, ..ack(1, 1, 100) });
         b.sender.window.packets()
     }
@@ -241,7 +241,7 @@ mod tests {
         let params = PoseidonParams { m: 0.01, ..PoseidonParams::default() };
         let mut b = bench(&params, 26);
         for _ in 0..26 {
-            one(&mut b, 32, &[waits(5)]);
+            ack_after(&mut b, 32, &[waits(5)]);
         }
         // 10 Gbps: target 15.33 µs; U = exp(10.33/40 · ln 1000 · 0.01) = 1.0180, and a little less as the rate grows by that.
         assert!((b.sender.window.packets() / 26.0 - 1.0178).abs() < 2e-4, "{}", b.sender.window.packets());
@@ -254,7 +254,7 @@ mod tests {
         // No queue: U = exp(15.33/40 · ln 1000) = 14.1 at 10 Gbps and exp(10.03/40 · ln 1000) = 5.7 at 25 Gbps, both above 2.5. Each of
         // the window's 26 packets adds 1.5.
         for _ in 0..26 {
-            one(&mut b, 32, &[waits(0)]);
+            ack_after(&mut b, 32, &[waits(0)]);
         }
         assert!((b.sender.window.packets() - 65.0).abs() < 1e-9, "{}", b.sender.window.packets());
     }
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_cut_takes_at_most_six_tenths_and_a_loss_half() {
         let mut b = bench(&PoseidonParams { m: 1.0, ..PoseidonParams::default() }, 100);
-        assert!((one(&mut b, 32, &[waits(200)]) - 40.0).abs() < 1e-9);
+        assert!((ack_after(&mut b, 32, &[waits(200)]) - 40.0).abs() < 1e-9);
         b.now += Delta::from_us(32);
         b.loss(LossKind::FastRetransmit, Bytes::ZERO, Bytes::ZERO);
         assert!((b.sender.window.packets() - 20.0).abs() < 1e-9);
@@ -312,7 +312,7 @@ mod tests {
         let trace: Vec<f64> = (0..4)
             .map(|_| {
                 b.now += Delta::from_ms(50);
-                one(&mut b, 50_000, &[waits(5)])
+                ack_after(&mut b, 50_000, &[waits(5)])
             })
             .collect();
         assert_eq!(trace, [26.0 * 0.4, 26.0 * 0.4 * 0.4, 26.0 * 0.4 * 0.4 * 0.4, 26.0 * 0.4 * 0.4 * 0.4 * 0.4]);
@@ -321,11 +321,11 @@ mod tests {
     #[test]
     fn without_telemetry_and_in_recovery_nothing_grows() {
         let mut b = bench(&PoseidonParams::default(), 26);
-        assert_eq!(one(&mut b, 32, &[]), 26.0);
+        assert_eq!(ack_after(&mut b, 32, &[]), 26.0);
         let int = [waits(0)];
         b.ack(&Ack { rtt: Some(Delta::from_us(32)), int: &int, in_recovery: true, ..ack(1, 1, 100) });
         assert_eq!(b.sender.window.packets(), 26.0);
-        assert!(one(&mut b, 32, &int) > 26.0);
+        assert!(ack_after(&mut b, 32, &int) > 26.0);
     }
 
     #[test]

@@ -303,8 +303,8 @@ mod tests {
         // 100 Gbps · 32 µs = 400,000 B.
         assert_eq!((s.window.cwnd, s.window.beta, s.window.highest), (400_000.0, 40_000.0, 440_000.0));
         assert_eq!(s.control(), Control { cwnd: Bytes::new(379_713), pacing: Rate::from_gbps(100) });
-        let one = PowerTcpParams { base_rtt: Some(us(64)), ..PowerTcpParams::default() };
-        let s = PowerTcp::sender(&one, &flow(false));
+        let own = PowerTcpParams { base_rtt: Some(us(64)), ..PowerTcpParams::default() };
+        let s = PowerTcp::sender(&own, &flow(false));
         assert_eq!((s.window.cwnd, s.window.beta, s.control().pacing), (800_000.0, 80_000.0, Rate::from_gbps(100)));
     }
 

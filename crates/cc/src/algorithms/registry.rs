@@ -74,6 +74,13 @@ macro_rules! registry {
             }
         }
 
+        impl AnyParams {
+            /// The half of a receiving host that grants credit, if the algorithm has one.
+            pub fn granter(&self, host: &HostInfo) -> Option<Box<dyn Granter>> {
+                match self { $(AnyParams::$variant(p) => $module::$ty::granter(p, host),)+ AnyParams::Dyn(p) => p.granter(host) }
+            }
+        }
+
         /// Equal are those of the same name with the same values.
         impl PartialEq for AnyParams {
             fn eq(&self, other: &AnyParams) -> bool {
@@ -124,6 +131,12 @@ macro_rules! registry {
             }
             fn on_signal(&mut self, ctx: &mut Ctx<'_>, signal: &Signal) {
                 match self { $(AnySender::$variant(s) => s.on_signal(ctx, signal),)+ AnySender::Dyn(s) => s.on_signal(ctx, signal) }
+            }
+            fn on_credit(&mut self, ctx: &mut Ctx<'_>, total: Bytes) {
+                match self { $(AnySender::$variant(s) => s.on_credit(ctx, total),)+ AnySender::Dyn(s) => s.on_credit(ctx, total) }
+            }
+            fn wanted_credit(&mut self, backlog: Bytes) -> Bytes {
+                match self { $(AnySender::$variant(s) => s.wanted_credit(backlog),)+ AnySender::Dyn(s) => s.wanted_credit(backlog) }
             }
             fn on_telemetry(&mut self, ctx: &mut Ctx<'_>, int: &[IntRecord]) {
                 match self { $(AnySender::$variant(s) => s.on_telemetry(ctx, int),)+ AnySender::Dyn(s) => s.on_telemetry(ctx, int) }

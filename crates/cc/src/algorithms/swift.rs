@@ -264,7 +264,7 @@ mod tests {
         Bench::new(Swift::sender(&SwiftParams::default(), &info))
     }
     /// One ACK of one packet with the given RTT; the window in packets after it.
-    fn one(b: &mut Bench<SwiftSender>, rtt_us: u64) -> f64 {
+    fn ack_after(b: &mut Bench<SwiftSender>, rtt_us: u64) -> f64 {
         b.ack(&Ack { rtt: Some(Delta::from_us(rtt_us)), ..ack(1, 1, 100) });
         b.sender.window.packets
     }
@@ -283,30 +283,30 @@ mod tests {
     fn below_the_target_a_window_of_acks_adds_one_packet() {
         let mut b = bench(100);
         for _ in 0..100 {
-            one(&mut b, 40);
+            ack_after(&mut b, 40);
         }
         assert!((b.sender.window.packets - 101.0).abs() < 0.01, "{}", b.sender.window.packets);
         // Windows below one packet: each acknowledged packet adds ai.
         b.sender.window.packets = 0.25;
-        assert_eq!(one(&mut b, 40), 1.25);
+        assert_eq!(ack_after(&mut b, 40), 1.25);
     }
 
     #[test]
     fn above_the_target_the_excess_is_taken_once_per_round() {
         let mut b = bench(200);
         // Excess (76 - 57)/76 = 0.25: factor 1 - 0.8·0.25 = 0.8.
-        assert!((one(&mut b, 76) - 160.0).abs() < 1e-6);
+        assert!((ack_after(&mut b, 76) - 160.0).abs() < 1e-6);
         b.now += Delta::from_us(75);
-        assert!((one(&mut b, 76) - 160.0).abs() < 1e-6, "the last cut is less than an RTT ago");
+        assert!((ack_after(&mut b, 76) - 160.0).abs() < 1e-6, "the last cut is less than an RTT ago");
         b.now += Delta::from_us(1);
-        assert!((one(&mut b, 76) - 128.0).abs() < 1e-6);
+        assert!((ack_after(&mut b, 76) - 128.0).abs() < 1e-6);
     }
 
     #[test]
     fn one_cut_takes_at_most_half() {
         let mut b = bench(200);
         // Excess 1 - 57/1000 = 0.943: 1 - 0.8·0.943 = 0.25.
-        assert_eq!(one(&mut b, 1000), 100.0);
+        assert_eq!(ack_after(&mut b, 1000), 100.0);
     }
 
     #[test]
@@ -315,7 +315,7 @@ mod tests {
         let trace: Vec<(f64, u64)> = (0..3)
             .map(|_| {
                 b.now += Delta::from_us(1000);
-                let packets = one(&mut b, 1000);
+                let packets = ack_after(&mut b, 1000);
                 (packets, b.sender.control().pacing.as_bps())
             })
             .collect();

@@ -498,7 +498,7 @@ mod tests {
         event(&mut own, 800);
         assert_eq!(own.sender.control().cwnd, Bytes::new(87_500));
         let params = TimelyParams { window_cap_bytes: Some(Bytes::new(22_879)), ..params };
-        let one = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
-        assert_eq!(one.sender.control().cwnd, Bytes::new(2287));
+        let single = bench(&params, Rate::from_gbps(10), Delta::from_us(100));
+        assert_eq!(single.sender.control().cwnd, Bytes::new(2287));
     }
 }

@@ -1,7 +1,7 @@
 //! `mixed`: good paths are used again, and where none is known the bitmap says which comes next.
 //!
-//! Source: ultraethernet/uet-htsim, htsim/sim/uec_mp.cpp (`UecMpMixed`), commit 40ccb05, the default of its `main_uec.cpp`. Equation numbers are
-//! those of `spec/paths.md`.
+//! Source: ultraethernet/uet-htsim, htsim/sim/uec_mp.cpp (`UecMpMixed`), commit 40ccb05, the default of its `main_uec.cpp`. Equation
+//! numbers are those of `spec/paths.md`.
 //!
 //! The model in three lines:
 //! - an acknowledgement without a mark puts its entropy value at the end of a list (M1);

@@ -38,7 +38,8 @@ pub struct Reps;
 impl Chooser for Reps {
     const NAME: &'static str = "reps";
     const SUMMARY: &'static str = "entropy values that came back without a mark are used again, others drawn at random";
-    const SOURCE: &'static str = "uet-htsim, uec_mp.cpp (UecMpReps) and buffer_reps.cpp; Bonato et al., arXiv 2407.21625";
+    const SOURCE: &'static str =
+        "uet-htsim, uec_mp.cpp (UecMpReps) and buffer_reps.cpp; Bonato et al., arXiv 2407.21625";
     type Params = RepsParams;
     type State = RepsState;
     fn start(params: &RepsParams, _: &PathInfo, random: &mut RandomStream) -> RepsState {
@@ -200,7 +201,8 @@ mod tests {
 
     #[test]
     fn it_leaves_a_dead_path_within_a_timeout() {
-        // Values with the lowest bit set lead to a dead link: packets on them are told as lost 60 us later, others are acknowledged after 12.
+        // Values with the lowest bit set lead to a dead link: packets on them are told as lost 60 us later, others are acknowledged
+        // after 12.
         let mut desk = Desk::new(5);
         let mut state = start(&mut desk);
         let (mut out, mut dead) = (std::collections::VecDeque::new(), Vec::new());

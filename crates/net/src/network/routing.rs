@@ -458,9 +458,9 @@ mod tests {
 
     #[test]
     fn another_salt_draws_other_paths_independently() {
-        let (one, other) = [SALT, SALT + 1].map(|s| salted(2, &[Ecmp::Flow; 4], &leaf_spine(), s)).into();
+        let (first, other) = [SALT, SALT + 1].map(|s| salted(2, &[Ecmp::Flow; 4], &leaf_spine(), s)).into();
         let chi2 =
-            chi_square((0..10_000).map(|f| if one.next(0, 1, f) == other.next(0, 1, f) { Some(4) } else { Some(6) }));
+            chi_square((0..10_000).map(|f| if first.next(0, 1, f) == other.next(0, 1, f) { Some(4) } else { Some(6) }));
         assert!(chi2 < 10.8, "chi-square {chi2} of equal against other choices");
     }
 

@@ -48,7 +48,7 @@ impl Timeline {
         }
         timeline.changes.sort_by_key(|(at, port, change)| (*at, *port, change.setting()));
         let (mut down, mut now) = (BTreeSet::new(), 0);
-        for at in timeline.changes.chunk_by(|one, other| one.0 == other.0) {
+        for at in timeline.changes.chunk_by(|first, other| first.0 == other.0) {
             for (_, port, change) in at {
                 timeline.ports.insert(*port);
                 match change {

@@ -434,10 +434,10 @@ mod tests {
 
     #[test]
     fn one_entry_keeps_the_longest_queue_and_draws_among_equal_ones() {
-        let one = |path: &[(u64, u64)]| carried(IntCarriage::MaxQueue, path);
-        assert_eq!(one(&[(1_000, 100), (3_000, 100), (2_000, 100)]), [1]);
+        let max_queue = |path: &[(u64, u64)]| carried(IntCarriage::MaxQueue, path);
+        assert_eq!(max_queue(&[(1_000, 100), (3_000, 100), (2_000, 100)]), [1]);
         // By bytes, whatever the rates.
-        assert_eq!(one(&[(3_000, 100), (2_000, 10)]), [0]);
+        assert_eq!(max_queue(&[(3_000, 100), (2_000, 10)]), [0]);
         let mut packets = Packets::new(IntCarriage::MaxQueue);
         let mut random = RandomStream::new(1, "telemetry", 0);
         let code = RateCode::new(Rate::from_gbps(100)).expect("representable");

@@ -158,15 +158,15 @@ mod tests {
     #[test]
     fn rows_hash_independently() {
         // Two flows meet in 1 of 16 counters in a row, in both rows in 1 of 256.
-        let (mut one, mut both, draws) = (0, 0, 20_000);
+        let (mut row, mut both, draws) = (0, 0, 20_000);
         for seed in 0..draws {
             let sketch = sketch(seed, 2, 16);
             let meet: Vec<bool> = sketch.hashes.iter().map(|hash| hash.of(7, 16) == hash.of(8, 16)).collect();
-            one += u32::from(meet[0]);
+            row += u32::from(meet[0]);
             both += u32::from(meet[0] && meet[1]);
         }
         let share = |count: u32| f64::from(count) / draws as f64;
-        assert!((share(one) * 16.0 - 1.0).abs() < 0.1, "{one}");
+        assert!((share(row) * 16.0 - 1.0).abs() < 0.1, "{row}");
         assert!((share(both) * 256.0 - 1.0).abs() < 0.25, "{both}");
     }
 

@@ -139,9 +139,9 @@ fn steps(collective: Collective, ranks: &[(NodeId, Option<u16>)], size: u64) -> 
             let groups: Vec<Vec<usize>> = groups.into_values().collect();
             let each = groups[0].len();
             if groups.len() < 2 || groups.iter().any(|group| group.len() != each) {
-                let told = groups.iter().map(|group| group.len().to_string()).collect::<Vec<_>>().join(", ");
+                let sizes = groups.iter().map(|group| group.len().to_string()).collect::<Vec<_>>().join(", ");
                 let expected = "expected as many in each of two datacenters or more for \"hierarchical\"";
-                return Err(("hosts", format!("the datacenters have {told} of them"), expected));
+                return Err(("hosts", format!("the datacenters have {sizes} of them"), expected));
             }
             enough(each * groups.len())?;
             let inside = |step: usize| groups.iter().flat_map(|group| pass_on(group, size, step)).collect::<Vec<_>>();

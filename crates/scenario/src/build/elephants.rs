@@ -123,7 +123,7 @@ impl Pair {
 
 /// All pairs, in the order of the racks. Where several circuit switches connect two racks, the first of them counts.
 fn pairs(hosts: &Hosts<'_>) -> Vec<Pair> {
-    let mut found: BTreeMap<(NodeId, NodeId), Pair> = BTreeMap::new();
+    let mut by_ends: BTreeMap<(NodeId, NodeId), Pair> = BTreeMap::new();
     for id in hosts.layout.circuits() {
         let NodeKind::Circuit(circuit) = &hosts.layout.nodes[id as usize].kind else { continue };
         let mut own: BTreeMap<(NodeId, NodeId), Pair> = BTreeMap::new();
@@ -133,10 +133,10 @@ fn pairs(hosts: &Hosts<'_>) -> Vec<Pair> {
             pair.days.push(begin);
         }
         for (ends, pair) in own.into_iter().filter(|((from, to), _)| from != to) {
-            found.entry(ends).or_insert(pair);
+            by_ends.entry(ends).or_insert(pair);
         }
     }
-    found.into_values().collect()
+    by_ends.into_values().collect()
 }
 
 /// All circuits of a cycle, with the beginnings of their days.

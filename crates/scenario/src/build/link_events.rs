@@ -50,9 +50,9 @@ pub(crate) fn happening(scenario: &Scenario, layout: &Layout) -> Result<Happenin
     for (i, keys) in scenario.events.iter().enumerate() {
         let at = keys.at.map_or(Time::ZERO, |at| Time::ZERO + at);
         let patterns = keys.link.iter().flat_map(|links| &links.0);
-        let found = patterns.map(|pattern| names.find(scenario, i, pattern)).collect::<Result<Vec<_>, _>>()?;
-        let found: BTreeSet<(u32, Direction)> = found.into_iter().flatten().collect();
-        for &(link, direction) in &found {
+        let links = patterns.map(|pattern| names.find(scenario, i, pattern)).collect::<Result<Vec<_>, _>>()?;
+        let links: BTreeSet<(u32, Direction)> = links.into_iter().flatten().collect();
+        for &(link, direction) in &links {
             for change in changes(keys) {
                 all.specs.push(LinkEventSpec { at, link, direction, change });
                 all.origins.push(i);
@@ -63,7 +63,7 @@ pub(crate) fn happening(scenario: &Scenario, layout: &Layout) -> Result<Happenin
             let number = (i + 1).to_string();
             return Err(scenario.at(&["event", &number, "link"], problem, "expected fewer links, or fewer events"));
         }
-        let links = found.iter().map(|(link, direction)| names.name(*link, *direction)).collect();
+        let links = links.iter().map(|(link, direction)| names.name(*link, *direction)).collect();
         all.facts.push(EventFact { at, links, what: words(keys) });
     }
     Ok(all)
@@ -123,9 +123,9 @@ impl Names {
             (_, 0) => (port / 2, Direction::FromA),
             _ => (port / 2, Direction::FromB),
         };
-        let found: Vec<(u32, Direction)> = ports.map(direction).collect();
-        if !found.is_empty() {
-            return Ok(found);
+        let directions: Vec<(u32, Direction)> = ports.map(direction).collect();
+        if !directions.is_empty() {
+            return Ok(directions);
         }
         let links: Vec<String> = (0..self.ports.len() as u32 / 2).map(|i| self.name(i, Direction::Both)).collect();
         // Either end may come first, and both directions or one be meant.

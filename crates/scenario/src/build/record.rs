@@ -123,7 +123,7 @@ fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Di
             let matching = (0..).zip(&traffic.flow_names).filter(|(_, flow)| glob::matches(name, flow));
             Some(matching.map(|(i, _)| i).collect::<Vec<u32>>()).filter(|flows| !flows.is_empty())
         };
-        let Some(found) = range.or_else(pattern) else {
+        let Some(matching) = range.or_else(pattern) else {
             // A random workload that is not drawn yet may hold the name.
             if traffic.complete {
                 let known = || traffic.groups.iter().map(|g| g.name.as_str());
@@ -135,7 +135,7 @@ fn record_flows(scenario: &Scenario, traffic: &FlowTable) -> Result<Vec<u32>, Di
             }
             continue;
         };
-        chosen.extend(found.into_iter().filter(|f| seen.insert(*f)));
+        chosen.extend(matching.into_iter().filter(|f| seen.insert(*f)));
     }
     Ok(chosen)
 }
@@ -168,12 +168,12 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
         };
         let ends = name.split_once("->").and_then(|(a, b)| Some((id(a)?, peer(b)?)));
         let port = ends.map(|(a, (b, which))| (a, b, which)).filter(|port| known.contains(port));
-        let found: Vec<(NodeId, NodeId, u32)> = match port {
+        let recorded: Vec<(NodeId, NodeId, u32)> = match port {
             Some(port) => vec![port],
             None if name.contains(['*', '?']) => all.iter().filter(matching).copied().collect(),
             None => Vec::new(),
         };
-        if found.is_empty() {
+        if recorded.is_empty() {
             let ports: Vec<String> = all.iter().map(port_name).collect();
             return Err(Diagnostic {
                 suggestion: nearest(name, ports.iter().map(String::as_str)),
@@ -187,7 +187,7 @@ fn record_ports(scenario: &Scenario, layout: &Layout) -> Result<Vec<(NodeId, Nod
                 )
             });
         }
-        chosen.extend(found.into_iter().filter(|port| seen.insert(*port)));
+        chosen.extend(recorded.into_iter().filter(|port| seen.insert(*port)));
     }
     Ok(chosen)
 }

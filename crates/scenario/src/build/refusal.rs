@@ -65,8 +65,8 @@ pub(crate) fn of_network(
             scenario.at(&["transport", error.setting], problem, format!("expected {}", error.expected))
         }
         BuildError::TwoAgents { algorithms: both, .. } => {
-            let [one, other] = both.map(|i| &algorithms[i]);
-            let problem = format!("\"{one}\" and \"{other}\" both want an agent at the switches' ports");
+            let [first, other] = both.map(|i| &algorithms[i]);
+            let problem = format!("\"{first}\" and \"{other}\" both want an agent at the switches' ports");
             scenario.at(&["algorithm", "name"], problem, "expected one such algorithm per scenario")
         }
         BuildError::TwoDisciplines { switch, algorithm } => {
@@ -204,8 +204,8 @@ mod tests {
             (10_000_019_132, "10.1GB"),
             (123_400_000_000, "124GB"),
         ];
-        for (bytes, told) in cases {
-            assert_eq!(rounded_up(bytes), told);
+        for (bytes, rounded) in cases {
+            assert_eq!(rounded_up(bytes), rounded);
         }
     }
 }

@@ -76,11 +76,11 @@ impl ParamType for ClockOffsets {
                 offset.map(ClockOffsets::Drawn).ok_or_else(|| wrong(&format!("\"{text}\"")))
             }
             Value::List(texts) if !texts.is_empty() => {
-                let one = |text: &String| {
+                let of_pattern = |text: &String| {
                     let (pattern, offset) = text.trim().rsplit_once(char::is_whitespace)?;
                     Some((pattern.trim().to_string(), parse(offset)?))
                 };
-                let given = texts.iter().map(|text| one(text).ok_or_else(|| wrong(&format!("\"{text}\""))));
+                let given = texts.iter().map(|text| of_pattern(text).ok_or_else(|| wrong(&format!("\"{text}\""))));
                 Ok(ClockOffsets::Given(given.collect::<Result<_, _>>()?))
             }
             other => Err(wrong(&other.to_string())),
@@ -90,11 +90,11 @@ impl ParamType for ClockOffsets {
         Some(match self {
             ClockOffsets::Drawn(offset) => Value::Text(text(*offset)),
             ClockOffsets::Given(given) => {
-                let one = |(pattern, offset): &(String, ClockOffset)| {
+                let written = |(pattern, offset): &(String, ClockOffset)| {
                     let sign = if offset.as_ppb() >= 0 { "+" } else { "" };
                     format!("{pattern} {sign}{}", text(*offset))
                 };
-                Value::List(given.iter().map(one).collect())
+                Value::List(given.iter().map(written).collect())
             }
         })
     }

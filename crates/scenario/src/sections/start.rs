@@ -12,7 +12,7 @@ impl ParamType for StartChoice {
     fn from_value(value: &Value) -> Result<StartChoice, String> {
         let most = Start::MOST_SEGMENTS;
         let segments = |n: Option<u32>| n.filter(|n| (1..=most).contains(n)).map(Start::Segments);
-        let found = match value {
+        let start = match value {
             Value::Int(n) => segments(u32::try_from(*n).ok()),
             Value::Text(text) => match text.as_str() {
                 "own" => Some(Start::Own),
@@ -22,7 +22,7 @@ impl ParamType for StartChoice {
             },
             _ => None,
         };
-        found.map(StartChoice).ok_or_else(|| {
+        start.map(StartChoice).ok_or_else(|| {
             format!("{value} is no start; expected \"own\", \"line-rate\", \"bdp\", or a number of segments from 1 to {most}, such as \"10 segments\"")
         })
     }

@@ -180,13 +180,13 @@ impl Draw {
         for _ in 0..self.between(1, names.len() as u64) {
             let name = names.swap_remove(self.0.below(names.len() as u64) as usize);
             let at = self.between(0, 200);
-            let mut one = |at: u64, keys: &str| {
+            let mut event = |at: u64, keys: &str| {
                 let _ = writeln!(text, "[[event]]\nat = \"{at}us\"\nlink = \"{name}\"\n{keys}");
             };
             if self.chance(0.6) && name.contains("<->") {
-                one(at, "state = \"down\"");
+                event(at, "state = \"down\"");
                 if self.chance(0.7) {
-                    one(at + self.between(1, 200), "state = \"up\"");
+                    event(at + self.between(1, 200), "state = \"up\"");
                 }
             }
             if self.chance(0.6) {
@@ -194,10 +194,10 @@ impl Draw {
                     self.keys(EventKeys::spec_table(), 0.4, &["at", "link", "state", "loss", "corruption", "rate"]);
                 let rate = self.one_of(&["1Gbps", "10Gbps", "40Gbps"]);
                 let loss = self.one_of(&["0.0", "0.01", "1.0"]);
-                let mut one = |at: u64, keys: &str| {
+                let mut event = |at: u64, keys: &str| {
                     let _ = writeln!(text, "[[event]]\nat = \"{at}us\"\nlink = \"{name}\"\n{keys}");
                 };
-                one(self.between(0, 300), &format!("rate = \"{rate}\"\nloss = {loss}\n{keys}"));
+                event(self.between(0, 300), &format!("rate = \"{rate}\"\nloss = {loss}\n{keys}"));
             }
         }
         text

@@ -51,8 +51,8 @@ fn keys() -> impl Iterator<Item = (Vec<&'static str>, usize, &'static str, &'sta
             let (key, value) = line.split_once(" = ")?;
             Some((at, key, value))
         };
-        let found: Vec<_> = lines.iter().copied().enumerate().filter_map(of).collect();
-        found.into_iter().map(move |(at, key, value)| (lines.clone(), at, key, value)).collect::<Vec<_>>()
+        let assignments: Vec<_> = lines.iter().copied().enumerate().filter_map(of).collect();
+        assignments.into_iter().map(move |(at, key, value)| (lines.clone(), at, key, value)).collect::<Vec<_>>()
     })
 }
 

@@ -188,9 +188,9 @@ fn what_switches_at_borders_must_offer() {
     for (bad, expected) in at_borders {
         refused(&format!("{mlcc}{bad}"), expected);
     }
-    let one = mlcc.replace("\"datacenters\"\nborder = \"dci\"\nfabric = ", "").replace("cross", "intra");
+    let single = mlcc.replace("\"datacenters\"\nborder = \"dci\"\nfabric = ", "").replace("cross", "intra");
     refused(
-        &one,
+        &single,
         &["network.topology: the algorithm \"mlcc\" needs switches at the borders", "topology = \"datacenters\""],
     );
 }
@@ -359,8 +359,8 @@ fn disciplines_and_detours() {
         (["left", "d1", "s1"], &["bad.toml:13: detour.left->d1.next: the node \"s1\" is none of the neighbours"]),
     ];
     for ([switch, destination, next], expected) in detours {
-        let one = format!("[[detour]]\nswitch = \"{switch}\"\ndestination = \"{destination}\"\nnext = \"{next}\"\n");
-        check(&format!("{beginning}{one}"), expected);
+        let detour = format!("[[detour]]\nswitch = \"{switch}\"\ndestination = \"{destination}\"\nnext = \"{next}\"\n");
+        check(&format!("{beginning}{detour}"), expected);
     }
     let twice = "[[detour]]\nswitch = \"left\"\ndestination = \"d1\"\nnext = \"right\"\n".repeat(2);
     check(&format!("{beginning}{twice}"), &["bad.toml:16: detour.left->d1.destination: the switch has two detours"]);

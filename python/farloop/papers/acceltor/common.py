@@ -372,10 +372,10 @@ def numbers(run: Run, baseline: Run | None = None) -> dict[str, str | float]:
         kept[f"{name} throughput (Mbps)"] = f"{mean}, p10 {low}, p90 {high}"
     kept["silent days"] = silent(run)
     kept["mice, normalised FCT"] = mean_fct(run, baseline)
-    return {f"{told(run)}: {name}": value for name, value in kept.items()}
+    return {f"{case_name(run)}: {name}": value for name, value in kept.items()}
 
 
-def told(run: Run) -> str:
+def case_name(run: Run) -> str:
     """A run's case, with its algorithm where that is not NewReno."""
     return run.case if run.algorithm == NEWRENO else f"{run.case}, {run.algorithm}"
 

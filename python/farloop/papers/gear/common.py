@@ -10,7 +10,7 @@ import numpy as np
 
 from farloop.figures.panels import grid
 from farloop.judging.schedule import Need, scheduled
-from farloop.judging.traffic import AGE, Flows, offered_told
+from farloop.judging.traffic import AGE, Flows, offered_text
 from farloop.palette import CROSS, INTRA
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def scale_note(comparison: Comparison) -> str:
         return ""
     loads = []
     for run in {point(run.case): run for run in longest(comparison).values()}.values():
-        offered = offered_told([run])
+        offered = offered_text([run])
         loads += [f"{point(run.case)}: {offered}"] if offered else []
     ages = f"flows older than {1e3 * AGE:g} ms count, of both kinds"
     return "; ".join(["simulated " + ", ".join(f"{1e3 * d:g} ms" for d in durations), ages, *loads])

@@ -79,9 +79,9 @@ fn the_cap_falls_with_the_rate_where_asked() {
     assert_eq!(cwnd(&fixed), (400_000, 400_000));
     let scaled = DcqcnParams { window_cap_scaling: CapScaling::Rate, ..fixed };
     assert_eq!(cwnd(&scaled), (400_000, 200_000));
-    let one = DcqcnParams { window_cap_bytes: Some(Bytes::new(22_879)), ..scaled };
-    assert_eq!(cwnd(&one), (22_879, 11_439));
-    let none = DcqcnParams { window_cap: false, ..one };
+    let capped = DcqcnParams { window_cap_bytes: Some(Bytes::new(22_879)), ..scaled };
+    assert_eq!(cwnd(&capped), (22_879, 11_439));
+    let none = DcqcnParams { window_cap: false, ..capped };
     assert_eq!(cwnd(&none), (Bytes::MAX.get(), Bytes::MAX.get()));
 }
 

@@ -136,8 +136,8 @@ mod tests {
 
     /// Acknowledges packet by packet from `first` on, with four in flight; the rate in Gbps after each.
     fn acks(b: &mut Bench<RateSender>, first: u64, marks: &[bool]) -> Vec<f64> {
-        let one = |(n, mark): (usize, &bool)| Ack { ecn_echo: *mark, ..ack(first + n as u64, 1, 4) };
-        marks.iter().enumerate().map(one).map(|ack| b.ack(&ack).pacing.as_f64() / 1e9).collect()
+        let acked = |(n, mark): (usize, &bool)| Ack { ecn_echo: *mark, ..ack(first + n as u64, 1, 4) };
+        marks.iter().enumerate().map(acked).map(|ack| b.ack(&ack).pacing.as_f64() / 1e9).collect()
     }
 
     #[test]

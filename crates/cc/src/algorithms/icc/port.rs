@@ -125,8 +125,8 @@ impl PortAgent for IccPort {
         let before = std::mem::replace(&mut self.change, change);
         let utilisation = self.utilisation(now);
         self.forget(now, queue);
-        let told = self.reports == IccReports::Busy || before >= 0 && change >= 0;
-        let congested = queue > 0 && told && utilisation >= self.busy; // (2)
+        let reports = self.reports == IccReports::Busy || before >= 0 && change >= 0;
+        let congested = queue > 0 && reports && utilisation >= self.busy; // (2)
         self.awake = !self.flows.is_empty();
         // The last report before silence says that there is nothing.
         if congested || !self.awake || now.since(self.reported) >= self.interval {
@@ -198,7 +198,7 @@ mod tests {
             self.call(|p, ctx| p.on_timer(ctx, IccPort::WINDOW, queue))
         }
         /// What an ACK brings back that already carries `field`.
-        fn told(&mut self, field: Field) -> Option<Verdict> {
+        fn carried_back(&mut self, field: Field) -> Option<Verdict> {
             let (mut head, queue) = (Line::head(1, false, Some(field)), Bytes::new(self.queue));
             self.call(|p, ctx| p.on_reverse(ctx, &mut head, queue));
             Verdict::of(head.fields.as_slice()[0])
@@ -220,12 +220,12 @@ mod tests {
     #[test]
     fn a_standing_queue_on_a_busy_link_is_told_at_once() {
         let mut line = Line::new();
-        assert_eq!(line.told(Verdict::NONE), None);
+        assert_eq!(line.carried_back(Verdict::NONE), None);
         assert_eq!(line.comes(0), armed(5), "the first packet wakes it");
         assert!(line.comes(1).is_empty());
         assert_eq!(line.busy(5, 40, 8), armed(10));
         // 40 packets of 100 ns in 5 µs; 10 wait, 48 flows.
-        let verdict = line.told(Verdict::NONE).expect("told");
+        let verdict = line.carried_back(Verdict::NONE).expect("told");
         assert_eq!((verdict.queue, verdict.change, verdict.flows, verdict.stamp), (12_512, 0, 48, 5_000));
         assert!((verdict.utilisation - 0.8).abs() < 3e-4, "{verdict:?}");
         // The queue has fallen: no news before 15 µs have passed since the last.
@@ -233,28 +233,28 @@ mod tests {
             line.goes();
         }
         line.window(10);
-        assert_eq!(line.told(Verdict::NONE), Some(verdict));
+        assert_eq!(line.carried_back(Verdict::NONE), Some(verdict));
         line.busy(15, 40, 0);
-        assert_eq!(line.told(Verdict::NONE), Some(verdict), "one of the two rates is negative");
+        assert_eq!(line.carried_back(Verdict::NONE), Some(verdict), "one of the two rates is negative");
         line.busy(20, 40, 0);
-        let next = line.told(Verdict::NONE).expect("told");
+        let next = line.carried_back(Verdict::NONE).expect("told");
         assert_eq!((next.queue, next.change, next.stamp), (6256, 0, 20_000));
     }
 
     #[test]
     fn a_falling_queue_on_a_busy_link_is_told_where_asked_for() {
-        for (reports, told) in [(IccReports::Standing, 5_000), (IccReports::Busy, 10_000)] {
+        for (reports, stamp) in [(IccReports::Standing, 5_000), (IccReports::Busy, 10_000)] {
             let mut line = Line::with(reports);
             line.busy(5, 40, 10);
             // Four fewer wait after a window in which the link was busy for 80 %.
             (0..36).for_each(|i| drop(line.comes(i)));
             (0..40).for_each(|_| line.goes());
             line.window(10);
-            assert_eq!(line.told(Verdict::NONE).map(|v| v.stamp), Some(told), "{reports:?}");
+            assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(stamp), "{reports:?}");
             // On an idle link it waits for the timer, whatever is asked for.
             line.goes();
             line.window(15);
-            assert_eq!(line.told(Verdict::NONE).map(|v| v.stamp), Some(told), "{reports:?}");
+            assert_eq!(line.carried_back(Verdict::NONE).map(|v| v.stamp), Some(stamp), "{reports:?}");
         }
     }
 
@@ -264,13 +264,13 @@ mod tests {
         // 34 packets are 68 % of a window: paused, perhaps.
         line.busy(5, 34, 10);
         line.busy(10, 34, 10);
-        assert_eq!(line.told(Verdict::NONE), None);
+        assert_eq!(line.carried_back(Verdict::NONE), None);
         line.busy(15, 34, 12);
-        let verdict = line.told(Verdict::NONE).expect("15 µs since it woke");
+        let verdict = line.carried_back(Verdict::NONE).expect("15 µs since it woke");
         // 12.5 kB more, and 15 kB more: the smaller.
         assert_eq!((verdict.queue, verdict.change, verdict.stamp), (40_000, 12_512, 15_000));
         line.busy(20, 35, 0);
-        assert_eq!(line.told(Verdict::NONE).expect("70 % now").stamp, 20_000);
+        assert_eq!(line.carried_back(Verdict::NONE).expect("70 % now").stamp, 20_000);
     }
 
     #[test]
@@ -294,16 +294,16 @@ mod tests {
         // Flow 7 leaves; 8 and 9 are held by a pause, long after T = 32 µs.
         line.goes();
         (1..=7).for_each(|i| drop(line.window(5 * i)));
-        assert_eq!(line.told(Verdict::NONE).map(|v| (v.flows, v.stamp)), Some((3, 30_000)));
+        assert_eq!(line.carried_back(Verdict::NONE).map(|v| (v.flows, v.stamp)), Some((3, 30_000)));
         assert_eq!(line.window(40), armed(45));
         line.window(45);
-        assert_eq!(line.told(Verdict::NONE).map(|v| (v.flows, v.stamp)), Some((2, 45_000)));
+        assert_eq!(line.carried_back(Verdict::NONE).map(|v| (v.flows, v.stamp)), Some((2, 45_000)));
         (0..2).for_each(|_| line.goes());
         line.window(60);
-        assert_eq!(line.told(Verdict::NONE).map(|v| (v.flows, v.queue)), Some((1, 1264)), "flow 9 still waits");
+        assert_eq!(line.carried_back(Verdict::NONE).map(|v| (v.flows, v.queue)), Some((1, 1264)), "flow 9 still waits");
         line.goes();
         assert!(line.window(65).is_empty(), "silence: the timer rests");
-        assert_eq!(line.told(Verdict::NONE).map(|v| (v.flows, v.queue, v.stamp)), Some((1, 0, 65_000)));
+        assert_eq!(line.carried_back(Verdict::NONE).map(|v| (v.flows, v.queue, v.stamp)), Some((1, 0, 65_000)));
         line.now = Time::ZERO + Delta::from_us(700);
         assert_eq!(line.comes(7), armed(705));
     }
@@ -329,10 +329,10 @@ mod tests {
     fn the_graver_verdict_stays_in_the_ack() {
         let mut line = Line::new();
         line.busy(5, 40, 8);
-        let own = line.told(Verdict::NONE).expect("told");
+        let own = line.carried_back(Verdict::NONE).expect("told");
         let other = |queue| Verdict { queue, flows: 3, stamp: 9, ..own };
-        assert_eq!(line.told(other(9_600).to_field()), Some(own));
-        assert_eq!(line.told(other(96_000).to_field()), Some(other(96_000)));
+        assert_eq!(line.carried_back(other(9_600).to_field()), Some(own));
+        assert_eq!(line.carried_back(other(96_000).to_field()), Some(other(96_000)));
         let mut without = Line::head(1, false, None);
         line.call(|p, ctx| p.on_reverse(ctx, &mut without, Bytes::ZERO));
         assert!(without.fields.as_slice().is_empty());

@@ -157,10 +157,10 @@ mod tests {
     fn rate(bounds: IccBounds, increase: IccIncrease, verdict: Verdict, late_us: u64) -> f64 {
         let mut b = bench(bounds, increase);
         b.sender.rate = 20.0 * GBPS;
-        told(&mut b, verdict, late_us)
+        after_verdict(&mut b, verdict, late_us)
     }
 
-    fn told(b: &mut Bench<IccSender>, verdict: Verdict, late_us: u64) -> f64 {
+    fn after_verdict(b: &mut Bench<IccSender>, verdict: Verdict, late_us: u64) -> f64 {
         b.now = Time::ZERO + Delta::from_ns(u64::from(verdict.stamp)) + Delta::from_us(late_us);
         let fields = [verdict.to_field()];
         b.ack(&Ack { fields: &fields, ..ack(1, 1, 1) }).pacing.as_f64() / GBPS
@@ -222,14 +222,14 @@ mod tests {
     fn a_report_is_followed_once() {
         let mut b = bench(Balanced, Fair);
         b.sender.rate = 20.0 * GBPS;
-        near(told(&mut b, verdict(0, 0), 10), 25.0);
-        near(told(&mut b, verdict(0, 0), 11), 25.0);
+        near(after_verdict(&mut b, verdict(0, 0), 10), 25.0);
+        near(after_verdict(&mut b, verdict(0, 0), 11), 25.0);
         // One of before, from another port, is no news either.
-        near(told(&mut b, Verdict { stamp: 99_000, ..verdict(40_000, 0) }, 12), 25.0);
+        near(after_verdict(&mut b, Verdict { stamp: 99_000, ..verdict(40_000, 0) }, 12), 25.0);
         // What was measured before the new rate was felt, 5 µs + T/2 after 110 µs, is no reason to grow again; but one to slow down.
-        near(told(&mut b, Verdict { stamp: 130_900, ..verdict(0, 0) }, 10), 25.0);
-        near(told(&mut b, Verdict { stamp: 131_100, ..verdict(0, 0) }, 10), 30.0);
-        near(told(&mut b, Verdict { stamp: 132_000, ..verdict(40_000, 0) }, 10), 9.5);
+        near(after_verdict(&mut b, Verdict { stamp: 130_900, ..verdict(0, 0) }, 10), 25.0);
+        near(after_verdict(&mut b, Verdict { stamp: 131_100, ..verdict(0, 0) }, 10), 30.0);
+        near(after_verdict(&mut b, Verdict { stamp: 132_000, ..verdict(40_000, 0) }, 10), 9.5);
         // ACKs without a field, or with an empty one, say nothing.
         b.ack(&ack(2, 1, 1));
         near(b.ack(&Ack { fields: &[Verdict::NONE], ..ack(3, 1, 1) }).pacing.as_f64() / GBPS, 9.5);
@@ -239,7 +239,7 @@ mod tests {
     fn stamps_wrap() {
         let mut b = bench(Balanced, Fair);
         b.sender.rate = 20.0 * GBPS;
-        near(told(&mut b, Verdict { stamp: u32::MAX - 999, ..verdict(0, 0) }, 10), 25.0);
+        near(after_verdict(&mut b, Verdict { stamp: u32::MAX - 999, ..verdict(0, 0) }, 10), 25.0);
         // 6 µs later by its stamp, 11 µs on the way: in time for (5), t_m = 24 µs - 11 µs.
         b.now = Time::from_ps((1u64 << 32) * 1000) + Delta::from_us(16);
         let fields = [Verdict { stamp: 5_000, ..verdict(40_000, 12_500) }.to_field()];

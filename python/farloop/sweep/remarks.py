@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Told:
+class Remarks:
     """Gathered run by run, so that no run has to stay in memory."""
 
     _starts: dict[str, dict[str, list[dict[str, Any]]]] = field(default_factory=dict)

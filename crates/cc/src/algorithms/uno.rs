@@ -1,0 +1,474 @@
+//! `uno`: one law for flows inside and between datacenters: epochs of equal length, and phantom queues that mark early.
+//!
+//! Source: spcl/Uno_SC25, sim/lcp.cpp (`adjust_window_aimd_phantom`, `processEpochEnd`, `processQaMeasurementEnd`,
+//! `update_pacing_delay`) and sim/common.cpp, commit 68d164e, the artifact of "Uno: A One-Stop Solution for Inter- and Intra-Data Center
+//! Congestion Control and Reliable Connectivity" (SC 2025, arXiv 2510.15802); the paper's text was not to be had. Equation numbers are
+//! those of `spec/uno.md`.
+//!
+//! The model in six lines:
+//! - an epoch takes as long for all flows: about one round-trip time of a datacenter (2);
+//! - each unmarked ACK whose round-trip time is below 1.05 base adds to the window: 0.001 of the bandwidth-delay product per round trip
+//!   (1);
+//! - at the end of an epoch with marks, or with a longer round-trip time, an average E of its marked parts cuts the window by E·β (3) to
+//!   (5);
+//! - while E falls the window grows once more instead: a phantom queue takes long to drain, and marks of the past are not marks of now;
+//! - while the real queue is short (round-trip time at most 1.055 base), only the phantom queue is long, and the cut is 0.35 of it;
+//! - where less than half a window arrives in 1.05 base round-trip times, the window becomes 0.96 of what arrived (6).
+//!
+//! Switches mark by phantom queues: counters that drain slower than their ports. The network has them; this is the sender. Its other half,
+//! erasure coding, is [`coding`](crate::coding). Packets are paced at one window per base round-trip time (7).
+
+use crate::api::*;
+use farloop_units::{Bytes, Delta, Rate, Time};
+
+farloop_units::params! {
+    /// Parameters of [`Uno`].
+    pub struct UnoParams {
+        /// Increase per round trip, as a part of the bandwidth-delay product (Uno_SC25, ai_bytes: 0.001).
+        increase: f64 = 0.001, in 0.0 => 1.0;
+        /// Weight of an epoch's marked part in the average (Uno_SC25, -ecnAlpha: 0.65 in Fig. 8 and 13, 0.5 in Fig. 10 to 12).
+        weight: f64 = 0.65, in 0.0 => 1.0;
+        /// K in packets: the gain of a cut is 4K/(BDP + K) (Uno_SC25, -lcpK: 6).
+        k: f64 = 6.0, in 0.0 => 1e6;
+        /// Round-trip time over the base one from which a path counts as congested (Uno_SC25, TARGET_TO_BAREMETAL_RATIO: 1.05).
+        target: f64 = 1.05, in 1.0 => 100.0;
+        /// The same up to which only the phantom queue is taken for long (Uno_SC25, processEpochEnd: 1.055).
+        phantom_limit: f64 = 1.055, in 1.0 => 100.0;
+        /// Factor of a cut then (Uno_SC25, processEpochEnd: 0.35).
+        phantom_factor: f64 = 0.35, in 0.0 => 1.0;
+        /// Average above which the window is cut though it falls (Uno_SC25, processEpochEnd: 0.9).
+        high: f64 = 0.9, in 0.0 => 1.0;
+        /// Largest window in bandwidth-delay products, and that of the start (Uno_SC25, STARTING_CWND_BDP_RATIO and MAX_CWND_BDP_RATIO: 1).
+        cap: f64 = 1.0, in 0.01 => 100.0;
+        /// Length of an epoch; none: the round-trip time, times that inside a datacenter over the base one (Uno_SC25, bdp_intra /
+        /// bdp_inter).
+        epoch: Option<Delta> = None, in Some(Delta::from_ns(1)) => Some(Delta::from_secs(10));
+        /// Quick adapt (6) (Uno_SC25, LCP_USE_QUICK_ADAPT: true).
+        quick_adapt: bool = true;
+        /// Part of a window below which it acts (Uno_SC25, QA_CWND_RATIO_THRESHOLD: 0.5).
+        quick_adapt_below: f64 = 0.5, in 0.0 => 1.0;
+        /// Part of what arrived that the window becomes (Uno_SC25, processQaMeasurementEnd: 0.96).
+        quick_adapt_factor: f64 = 0.96, in 0.01 => 1.0;
+        /// A round-trip time of the base and 0.9 of the time that this queue takes at line rate is a reason as well (Uno_SC25: 1 MB, of
+        /// -forceQueueSize).
+        quick_adapt_queue: Bytes = Bytes::new(1_000_000), in Bytes::new(1) => Bytes::new(100_000_000_000);
+        /// A timeout takes its packet off the window (Uno_SC25: -noRto in all figures, so false).
+        timeout_decrease: bool = false;
+        /// One window per base round-trip time is paced (Uno_SC25, -usePacing: 1).
+        pacing: bool = true;
+    }
+}
+
+/// Uno: see the header of this file.
+pub struct Uno;
+
+impl Algorithm for Uno {
+    const NAME: &'static str = "uno";
+    const SUMMARY: &'static str =
+        "one law inside and between datacenters: epochs of equal length, marks of phantom queues";
+    const SOURCE: &'static str = "spcl/Uno_SC25, sim/lcp.cpp, commit 68d164e (SC 2025)";
+    const NEEDS: Needs = Needs { ecn: true, ..Needs::NONE };
+    type Params = UnoParams;
+    type Sender = UnoSender;
+    type Receiver = EchoReceiver;
+    type Port = NoPortAgent;
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "uno-slow",
+        summary: "uno with the average of its Fig. 10 to 12: half of the last epoch",
+        settings: &[("weight", "0.5")],
+    }];
+
+    fn sender(params: &UnoParams, flow: &FlowInfo) -> UnoSender {
+        UnoSender::new(params, flow)
+    }
+    fn receiver(_: &UnoParams, _: &FlowInfo) -> EchoReceiver {
+        EchoReceiver
+    }
+}
+
+/// The sender half of [`Uno`]. Windows are bytes of payload.
+pub struct UnoSender {
+    p: Box<UnoParams>,
+    window: f64,
+    highest: f64,
+    lowest: f64,
+    /// Bits on the wire per byte of payload.
+    bits: f64,
+    /// Increase per round trip in bytes (1), and the gain of a cut (4).
+    step: f64,
+    gain: f64,
+    base_rtt: Delta,
+    target_rtt: Delta,
+    /// Round-trip time that is a reason for quick adapt (6).
+    late_rtt: Delta,
+    /// An epoch over a round-trip time.
+    epoch_share: f64,
+    /// The last sample.
+    rtt: Delta,
+    /// Bytes that have yet to leave before epochs begin: the first window, and one after each quick adapt.
+    until_epochs: f64,
+    /// Of packets sent before it the epoch has heard.
+    epoch_end: Time,
+    acked: u64,
+    marked: u64,
+    /// E of (3), and that of the epoch before.
+    average: f64,
+    before: f64,
+    /// Quick adapt: measuring, until when (or from which packets on), what arrived.
+    measuring: bool,
+    measured_until: Time,
+    arrived: u64,
+}
+
+impl UnoSender {
+    /// A sender that starts at one bandwidth-delay product, or at the flow's initial window or rate.
+    pub fn new(p: &UnoParams, flow: &FlowInfo) -> UnoSender {
+        let bdp = flow.bdp().as_f64().max(1.0);
+        let lowest = flow.mss.as_f64().max(1.0);
+        let highest = (p.cap * bdp).max(lowest);
+        let own = highest * (flow.initial_rate.as_f64() / flow.line_rate.as_f64().max(1.0)).min(1.0);
+        let window = flow.initial_cwnd.map_or(own, Bytes::as_f64).clamp(lowest, highest);
+        let k = p.k * lowest;
+        let base_rtt = flow.base_rtt.max(Delta::from_ps(1));
+        let queue = flow.line_rate.time_to_send(p.quick_adapt_queue);
+        let share = p.epoch.unwrap_or(flow.intra_rtt.min(base_rtt)).ratio(base_rtt);
+        UnoSender {
+            p: Box::new(p.clone()),
+            window,
+            highest,
+            lowest,
+            bits: 8.0 * (flow.packet.as_f64() / lowest).max(1.0),
+            step: p.increase * bdp,
+            gain: (4.0 * k / (bdp + k)).min(1.0), // (4)
+            base_rtt,
+            target_rtt: base_rtt.mul_f64(p.target),
+            late_rtt: base_rtt + queue.mul_f64(0.9),
+            epoch_share: share,
+            rtt: base_rtt,
+            until_epochs: window,
+            epoch_end: Time::ZERO,
+            acked: 0,
+            marked: 0,
+            average: 0.0,
+            before: 0.0,
+            measuring: false,
+            measured_until: Time::ZERO,
+            arrived: 0,
+        }
+    }
+
+    fn bound(&mut self) {
+        self.window = self.window.clamp(self.lowest, self.highest);
+    }
+
+    fn add(&mut self, acked: u64) {
+        self.window += self.step * acked as f64 / self.window; // (1)
+    }
+
+    /// Quick adapt (6), on an ACK for a packet that left at `sent`.
+    fn quick_adapt(&mut self, now: Time, sent: Time) {
+        if !self.measuring {
+            if sent >= self.measured_until {
+                self.measuring = true;
+                self.measured_until = now.saturating_add(self.target_rtt);
+            }
+            return;
+        }
+        if now < self.measured_until {
+            return;
+        }
+        let arrived = self.arrived as f64;
+        if self.rtt > self.late_rtt || arrived < self.window * self.p.quick_adapt_below {
+            self.window = arrived * self.p.quick_adapt_factor;
+            self.bound();
+            self.until_epochs = self.window;
+            (self.measuring, self.measured_until) = (false, now);
+        } else {
+            self.measured_until = now.saturating_add(self.target_rtt);
+        }
+        self.arrived = 0;
+    }
+
+    /// The end of an epoch (3) to (5).
+    fn end_epoch(&mut self) {
+        let fraction = self.marked as f64 / self.acked.max(1) as f64;
+        self.average = (1.0 - self.p.weight) * self.average + self.p.weight * fraction; // (3)
+        if self.marked > 0 || self.rtt > self.target_rtt {
+            let falls = self.before > 0.0 && self.average <= self.p.high && self.average < self.before;
+            if falls {
+                self.add(self.acked);
+            } else {
+                let short = self.rtt <= self.base_rtt.mul_f64(self.p.phantom_limit);
+                let beta = if short { self.gain * self.p.phantom_factor } else { self.gain };
+                self.window *= 1.0 - self.average * beta; // (5)
+            }
+            self.bound();
+        }
+        self.before = self.average;
+        (self.acked, self.marked) = (0, 0);
+        self.epoch_end = self.epoch_end.saturating_add(self.rtt.mul_f64(self.epoch_share)); // (2)
+    }
+}
+
+impl Sender for UnoSender {
+    fn control(&self) -> Control {
+        let pacing = if self.p.pacing {
+            Rate::from_f64((self.window * self.bits / self.base_rtt.as_secs_f64()).max(1.0)) // (7)
+        } else {
+            Rate::MAX
+        };
+        Control { cwnd: Bytes::from_f64(self.window.max(1.0)), pacing }
+    }
+    fn on_send(&mut self, ctx: &mut Ctx<'_>, sent: &Sent) {
+        if self.until_epochs > 0.0 {
+            self.until_epochs -= sent.payload.as_f64();
+            if self.until_epochs <= 0.0 {
+                (self.acked, self.marked) = (0, 0);
+                self.epoch_end = ctx.now();
+            }
+        }
+    }
+    fn on_ack(&mut self, ctx: &mut Ctx<'_>, ack: &Ack<'_>) {
+        let (now, acked) = (ctx.now(), ack.acked.get());
+        self.rtt = ack.rtt.unwrap_or(self.rtt).max(Delta::from_ps(1));
+        let sent = Time::from_ps(now.as_ps().saturating_sub(self.rtt.as_ps()));
+        let epochs = self.until_epochs <= 0.0;
+        if epochs {
+            self.acked += acked;
+            self.marked += if ack.ecn_echo { acked } else { 0 };
+        }
+        if self.p.quick_adapt {
+            self.arrived += if self.measuring { acked } else { 0 };
+            self.quick_adapt(now, sent);
+        }
+        if !ack.ecn_echo && self.rtt < self.target_rtt && !ack.in_recovery {
+            self.add(acked);
+        }
+        if epochs && self.until_epochs <= 0.0 && sent >= self.epoch_end {
+            self.end_epoch();
+        }
+        self.bound();
+    }
+    fn on_loss(&mut self, _: &mut Ctx<'_>, _: &Loss) {}
+    fn on_packet_loss(&mut self, _: &mut Ctx<'_>, loss: &PacketLoss) {
+        match loss.kind {
+            PacketLossKind::Trimmed => self.window -= self.lowest,
+            PacketLossKind::Timeout if self.p.timeout_decrease => self.window -= loss.payload.as_f64(),
+            PacketLossKind::Timeout | PacketLossKind::Overtaken => {}
+        }
+        self.bound();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Bench, ack};
+
+    /// 100 Gbps, 4096 B of payload; the artifact's products: 175,344 B inside (14.02752 us), 22,400,515 B across (1.79 ms).
+    fn flow(cross: bool) -> FlowInfo {
+        let (intra, inter) = (Delta::from_ps(14_027_520), Delta::from_ps(1_792_041_200));
+        FlowInfo {
+            base_rtt: if cross { inter } else { intra },
+            intra_rtt: intra,
+            mss: Bytes::new(4096),
+            packet: Bytes::new(4160),
+            crosses: cross,
+            ..crate::testing::flow(cross)
+        }
+    }
+    /// A sender in its epochs, with a window of 100 packets, at 10 ms.
+    fn bench(cross: bool) -> Bench<UnoSender> {
+        let mut b = Bench::new(Uno::sender(&UnoParams::default(), &flow(cross)));
+        b.now = Time::ZERO + Delta::from_ms(10);
+        b.sender.until_epochs = 0.0;
+        b.sender.epoch_end = b.now;
+        b.sender.measured_until = b.now + Delta::from_ms(100);
+        b.sender.window = 409_600.0_f64.min(b.sender.highest);
+        b
+    }
+    /// One ACK of so many packets.
+    fn acked(b: &mut Bench<UnoSender>, packets: u64, rtt: f64, marked: bool) -> f64 {
+        let rtt = Some(b.sender.base_rtt.mul_f64(rtt));
+        b.ack(&Ack { acked: Bytes::new(4096 * packets), rtt, ecn_echo: marked, ..ack(1, 1, 1) });
+        b.sender.window
+    }
+
+    #[test]
+    fn gains_are_those_of_the_artifact() {
+        // (4): K = 24,576 B: 98,304/199,920 and 98,304/22,425,091.
+        let (intra, inter) = (bench(false).sender, bench(true).sender);
+        assert!((intra.gain - 0.491_717).abs() < 1e-5 && (inter.gain - 0.004_383_7).abs() < 1e-6);
+        assert_eq!((intra.highest, inter.highest), (175_344.0, 22_400_515.0));
+        assert!((inter.epoch_share - 175_344.0 / 22_400_515.0).abs() < 1e-9 && intra.epoch_share == 1.0);
+        assert!((inter.step - 22_400.515).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_window_of_unmarked_acks_adds_a_thousandth_of_the_product() {
+        let mut b = bench(true);
+        // (1): 22,400.515 · 4096/409,600.
+        let wanted = 409_600.0 + 224.005_15;
+        assert!((acked(&mut b, 1, 1.049, false) - wanted).abs() < 1e-6);
+        // At 1.05 base round trips, or marked: nothing.
+        assert!((acked(&mut b, 1, 1.05, false) - wanted).abs() < 1e-6);
+        assert!((acked(&mut b, 1, 1.0, true) - wanted).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_epoch_with_marks_cuts_by_their_average() {
+        let mut b = bench(true);
+        // Half of the bytes marked, with a real queue: E = 0.65·0.5; cut by 0.325·0.0043837.
+        acked(&mut b, 50, 1.06, false);
+        b.sender.epoch_end = b.now;
+        b.now += b.sender.base_rtt.mul_f64(1.06);
+        let before = b.sender.window;
+        let after = acked(&mut b, 50, 1.06, true);
+        let gain = b.sender.gain;
+        assert!((after - before * (1.0 - 0.325 * gain)).abs() < 1e-6, "{after} of {before}");
+        // (2): the next epoch ends with packets that leave after 1.06 · 14.03 us.
+        let length = b.sender.epoch_end.since(Time::ZERO + Delta::from_ms(10)).as_secs_f64();
+        assert!((length - 1.06 * 14.027_52e-6).abs() < 1e-10, "{length}");
+        // Not falling (E = 0.35·0.325 + 0.65): again. With a short real queue 0.35 of it.
+        b.now += Delta::from_us(16);
+        let before = b.sender.window;
+        let after = acked(&mut b, 50, 1.055, true);
+        assert!((after - before * (1.0 - 0.76375 * gain * 0.35)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn while_the_average_falls_the_window_grows_instead() {
+        let mut b = bench(true);
+        (b.sender.average, b.sender.before) = (0.8, 0.8);
+        acked(&mut b, 90, 1.06, false);
+        b.sender.epoch_end = b.now;
+        b.now += b.sender.base_rtt.mul_f64(1.06);
+        let before = b.sender.window;
+        // E = 0.35·0.8 + 0.65·0.1 = 0.345: the epoch's 100 packets count as one more increase.
+        let after = acked(&mut b, 10, 1.06, true);
+        assert!((after - before - 22_400.515 * 409_600.0 / before).abs() < 1e-6);
+        // Above 0.9 it is cut though it falls.
+        (b.sender.average, b.sender.before) = (1.0, 1.0);
+        b.now += Delta::from_us(16);
+        acked(&mut b, 1, 1.06, false);
+        let falls = b.sender.average;
+        assert!(falls < 0.9, "one unmarked epoch: {falls}");
+        (b.sender.average, b.sender.before) = (0.95, 1.0);
+        b.sender.epoch_end = Time::ZERO;
+        let before = b.sender.window;
+        acked(&mut b, 1, 1.06, true);
+        assert!(b.sender.window < before);
+    }
+
+    #[test]
+    fn a_long_round_trip_without_marks_is_an_epoch_of_congestion() {
+        let mut b = bench(false);
+        (b.sender.average, b.sender.before) = (0.0, 0.0);
+        b.now += b.sender.base_rtt.mul_f64(1.2);
+        let before = b.sender.window;
+        // E is 0, so the cut is none; but nothing is added either.
+        assert_eq!(acked(&mut b, 10, 1.2, false), before);
+        assert_eq!(b.sender.acked, 0, "the epoch is over");
+    }
+
+    #[test]
+    fn quick_adapt_takes_what_arrived() {
+        let run = |packets: u64, rtt: f64| {
+            let mut b = bench(false);
+            b.sender.window = 163_840.0; // 40 packets
+            b.sender.measured_until = b.now;
+            b.sender.epoch_end = Time::ZERO + Delta::from_secs(1); // no epoch ends
+            b.now += b.sender.base_rtt;
+            acked(&mut b, 1, 1.0, true); // it begins to measure
+            assert!(b.sender.measuring);
+            b.now = b.sender.measured_until;
+            acked(&mut b, packets, rtt, true)
+        };
+        // (6): 19 of 40 packets: 0.96 of them. 20 are half.
+        assert!((run(19, 1.05) - 0.96 * 19.0 * 4096.0).abs() < 1e-6);
+        assert_eq!(run(20, 1.05), 163_840.0);
+        // 1 MB takes 80 us at 100 Gbps: a round-trip time beyond 14.03 + 72 us is 6.133 base ones.
+        assert_eq!(run(30, 6.13), 163_840.0);
+        assert!((run(30, 6.14) - 0.96 * 30.0 * 4096.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_window_is_paced_over_a_base_round_trip() {
+        let b = bench(true);
+        // (7): 409,600 B are 100 packets of 4160 B on the wire, in 1.7920412 ms.
+        assert_eq!(b.sender.control().pacing.as_bps(), (3_328_000.0 / 1.792_041_2e-3) as u64);
+    }
+
+    #[test]
+    fn epochs_begin_after_the_first_window() {
+        let mut b = Bench::new(Uno::sender(&UnoParams::default(), &flow(false)));
+        let send = |b: &mut Bench<UnoSender>, payload: u64| {
+            let payload = Bytes::new(payload);
+            let sent = Sent { seq: Bytes::new(0), payload, in_flight: payload, retransmission: false };
+            b.call(|s, ctx| s.on_send(ctx, &sent));
+        };
+        b.now += Delta::from_us(5);
+        send(&mut b, 175_343);
+        acked(&mut b, 4, 1.0, true);
+        assert_eq!(b.sender.marked, 0);
+        send(&mut b, 1);
+        assert_eq!(b.sender.epoch_end, b.now);
+        acked(&mut b, 4, 1.0, true);
+        assert_eq!(b.sender.marked, 16_384);
+    }
+
+    #[test]
+    fn a_trim_takes_a_packet_and_a_timeout_nothing() {
+        let mut b = bench(true);
+        let mut lost = |kind| {
+            let loss =
+                PacketLoss { kind, payload: Bytes::new(4096), in_flight: Bytes::new(0), rtt: None, last_hop: false };
+            b.call(|s, ctx| s.on_packet_loss(ctx, &loss));
+            b.sender.window
+        };
+        assert_eq!(lost(PacketLossKind::Trimmed), 405_504.0);
+        assert_eq!(lost(PacketLossKind::Timeout), 405_504.0);
+        assert_eq!(lost(PacketLossKind::Overtaken), 405_504.0);
+    }
+
+    /// Two flows, one across and one inside, share a link whose phantom queue drains 5 % slower than it: the windows' rates meet.
+    #[test]
+    fn a_far_and_a_near_flow_fill_a_link_below_its_rate() {
+        let (capacity, drain) = (100e9 / 8.0, 0.95 * 100e9 / 8.0);
+        let info = |cross| FlowInfo { intra_rtt: Delta::from_us(14), ..flow(cross) };
+        let mut senders = [false, true].map(|cross| Bench::new(Uno::sender(&UnoParams::default(), &info(cross))));
+        senders.iter_mut().for_each(|s| s.sender.until_epochs = 0.0);
+        let rtts = senders.each_ref().map(|s| s.sender.base_rtt.as_secs_f64());
+        let (mut real, mut phantom) = (0.0f64, 0.0f64);
+        let step = 14e-6;
+        let mut sums = [0.0f64; 2];
+        let steps = 60_000;
+        for i in 0..steps {
+            let rates: Vec<f64> =
+                senders.iter().zip(rtts).map(|(s, rtt)| s.sender.window / (rtt + real / capacity)).collect();
+            let offered: f64 = rates.iter().sum();
+            real = (real + (offered - capacity) * step).clamp(0.0, 1_000_000.0);
+            phantom = (phantom + (offered.min(capacity) - drain) * step).clamp(0.0, 22_400_515.0);
+            let marks = ((phantom / 22_400_515.0 - 0.02) / 0.58).clamp(0.0, 1.0);
+            for (n, (bench, rtt)) in senders.iter_mut().zip(rtts).enumerate() {
+                bench.now += Delta::from_secs_f64(step);
+                let bytes = rates[n] * step;
+                let sample = Some(Delta::from_secs_f64(rtt + real / capacity));
+                let payload = Bytes::from_f64(bytes);
+                let sent = Sent { seq: Bytes::new(0), payload, in_flight: payload, retransmission: false };
+                bench.call(|s, ctx| s.on_send(ctx, &sent));
+                for (part, marked) in [(marks, true), (1.0 - marks, false)] {
+                    let acked = Bytes::from_f64(bytes * part);
+                    bench.ack(&Ack { acked, rtt: sample, ecn_echo: marked, ..ack(1, 1, 1) });
+                }
+                if i > steps / 2 {
+                    sums[n] += bytes;
+                }
+            }
+        }
+        let total = sums.iter().sum::<f64>() / (f64::from(steps / 2) * step);
+        assert!((0.94..0.96).contains(&(total / capacity)), "{} of the link", total / capacity);
+        let ratio = sums[1] / sums[0];
+        assert!((0.8..1.25).contains(&ratio), "far over near: {ratio}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Hierarchical over sites: a ring inside of each site, rings across the sites among members of equal place, a ring inside again.
+//!
+//! Across a site's border goes 1/m of the data per member, with m members in a site, so that each byte crosses once. Sites must have
+//! equally many members.
+
+use super::ring;
+use super::schedule::{Schedule, part};
+use crate::job::Collective;
+
+/// Members by site, in the order of the sites' first members; `None` where sites differ in size or there is one.
+pub fn equal_sites(sites: &[u32]) -> Option<Vec<Vec<usize>>> {
+    let mut names: Vec<u32> = Vec::new();
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    for (member, site) in sites.iter().enumerate() {
+        match names.iter().position(|n| n == site) {
+            Some(at) => members[at].push(member),
+            None => {
+                names.push(*site);
+                members.push(vec![member]);
+            }
+        }
+    }
+    let size = members.first()?.len();
+    (members.len() > 1 && members.iter().all(|m| m.len() == size)).then_some(members)
+}
+
+/// Adds the collective for members at `sites`.
+pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, sites: &[u32]) {
+    let Some(inside) = equal_sites(sites) else { return };
+    let size = inside[0].len();
+    let across = |made: &mut Schedule, kind: Collective, bytes: u64| {
+        for place in 0..size {
+            let members: Vec<usize> = inside.iter().map(|m| m[place]).collect();
+            // What a ring leaves with each: the part after its own.
+            ring::add(made, kind, part(bytes, size, (place + 1) % size), &members);
+        }
+    };
+    let within = |made: &mut Schedule, kind: Collective, bytes: u64| {
+        for members in &inside {
+            ring::add(made, kind, bytes, members);
+        }
+    };
+    match kind {
+        Collective::AllReduce => {
+            within(made, Collective::ReduceScatter, bytes);
+            across(made, Collective::AllReduce, bytes);
+            within(made, Collective::AllGather, bytes);
+        }
+        Collective::ReduceScatter => {
+            within(made, Collective::ReduceScatter, bytes);
+            across(made, Collective::ReduceScatter, bytes);
+        }
+        _ => {
+            // Each has bytes / n: gathered across the sites first, so that a byte crosses once for each site.
+            across(made, Collective::AllGather, bytes);
+            within(made, Collective::AllGather, bytes);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Rings: in each step a member sends one of n parts to the next, and gets another from the last.
+
+use super::schedule::{Schedule, part};
+use crate::job::Collective;
+
+/// Adds a ring of `members`, which follows what they have to do already.
+pub fn add(made: &mut Schedule, kind: Collective, bytes: u64, members: &[usize]) {
+    let n = members.len();
+    if n < 2 {
+        return;
+    }
+    let begin: Vec<Option<u32>> = members.iter().map(|&m| made.newest(m)).collect();
+    let mut before: Vec<Vec<u32>> = begin.iter().map(|b| b.iter().copied().collect()).collect();
+    // A part goes round once to be reduced, and once to be gathered.
+    let rounds = if kind == Collective::AllReduce { 2 } else { 1 };
+    for step in 0..rounds * (n - 1) {
+        for (place, &member) in members.iter().enumerate() {
+            // In the first round part `place` ends reduced at the member behind; in a gathering each begins with its own.
+            let out = (place + 2 * n - step % n) % n;
+            let (next, last) = (members[(place + 1) % n], members[(place + n - 1) % n]);
+            made.send(member, next, part(bytes, n, out), &before[place]);
+            let start: Vec<u32> = begin[place].iter().copied().collect();
+            let got = made.receive(member, last, part(bytes, n, (out + n - 1) % n), &start);
+            before[place] = vec![got];
+        }
+    }
+}

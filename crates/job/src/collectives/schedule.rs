@@ -1,0 +1,72 @@
+//! What each rank of a group sends and receives, and in which order.
+
+/// A message of a member: sent or received.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Whether the member sends it.
+    pub send: bool,
+    /// The other member, by place in the group.
+    pub peer: u32,
+    /// Size of the message.
+    pub bytes: u64,
+    /// Tells messages of a pair apart that may overtake one another: less than [`LANES`].
+    pub lane: u8,
+    /// Steps of the member that come before.
+    pub after: Box<[u32]>,
+}
+
+/// Lanes of a schedule.
+pub const LANES: u32 = 4;
+
+/// The steps of each member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// By place in the group.
+    pub steps: Vec<Vec<Step>>,
+    /// Of the steps that are added now.
+    pub(super) lane: u8,
+}
+
+impl Schedule {
+    /// Nothing to do for so many.
+    pub fn new(members: usize) -> Schedule {
+        Schedule { steps: vec![Vec::new(); members], lane: 0 }
+    }
+
+    /// A send of a member; its number among the member's steps.
+    pub fn send(&mut self, member: usize, to: usize, bytes: u64, after: &[u32]) -> u32 {
+        self.push(member, true, to, bytes, after)
+    }
+
+    /// A receive of a member; its number among the member's steps.
+    pub fn receive(&mut self, member: usize, from: usize, bytes: u64, after: &[u32]) -> u32 {
+        self.push(member, false, from, bytes, after)
+    }
+
+    fn push(&mut self, member: usize, send: bool, peer: usize, bytes: u64, after: &[u32]) -> u32 {
+        let steps = &mut self.steps[member];
+        steps.push(Step { send, peer: peer as u32, bytes, lane: self.lane, after: after.into() });
+        steps.len() as u32 - 1
+    }
+
+    /// The member's newest step.
+    pub fn newest(&self, member: usize) -> Option<u32> {
+        (self.steps[member].len() as u32).checked_sub(1)
+    }
+
+    /// Bytes that a member sends.
+    pub fn sent(&self, member: usize) -> u64 {
+        self.steps[member].iter().filter(|s| s.send).map(|s| s.bytes).sum()
+    }
+
+    /// Messages that a member sends.
+    pub fn messages(&self, member: usize) -> usize {
+        self.steps[member].iter().filter(|s| s.send).count()
+    }
+}
+
+/// Part `number` of `bytes` in `parts` parts, the first ones a byte larger.
+pub fn part(bytes: u64, parts: usize, number: usize) -> u64 {
+    let parts = parts as u64;
+    bytes / parts + u64::from((number as u64) < bytes % parts)
+}

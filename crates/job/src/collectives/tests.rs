@@ -1,0 +1,159 @@
+use super::*;
+use crate::ideal::{Network, run};
+use crate::validate::check;
+use farloop_units::{Delta, Rate, Time};
+
+fn group_job(kind: Collective, bytes: u64, n: u32) -> Job {
+    let programs = (0..n).map(|_| {
+        let mut b = ProgramBuilder::new();
+        let first = b.add(Work::Compute(Delta::from_ns(1)), 0, 0, &[]);
+        let done = b.add(Work::Collective { kind, group: 0, bytes }, 0, 0, &[first]);
+        b.add(Work::Compute(Delta::from_ns(1)), 0, 0, &[done]);
+        b.finish()
+    });
+    let mut job = Job::new("group", programs.collect());
+    job.groups.push(crate::job::Group { name: "all".into(), ranks: (0..n).collect() });
+    job
+}
+
+fn expanded(kind: Collective, bytes: u64, n: u32, algorithm: Algorithm, per_site: u32) -> Job {
+    expand(&group_job(kind, bytes, n), Choice::Told(algorithm), &|r| r / per_site).unwrap()
+}
+
+fn seconds(job: &Job, network: &Network) -> f64 {
+    run(job, network, 1, false, &mut |_, _| true).unwrap().end.as_secs_f64() - 2e-9
+}
+
+const MB: u64 = 1_000_000;
+
+#[test]
+fn counts_are_those_of_the_table() {
+    for n in [2usize, 3, 4, 6, 8, 16] {
+        let sites = vec![0; n];
+        let bytes = 720 * 16;
+        let ring = schedule(Algorithm::Ring, Collective::AllReduce, bytes, &sites);
+        for member in 0..n {
+            assert_eq!(ring.messages(member), 2 * (n - 1));
+            assert_eq!(ring.sent(member), 2 * (n as u64 - 1) * bytes / n as u64);
+        }
+        let direct = schedule(Algorithm::Direct, Collective::AllToAll, bytes, &sites);
+        assert!((0..n).all(|m| direct.messages(m) == n - 1 && direct.sent(m) == (n as u64 - 1) * bytes / n as u64));
+        if n.is_power_of_two() {
+            let doubling = schedule(Algorithm::Doubling, Collective::AllReduce, bytes, &sites);
+            let steps = 2 * n.trailing_zeros() as usize;
+            assert!((0..n).all(|m| doubling.messages(m) == steps && doubling.sent(m) == ring.sent(m)));
+        }
+        let tree = schedule(Algorithm::Tree, Collective::AllReduce, bytes, &sites);
+        // Each tree has n - 1 edges, crossed up and down with half of the data.
+        assert_eq!((0..n).map(|m| tree.sent(m)).sum::<u64>(), 2 * (n as u64 - 1) * bytes);
+        assert!((0..n).all(|m| tree.sent(m) <= 2 * bytes + bytes / 2));
+        let broadcast = schedule(Algorithm::Tree, Collective::Broadcast, bytes, &sites);
+        assert_eq!((0..n).map(|m| broadcast.messages(m)).sum::<usize>(), n - 1);
+        assert_eq!(broadcast.messages(0), n.next_power_of_two().trailing_zeros() as usize);
+    }
+}
+
+#[test]
+fn across_a_border_goes_each_byte_once() {
+    let sites = [0, 0, 0, 0, 1, 1, 1, 1];
+    let bytes = 8 * 1024;
+    let crossing = |made: &Schedule| {
+        let crosses = |(m, s): (usize, &Step)| if s.send && sites[m] != sites[s.peer as usize] { s.bytes } else { 0 };
+        (0..8).flat_map(|m| made.steps[m].iter().map(move |s| (m, s))).map(crosses).sum::<u64>()
+    };
+    // Two sites: a ring of two across, each of four members with a quarter: 2 x 1/2 of it each way.
+    let made = schedule(Algorithm::Hierarchical, Collective::AllReduce, bytes, &sites);
+    assert_eq!(crossing(&made), 2 * bytes);
+    let ring = schedule(Algorithm::Ring, Collective::AllReduce, bytes, &sites);
+    assert_eq!(crossing(&ring), 2 * 2 * 7 * bytes / 8);
+}
+
+#[test]
+fn every_algorithm_comes_to_its_end() {
+    for algorithm in Algorithm::ALL {
+        for kind in Collective::ALL {
+            for n in [2u32, 3, 4, 6, 7, 8, 12, 16] {
+                for per_site in [1, 2, 4, 16] {
+                    let sites: Vec<u32> = (0..n).map(|r| r / per_site).collect();
+                    if does(algorithm, kind, &sites) {
+                        let job = expanded(kind, 1000, n, algorithm, per_site);
+                        check(&job, &mut |_, _| true)
+                            .unwrap_or_else(|e| panic!("{} {} {n}: {e}", algorithm.name(), kind.name()));
+                    }
+                }
+            }
+            assert!(does(usual(kind), kind, &[0; 6]), "{}", kind.name());
+        }
+    }
+}
+
+#[test]
+fn a_ring_alone_takes_its_closed_form() {
+    for (n, bytes, latency, gbps) in [(4u64, 100 * MB, 10u64, 100u64), (16, 400 * MB, 5000, 400), (64, MB, 100, 400)] {
+        let network = Network::alpha_beta(Delta::from_us(latency), Rate::from_gbps(gbps));
+        let job = expanded(Collective::AllReduce, bytes, n as u32, Algorithm::Ring, u32::MAX);
+        let steps = 2.0 * (n as f64 - 1.0);
+        let expected = steps * (latency as f64 * 1e-6 + bytes as f64 / (n as f64 * gbps as f64 * 1e9 / 8.0));
+        let got = seconds(&job, &network);
+        assert!((got / expected - 1.0).abs() < 0.01, "{n}: {got} {expected}");
+    }
+}
+
+#[test]
+fn doubling_all_to_all_and_broadcast_take_theirs() {
+    let (alpha, rate, n, bytes) = (20e-6, 50e9 / 8.0, 16u32, 64 * MB);
+    let network = Network::alpha_beta(Delta::from_us(20), Rate::from_gbps(50));
+    let share = bytes as f64 * 15.0 / 16.0 / rate;
+    let near = |kind, algorithm, expected: f64| {
+        let got = seconds(&expanded(kind, bytes, n, algorithm, u32::MAX), &network);
+        assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
+    };
+    near(Collective::AllReduce, Algorithm::Doubling, 8.0 * alpha + 2.0 * share);
+    near(Collective::AllToAll, Algorithm::Direct, alpha + share);
+    near(Collective::Broadcast, Algorithm::Tree, 4.0 * (alpha + bytes as f64 / rate));
+}
+
+#[test]
+fn hierarchical_is_three_rings() {
+    let level = |us, gbps| crate::ideal::Level::new(Delta::from_us(us), Rate::from_gbps(gbps));
+    let network = Network {
+        between: level(10_000, 50),
+        inside: level(5, 400),
+        ranks_per_site: 4,
+        ..Network::alpha_beta(Delta::ZERO, Rate::MAX)
+    };
+    let bytes = 400 * MB;
+    let job = expanded(Collective::AllReduce, bytes, 8, Algorithm::Hierarchical, 4);
+    let inside = 3.0 * (5e-6 + bytes as f64 / (4.0 * 400e9 / 8.0));
+    let across = 2.0 * (10e-3 + bytes as f64 / 4.0 / (2.0 * 50e9 / 8.0));
+    let (got, expected) = (seconds(&job, &network), 2.0 * inside + across);
+    assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
+}
+
+#[test]
+fn trees_beat_rings_where_latency_decides() {
+    let network = Network::alpha_beta(Delta::from_us(100), Rate::from_gbps(400));
+    let of = |algorithm, bytes| seconds(&expanded(Collective::AllReduce, bytes, 64, algorithm, u32::MAX), &network);
+    assert!(of(Algorithm::Tree, 4096) < 0.2 * of(Algorithm::Ring, 4096));
+    assert!(of(Algorithm::Tree, 1000 * MB) > of(Algorithm::Ring, 1000 * MB));
+}
+
+#[test]
+fn what_depends_on_a_collective_waits_for_all_of_it() {
+    let job = expanded(Collective::AllReduce, 8, 2, Algorithm::Ring, u32::MAX);
+    let outcome = run(&job, &Network::alpha_beta(Delta::from_ns(100), Rate::MAX), 1, false, &mut |_, _| true).unwrap();
+    assert_eq!(outcome.end, Time::from_ps(202_000));
+}
+
+#[test]
+fn collectives_that_differ_are_refused() {
+    let mut job = group_job(Collective::AllReduce, 8, 3);
+    let mut b = ProgramBuilder::new();
+    b.add(Work::Collective { kind: Collective::AllReduce, group: 0, bytes: 9 }, 0, 0, &[]);
+    job.programs[2] = Arc::new(b.finish());
+    let error = |job: &Job| expand(job, Choice::Told(Algorithm::Ring), &|_| 0).unwrap_err().to_string();
+    assert!(error(&job).contains("all-reduce of 9 bytes is collective 0 of group all here, but all-reduce of 8 bytes"));
+    job.programs[2] = Arc::new(Program::default());
+    job.programs[2] = Arc::new(ProgramBuilder::new().finish());
+    assert!(error(&job).contains("which rank 2 does not do"), "{}", error(&job));
+}

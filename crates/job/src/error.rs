@@ -1,0 +1,57 @@
+//! What is wrong with a job, and where.
+
+use std::fmt;
+
+/// A place in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The file as a whole.
+    File,
+    /// A line, from 1.
+    Line(u64),
+    /// An offset in bytes, from 0.
+    Byte(u64),
+    /// A node of a Chakra trace, by its id.
+    Node(u64),
+    /// An operation of a rank, by position from 0.
+    Operation(u64),
+}
+
+/// Why a job is refused: file, place and reason, which make one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JobError {
+    /// The file's name, as given.
+    pub file: String,
+    /// Where in it.
+    pub place: Place,
+    /// What is wrong and what is accepted.
+    pub reason: String,
+    /// The caller asked to stop: nothing is wrong.
+    pub cancelled: bool,
+}
+
+impl JobError {
+    /// An error at a place of a file.
+    pub fn new(file: &str, place: Place, reason: impl Into<String>) -> JobError {
+        JobError { file: file.to_string(), place, reason: reason.into(), cancelled: false }
+    }
+
+    /// The caller asked to stop.
+    pub fn cancelled() -> JobError {
+        JobError { file: String::new(), place: Place::File, reason: "cancelled".into(), cancelled: true }
+    }
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::File => write!(f, "{}: {}", self.file, self.reason),
+            Place::Line(line) => write!(f, "{}:{line}: {}", self.file, self.reason),
+            Place::Byte(byte) => write!(f, "{}: byte {byte}: {}", self.file, self.reason),
+            Place::Node(node) => write!(f, "{}: node {node}: {}", self.file, self.reason),
+            Place::Operation(operation) => write!(f, "{}: operation {operation}: {}", self.file, self.reason),
+        }
+    }
+}
+
+impl std::error::Error for JobError {}

@@ -1,0 +1,400 @@
+//! From nodes to a program.
+//!
+//! - A node is an operation, its `data_deps` and `ctrl_deps` are waits for ends. A dependency on a node that the file has not is
+//!   counted, said and kept, and holds nothing up.
+//! - Where nodes wait for one another, their control dependencies hold nothing up and are counted: the trace of Chakra's own feeder has
+//!   some, and the feeder follows `data_deps` alone (src/feeder/et_feeder.cpp).
+//! - GPU nodes of a stream (attribute `stream`, or `tid` in older traces) keep the order in which they began (`start_time_micros`;
+//!   where none is recorded, that of the file as far as dependencies allow). Where the trace has no dependency that says so, one is
+//!   added and counted: without them kernels of a stream overlap (mlcommons/chakra#215).
+//! - A computation takes `duration_micros`; without one max(`num_ops` / operations per second, `tensor_size` / memory bandwidth), the
+//!   roofline of astra-sim (astra-sim/workload/Workload.cc, `issue_comp`). A CPU node takes its duration on a stream of its thread
+//!   (`tid`).
+//! - `comm_size` is what a rank puts in (astra-sim, Ring.cc): an all-gather of n ranks gives n times as much.
+//! - CPU nodes of type COMM_COLL launch a collective that a GPU node does; they take their duration.
+
+use super::frames::Frames;
+use super::order::{keep_streams, without_contradictions};
+use super::schema::{Node, kind};
+use crate::error::{JobError, Place};
+use crate::formats::{Options, Progress, open, size};
+use crate::job::{Collective, Group, Job, Operation, Places, Program, ProgramBuilder, Work};
+use farloop_units::Delta;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Streams of nodes that name none: computations, messages.
+const COMPUTING: u16 = 0;
+const COMMUNICATING: u16 = 1;
+
+/// Reads the traces of a job: one file for each rank, whose numbers are the last ones in the files' names; of a single file with
+/// `options.ranks` every rank does the same.
+pub fn read(paths: &[String], options: &Options, progress: Progress<'_>) -> Result<Job, JobError> {
+    let paths = by_rank(paths)?;
+    let total: u64 = paths.iter().map(|p| size(p)).sum();
+    let alike = if paths.len() == 1 { options.ranks.unwrap_or(1) } else { paths.len() as u32 };
+    if let Some(ranks) = options.ranks.filter(|&r| paths.len() > 1 && r as usize != paths.len()) {
+        let text = format!("{} files for {ranks} ranks; expected one for each rank, or one for all", paths.len());
+        return Err(JobError::new(&paths[0], Place::File, text));
+    }
+    let mut groups = Groups::new(options, alike)?;
+    let mut job = Job::new("", Vec::new());
+    (job.files, job.places) = (paths.clone(), Places::Nodes);
+    let (mut before, mut counts) = (0u64, Counts::default());
+    for path in &paths {
+        let mut reader = open(path)?;
+        let here = size(path);
+        let program = rank(&mut reader, path, here, options, &mut groups, &mut counts, &mut |read, _| {
+            progress(before + read, total)
+        })?;
+        before += here;
+        job.programs.push(Arc::new(program));
+    }
+    if paths.len() == 1 {
+        job.programs = vec![job.programs[0].clone(); alike as usize];
+    }
+    job.groups = groups.list;
+    job.notes = counts.notes();
+    Ok(job)
+}
+
+/// Files in the order of their ranks.
+fn by_rank(paths: &[String]) -> Result<Vec<String>, JobError> {
+    if paths.len() == 1 {
+        return Ok(paths.to_vec());
+    }
+    let mut numbered: Vec<(u64, &String)> = Vec::new();
+    for path in paths {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = name.strip_suffix(".et").unwrap_or(name);
+        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let Ok(number) = name[name.len() - digits..].parse() else {
+            return Err(JobError::new(
+                path,
+                Place::File,
+                "its name does not end in a rank; expected such as trace.0.et",
+            ));
+        };
+        numbered.push((number, path));
+    }
+    numbered.sort();
+    for (rank, (number, path)) in (0u64..).zip(&numbered) {
+        if *number > rank {
+            return Err(JobError::new(path, Place::File, format!("rank {rank} is missing; expected a file for each")));
+        }
+        if *number < rank {
+            return Err(JobError::new(path, Place::File, format!("is a second file of rank {number}")));
+        }
+    }
+    Ok(numbered.into_iter().map(|n| n.1.clone()).collect())
+}
+
+#[derive(Default)]
+pub(super) struct Counts {
+    absent: u64,
+    dependencies: u64,
+    /// Control dependencies that contradict others.
+    contradicted: u64,
+    pub(super) ordered: u64,
+    pub(super) followed: u64,
+    computed: u64,
+    invalid: u64,
+}
+
+impl Counts {
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |count: u64, text: String| {
+            if count > 0 {
+                notes.push(text);
+            }
+        };
+        let (absent, all) = (self.absent, self.dependencies);
+        note(
+            absent,
+            format!(
+                "{absent} of {all} dependencies name nodes that the trace has not; they are kept and hold nothing up"
+            ),
+        );
+        let contradicted = self.contradicted;
+        note(
+            contradicted,
+            format!("{contradicted} control dependencies contradict other dependencies; they hold nothing up"),
+        );
+        let (ordered, pairs) = (self.ordered, self.ordered + self.followed);
+        note(
+            ordered,
+            format!(
+                "{ordered} of {pairs} neighbours on GPU streams had no direct dependency that keeps their order; it is kept"
+            ),
+        );
+        note(
+            self.computed,
+            format!("{} durations follow from num_ops, tensor_size and the host's speed", self.computed),
+        );
+        note(self.invalid, format!("{} nodes have no type; they do nothing", self.invalid));
+        notes
+    }
+}
+
+struct Groups {
+    list: Vec<Group>,
+    ranks: u32,
+    /// By name; nobody goes through it in its order.
+    by_name: HashMap<String, u32>,
+    told: bool,
+}
+
+impl Groups {
+    fn new(options: &Options, ranks: u32) -> Result<Groups, JobError> {
+        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), told: options.groups.is_some() };
+        let Some((file, text)) = &options.groups else { return Ok(groups) };
+        let refused = |reason: String| JobError::new(file, Place::File, reason);
+        let parsed: serde_json::Value = serde_json::from_str(text).map_err(|e| refused(format!("is no JSON: {e}")))?;
+        let expected = "expected an object of groups, each a list of ranks, such as {\"0\": [0, 1]}";
+        let object = parsed.as_object().ok_or_else(|| refused(expected.into()))?;
+        for (name, list) in object {
+            let list = list.as_array().ok_or_else(|| refused(format!("group {name}: {expected}")))?;
+            let mut members = Vec::new();
+            for value in list {
+                match value.as_u64() {
+                    Some(rank) if rank < u64::from(ranks) && !members.contains(&(rank as u32)) => {
+                        members.push(rank as u32)
+                    }
+                    _ => {
+                        return Err(refused(format!(
+                            "group {name}: {value}: expected ranks of 0 to {}, each once",
+                            ranks - 1
+                        )));
+                    }
+                }
+            }
+            groups.add(name, members);
+        }
+        Ok(groups)
+    }
+
+    fn add(&mut self, name: &str, ranks: Vec<u32>) -> u32 {
+        let number = self.list.len() as u32;
+        self.list.push(Group { name: name.to_string(), ranks });
+        self.by_name.insert(name.to_string(), number);
+        number
+    }
+
+    /// The group of that name; all ranks where there is no name, or nobody told of groups.
+    fn find(&mut self, name: Option<String>) -> Result<u32, String> {
+        let name = name.filter(|n| !n.is_empty());
+        if let Some(name) = &name {
+            if let Some(&number) = self.by_name.get(name) {
+                return Ok(number);
+            }
+            if self.told {
+                return Err(format!("its group {name} is not in the file of groups"));
+            }
+        }
+        let name = name.unwrap_or_else(|| "all ranks".into());
+        if let Some(&number) = self.by_name.get(&name) {
+            return Ok(number);
+        }
+        let all = (0..self.ranks).collect();
+        Ok(self.add(&name, all))
+    }
+
+    /// Groups that a metadata node of PyTorch lists: `[{"pg_name": "0", "ranks": [0, 1], ...}]`, no ranks standing for all.
+    fn learn(&mut self, node: &Node) {
+        let Some(values) = node.inputs.as_ref().map(|i| i.values.replace("\\\"", "\"")) else { return };
+        let (Some(begin), Some(end)) = (values.find("[{"), values.rfind("}]")) else { return };
+        if self.told || begin >= end {
+            return;
+        }
+        let Ok(serde_json::Value::Array(list)) = serde_json::from_str(&values[begin..end + 2]) else { return };
+        for item in &list {
+            let Some(name) = item.get("pg_name").and_then(|n| n.as_str()) else { continue };
+            let listed = item.get("ranks").and_then(|r| r.as_array()).map(Vec::as_slice).unwrap_or(&[]);
+            let mut ranks: Vec<u32> = listed.iter().filter_map(|r| u32::try_from(r.as_u64()?).ok()).collect();
+            ranks.retain(|&r| r < self.ranks);
+            if listed.is_empty() {
+                ranks = (0..self.ranks).collect();
+            }
+            if !self.by_name.contains_key(name) && !ranks.is_empty() {
+                self.add(name, ranks);
+            }
+        }
+    }
+}
+
+/// A node's stream: of a thread of the CPU or of the GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Lane {
+    Thread(i128),
+    Stream(i128),
+    Computing,
+    Communicating,
+    /// Of a trace that farloop wrote: what the program had, without an order.
+    Processor(u16),
+}
+
+fn rank(
+    reader: &mut impl std::io::BufRead,
+    path: &str,
+    total: u64,
+    options: &Options,
+    groups: &mut Groups,
+    counts: &mut Counts,
+    progress: Progress<'_>,
+) -> Result<Program, JobError> {
+    let mut frames = Frames::new(reader, path, total)?;
+    let mut builder = ProgramBuilder::new();
+    let mut position: HashMap<u64, u32> = HashMap::new();
+    // (later, node, of control)
+    let mut waits: Vec<(u32, u64, bool)> = Vec::new();
+    let mut starts: Vec<u64> = Vec::new();
+    let mut lanes: Vec<Lane> = vec![Lane::Computing, Lane::Communicating];
+    let mut lane_of: HashMap<Lane, u16> =
+        HashMap::from([(Lane::Computing, COMPUTING), (Lane::Communicating, COMMUNICATING)]);
+    while let Some(node) = frames.node(progress)? {
+        let refused = |reason: String| JobError::new(path, Place::Node(node.id), reason);
+        if node.kind == kind::METADATA {
+            groups.learn(&node);
+        }
+        let work = work(&node, options, groups, counts).map_err(refused)?;
+        let lane = lane(&node);
+        let stream = match (lane, lane_of.get(&lane)) {
+            (Lane::Processor(stream), _) => {
+                lanes.resize(lanes.len().max(usize::from(stream) + 1), Lane::Computing);
+                stream
+            }
+            (_, Some(&stream)) => stream,
+            (_, None) => {
+                let stream =
+                    u16::try_from(lanes.len()).map_err(|_| refused("more than 65,535 streams and threads".into()))?;
+                lanes.push(lane);
+                lane_of.insert(lane, stream);
+                stream
+            }
+        };
+        let made = builder.push(Operation { work, stream, nic: 0, phase: 0, place: node.id });
+        if position.insert(node.id, made).is_some() {
+            return Err(refused("a second node of this id".into()));
+        }
+        starts.push(node.start_time_micros);
+        waits.extend(node.data_deps.iter().map(|&dep| (made, dep, false)));
+        waits.extend(node.ctrl_deps.iter().map(|&dep| (made, dep, true)));
+    }
+    counts.dependencies += waits.len() as u64;
+    let mut edges: Vec<(u32, u32)> = Vec::with_capacity(waits.len());
+    let mut of_control: Vec<bool> = Vec::with_capacity(waits.len());
+    for (later, node, control) in waits {
+        match position.get(&node) {
+            Some(&sooner) => {
+                edges.push((sooner, later));
+                of_control.push(control);
+            }
+            None => {
+                counts.absent += 1;
+                builder.absent(later, node);
+            }
+        }
+    }
+    counts.contradicted += without_contradictions(builder.len(), &mut edges, &of_control);
+    for &(sooner, later) in &edges {
+        builder.requires(later, sooner);
+    }
+    keep_streams(path, &mut builder, edges, &starts, &lanes, counts)?;
+    Ok(builder.finish())
+}
+
+fn is_cpu(node: &Node) -> bool {
+    node.attribute("is_cpu_op").and_then(|a| a.integer()).is_some_and(|v| v != 0)
+}
+
+fn lane(node: &Node) -> Lane {
+    let number = |name| node.attribute(name).and_then(|a| a.integer());
+    if let Some(stream) = number(super::write::PROCESSOR).and_then(|s| u16::try_from(s).ok()) {
+        return Lane::Processor(stream);
+    }
+    if is_cpu(node) || node.kind == kind::METADATA {
+        return Lane::Thread(number("tid").unwrap_or(0));
+    }
+    match number("stream").or_else(|| number("tid")) {
+        Some(stream) => Lane::Stream(stream),
+        None if matches!(node.kind, kind::COMM_SEND | kind::COMM_RECV | kind::COMM_COLL) => Lane::Communicating,
+        None => Lane::Computing,
+    }
+}
+
+fn work(node: &Node, options: &Options, groups: &mut Groups, counts: &mut Counts) -> Result<Work, String> {
+    if node.duration_micros > i64::MAX as u64 / 1_000_000 {
+        return Err(format!("duration_micros {}: negative or longer than 100 days", node.duration_micros as i64));
+    }
+    let needed = |name: &str, most: i128| {
+        let attribute = node.attribute(name).ok_or(format!("has no {name}"))?;
+        match attribute.integer() {
+            Some(value) if (0..=most).contains(&value) => Ok(value as u64),
+            Some(value) => Err(format!("{name} {value}: expected 0 to {most}")),
+            None => Err(format!("{name} is no integer")),
+        }
+    };
+    let bytes = || needed("comm_size", 1 << 60);
+    let largest = i128::from(u32::MAX) - 1;
+    let tag = || if node.attribute("comm_tag").is_some() { needed("comm_tag", largest) } else { Ok(0) };
+    match node.kind {
+        kind::COMM_SEND if !is_cpu(node) => {
+            Ok(Work::Send { to: needed("comm_dst", largest)? as u32, tag: tag()? as u32, bytes: bytes()? })
+        }
+        kind::COMM_RECV if !is_cpu(node) => {
+            Ok(Work::Receive { from: needed("comm_src", largest)? as u32, tag: tag()? as u32, bytes: bytes()? })
+        }
+        kind::COMM_COLL if !is_cpu(node) => {
+            let number = needed("comm_type", 9)?;
+            let collective = Collective::ALL.into_iter().find(|&c| c as u64 == number);
+            let Some(collective) = collective.or((number == 8).then_some(Collective::ReduceScatter)) else {
+                return Err(format!("comm_type {number}: expected 0 to 9"));
+            };
+            let name = ["pg_name", "comm_group"].into_iter().find_map(|n| node.attribute(n)).and_then(|a| a.text());
+            let group = groups.find(name)?;
+            let members = groups.list[group as usize].ranks.len() as u64;
+            let put_in = if collective == Collective::Barrier { 0 } else { bytes()? };
+            let gathers = matches!(collective, Collective::AllGather | Collective::Gather);
+            let bytes = if gathers { put_in.saturating_mul(members) } else { put_in };
+            Ok(Work::Collective { kind: collective, group, bytes })
+        }
+        kind::COMP | kind::MEM_LOAD | kind::MEM_STORE | kind::COMM_SEND..=kind::COMM_COLL => {
+            duration(node, options, counts)
+        }
+        kind::METADATA => Ok(Work::Join),
+        kind::INVALID => {
+            counts.invalid += 1;
+            Ok(Work::Join)
+        }
+        other => Err(format!("type {other}: expected 0 to 7")),
+    }
+}
+
+fn duration(node: &Node, options: &Options, counts: &mut Counts) -> Result<Work, String> {
+    let amount = |name: &str| node.attribute(name).and_then(|a| a.integer()).filter(|&v| v > 0);
+    if let Some(picoseconds) = amount(super::write::PICOSECONDS) {
+        return Ok(Work::Compute(Delta::from_ps(u64::try_from(picoseconds).unwrap_or(u64::MAX / 4))));
+    }
+    let (operations, tensor) = (amount("num_ops"), amount("tensor_size"));
+    let of_memory = matches!(node.kind, kind::MEM_LOAD | kind::MEM_STORE);
+    if node.duration_micros > 0 || (operations.is_none() && !(of_memory && tensor.is_some())) {
+        return Ok(Work::Compute(Delta::from_us(node.duration_micros)));
+    }
+    let mut seconds = 0f64;
+    if let Some(operations) = operations.filter(|_| !of_memory) {
+        let flops = options
+            .flops
+            .ok_or("has num_ops and no duration; say how many operations a host does per second (flops)")?;
+        seconds = operations as f64 / flops;
+    }
+    if let (Some(tensor), Some(bandwidth)) = (tensor, options.memory_bandwidth) {
+        seconds = seconds.max(tensor as f64 / bandwidth);
+    } else if of_memory {
+        return Err(
+            "has tensor_size and no duration; say what a host's memory carries per second (memory bandwidth)".into()
+        );
+    }
+    counts.computed += 1;
+    Ok(Work::Compute(Delta::from_secs_f64(seconds)))
+}

@@ -1,0 +1,188 @@
+//! Files of others: GOAL as text and binary, Chakra execution traces, AICB/SimAI workloads.
+//!
+//! Each is read as a stream, rank by rank or node by node: memory is that of the programs read, not of the file. What is broken is refused
+//! with its line, offset or node.
+
+pub mod aicb;
+pub mod chakra;
+pub mod goal_binary;
+pub mod goal_text;
+pub mod goal_write;
+
+use crate::error::{JobError, Place};
+use crate::generate;
+use crate::job::{Job, Places, Program};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+
+/// Told of bytes read and of bytes in all; `false` stops the reading.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+
+/// Formats of job files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// GOAL as text.
+    Goal,
+    /// GOAL as LogGOPSim's txt2bin writes it.
+    GoalBinary,
+    /// Chakra execution traces, a file per rank.
+    Chakra,
+    /// AICB/SimAI workload text.
+    Aicb,
+    /// A plan from which a job is made: TOML, see [`crate::generate`].
+    Plan,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Format; 5] = [Format::Goal, Format::GoalBinary, Format::Chakra, Format::Aicb, Format::Plan];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Goal => "goal",
+            Format::GoalBinary => "goal-binary",
+            Format::Chakra => "chakra",
+            Format::Aicb => "aicb",
+            Format::Plan => "plan",
+        }
+    }
+
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|f| f.name() == name)
+    }
+}
+
+/// What a trace does not say.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Operations per second of a rank, for nodes with `num_ops` and no duration.
+    pub flops: Option<f64>,
+    /// Bytes per second of a rank's memory, for nodes with `tensor_size` and no duration.
+    pub memory_bandwidth: Option<f64>,
+    /// Text of Chakra's groups: JSON, a name to a list of ranks.
+    pub groups: Option<(String, String)>,
+    /// The number of ranks, where a format does not say it.
+    pub ranks: Option<u32>,
+}
+
+/// Nothing known.
+pub const NO_OPTIONS: Options = Options { flops: None, memory_bandwidth: None, groups: None, ranks: None };
+
+/// The format of a file, by what it begins with; a file of no known format is refused.
+pub fn detect(path: &str) -> Result<Format, JobError> {
+    if path.ends_with(".toml") {
+        return Ok(Format::Plan);
+    }
+    let mut file = open(path)?;
+    let mut head = Vec::new();
+    file.by_ref()
+        .take(4096)
+        .read_to_end(&mut head)
+        .map_err(|e| JobError::new(path, Place::File, format!("cannot be read: {e}")))?;
+    if head.is_empty() {
+        return Err(JobError::new(path, Place::File, "is empty; expected a job: GOAL, Chakra or AICB"));
+    }
+    if head.starts_with(&[0x1f, 0x8b]) {
+        return Err(JobError::new(path, Place::File, "is compressed with gzip; expected it unpacked"));
+    }
+    if head.starts_with(&goal_binary::MAGIC.to_le_bytes()) || head.starts_with(&goal_binary::MAGIC_USED.to_le_bytes()) {
+        return Ok(Format::GoalBinary);
+    }
+    if aicb::begins(&head) {
+        return Ok(Format::Aicb);
+    }
+    let text = head.iter().all(|&b| b >= 32 || matches!(b, b'\n' | b'\r' | b'\t'));
+    if text { Ok(Format::Goal) } else { Ok(Format::Chakra) }
+}
+
+/// Reads a job: one file, or for Chakra one for each rank, in the order of the ranks.
+///
+/// The job is checked for what a file alone tells ([`crate::validate::check`] does the rest).
+pub fn read(paths: &[String], format: Format, options: &Options, progress: Progress<'_>) -> Result<Job, JobError> {
+    let Some(first) = paths.first() else { return Err(JobError::new("", Place::File, "no file; expected a job")) };
+    if format == Format::Chakra {
+        return chakra::read(paths, options, progress);
+    }
+    if let Some(second) = paths.get(1) {
+        let text = format!("a second file; a job in the format {} is one file", format.name());
+        return Err(JobError::new(second, Place::File, text));
+    }
+    let total = size(first);
+    let mut programs = Vec::new();
+    let mut reader = open(first)?;
+    match format {
+        Format::Aicb => return aicb::read(&mut reader, first, options),
+        Format::Plan => {
+            let mut text = String::new();
+            let read = reader.by_ref().take(1 << 20).read_to_string(&mut text);
+            read.map_err(|e| JobError::new(first, Place::File, format!("cannot be read: {}", plain(&e))))?;
+            return generate::generate(&generate::read(&text, first)?, first);
+        }
+        Format::GoalBinary => {
+            goal_binary::read(&mut reader, first, total, progress, &mut |_, program| {
+                programs.push(Arc::new(program));
+                Ok(())
+            })?;
+        }
+        Format::Goal | Format::Chakra => {
+            let mut found: Vec<(u32, Program)> = Vec::new();
+            goal_text::read(&mut reader, first, total, progress, &mut |rank, program| {
+                found.push((rank, program));
+                Ok(())
+            })?;
+            found.sort_by_key(|f| f.0);
+            programs = found.into_iter().map(|f| Arc::new(f.1)).collect();
+        }
+    }
+    let places = if format == Format::Goal { Places::Lines } else { Places::Bytes };
+    let phases = vec![String::new()];
+    Ok(Job { programs, groups: Vec::new(), phases, files: vec![first.clone()], places, notes: Vec::new() })
+}
+
+/// Opens a file for reading.
+pub fn open(path: &str) -> Result<BufReader<File>, JobError> {
+    let refused = |reason: String| JobError::new(path, Place::File, reason);
+    let file = File::open(path).map_err(|e| refused(format!("cannot be read: {}", plain(&e))))?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(refused("is a directory; expected a file".into()));
+    }
+    Ok(BufReader::with_capacity(1 << 18, file))
+}
+
+/// An error of the system without its number.
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}
+
+fn size(path: &str) -> u64 {
+    std::fs::metadata(path).map(|m| m.len()).unwrap_or(0)
+}
+
+/// Bytes of a stream, counted: a short read names the offset.
+pub(crate) struct Counted<'a, R> {
+    pub inner: &'a mut R,
+    pub name: &'a str,
+    pub offset: u64,
+}
+
+impl<R: BufRead> Counted<'_, R> {
+    pub fn error(&self, reason: impl Into<String>) -> JobError {
+        JobError::new(self.name, Place::Byte(self.offset), reason)
+    }
+
+    pub fn exact(&mut self, into: &mut [u8]) -> Result<(), JobError> {
+        self.inner.read_exact(into).map_err(|e| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => self.error("the file ends here; it is truncated"),
+            _ => self.error(format!("cannot be read: {}", plain(&e))),
+        })?;
+        self.offset += into.len() as u64;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! `farloop import-job`: reads a job, says what is in it, times it on an ideal network, writes it in another format.
+
+use crate::collectives::{Algorithm, Choice, expand, nccl};
+use crate::error::{JobError, Place};
+use crate::formats::goal_write::WriteError;
+use crate::formats::{self, Format, Options, Progress, aicb, chakra, goal_binary, goal_write};
+use crate::ideal::{self, Level, Network, Outcome, Share};
+use crate::job::Job;
+use crate::survey::survey;
+use crate::validate::{check, check_programs};
+use farloop_units::{Bytes, Delta, Rate};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The job's files.
+    pub files: Vec<String>,
+    /// Their format; by content where it is not said.
+    pub format: Option<Format>,
+    /// What the trace does not say.
+    pub options: Options,
+    /// How collectives are expanded.
+    pub choice: Choice,
+    /// The network that the job is timed on; `None` leaves that out.
+    pub network: Option<Network>,
+    /// Where the job is written and in which format.
+    pub out: Option<(String, Format)>,
+    /// Write sends and receives in place of collectives, where the format has both.
+    pub expanded: bool,
+}
+
+/// Text of a quantity on the command line; the error names the option.
+pub fn quantity<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, JobError>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|e| JobError::new(option, Place::File, format!("{e}")))
+}
+
+/// How collectives are expanded, by name; `nccl` chooses for hosts of `ranks_per_host` with this rate for each rank.
+pub fn choice(name: &str, ranks_per_host: u32, rate: Rate) -> Result<Choice, JobError> {
+    if name == "nccl" {
+        let network = rate.as_f64() / 8.0 * f64::from(ranks_per_host);
+        return Ok(Choice::Nccl(nccl::Machine { ranks_per_host, network, domain: 450e9 }));
+    }
+    let known: Vec<&str> = Algorithm::ALL.iter().map(|a| a.name()).collect();
+    let text = format!("\"{}\": expected nccl, {}", name.escape_debug(), known.join(", "));
+    Algorithm::named(name).map(Choice::Told).ok_or_else(|| JobError::new("--collectives", Place::File, text))
+}
+
+/// A network of one site, or of several with their own latency and rate. `message` is overhead and gap of a message, and the size above
+/// which a send waits for its receiver, or "none".
+pub fn network(
+    latency: &str,
+    rate: &str,
+    site: Option<(u32, &str, &str)>,
+    host: Option<(u32, &str, &str)>,
+    message: (&str, &str, &str),
+) -> Result<Network, JobError> {
+    let mut made = Network::alpha_beta(quantity::<Delta>("--latency", latency)?, quantity::<Rate>("--rate", rate)?);
+    made.host.per_message = quantity("--overhead", message.0)?;
+    made.gap = quantity("--gap", message.1)?;
+    if message.2 != "none" {
+        made.eager = quantity::<Bytes>("--eager", message.2)?.get();
+    }
+    for (option, ranks) in [("--ranks-per-site", site.map(|s| s.0)), ("--ranks-per-host", host.map(|h| h.0))] {
+        if ranks == Some(0) {
+            return Err(JobError::new(option, Place::File, "0: expected 1 or more"));
+        }
+    }
+    if let Some((ranks, latency, rate)) = site {
+        made.ranks_per_site = ranks;
+        made.between = Level::new(quantity("--site-latency", latency)?, quantity("--site-rate", rate)?);
+    }
+    if let Some((ranks, latency, rate)) = host {
+        made.ranks_per_host = ranks;
+        made.domain = Level::new(quantity("--host-latency", latency)?, quantity("--host-rate", rate)?);
+    }
+    Ok(made)
+}
+
+/// Does what is asked for and tells of it as JSON. `progress(what, done, all)` returns false to stop.
+pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> bool) -> Result<Value, JobError> {
+    let format = match (request.format, request.files.first()) {
+        (Some(format), _) => format,
+        (None, Some(first)) => formats::detect(first)?,
+        (None, None) => return Err(JobError::new("import-job", Place::File, "no file; expected a job")),
+    };
+    let job = formats::read(&request.files, format, &request.options, &mut |a, b| progress("reading", a, b))?;
+    check_programs(&job)?;
+    let counted = survey(&job);
+    let sites = request.network.as_ref().map_or(u32::MAX, |n| n.ranks_per_site);
+    let whole = expand(&job, request.choice, &|rank| rank / sites)?;
+    check(&whole, &mut |a, b| progress("checking", a, b))?;
+    let timed = match &request.network {
+        Some(network) => Some(ideal::run(&whole, network, 1, true, &mut |a, b| progress("timing", a, b))?),
+        None => None,
+    };
+    let written = match &request.out {
+        Some((path, to)) => {
+            let source =
+                if request.expanded || matches!(to, Format::Goal | Format::GoalBinary) { &whole } else { &job };
+            write(request, format, source, path, *to, &mut |a, b| progress("writing", a, b))?
+        }
+        None => Vec::new(),
+    };
+    let bytes = |ps: u128| ps as f64 / 1e12;
+    let collectives: Vec<Value> = counted
+        .collectives
+        .iter()
+        .map(|(kind, count, bytes)| json!({"collective": kind.name(), "count": count, "bytes": bytes}))
+        .collect();
+    let expanded = survey(&whole);
+    Ok(json!({
+        "files": request.files,
+        "format": format.name(),
+        "ranks": counted.ranks,
+        "operations": counted.operations,
+        "computations": counted.computations,
+        "sends": counted.sends,
+        "receives": counted.receives,
+        "sent_bytes": counted.bytes,
+        "dependencies": counted.dependencies,
+        "absent_dependencies": counted.absent,
+        "streams": counted.streams,
+        "computing_s": {"most": counted.most_computing.as_secs_f64(), "all": bytes(counted.computing_ps)},
+        "collectives": collectives,
+        "expanded": {"messages": expanded.sends, "bytes": expanded.bytes},
+        "notes": job.notes,
+        "ideal": timed.as_ref().map(|outcome| told(&whole, outcome)),
+        "written": written,
+    }))
+}
+
+fn told(job: &Job, outcome: &Outcome) -> Value {
+    let seconds = |d: Delta| d.as_secs_f64();
+    let ranks = &outcome.ranks;
+    let computing = |r: &ideal::RankTimes| r.computing;
+    let mean = ranks.iter().map(|r| r.exposed.as_secs_f64()).sum::<f64>() / ranks.len().max(1) as f64;
+    let path = outcome.path.as_ref().map(|path| {
+        let phases = path.computing_by_phase(job);
+        let phases: Vec<Value> = job
+            .phases
+            .iter()
+            .zip(phases)
+            .filter(|p| p.1 > Delta::ZERO && !p.0.is_empty())
+            .map(|(name, time)| json!({"phase": name, "s": seconds(time)}))
+            .collect();
+        json!({
+            "compute_s": seconds(path.total(Share::Compute)),
+            "latency_s": seconds(path.total(Share::Latency)),
+            "serialisation_s": seconds(path.total(Share::Serialisation)),
+            "interface_s": seconds(path.total(Share::Interface)),
+            "overhead_s": seconds(path.total(Share::Overhead)),
+            "messages": path.messages(),
+            "phases": phases,
+        })
+    });
+    json!({
+        "iteration_s": outcome.end.as_secs_f64(),
+        "messages": outcome.messages,
+        "bytes": outcome.bytes,
+        "most_computing_s": ranks.iter().map(computing).max().map_or(0.0, seconds),
+        "exposed_s": {"mean": mean, "most": ranks.iter().map(|r| r.exposed).max().map_or(0.0, seconds)},
+        "critical_path": path,
+    })
+}
+
+fn write(
+    request: &Request,
+    from: Format,
+    job: &Job,
+    path: &str,
+    to: Format,
+    progress: Progress<'_>,
+) -> Result<Vec<String>, JobError> {
+    match to {
+        Format::Goal => whole(path, |out| goal_write::write(job, out)).map(|p| vec![p]),
+        Format::GoalBinary => whole(path, |out| goal_binary::write(job, out)).map(|p| vec![p]),
+        Format::Aicb if from == Format::Aicb => {
+            let mut reader = formats::open(&request.files[0])?;
+            let workload = aicb::parse(&mut reader, &request.files[0])?;
+            whole(path, |out| aicb::write(&workload, out).map_err(WriteError::Io)).map(|p| vec![p])
+        }
+        Format::Aicb | Format::Plan => {
+            let text = format!(
+                "a {} job cannot be written as {}; expected goal, goal-binary or chakra",
+                from.name(),
+                to.name()
+            );
+            Err(JobError::new(path, Place::File, text))
+        }
+        Format::Chakra => {
+            let mut written = Vec::new();
+            let copied = from == Format::Chakra && !request.expanded;
+            for rank in 0..job.ranks() {
+                if !progress(rank.into(), job.ranks().into()) {
+                    return Err(JobError::cancelled());
+                }
+                let name = format!("{path}.{rank}.et");
+                written.push(whole(&name, |out| {
+                    if !copied {
+                        return chakra::write_rank(job, rank, out);
+                    }
+                    let source = job.file(rank);
+                    let mut reader = formats::open(source).map_err(WriteError::Job)?;
+                    let size = std::fs::metadata(source).map(|m| m.len()).unwrap_or(0);
+                    chakra::copy(&mut reader, source, size, out, &mut |_, _| true).map(|_| ()).map_err(WriteError::Job)
+                })?);
+            }
+            if !copied && !job.groups.is_empty() {
+                let groups: serde_json::Map<String, Value> =
+                    job.groups.iter().map(|g| (g.name.clone(), json!(g.ranks))).collect();
+                let text = Value::Object(groups).to_string();
+                written.push(whole(&format!("{path}.groups.json"), |out| Ok(out.write_all(text.as_bytes())?))?);
+            }
+            Ok(written)
+        }
+    }
+}
+
+/// A file that is there whole or not at all.
+fn whole(path: &str, fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), WriteError>) -> Result<String, JobError> {
+    let part = format!("{path}.part");
+    let failed =
+        |e: &std::io::Error| JobError::new(path, Place::File, format!("cannot be written: {}", formats::plain(e)));
+    let mut out = BufWriter::new(File::create(&part).map_err(|e| failed(&e))?);
+    let result = fill(&mut out).and_then(|()| out.flush().map_err(WriteError::Io));
+    drop(out);
+    match result.and_then(|()| std::fs::rename(&part, path).map_err(WriteError::Io)) {
+        Ok(()) => Ok(path.to_string()),
+        Err(error) => {
+            let _ = std::fs::remove_file(&part);
+            Err(match error {
+                WriteError::Job(error) => error,
+                WriteError::Io(error) => failed(&error),
+            })
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Training jobs: what each rank computes and sends, read from traces or generated, without a network.
+//!
+//! A [`Job`] has a [`Program`] per rank: computations, sends, receives and collectives with what they wait for. A [`Rank`] runs a
+//! program as a pure state machine: it is told that it starts, that a timer fired, that a message was sent or received, and answers
+//! with messages and timers. Whoever drives it (a *carrier*) has the clock and the network.
+//!
+//! ```text
+//!   GOAL, Chakra, AICB ──► Job ──► collectives expanded ──► Rank ◄── start, timer, sent, received ── carrier
+//!   generators ───────────┘                                  └──── messages, timers ───────────────►
+//! ```
+//!
+//! The carrier of this crate is an ideal network under LogGOPS costs ([`ideal`]): no congestion, hence the lower bound that a simulated
+//! network is compared with.
+
+pub mod collectives;
+pub mod error;
+pub mod formats;
+pub mod generate;
+pub mod ideal;
+pub mod import;
+pub mod job;
+pub mod matching;
+pub mod rank;
+pub mod survey;
+pub mod validate;
+
+pub use error::{JobError, Place};
+pub use job::{ANY, Collective, Group, Job, Operation, Program, ProgramBuilder, Work};
+pub use rank::{Host, Input, Message, Output, Rank};

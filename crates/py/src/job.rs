@@ -1,0 +1,84 @@
+//! Jobs for Python: files and options in, JSON out.
+
+use crate::scenario::{Cancelled, ScenarioError};
+use farloop_job::error::{JobError, Place};
+use farloop_job::formats::{Format, Options};
+use farloop_job::import::{Request, choice, import, network, quantity};
+use farloop_units::Rate;
+use pyo3::prelude::*;
+
+/// Ranks of a host or site, latency and rate, as text.
+type Level = (u32, String, String);
+
+/// Reads a job, says what is in it as JSON, and writes it where `out` is a path and a format.
+///
+/// `progress(what, done, all)` returns False to stop; `None` asks for nothing but interrupts.
+#[pyfunction]
+#[pyo3(signature = (files, progress=None, *, format=None, collectives="nccl", latency="5us", rate="400Gbps", site=None, host=None,
+    message=None, timed=true, out=None, expanded=false, ranks=None, flops=None, memory_bandwidth=None, groups=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn import_job(
+    py: Python<'_>,
+    files: Vec<String>,
+    progress: Option<Py<PyAny>>,
+    format: Option<&str>,
+    collectives: &str,
+    latency: &str,
+    rate: &str,
+    site: Option<Level>,
+    host: Option<Level>,
+    message: Option<(String, String, String)>,
+    timed: bool,
+    out: Option<(String, String)>,
+    expanded: bool,
+    ranks: Option<u32>,
+    flops: Option<f64>,
+    memory_bandwidth: Option<f64>,
+    groups: Option<(String, String)>,
+) -> PyResult<String> {
+    let request = (|| {
+        fn level(level: &Option<Level>) -> Option<(u32, &str, &str)> {
+            level.as_ref().map(|(ranks, latency, rate)| (*ranks, latency.as_str(), rate.as_str()))
+        }
+        let costs = message.as_ref().map_or(("0ns", "0ns", "none"), |m| (m.0.as_str(), m.1.as_str(), m.2.as_str()));
+        let made = network(latency, rate, level(&site), level(&host), costs)?;
+        let per_host = host.as_ref().map_or(1, |h| h.0);
+        Ok::<_, JobError>(Request {
+            files,
+            format: format.map(|f| named("--format", f)).transpose()?,
+            options: Options { flops, memory_bandwidth, groups, ranks },
+            choice: choice(collectives, per_host, quantity::<Rate>("--rate", rate)?)?,
+            network: timed.then_some(made),
+            out: out.map(|(path, to)| named("--to", &to).map(|to| (path, to))).transpose()?,
+            expanded,
+        })
+    })()
+    .map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    let mut raised = None;
+    let outcome = py.detach(|| {
+        import(&request, &mut |what, done, all| {
+            Python::attach(|py| {
+                let asked = py.check_signals().and_then(|()| match &progress {
+                    Some(callback) => callback.call1(py, (what, done, all)).and_then(|r| r.is_truthy(py)),
+                    None => Ok(true),
+                });
+                asked.unwrap_or_else(|error| {
+                    raised = Some(error);
+                    false
+                })
+            })
+        })
+    });
+    match (raised, outcome) {
+        (Some(raised), _) => Err(raised),
+        (None, Ok(told)) => Ok(told.to_string()),
+        (None, Err(error)) if error.cancelled => Err(Cancelled::new_err("cancelled")),
+        (None, Err(error)) => Err(ScenarioError::new_err(error.to_string())),
+    }
+}
+
+fn named(option: &str, name: &str) -> Result<Format, JobError> {
+    let known: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+    let text = format!("\"{}\": expected {}", name.escape_debug(), known.join(", "));
+    Format::named(name).ok_or_else(|| JobError::new(option, Place::File, text))
+}

@@ -1,0 +1,335 @@
+// The page: a scenario's text and up to four algorithms on one side, what comes of them on the other.
+
+/** What a run may need of memory here, in bytes; beyond, the command line is the place. */
+const MOST_MEMORY = 1.5e9;
+/** Packet-hops that a recording holds. */
+const RECORDED_HOPS = 25000;
+const MOST_ALGORITHMS = 4;
+
+const $ = (id) => document.getElementById(id);
+
+class App {
+  static async start() {
+    const presets = JSON.parse($("presets").textContent);
+    const engine = await Engine.start();
+    const about = await engine.ask({ ask: "about" });
+    const app = new App(engine, about, presets);
+    addEventListener("hashchange", () => app.open(location.hash.slice(1)));
+    await app.open(location.hash.slice(1));
+    return app;
+  }
+
+  constructor(engine, { schema, version }, presets) {
+    [this.engine, this.schema, this.presets] = [engine, new Schema(schema), presets];
+    this.algorithms = [];
+    this.resolved = {};
+    $("version").textContent = `farloop ${version}`;
+    this.charts = new Charts($("charts"));
+    this.player = new Player($("map"), (time) => this.moment(time));
+    this.editor = new Editor({
+      complete: (text, offset) => completions(this.schema, text, offset, this.resolved),
+      changed: () => this.later(400),
+    });
+    this.fill();
+    this.listen();
+  }
+
+  /** The lists that do not change: presets and algorithms. */
+  fill() {
+    const groups = [...new Set(this.presets.map((preset) => preset.group))].filter((group) => group !== "guides");
+    $("preset").replaceChildren(...groups.map((group) => {
+      const list = document.createElement("optgroup");
+      list.label = group;
+      list.append(...this.presets.filter((one) => one.group === group).map((one) => new Option(one.title, one.id)));
+      return list;
+    }), new Option("your own", "", false, false));
+    for (let at = 0; at < MOST_ALGORITHMS; at++) {
+      const select = document.createElement("select");
+      select.id = `algorithm-${at}`;
+      select.setAttribute("aria-label", `Algorithm ${at + 1}`);
+      if (at) select.append(new Option("none", ""));
+      select.append(...this.schema.algorithms.map((name) => new Option(name, name)));
+      select.addEventListener("change", () => {
+        this.algorithms = this.chosen();
+        this.later(0);
+      });
+      $("algorithms").append(select);
+    }
+  }
+
+  listen() {
+    $("preset").addEventListener("change", () => {
+      if ($("preset").value) location.hash = `preset=${$("preset").value}`;
+    });
+    $("cancel").addEventListener("click", () => this.stop("Cancelled."));
+    $("anyway").addEventListener("click", () => this.run(Infinity));
+    $("download").addEventListener("click", () => download("scenario.toml", this.editor.text));
+    $("share").addEventListener("click", () => this.share());
+    $("play").addEventListener("click", () => this.toggle());
+    $("replayed").addEventListener("change", () => this.record());
+    $("from").addEventListener("change", () => this.record());
+    $("speed").addEventListener("change", () => this.setSpeed());
+  }
+
+  chosen() {
+    const names = Array.from({ length: MOST_ALGORITHMS }, (_, at) => $(`algorithm-${at}`).value);
+    return [...new Set(names.filter(Boolean))];
+  }
+
+  /** Opens what stands behind the "#": a shared state, a preset, else the first preset. */
+  async open(fragment) {
+    const named = new URLSearchParams(fragment);
+    document.body.classList.toggle("embed", named.has("embed"));
+    document.body.classList.toggle("with-replay", named.has("replay"));
+    const shared = await unpacked(fragment);
+    const preset = this.presets.find((one) => one.id === named.get("preset")) || this.presets[0];
+    this.preset = shared ? { ...shared, id: "", about: "From a link." } : preset;
+    const { text, set } = this.preset;
+    const edited = set ? await this.engine.ask({ ask: "edit", text, set }) : { text };
+    this.algorithms = this.preset.algorithms.filter((name) => this.schema.algorithms.includes(name)).slice(0, MOST_ALGORITHMS);
+    if (!this.algorithms.length) this.algorithms = [this.schema.algorithms[0]];
+    for (let at = 0; at < MOST_ALGORITHMS; at++) {
+      $(`algorithm-${at}`).value = this.algorithms[at] || "";
+      // Beside variants of a scenario stands one algorithm.
+      $(`algorithm-${at}`).hidden = at > 0 && Boolean(this.preset.variants);
+    }
+    $("preset").value = preset.group === "guides" || shared ? "" : preset.id;
+    $("about").textContent = this.preset.about || "";
+    $("open").href = shared ? `playground.html#${fragment.replace(/&?embed[^&]*/, "")}` : `playground.html#preset=${preset.id}`;
+    this.editor.text = edited.text;
+    this.editor.draw();
+    await this.run();
+  }
+
+  /** What runs side by side: {name, set} of each algorithm, or of each variant of the scenario that a preset has. */
+  get columns() {
+    const name = (algorithm) => ({ "algorithm.name": JSON.stringify(algorithm) });
+    if (!this.preset.variants) return this.algorithms.map((one) => ({ name: one, set: name(one) }));
+    return this.preset.variants.map((variant) => ({ name: variant.name, set: { ...name(this.algorithms[0]), ...variant.set } }));
+  }
+
+  /** The state is no preset's any more. */
+  own() {
+    $("preset").value = "";
+    $("about").textContent = "";
+  }
+
+  /** Runs again when nothing has changed for a while. What runs is stopped at once. */
+  later(wait) {
+    this.own();
+    this.abort();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.run(), wait);
+  }
+
+  abort() {
+    if (this.controller) this.controller.abort();
+    this.controller = null;
+  }
+
+  stop(message) {
+    this.abort();
+    $("running").hidden = true;
+    $("status").textContent = message;
+  }
+
+  /** Looks at the scenario and runs it with each algorithm; what ran before is cancelled. */
+  async run(limit = LONGEST_RUN) {
+    clearTimeout(this.timer);
+    this.abort();
+    const { signal } = (this.controller = new AbortController());
+    this.commands();
+    $("refusal").hidden = $("anyway").hidden = true;
+    $("charts").classList.add("stale");
+    try {
+      const looked = await this.look(signal);
+      if (looked && this.fits(looked)) await this.simulate(signal, limit);
+    } catch (error) {
+      if (!(error instanceof Cancelled)) throw error;
+    }
+  }
+
+  async look(signal) {
+    const looked = await this.engine.ask({ ask: "look", text: this.editor.text, file: "scenario.toml", set: this.columns[0].set }, { signal });
+    if (looked.error) {
+      this.editor.problem(looked.error.line === null ? { ...looked.error, line: null } : looked.error);
+      this.stop("The scenario has an error.");
+      if (document.body.classList.contains("embed")) this.refuse(looked.error.message);
+      return null;
+    }
+    this.editor.problem(null);
+    this.resolved = looked.resolved;
+    showControls($("controls"), controlsOf(this.resolved, this.preset.controls), this.resolved, this.schema, (keys, value) => this.move(keys, value));
+    return looked;
+  }
+
+  /** A control was moved: its keys get the value in the text. */
+  async move(keys, value) {
+    this.abort();
+    const text = this.editor.text;
+    const edited = await this.engine.ask({ ask: "edit", text, set: Object.fromEntries(keys.map((key) => [key, value])) });
+    if (edited.error || this.editor.text !== text) return;
+    this.editor.text = edited.text;
+    this.later(60);
+  }
+
+  fits({ memory }) {
+    const bytes = memory.reduce((sum, share) => sum + share.bytes, 0);
+    if (bytes <= MOST_MEMORY) return true;
+    this.stop("");
+    this.refuse(`This would need ${quantity(bytes, "B")} of memory, most of it for ${memory[0].what} (${memory[0].keys}). A page has less. In the shell: ${inTheShell(this.algorithms, this.preset.variants)}`);
+    return false;
+  }
+
+  refuse(message) {
+    $("refusal").hidden = false;
+    $("refusal").textContent = message;
+  }
+
+  async simulate(signal, limit) {
+    const begin = performance.now();
+    const { columns } = this;
+    const part = new Map(columns.map(({ name }) => [name, 0]));
+    const runs = [];
+    $("progress").value = 0;
+    $("progress-text").textContent = "";
+    $("running").hidden = false;
+    $("status").textContent = "";
+    const failed = [];
+    await Promise.all(columns.map(async ({ name, set }, at) => {
+      const tell = ({ simulated, end }) => {
+        part.set(name, end ? simulated / end : 0);
+        $("progress").value = [...part.values()].reduce((a, b) => a + b, 0) / part.size;
+        if (end) $("progress-text").textContent = `${name}: ${quantity(simulated, "s")} of ${quantity(end, "s")} simulated`;
+      };
+      const answer = await this.engine.ask({ ask: "run", text: this.editor.text, file: "scenario.toml", set }, { signal, tell, limit });
+      if (answer.error) {
+        failed.push([name, answer.error]);
+        return;
+      }
+      part.set(name, 1);
+      runs.push({ algorithm: name, set, at, digest: digest(answer) });
+      runs.sort((a, b) => a.at - b.at);
+      this.show(runs);
+    }));
+    $("running").hidden = true;
+    for (const [name, error] of failed) this.fail(name, error);
+    if (!runs.length) return;
+    const hops = runs.reduce((sum, { digest }) => sum + digest.totals.packet_hops, 0);
+    $("status").textContent = `${(hops / 1e6).toFixed(2)} million packet-hops in ${((performance.now() - begin) / 1000).toFixed(2)} s.${notes(runs)}`;
+    this.runs = runs;
+    const had = $("replayed").value;
+    $("replayed").replaceChildren(...runs.map(({ algorithm }) => new Option(algorithm, algorithm)));
+    if (runs.some(({ algorithm }) => algorithm === had)) $("replayed").value = had;
+    document.body.dataset.answered = Number(document.body.dataset.answered || 0) + 1;
+    if (getComputedStyle($("replay")).display !== "none") await this.record();
+  }
+
+  fail(name, error) {
+    if (error.left) {
+      this.refuse(`${name} would take ${Math.ceil(error.left / 1000)} s here. In the shell: ${inTheShell(this.algorithms, this.preset.variants)}`);
+      $("anyway").hidden = false;
+    } else {
+      this.refuse(`${name}: ${error.message}`);
+    }
+  }
+
+  show(runs) {
+    $("charts").classList.remove("stale");
+    this.charts.show(runs, this.preset.panels);
+    const columns = runs.map(({ digest }) => new Map(numbers(digest)));
+    const labels = [...new Set(columns.flatMap((column) => [...column.keys()]))];
+    const head = document.createElement("thead");
+    head.append(row("th", ["", ...runs.map(({ algorithm }) => algorithm)]));
+    const body = document.createElement("tbody");
+    body.append(...labels.map((label) => row("td", [label, ...columns.map((column) => column.get(label) ?? "–")])));
+    $("numbers").replaceChildren(head, body);
+  }
+
+  commands() {
+    $("shell").textContent = inTheShell(this.algorithms, this.preset.variants);
+    $("python").textContent = inPython(this.algorithms, this.preset.variants);
+  }
+
+  async share() {
+    const fragment = await packed({ text: this.editor.text, algorithms: this.algorithms, variants: this.preset.variants });
+    history.replaceState(null, "", `#${fragment}`);
+    try {
+      await navigator.clipboard.writeText(location.href);
+      $("shared").textContent = "The link is in the clipboard.";
+    } catch {
+      $("shared").textContent = "The link is in the address bar.";
+    }
+  }
+
+  /** Runs one algorithm again with a trace of a window, and shows its packets. */
+  async record() {
+    const run = (this.runs || []).find(({ algorithm }) => algorithm === $("replayed").value);
+    if (!run || !this.controller) return;
+    this.player.stop();
+    $("play").disabled = true;
+    $("play").textContent = "Play";
+    const { end_s: end, packet_hops: hops } = run.digest.totals;
+    // Nothing happens before the first flow.
+    const first = run.digest.flows.reduce((least, flow) => Math.min(least, (flow.start_ps ?? Infinity) * PS), end);
+    const begin = first + (Number($("from").value) / 100) * (end - first);
+    const length = Math.min(end, ((end - first) * RECORDED_HOPS) / Math.max(hops, 1));
+    const picoseconds = (time) => `${Math.round(time * 1e12)}ps`;
+    const trace = [`window=${picoseconds(begin)}..${picoseconds(begin + length)}`, "limit=400000"];
+    const request = { ask: "run", text: this.editor.text, file: "scenario.toml", set: run.set, trace };
+    try {
+      const answer = await this.engine.ask(request, { signal: this.controller.signal, limit: LONGEST_RUN });
+      if (answer.error) {
+        $("moment").textContent = answer.error.message;
+        return;
+      }
+      const recording = new Recording(answer.trace, rows(answer.tables.ports), rows(answer.tables.flows));
+      this.length = length;
+      this.setSpeed();
+      this.player.load(recording);
+      // A picture from the midst says more than the first packet.
+      this.player.seek(recording.begin + 0.3 * (recording.end - recording.begin));
+      $("play").disabled = !recording.count;
+      document.body.dataset.recorded = recording.count;
+    } catch (error) {
+      if (!(error instanceof Cancelled)) throw error;
+    }
+  }
+
+  setSpeed() {
+    this.player.speed = ((this.length || 1e-3) / 15) * Number($("speed").value);
+  }
+
+  toggle() {
+    if (this.player.playing) this.player.stop();
+    else this.player.play();
+    $("play").textContent = this.player.playing ? "Pause" : "Play";
+  }
+
+  moment(time) {
+    $("moment").textContent = `${(time * 1e3).toFixed(4)} ms, ${this.player.shown} packets on links`;
+    if (!this.player.playing && $("play").textContent !== "Play") $("play").textContent = "Play";
+  }
+}
+
+/** A row of the table of numbers: `kind` of the cells behind the first one, which names the row. */
+function row(kind, cells) {
+  const one = document.createElement("tr");
+  one.append(...cells.map((content, at) => {
+    // The corner names nothing.
+    const cell = text(!content ? "td" : at ? kind : "th", content);
+    if (cell.tagName === "TH") cell.scope = at ? "col" : "row";
+    return cell;
+  }));
+  return one;
+}
+
+function notes(runs) {
+  const all = [...new Set(runs.flatMap(({ digest }) => digest.notes))];
+  return all.length ? ` Note: ${all.join("; ")}` : "";
+}
+
+App.start().catch((error) => {
+  $("refusal").hidden = false;
+  $("refusal").textContent = `This browser cannot run the simulator: ${error.message}. It needs WebAssembly and DecompressionStream (browsers of 2023 or later).`;
+});

@@ -1,0 +1,171 @@
+"""`farloop import-job`: what is in a training job's files, and the job in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from farloop.commands.command import guarded, print_json
+from farloop.commands.options import JsonOption
+
+
+@guarded
+def import_job(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="GOAL (text or binary), AICB/SimAI text, Chakra traces (one a rank), or a plan (TOML).",
+        ),
+    ],
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help="goal, goal-binary, chakra, aicb or plan; by content unless given."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Write the job here; for Chakra what file names begin with: PATH.RANK.et."),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="The format of --out; by default the name's end says it."),
+    ] = None,
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Write sends and receives in place of collectives, also to Chakra.")
+    ] = False,
+    collectives: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="How collectives are done: nccl (ring or tree as NCCL's model chooses), ring, doubling, tree, direct or "
+            "hierarchical.",
+        ),
+    ] = "nccl",
+    latency: Annotated[str, typer.Option(help="Of the ideal network: what a message takes to arrive.")] = "5us",
+    rate: Annotated[str, typer.Option(help="Of the ideal network: what a rank sends and receives.")] = "400Gbps",
+    ranks_per_site: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ranks of a site, in order; between sites there are --site-latency and --site-rate."),
+    ] = None,
+    site_latency: Annotated[str | None, typer.Option(help="Latency between sites.")] = None,
+    site_rate: Annotated[
+        str | None, typer.Option(help="What a rank sends to other sites; --rate unless given.")
+    ] = None,
+    ranks_per_host: Annotated[
+        int | None, typer.Option(min=1, help="Ranks of a host; inside of it there are --host-latency and --host-rate.")
+    ] = None,
+    host_latency: Annotated[str, typer.Option(help="Latency inside of a host.")] = "1us",
+    host_rate: Annotated[str, typer.Option(help="What a rank sends inside of a host.")] = "3600Gbps",
+    overhead: Annotated[str, typer.Option(help="What a message costs a rank at either end: o of LogGOPS.")] = "0ns",
+    gap: Annotated[str, typer.Option(help="The least time between two messages of a rank: g of LogGOPS.")] = "0ns",
+    eager: Annotated[
+        str, typer.Option(help="The size above which a send waits for its receiver: S of LogGOPS; none: it never does.")
+    ] = "none",
+    no_time: Annotated[
+        bool, typer.Option("--no-time", help="Say what is in it, without the time on an ideal network.")
+    ] = False,
+    ranks: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ranks, where the files do not say it: a single Chakra trace, an old AICB header."),
+    ] = None,
+    flops: Annotated[
+        float | None, typer.Option(min=1, help="Operations per second of a rank, for Chakra nodes without a duration.")
+    ] = None,
+    memory_bandwidth: Annotated[
+        float | None, typer.Option(min=1, help="Bytes per second of a rank's memory, for the same nodes.")
+    ] = None,
+    groups: Annotated[Path | None, typer.Option(metavar="FILE", help="Chakra's groups of ranks as JSON.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is in a training job: ranks, bytes by collective, critical path. Or write it in another format."""
+    from farloop.formats.job import read_job
+
+    told = read_job(
+        files,
+        format=format_,
+        out=out,
+        to=to,
+        expanded=expand,
+        collectives=collectives,
+        latency=latency,
+        rate=rate,
+        site=_site(ranks_per_site, site_latency, site_rate, rate),
+        host=(ranks_per_host, host_latency, host_rate) if ranks_per_host else None,
+        message=(overhead, gap, eager),
+        timed=not no_time,
+        ranks=ranks,
+        flops=flops,
+        memory_bandwidth=memory_bandwidth,
+        groups=groups,
+        quiet=quiet,
+    )
+    if as_json:
+        print_json(told)
+    else:
+        _print(told)
+
+
+def _site(ranks: int | None, latency: str | None, rate: str | None, default: str) -> tuple[int, str, str] | None:
+    from farloop.errors import FarloopError
+
+    if ranks is None:
+        if latency or rate:
+            raise FarloopError("--site-latency and --site-rate: expected --ranks-per-site as well")
+        return None
+    if latency is None:
+        raise FarloopError("--ranks-per-site: expected --site-latency as well")
+    return ranks, latency, rate or default
+
+
+def _print(told: dict[str, Any]) -> None:
+    line = typer.echo
+    counted = f"{told['computations']:,} computations, {told['sends']:,} sends, {told['receives']:,} receives"
+    line(f"{told['format']}: {told['ranks']:,} ranks, {told['operations']:,} operations: {counted}")
+    line(f"{told['dependencies']:,} dependencies, {told['streams']} streams at most")
+    most, all_ = told["computing_s"]["most"], told["computing_s"]["all"]
+    line(f"computing: {most:.6g} s at the rank with most of it, {all_:.6g} s in all")
+    if told["sends"]:
+        line(f"messages: {_bytes(told['sent_bytes'])}")
+    for row in told["collectives"]:
+        line(f"{row['collective']}: {row['count']:,}, {_bytes(row['bytes'])} over all ranks")
+    if told["collectives"]:
+        line(f"as messages: {told['expanded']['messages']:,}, {_bytes(told['expanded']['bytes'])}")
+    for note in told["notes"]:
+        line(f"note: {note}")
+    if ideal := told["ideal"]:
+        _print_time(ideal)
+    for path in told["written"][:3]:
+        line(f"written: {path}")
+    if len(told["written"]) > 3:
+        line(f"and {len(told['written']) - 3} more")
+
+
+def _print_time(ideal: dict[str, Any]) -> None:
+    line = typer.echo
+    line(f"on an ideal network: {ideal['iteration_s']:.9g} s an iteration")
+    exposed = ideal["exposed_s"]
+    line(f"exposed communication and waiting: {exposed['mean']:.6g} s on average, {exposed['most']:.6g} s at most")
+    path = ideal["critical_path"]
+    parts = {
+        "computing": path["compute_s"],
+        "latency": path["latency_s"],
+        "serialisation": path["serialisation_s"],
+        "busy interfaces": path["interface_s"],
+        "overhead": path["overhead_s"],
+    }
+    shown = ", ".join(f"{name} {seconds:.6g} s" for name, seconds in parts.items() if seconds)
+    line(f"critical path: {shown or 'nothing'}; {path['messages']:,} messages")
+    for phase in path["phases"]:
+        line(f"  {phase['phase']}: {phase['s']:.6g} s")
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} B"

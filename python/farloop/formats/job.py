@@ -1,0 +1,176 @@
+"""Training jobs: GOAL, Chakra execution traces, AICB/SimAI workloads, and plans. `crates/job` reads, checks and writes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from farloop import _native
+from farloop.errors import FarloopError, shown
+from farloop.messages import say
+
+EVERY = 2.0
+"""Seconds between lines of progress; the first comes after so many."""
+
+PATIENCE = 0.5
+"""Seconds that an interrupt waits for the reader to clean up."""
+
+_ENDS = {".goal": "goal", ".bin": "goal-binary", ".et": "chakra", ".txt": "aicb"}
+"""Formats by the end of a name."""
+
+Level = tuple[int, str, str]
+"""Ranks of a host or a site, latency and rate."""
+
+
+def read_job(
+    files: Sequence[str | PathLike[str]],
+    *,
+    format: str | None = None,
+    out: str | PathLike[str] | None = None,
+    to: str | None = None,
+    expanded: bool = False,
+    collectives: str = "nccl",
+    latency: str = "5us",
+    rate: str = "400Gbps",
+    site: Level | None = None,
+    host: Level | None = None,
+    message: tuple[str, str, str] | None = None,
+    timed: bool = True,
+    ranks: int | None = None,
+    flops: float | None = None,
+    memory_bandwidth: float | None = None,
+    groups: str | PathLike[str] | None = None,
+    quiet: bool = True,
+) -> dict[str, Any]:
+    """What is in a training job: counts, bytes by collective, time and critical path on an ideal network.
+
+    Args:
+        files: The job's files: one, or for Chakra one for each rank.
+        format: "goal", "goal-binary", "chakra", "aicb" or "plan" (keys in TOML); by content unless given.
+        out: Where to write the job; for Chakra what names of files begin with. A file is there whole or not at all.
+        to: The format of `out`; unless given, the end of its name says it (.goal, .bin, .et, .txt).
+        expanded: Write sends and receives in place of collectives, also to Chakra.
+        collectives: "nccl", "ring", "doubling", "tree", "direct" or "hierarchical".
+        latency: What a message takes on the ideal network, beside its bytes.
+        rate: What a rank sends and receives there.
+        site: Ranks of a site, and latency and rate between sites.
+        host: Ranks of a host, and latency and rate inside.
+        message: What a message costs a rank, the least time between two, and the size above which a send waits for its receiver, or
+            "none": o, g and S of LogGOPS.
+        timed: Time an iteration on the ideal network.
+        ranks: Number of ranks where the files do not say it.
+        flops: Operations per second of a rank, for Chakra nodes with `num_ops` and no duration.
+        memory_bandwidth: Bytes per second of a rank's memory, for Chakra nodes with `tensor_size` and no duration.
+        groups: A file with Chakra's groups of ranks as JSON.
+        quiet: Tell nothing while it lasts.
+
+    Raises:
+        FarloopError: a file cannot be read, is none of these formats or broken; the text names file, place and reason.
+    """
+    names = [os.fspath(file) for file in files]
+    written = _written(out, to)
+    options: dict[str, Any] = {
+        "format": format,
+        "collectives": collectives,
+        "latency": latency,
+        "rate": rate,
+        "site": site,
+        "host": host,
+        "message": message,
+        "timed": timed,
+        "out": written,
+        "expanded": expanded,
+        "ranks": ranks,
+        "flops": flops,
+        "memory_bandwidth": memory_bandwidth,
+        "groups": _text(groups),
+    }
+    try:
+        told = _on_a_thread(names, options, None if quiet else _progress())
+    except UnicodeEncodeError:
+        raise FarloopError(f"{shown(str(names), 300)}: a name is not UTF-8 text") from None
+    except _native.ScenarioError as error:
+        raise FarloopError(str(error)) from None
+    made: dict[str, Any] = json.loads(told)
+    return made
+
+
+def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[str, int, int], bool] | None) -> str:
+    """Reads it on a thread, so that an interrupt ends it at once, also between two calls of `progress`."""
+    stopped = threading.Event()
+    told: list[str] = []
+    raised: list[BaseException] = []
+
+    def go_on(what: str, done: int, total: int) -> bool:
+        return not stopped.is_set() and (progress is None or progress(what, done, total))
+
+    def read() -> None:
+        try:
+            told.append(_native.import_job(names, go_on, **options))
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=read, name="import-job", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+    except BaseException:
+        stopped.set()
+        thread.join(PATIENCE)
+        if thread.is_alive() and (out := options["out"]):
+            # It is written under another name until it is whole.
+            Path(f"{out[0]}.part").unlink(missing_ok=True)
+        raise
+    if raised:
+        raise raised[0]
+    return told[0]
+
+
+def _written(out: str | PathLike[str] | None, to: str | None) -> tuple[str, str] | None:
+    if out is None:
+        if to is not None:
+            raise FarloopError("--to: expected --out as well")
+        return None
+    path = os.fspath(out)
+    end = Path(path).suffix
+    found = to or _ENDS.get(end)
+    if found is None:
+        raise FarloopError(f"--out {shown(path)}: expected --to, or a name that ends in {', '.join(_ENDS)}")
+    return (path.removesuffix(".et") if found == "chakra" else path), found
+
+
+def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:
+    if groups is None:
+        return None
+    name = shown(os.fspath(groups), 300)
+    try:
+        return name, Path(groups).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FarloopError(f"{name}: is not UTF-8 text") from None
+    except OSError as error:
+        raise FarloopError(f"{name}: cannot be read: {error.strerror or error}") from None
+
+
+def _progress() -> Callable[[str, int, int], bool]:
+    """Lines of progress with the time left."""
+    state: dict[str, float] = {}
+    began = last = time.monotonic()
+
+    def tell(what: str, done: int, total: int) -> bool:
+        nonlocal last
+        now = time.monotonic()
+        first = state.setdefault(what, now)
+        if now - last >= EVERY and now - began >= EVERY:
+            last = now
+            left = f", {(now - first) * (total - done) / done:.0f} s left" if done and now > first else ""
+            say(f"import-job: {what}: {done / max(total, 1):.0%}{left}")
+        return True
+
+    return tell

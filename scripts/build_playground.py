@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Puts the playground into one file that needs no other: `make web`.
+
+    scripts/build_playground.py MODULE.wasm [--out out/web]
+
+The page has scripts, style, presets and the WebAssembly module in it, so that it works from a disk and makes no request. Its content
+security policy names its script and its style by hash, and forbids all else. Presets are scenarios of crates/web/page/presets, of examples/,
+of tutorials and of the papers, as crates/web/page/presets.json lists them; what a paper's scenario says of its figure is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import gzip
+import hashlib
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "crates" / "web" / "page"
+PAPERS = ROOT / "python" / "farloop" / "papers"
+
+SCRIPTS = (
+    "vendor/uPlot.iife.min.js",
+    "units.js",
+    "tables.js",
+    "engine.js",
+    "scenario.js",
+    "editor.js",
+    "controls.js",
+    "charts.js",
+    "layout.js",
+    "replay.js",
+    "share.js",
+    "app.js",
+)
+"""In this order: classic scripts, because browsers load no modules from a disk."""
+
+LARGEST = 1_200_000
+"""Most bytes of the compressed module."""
+
+FIGURE = re.compile(
+    r"^\[\[?(?:figure|case|claim)[\].].*?(?=^\[(?!\[?(?:figure|case|claim)[\].])|\Z)", re.MULTILINE | re.DOTALL
+)
+"""What a paper's scenario says of its figure."""
+
+
+class RefusedError(Exception):
+    """Something that no page can be made of."""
+
+
+def page(module: bytes) -> str:
+    """The playground with this WebAssembly module.
+
+    Raises:
+        RefusedError: the module is larger than a page should be, or a preset names what is not there.
+    """
+    packed = gzip.compress(module, compresslevel=9, mtime=0)
+    if len(packed) > LARGEST:
+        raise RefusedError(f"the module has {len(packed)} bytes when compressed; expected at most {LARGEST}")
+    script = "\n".join((PAGE / name).read_text("utf-8") for name in SCRIPTS)
+    style = "\n".join((PAGE / name).read_text("utf-8") for name in ("vendor/uPlot.min.css", "style.css"))
+    parts = {
+        "policy": policy(script, style),
+        "style": style,
+        "presets": json.dumps(presets(), ensure_ascii=False).replace("<", "\\u003c"),
+        "worker": (PAGE / "worker.js").read_text("utf-8"),
+        "module": base64.b64encode(packed).decode(),
+        "script": script,
+    }
+    for name in ("worker", "script"):
+        if "</script" in parts[name].lower():
+            raise RefusedError(f"{name}: holds </script, which would end it")
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], (PAGE / "index.html").read_text("utf-8"))
+
+
+def policy(script: str, style: str) -> str:
+    """The content security policy: this script, this style, WebAssembly, workers from the page itself, and nothing else."""
+
+    def of(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {of(script)} 'wasm-unsafe-eval'",
+            f"style-src {of(style)}",
+            "worker-src blob:",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def presets() -> list[dict[str, Any]]:
+    """The scenarios that the page begins with."""
+    listed = json.loads((PAGE / "presets.json").read_text("utf-8"))
+    return [{**one, "text": text_of(one)} for one in listed] + figures({one["id"] for one in listed})
+
+
+def text_of(preset: Mapping[str, Any]) -> str:
+    """The text of a preset's scenario; of a page the first one on it.
+
+    Raises:
+        RefusedError: there is none.
+    """
+    path = ROOT / preset["file"]
+    if not path.is_file():
+        raise RefusedError(f"preset {preset['id']}: {preset['file']}: no such file")
+    text = path.read_text("utf-8")
+    if path.suffix == ".md":
+        block = re.search(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        if block is None:
+            raise RefusedError(f"preset {preset['id']}: {preset['file']}: has no block of TOML")
+        text = block[1]
+    return FIGURE.sub("", text).rstrip() + "\n"
+
+
+def figures(known: set[str]) -> list[dict[str, Any]]:
+    """The papers' figures on a dumbbell, whole: gallery pages lead to them."""
+    found = []
+    for path in sorted(PAPERS.glob("*/*.toml")):
+        name = f"{path.parent.name}/{path.stem}"
+        scenario = tomllib.loads(path.read_text("utf-8"))
+        if name in known or "figure" not in scenario or scenario["network"].get("topology", "dumbbell") != "dumbbell":
+            continue
+        figure = scenario["figure"]
+        entry = {
+            "id": name,
+            "title": f"{name}: {scenario['title']}",
+            "group": "Papers' figures, uncut",
+            "file": str(path.relative_to(ROOT)),
+            "algorithms": figure.get("algorithms", [scenario["algorithm"]["name"]])[:2],
+            "about": f"{figure.get('source', '')}. As the paper has it; it may take minutes here.",
+        }
+        found.append({**entry, "text": text_of(entry)})
+    return found
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("module", type=Path, help="the WebAssembly module")
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "web", help="where the page goes (default: out/web)")
+    options = parser.parse_args()
+    try:
+        made = page(options.module.read_bytes())
+    except (RefusedError, OSError) as error:
+        print(f"build_playground: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    options.out.mkdir(parents=True, exist_ok=True)
+    place = options.out / "playground.html"
+    place.write_text(made, encoding="utf-8")
+    print(f"playground: {place} ({len(gzip.compress(made.encode())) / 1e6:.2f} MB compressed)")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

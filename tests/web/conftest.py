@@ -1,0 +1,24 @@
+"""A browser for all tests of the playground."""
+
+from collections.abc import Iterator
+
+import pytest
+from support.browser import PAGE, Browser, lacking, need
+
+
+@pytest.fixture(scope="session")
+def opened() -> Iterator[Browser]:
+    """One browser for all tests."""
+    need(lacking())
+    (PAGE.parent / "measured.txt").unlink(missing_ok=True)
+    browser = Browser()
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture
+def browser(opened: Browser) -> Browser:
+    """A browser as wide as a desk's, in light colours."""
+    opened.looks()
+    opened.complaints()
+    return opened

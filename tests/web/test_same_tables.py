@@ -1,0 +1,104 @@
+"""The tables of a run in the browser are those of a native run, byte for byte."""
+
+import hashlib
+import json
+import time
+from typing import Any
+
+import pytest
+from support.browser import REPOSITORY, Browser, measured
+
+from farloop import _native
+
+pytestmark = pytest.mark.browser
+
+PRESETS = REPOSITORY / "crates" / "web" / "page" / "presets"
+PAPERS = REPOSITORY / "python" / "farloop" / "papers"
+
+ONE_FLOW = """
+[run]
+duration = "130ms"
+[network]
+topology = "dumbbell"
+intra_pairs = 1
+cross_pairs = 0
+rate = "400Gbps"
+[switch]
+buffer = "60MB"
+[transport]
+mtu = "9kB"
+[algorithm]
+name = "fixed"
+[[flow]]
+from = "s1"
+to = "d1"
+"""
+
+SCENARIOS: dict[str, tuple[str, dict[str, str]]] = {
+    "rdma-inside-and-across": ((PRESETS / "two-flows.toml").read_text("utf-8"), {}),
+    "failed-link": ((REPOSITORY / "examples" / "failure.toml").read_text("utf-8"), {}),
+    "incast-with-pfc": ((PRESETS / "incast.toml").read_text("utf-8"), {"algorithm.name": "dcqcn"}),
+    "random-traffic": ((PRESETS / "two-sites.toml").read_text("utf-8"), {"algorithm.name": "hpcc", "run.duration": "6ms"}),
+    "collective": ((PRESETS / "all-reduce.toml").read_text("utf-8"), {"workload.ring.size": "2MB"}),
+    "circuits-and-newreno": ((PAPERS / "acceltor" / "fig05.toml").read_text("utf-8"), {"run.duration": "5ms"}),
+    "tcp-with-gemini": ((PAPERS / "gemini" / "theorem1.toml").read_text("utf-8"), {"run.duration": "200ms"}),
+    "tcp-with-bbr-and-losses": (
+        (PRESETS / "near-flows.toml").read_text("utf-8"),
+        {"transport.kind": "tcp", "transport.recovery": "rack", "transport.handshake": "true", "transport.delayed_ack": "40ms",
+         "algorithm.name": "bbr", "network.bottleneck_loss": "0.001", "switch.pfc": "false"},
+    ),
+    "receivers-and-detours": ((PAPERS / "mlcc" / "convergence.toml").read_text("utf-8"), {"run.duration": "5ms"}),
+    "feedback-in-acks": ((PAPERS / "icc" / "incast.toml").read_text("utf-8"), {"run.duration": "4ms"}),
+    "counters-beyond-2^32": (ONE_FLOW, {}),
+}  # fmt: skip
+
+IN_THE_BROWSER = """
+    globalThis.testing ||= await Engine.start();
+    const [text, set] = values;
+    const answer = await testing.ask({ ask: "run", text, file: "scenario.toml", set });
+    if (answer.error) throw new Error(answer.error.message);
+    const hex = (bytes) => Array.from(new Uint8Array(bytes), (one) => one.toString(16).padStart(2, "0")).join("");
+    const tables = {};
+    for (const [name, columns] of Object.entries(answer.tables)) {
+      tables[name] = {};
+      for (const [column, { kind, values, words }] of Object.entries(columns)) {
+        tables[name][column] = [kind, hex(await crypto.subtle.digest("SHA-256", values)), words ?? null];
+      }
+    }
+    return { tables, totals: answer.totals, wall: answer.wall / 1000 };
+"""
+
+
+def natively(text: str, settings: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any], float]:
+    """Tables as digests, totals, and seconds."""
+    begin = time.monotonic()
+    found = _native.Scenario(text, "scenario.toml", list(settings.items())).run()
+    wall = time.monotonic() - begin
+    tables = {
+        name: {
+            column: [kind, hashlib.sha256(values).hexdigest(), words]
+            for column, (kind, values, words) in columns.items()
+        }
+        for name, columns in found.tables.items()
+    }
+    return tables, json.loads(found.info)["totals"], wall
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_tables_are_equal_byte_for_byte(browser: Browser, name: str):
+    text, settings = SCENARIOS[name]
+    if browser.driver.current_url == "about:blank" or not browser.js("return typeof Engine === 'function'"):
+        browser.open()
+    there = browser.later(IN_THE_BROWSER, text, settings)
+    here, totals, wall = natively(text, settings)
+    measured(f"{name}: M packet-hops, s in the browser, s natively", totals["packet_hops"] / 1e6, there["wall"], wall)
+    assert there["tables"] == here
+    assert there["totals"] == totals
+
+
+def test_a_counter_was_beyond_32_bits():
+    text, settings = SCENARIOS["counters-beyond-2^32"]
+    found = _native.Scenario(text, "scenario.toml", list(settings.items())).run()
+    kind, values, _ = found.tables["flows"]["delivered_bytes"]
+    assert kind == "i64"
+    assert int.from_bytes(values[:8], "little") > 2**32
