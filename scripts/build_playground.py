@@ -4,8 +4,9 @@
     scripts/build_playground.py MODULE.wasm [--out out/web]
 
 The page has scripts, style, presets and the WebAssembly module in it, so that it works from a disk and makes no request. Its content
-security policy names its script and its style by hash, and forbids all else. Presets are scenarios of crates/web/page/presets, of examples/,
-of tutorials and of the papers, as crates/web/page/presets.json lists them; what a paper's scenario says of its figure is left out.
+security policy names its script and its style by hash, and forbids all else. Presets are scenarios of crates/web/page/presets, of
+examples/, of tutorials and of the papers, as crates/web/page/presets.json lists them; what a paper's scenario says of its figure is left
+out.
 """
 
 from __future__ import annotations

@@ -486,7 +486,11 @@ mod tests {
             assert_eq!(names.len(), declared.len(), "{list}");
             for d in declared {
                 assert!(!d.unit.is_empty() && d.meaning.ends_with('.') && !d.meaning.contains("  "), "{list}: {d:?}");
-                assert!(!d.nullable || d.meaning.contains("null"), "{list}: {} does not say when it is null", d.name);
+                assert!(
+                    !d.nullable || d.meaning.to_lowercase().contains("null"),
+                    "{list}: {} does not say when it is null",
+                    d.name
+                );
             }
         }
     }

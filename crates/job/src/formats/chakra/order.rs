@@ -21,7 +21,7 @@ pub(super) fn without_contradictions(count: usize, edges: &mut Vec<(u32, u32)>, 
     removed
 }
 
-/// The strongly connected component of each node (R. Tarjan, SIAM J. Comput. 1972), without recursion.
+/// The strongly connected component of each node (Tarjan, 1972), without recursion.
 fn components(count: usize, edges: &[(u32, u32)]) -> Vec<u32> {
     let mut first = vec![0u32; count + 1];
     edges.iter().for_each(|e| first[e.0 as usize + 1] += 1);
