@@ -59,7 +59,7 @@ fn the_transport_has_the_keys_of_its_kind() {
     // Editors tell the kinds apart.
     let kinds = schema()["properties"]["transport"]["oneOf"].clone();
     let titles: Vec<&str> = kinds.as_array().expect("kinds").iter().filter_map(|k| k["title"].as_str()).collect();
-    assert_eq!(titles, ["rdma", "tcp"]);
+    assert_eq!(titles, ["rdma", "tcp", "multipath"]);
     assert_eq!((&kinds[0]["required"], &kinds[1]["required"]), (&Json::from(Vec::<Json>::new()), &vec!["kind"].into()));
 }
 

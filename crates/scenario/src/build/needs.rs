@@ -64,12 +64,19 @@ pub(crate) fn algorithms(scenario: &Scenario, layout: &Layout, names: &[String])
             }
             let multipath = matches!(scenario.endpoint, EndpointKeys::Multipath(..));
             if needs.multipath && !multipath {
-                let problem = format!("the algorithm \"{name}\" needs to hear of each lost packet, which only multipath endpoints tell");
+                let problem = format!(
+                    "the algorithm \"{name}\" needs to hear of each lost packet, which only multipath endpoints tell"
+                );
                 return Err(scenario.at(&["transport", "kind"], problem, "expected transport.kind = \"multipath\""));
             }
             if needs.credit {
-                let problem = format!("the algorithm \"{name}\" needs credit from receiving hosts, which no endpoint grants");
-                return Err(scenario.at(&["algorithm", "name"], problem, "expected an algorithm without receiver credit"));
+                let problem =
+                    format!("the algorithm \"{name}\" needs credit from receiving hosts, which no endpoint grants");
+                return Err(scenario.at(
+                    &["algorithm", "name"],
+                    problem,
+                    "expected an algorithm without receiver credit",
+                ));
             }
             if needs.delivery_rate && !scenario.endpoint.is_tcp() {
                 let problem = format!("the algorithm \"{name}\" needs the delivery rate, which only TCP measures");
