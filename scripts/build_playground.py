@@ -78,7 +78,7 @@ def page(module: bytes) -> str:
     for name in ("worker", "script"):
         if "</script" in parts[name].lower():
             raise RefusedError(f"{name}: holds </script, which would end it")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], (PAGE / "index.html").read_text("utf-8"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda mark: parts[mark[1]], (PAGE / "index.html").read_text("utf-8"))
 
 
 def policy(script: str, style: str) -> str:
@@ -103,7 +103,7 @@ def policy(script: str, style: str) -> str:
 def presets() -> list[dict[str, Any]]:
     """The scenarios that the page begins with."""
     listed = json.loads((PAGE / "presets.json").read_text("utf-8"))
-    return [{**one, "text": text_of(one)} for one in listed] + figures({one["id"] for one in listed})
+    return [{**preset, "text": text_of(preset)} for preset in listed] + figures({preset["id"] for preset in listed})
 
 
 def text_of(preset: Mapping[str, Any]) -> str:
@@ -126,7 +126,7 @@ def text_of(preset: Mapping[str, Any]) -> str:
 
 def figures(known: set[str]) -> list[dict[str, Any]]:
     """The papers' figures on a dumbbell, whole: gallery pages lead to them."""
-    found = []
+    listed = []
     for path in sorted(PAPERS.glob("*/*.toml")):
         name = f"{path.parent.name}/{path.stem}"
         scenario = tomllib.loads(path.read_text("utf-8"))
@@ -141,8 +141,8 @@ def figures(known: set[str]) -> list[dict[str, Any]]:
             "algorithms": figure.get("algorithms", [scenario["algorithm"]["name"]])[:2],
             "about": f"{figure.get('source', '')}. As the paper has it; it may take minutes here.",
         }
-        found.append({**entry, "text": text_of(entry)})
-    return found
+        listed.append({**entry, "text": text_of(entry)})
+    return listed
 
 
 def main() -> int:

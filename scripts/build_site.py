@@ -213,7 +213,7 @@ class Gallery:
 
     def __init__(self, stage: Stage, reproductions: Sequence[Path]) -> None:
         self.stage = stage
-        self.presets = {one["id"] for one in build_playground.presets()} if stage.live else set()
+        self.presets = {preset["id"] for preset in build_playground.presets()} if stage.live else set()
         known = tally.known_claims()
         self.claims = tally.shown(tally.read_record(), known, tally.stated_today(known))
         self.what = {name: claim["what"] for name, claim in known.items()}

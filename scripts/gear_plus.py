@@ -145,8 +145,8 @@ def elsewhere() -> str:
     mixes = ((3, 7), (13, 2), (2, 13), (1, 15), (15, 1), (10, 10), (20, 3), (3, 20))
     rows = []
     for gbps, rtt_ms in ((10, 3.0), (10, 5.0), (10, 30.0), (10, 120.0), (25, 5.0), (40, 5.0)):
-        found = all_seen([Dumbbell(n, m, gbps, rtt_ms) for n, m in mixes])
-        rows.append([f"{gbps} Gbps, {rtt_ms:g} ms", *(f"{s.jain:.3f} / {s.fill:.2f}" for s in found)])
+        seen = all_seen([Dumbbell(n, m, gbps, rtt_ms) for n, m in mixes])
+        rows.append([f"{gbps} Gbps, {rtt_ms:g} ms", *(f"{s.jain:.3f} / {s.fill:.2f}" for s in seen)])
     return table(["network", *(f"{n} + {m}" for n, m in mixes)], rows)
 
 

@@ -246,10 +246,10 @@ def test_settings_of_a_question_are_dotted_keys(text, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("1s", "1 s"), ("90s", "1.5 min"), ("10min", "10 min"), ("90 min", "1.5 h")]
+    ("text", "written"), [("1s", "1 s"), ("90s", "1.5 min"), ("10min", "10 min"), ("90 min", "1.5 h")]
 )
-def test_a_budget_is_told_in_its_unit(text, told):
-    assert question.budget_text(question.seconds(text)) == told
+def test_a_budget_is_told_in_its_unit(text, written):
+    assert question.budget_text(question.seconds(text)) == written
 
 
 WRONG = [
@@ -287,8 +287,8 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "told"), UNREADABLE)
-def test_a_file_that_cannot_be_read_is_a_line(name, content, told, command):
+@pytest.mark.parametrize(("name", "content", "message"), UNREADABLE)
+def test_a_file_that_cannot_be_read_is_a_line(name, content, message, command):
     (command.directory / "broken.toml").write_bytes(b'scenario = "sites.toml"\ngoal = "good')
     if content == "folder":
         (command.directory / name).mkdir()
@@ -296,7 +296,7 @@ def test_a_file_that_cannot_be_read_is_a_line(name, content, told, command):
         (command.directory / name).write_bytes(content)
     done = command("advise", name, "--out", "a")
     assert done.returncode == 2, done.stderr
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (command.directory / "a").exists()
 

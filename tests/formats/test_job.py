@@ -29,9 +29,9 @@ def command(*arguments):
 
 
 def test_a_ring_is_counted_and_timed():
-    told = read_job([RING], latency="5us", rate="400Gbps")
-    assert (told["format"], told["ranks"], told["sends"], told["sent_bytes"]) == ("goal", 8, 112, 112_000_000)
-    ideal = told["ideal"]
+    job = read_job([RING], latency="5us", rate="400Gbps")
+    assert (job["format"], job["ranks"], job["sends"], job["sent_bytes"]) == ("goal", 8, 112, 112_000_000)
+    ideal = job["ideal"]
     # 1 us of computing, then 14 steps of 5 us and 1 MB at 50 GB/s.
     assert ideal["iteration_s"] == pytest.approx(1e-6 + 14 * (5e-6 + 1e6 / 50e9), rel=1e-4)
     path = ideal["critical_path"]
@@ -48,23 +48,23 @@ def test_formats_become_one_another(tmp_path):
     assert third["written"] == [str(tmp_path / f"c.{rank}.et") for rank in range(8)]
     # In any order of the arguments, as a shell may list them.
     fourth = read_job(sorted(tmp_path.glob("c.*.et"), reverse=True))
-    told = [(t["format"], t["sends"], t["dependencies"], t["ideal"]) for t in (first, second, third, fourth)]
-    assert [t[0] for t in told] == ["goal", "goal", "goal-binary", "chakra"]
-    assert all(t[1:] == told[0][1:] for t in told)
+    counted = [(t["format"], t["sends"], t["dependencies"], t["ideal"]) for t in (first, second, third, fourth)]
+    assert [t[0] for t in counted] == ["goal", "goal", "goal-binary", "chakra"]
+    assert all(t[1:] == counted[0][1:] for t in counted)
 
 
 def test_a_plan_is_a_job(tmp_path):
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN)
-    told = read_job([plan], collectives="ring", host=(2, "1us", "3600Gbps"), out=tmp_path / "p.goal")
-    assert (told["format"], told["ranks"]) == ("plan", 4)
-    assert {row["collective"]: row["count"] for row in told["collectives"]} == {"all-reduce": 4 * 4 * 2 * 2 + 6 * 2}
-    phases = {row["phase"] for row in told["ideal"]["critical_path"]["phases"]}
+    job = read_job([plan], collectives="ring", host=(2, "1us", "3600Gbps"), out=tmp_path / "p.goal")
+    assert (job["format"], job["ranks"]) == ("plan", 4)
+    assert {row["collective"]: row["count"] for row in job["collectives"]} == {"all-reduce": 4 * 4 * 2 * 2 + 6 * 2}
+    phases = {row["phase"] for row in job["ideal"]["critical_path"]["phases"]}
     assert {"forward", "backward", "optimizer"} <= phases
     again = read_job([tmp_path / "p.goal"], host=(2, "1us", "3600Gbps"))
-    assert again["ideal"]["messages"] == told["ideal"]["messages"]
+    assert again["ideal"]["messages"] == job["ideal"]["messages"]
     # GOAL counts in nanoseconds.
-    assert again["ideal"]["iteration_s"] == pytest.approx(told["ideal"]["iteration_s"], rel=1e-5)
+    assert again["ideal"]["iteration_s"] == pytest.approx(job["ideal"]["iteration_s"], rel=1e-5)
 
 
 def test_sites_and_messages_cost_what_is_said(tmp_path):

@@ -25,6 +25,8 @@ FOREIGN = {
     # Linux, and published modules
     "sch_netem.c", "tcp_bbr.c", "tcp_bic.c", "tcp_cong.c", "tcp_dctcp.c", "tcp_vegas.c", "tcp_yeah.c", "conn.c", "cubic.c", "gemini.h",
     "gemini-gear.h",
+    # NCCL
+    "tuning.cc",
     # what a tutorial has its reader write
     "two-flows.toml",
 }  # fmt: skip

@@ -9,7 +9,7 @@ from support.browser import REPOSITORY, Browser, measured, need
 pytestmark = pytest.mark.browser
 
 PRESETS = [
-    one["id"] for one in json.loads((REPOSITORY / "crates" / "web" / "page" / "presets.json").read_text("utf-8"))
+    preset["id"] for preset in json.loads((REPOSITORY / "crates" / "web" / "page" / "presets.json").read_text("utf-8"))
 ]
 
 
@@ -124,7 +124,7 @@ def test_a_link_brings_the_same_scenario_back(browser: Browser):
     text, numbers = browser.toml(), browser.text("numbers")
     browser.open(fragment)
     assert browser.toml() == text
-    without_time = [re.sub(r"Packet-hops.*", "", one) for one in (browser.text("numbers"), numbers)]
+    without_time = [re.sub(r"Packet-hops.*", "", shown) for shown in (browser.text("numbers"), numbers)]
     assert without_time[0] == without_time[1]
     # A link that somebody has broken is no error: the first preset is there.
     browser.open("#s=broken")
@@ -211,15 +211,15 @@ def test_axe_finds_nothing(browser: Browser, dark: bool, fragment: str):
     browser.looks(dark=dark)
     browser.open(fragment)
     browser.js(axe.read_text("utf-8"))
-    found = browser.later(
+    violations = browser.later(
         "return (await axe.run()).violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 200))])"
     )
-    assert found == []
+    assert violations == []
     if "embed" not in fragment:
         browser.write(browser.toml().replace("[run]", "[ruin]"))
         browser.wait(browser.problem)
-        found = browser.later("return (await axe.run()).violations.map((one) => [one.id, one.nodes.length])")
-        assert found == []
+        violations = browser.later("return (await axe.run()).violations.map((one) => [one.id, one.nodes.length])")
+        assert violations == []
 
 
 def test_another_page_shows_a_live_run_alone(browser: Browser):

@@ -72,16 +72,16 @@ IN_THE_BROWSER = """
 def natively(text: str, settings: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any], float]:
     """Tables as digests, totals, and seconds."""
     begin = time.monotonic()
-    found = _native.Scenario(text, "scenario.toml", list(settings.items())).run()
+    output = _native.Scenario(text, "scenario.toml", list(settings.items())).run()
     wall = time.monotonic() - begin
     tables = {
         name: {
             column: [kind, hashlib.sha256(values).hexdigest(), words]
             for column, (kind, values, words) in columns.items()
         }
-        for name, columns in found.tables.items()
+        for name, columns in output.tables.items()
     }
-    return tables, json.loads(found.info)["totals"], wall
+    return tables, json.loads(output.info)["totals"], wall
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -98,7 +98,7 @@ def test_tables_are_equal_byte_for_byte(browser: Browser, name: str):
 
 def test_a_counter_was_beyond_32_bits():
     text, settings = SCENARIOS["counters-beyond-2^32"]
-    found = _native.Scenario(text, "scenario.toml", list(settings.items())).run()
-    kind, values, _ = found.tables["flows"]["delivered_bytes"]
+    output = _native.Scenario(text, "scenario.toml", list(settings.items())).run()
+    kind, values, _ = output.tables["flows"]["delivered_bytes"]
     assert kind == "i64"
     assert int.from_bytes(values[:8], "little") > 2**32

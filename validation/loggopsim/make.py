@@ -154,10 +154,10 @@ def measured(simulator: str, binary: Path, settings: dict[str, int]) -> int:
     """The completion time in nanoseconds."""
     options = [f"--LogGOPS_{key}={value}" for key, value in settings.items()]
     done = subprocess.run([simulator, "-b", "-f", str(binary), *options], capture_output=True, text=True, check=True)
-    found = re.search(r"Maximum finishing time at host \d+: (\d+)", done.stdout)
-    if not found:
+    match = re.search(r"Maximum finishing time at host \d+: (\d+)", done.stdout)
+    if not match:
         raise SystemExit(f"{binary.name}: no finishing time in {done.stdout[-300:]!r}")
-    return int(found[1])
+    return int(match[1])
 
 
 def main() -> None:

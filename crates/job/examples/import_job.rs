@@ -15,7 +15,7 @@ fn main() {
         expanded: false,
     };
     match import(&request, &mut |_, _, _| true) {
-        Ok(told) => println!("{told:#}"),
+        Ok(summary) => println!("{summary:#}"),
         Err(error) => {
             eprintln!("{error}");
             std::process::exit(2);

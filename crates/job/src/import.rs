@@ -130,12 +130,12 @@ pub fn import(request: &Request, progress: &mut dyn FnMut(&str, u64, u64) -> boo
         "collectives": collectives,
         "expanded": {"messages": expanded.sends, "bytes": expanded.bytes},
         "notes": job.notes,
-        "ideal": timed.as_ref().map(|outcome| told(&whole, outcome)),
+        "ideal": timed.as_ref().map(|outcome| described(&whole, outcome)),
         "written": written,
     }))
 }
 
-fn told(job: &Job, outcome: &Outcome) -> Value {
+fn described(job: &Job, outcome: &Outcome) -> Value {
     let seconds = |d: Delta| d.as_secs_f64();
     let ranks = &outcome.ranks;
     let computing = |r: &ideal::RankTimes| r.computing;

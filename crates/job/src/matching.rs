@@ -39,8 +39,8 @@ impl Mailbox {
     /// Posts a receive; gives the message that it takes, where that has come.
     pub fn post(&mut self, operation: u32, from: u32, tag: u32) -> Option<Message> {
         if let Some(lists) = &mut self.lists {
-            let found = lists.arrived.iter().position(|m| fits(from, tag, m));
-            return match found {
+            let place = lists.arrived.iter().position(|m| fits(from, tag, m));
+            return match place {
                 Some(at) => Some(lists.arrived.remove(at)),
                 None => {
                     lists.waiting.push((operation, from, tag));
@@ -51,8 +51,8 @@ impl Mailbox {
         let channel = self.channels.entry((from, tag)).or_default();
         let order = channel.posted;
         channel.posted += 1;
-        let found = channel.arrived.iter().position(|m| m.order == order);
-        match found.and_then(|at| channel.arrived.remove(at)) {
+        let place = channel.arrived.iter().position(|m| m.order == order);
+        match place.and_then(|at| channel.arrived.remove(at)) {
             Some(message) => Some(message),
             None => {
                 channel.waiting.push_back((order, operation));
@@ -64,8 +64,8 @@ impl Mailbox {
     /// Takes a message; gives the receive that waits for it.
     pub fn arrive(&mut self, message: Message) -> Option<u32> {
         if let Some(lists) = &mut self.lists {
-            let found = lists.waiting.iter().position(|&(_, from, tag)| fits(from, tag, &message));
-            return match found {
+            let place = lists.waiting.iter().position(|&(_, from, tag)| fits(from, tag, &message));
+            return match place {
                 Some(at) => Some(lists.waiting.remove(at).0),
                 None => {
                     lists.arrived.push(message);
@@ -74,8 +74,8 @@ impl Mailbox {
             };
         }
         let channel = self.channels.entry((message.from, message.tag)).or_default();
-        let found = channel.waiting.iter().position(|&(order, _)| order == message.order);
-        match found.and_then(|at| channel.waiting.remove(at)) {
+        let place = channel.waiting.iter().position(|&(order, _)| order == message.order);
+        match place.and_then(|at| channel.waiting.remove(at)) {
             Some((_, operation)) => Some(operation),
             None => {
                 channel.arrived.push_back(message);

@@ -68,7 +68,7 @@ pub fn survey(job: &Job) -> Survey {
         program.operations().iter().for_each(|o| used[usize::from(o.stream)] = true);
         made.streams = made.streams.max(used.iter().filter(|u| **u).count() as u64);
     }
-    let found = Collective::ALL.into_iter().zip(kinds).filter(|k| k.1.0 > 0);
-    made.collectives = found.map(|(kind, (count, bytes))| (kind, count, bytes)).collect();
+    let present = Collective::ALL.into_iter().zip(kinds).filter(|k| k.1.0 > 0);
+    made.collectives = present.map(|(kind, (count, bytes))| (kind, count, bytes)).collect();
     made
 }

@@ -71,7 +71,7 @@ pub fn import_job(
     });
     match (raised, outcome) {
         (Some(raised), _) => Err(raised),
-        (None, Ok(told)) => Ok(told.to_string()),
+        (None, Ok(summary)) => Ok(summary.to_string()),
         (None, Err(error)) if error.cancelled => Err(Cancelled::new_err("cancelled")),
         (None, Err(error)) => Err(ScenarioError::new_err(error.to_string())),
     }

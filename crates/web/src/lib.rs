@@ -58,7 +58,7 @@ struct Request {
 
 impl Request {
     fn read(request: &str) -> Result<Request, Json> {
-        let json: Json = serde_json::from_str(request).map_err(|e| told(&format!("no request: {e}")))?;
+        let json: Json = serde_json::from_str(request).map_err(|e| without_place(&format!("no request: {e}")))?;
         let text = |key: &str| json[key].as_str().unwrap_or_default().to_string();
         let set = json["set"].as_object().into_iter().flatten();
         let value = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_string);
@@ -67,7 +67,7 @@ impl Request {
             ask: text("ask"),
             text: text("text"),
             file: text("file"),
-            set: set.map(|(key, one)| (key.clone(), value(one))).collect(),
+            set: set.map(|(key, setting)| (key.clone(), value(setting))).collect(),
             trace: trace.map(str::to_string).collect(),
         })
     }
@@ -79,10 +79,10 @@ impl Request {
                 "schema": farloop_scenario::schema(),
                 "outputs": farloop_scenario::columns::outputs(),
             })),
-            "edit" => Ok(json!({ "text": edit::edited(&self.text, &self.set).map_err(|e| told(&e))? })),
+            "edit" => Ok(json!({ "text": edit::edited(&self.text, &self.set).map_err(|e| without_place(&e))? })),
             "look" => self.look(buffers, &mut || progress((0.0, 0.0, 0))).map_err(|e| refused(&e)),
             "run" => self.run(buffers, progress).map_err(|e| refused(&e)),
-            other => Err(told(&format!("unknown request \"{other}\"; accepted: about, edit, look, run"))),
+            other => Err(without_place(&format!("unknown request \"{other}\"; accepted: about, edit, look, run"))),
         }
     }
 
@@ -134,7 +134,7 @@ impl Request {
 }
 
 /// An error that no place in the scenario has.
-fn told(message: &str) -> Json {
+fn without_place(message: &str) -> Json {
     json!({ "message": message, "line": null, "key": "", "problem": message, "expected": "" })
 }
 
@@ -148,7 +148,7 @@ fn refused(error: &RunError) -> Json {
                 "problem": problem, "expected": expected, "suggestion": suggestion,
             })
         }
-        RunError::Trace(error) => told(&error.to_string()),
+        RunError::Trace(error) => without_place(&error.to_string()),
         RunError::Cancelled => json!({ "message": "cancelled", "cancelled": true }),
     }
 }

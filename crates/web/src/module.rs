@@ -33,29 +33,28 @@ pub extern "C" fn ask() -> usize {
     let request = REQUEST.take();
     // What was kept for the last request is not needed any more, and memory is scarce.
     ANSWER.set(Answer::default());
-    let found =
-        answer(&String::from_utf8_lossy(&request), &mut |(now, end, hops)| host::goes_on(now, end, hops as f64));
-    let size = found.json.len();
-    ANSWER.set(found);
+    let made = answer(&String::from_utf8_lossy(&request), &mut |(now, end, hops)| host::goes_on(now, end, hops as f64));
+    let size = made.json.len();
+    ANSWER.set(made);
     size
 }
 
 /// Where the answer's JSON begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn reply() -> *const u8 {
-    ANSWER.with_borrow(|found| found.json.as_ptr())
+    ANSWER.with_borrow(|kept| kept.json.as_ptr())
 }
 
 /// Where the values of a buffer begin.
 #[unsafe(no_mangle)]
 pub extern "C" fn buffer(number: usize) -> *const u8 {
-    ANSWER.with_borrow(|found| found.buffers[number].place())
+    ANSWER.with_borrow(|kept| kept.buffers[number].place())
 }
 
 /// Bytes of the values of a buffer.
 #[unsafe(no_mangle)]
 pub extern "C" fn size(number: usize) -> usize {
-    ANSWER.with_borrow(|found| found.buffers[number].size())
+    ANSWER.with_borrow(|kept| kept.buffers[number].size())
 }
 
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]

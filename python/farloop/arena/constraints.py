@@ -141,17 +141,17 @@ def parse(text: str) -> Requirement:
         raise FarloopError(f"{shown(text)}: no constraint; {_EXPECTED}")
     what = quantity(match["name"])
     bound, is_relative = _bound(what, match["value"], text)
-    found = Requirement(what, match["sign"][0] == ">", bound, is_relative)
-    if found.is_least and is_relative and what.kind == RATE and bound > 1:
+    requirement = Requirement(what, match["sign"][0] == ">", bound, is_relative)
+    if requirement.is_least and is_relative and what.kind == RATE and bound > 1:
         raise FarloopError(f"{shown(text)}: nothing can hold it; expected no more than 100 % of the best")
-    return _possible(found, text)
+    return _possible(requirement, text)
 
 
-def _possible(found: Requirement, text: str) -> Requirement:
+def _possible(requirement: Requirement, text: str) -> Requirement:
     """The constraint, unless it asks for flows that are faster than in an empty network."""
-    if found.quantity.kind == RATIO and not found.is_least and found.bound < 1:
+    if requirement.quantity.kind == RATIO and not requirement.is_least and requirement.bound < 1:
         raise FarloopError(f"{shown(text)}: nothing can hold it; expected 1 or more, the slowdown in an empty network")
-    return found
+    return requirement
 
 
 def _bound(what: Quantity, value: str, text: str) -> tuple[float, bool]:

@@ -85,7 +85,7 @@ def import_job(
     """Say what is in a training job: ranks, bytes by collective, critical path. Or write it in another format."""
     from farloop.formats.job import read_job
 
-    told = read_job(
+    summary = read_job(
         files,
         format=format_,
         out=out,
@@ -105,9 +105,9 @@ def import_job(
         quiet=quiet,
     )
     if as_json:
-        print_json(told)
+        print_json(summary)
     else:
-        _print(told)
+        _print(summary)
 
 
 def _site(ranks: int | None, latency: str | None, rate: str | None, default: str) -> tuple[int, str, str] | None:
@@ -122,27 +122,27 @@ def _site(ranks: int | None, latency: str | None, rate: str | None, default: str
     return ranks, latency, rate or default
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(summary: dict[str, Any]) -> None:
     line = typer.echo
-    counted = f"{told['computations']:,} computations, {told['sends']:,} sends, {told['receives']:,} receives"
-    line(f"{told['format']}: {told['ranks']:,} ranks, {told['operations']:,} operations: {counted}")
-    line(f"{told['dependencies']:,} dependencies, {told['streams']} streams at most")
-    most, all_ = told["computing_s"]["most"], told["computing_s"]["all"]
+    counted = f"{summary['computations']:,} computations, {summary['sends']:,} sends, {summary['receives']:,} receives"
+    line(f"{summary['format']}: {summary['ranks']:,} ranks, {summary['operations']:,} operations: {counted}")
+    line(f"{summary['dependencies']:,} dependencies, {summary['streams']} streams at most")
+    most, all_ = summary["computing_s"]["most"], summary["computing_s"]["all"]
     line(f"computing: {most:.6g} s at the rank with most of it, {all_:.6g} s in all")
-    if told["sends"]:
-        line(f"messages: {_bytes(told['sent_bytes'])}")
-    for row in told["collectives"]:
+    if summary["sends"]:
+        line(f"messages: {_bytes(summary['sent_bytes'])}")
+    for row in summary["collectives"]:
         line(f"{row['collective']}: {row['count']:,}, {_bytes(row['bytes'])} over all ranks")
-    if told["collectives"]:
-        line(f"as messages: {told['expanded']['messages']:,}, {_bytes(told['expanded']['bytes'])}")
-    for note in told["notes"]:
+    if summary["collectives"]:
+        line(f"as messages: {summary['expanded']['messages']:,}, {_bytes(summary['expanded']['bytes'])}")
+    for note in summary["notes"]:
         line(f"note: {note}")
-    if ideal := told["ideal"]:
+    if ideal := summary["ideal"]:
         _print_time(ideal)
-    for path in told["written"][:3]:
+    for path in summary["written"][:3]:
         line(f"written: {path}")
-    if len(told["written"]) > 3:
-        line(f"and {len(told['written']) - 3} more")
+    if len(summary["written"]) > 3:
+        line(f"and {len(summary['written']) - 3} more")
 
 
 def _print_time(ideal: dict[str, Any]) -> None:

@@ -92,19 +92,19 @@ def read_job(
         "groups": _text(groups),
     }
     try:
-        told = _on_a_thread(names, options, None if quiet else _progress())
+        answer = _on_a_thread(names, options, None if quiet else _progress())
     except UnicodeEncodeError:
         raise FarloopError(f"{shown(str(names), 300)}: a name is not UTF-8 text") from None
     except _native.ScenarioError as error:
         raise FarloopError(str(error)) from None
-    made: dict[str, Any] = json.loads(told)
+    made: dict[str, Any] = json.loads(answer)
     return made
 
 
 def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[str, int, int], bool] | None) -> str:
     """Reads it on a thread, so that an interrupt ends it at once, also between two calls of `progress`."""
     stopped = threading.Event()
-    told: list[str] = []
+    answers: list[str] = []
     raised: list[BaseException] = []
 
     def go_on(what: str, done: int, total: int) -> bool:
@@ -112,7 +112,7 @@ def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[
 
     def read() -> None:
         try:
-            told.append(_native.import_job(names, go_on, **options))
+            answers.append(_native.import_job(names, go_on, **options))
         except BaseException as error:
             raised.append(error)
 
@@ -130,7 +130,7 @@ def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[
         raise
     if raised:
         raise raised[0]
-    return told[0]
+    return answers[0]
 
 
 def _written(out: str | PathLike[str] | None, to: str | None) -> tuple[str, str] | None:
@@ -140,10 +140,10 @@ def _written(out: str | PathLike[str] | None, to: str | None) -> tuple[str, str]
         return None
     path = os.fspath(out)
     end = Path(path).suffix
-    found = to or _ENDS.get(end)
-    if found is None:
+    form = to or _ENDS.get(end)
+    if form is None:
         raise FarloopError(f"--out {shown(path)}: expected --to, or a name that ends in {', '.join(_ENDS)}")
-    return (path.removesuffix(".et") if found == "chakra" else path), found
+    return (path.removesuffix(".et") if form == "chakra" else path), form
 
 
 def _text(groups: str | PathLike[str] | None) -> tuple[str, str] | None:

@@ -154,7 +154,7 @@ def multiples(points: pa.Table, keys: Sequence[str], metric: str) -> Multiples |
 
 def _multiples_of_others(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
     """Those of the numeric keys that are the same multiple of an earlier one at every point."""
-    found: list[str] = []
+    dependent: list[str] = []
     for number, key in enumerate(keys):
         for other in keys[:number]:
             pairs = [(row[key], row[other]) for row in rows]
@@ -162,9 +162,9 @@ def _multiples_of_others(rows: Sequence[Mapping[str, Any]], keys: Sequence[str])
                 continue
             ratio = pairs[0][0] / pairs[0][1]
             if all(math.isclose(a, ratio * b, rel_tol=1e-9) for a, b in pairs):
-                found.append(key)
+                dependent.append(key)
                 break
-    return found
+    return dependent
 
 
 def _lines(

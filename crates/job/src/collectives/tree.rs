@@ -64,14 +64,14 @@ fn double_binary(made: &mut Schedule, bytes: u64) {
         let half = part(bytes, 2, number);
         let chunks = half.div_ceil(CHUNK).clamp(1, MOST_CHUNKS) as usize;
         for chunk in 0..chunks {
-            one(made, &tree, part(half, chunks, chunk), 2 * number as u8);
+            reduce_and_broadcast(made, &tree, part(half, chunks, chunk), 2 * number as u8);
         }
     }
     made.lane = 0;
 }
 
 /// A chunk up the tree in one lane, and down again in the next.
-fn one(made: &mut Schedule, tree: &[(Option<usize>, Vec<usize>)], bytes: u64, lane: u8) {
+fn reduce_and_broadcast(made: &mut Schedule, tree: &[(Option<usize>, Vec<usize>)], bytes: u64, lane: u8) {
     for (member, (parent, children)) in tree.iter().enumerate() {
         made.lane = lane;
         let mut got: Vec<u32> = children.iter().map(|&c| made.receive(member, c, bytes, &[])).collect();

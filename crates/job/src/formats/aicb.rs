@@ -248,10 +248,10 @@ fn to_job(workload: &Workload, name: &str, options: &Options) -> Result<Job, Job
     let tensor = small(key("model_parallel_NPU_group:").unwrap_or(1), "model_parallel_NPU_group:")?;
     let said = key("all_gpus:").map(|g| small(g, "all_gpus:")).transpose()?;
     let ranks = match (said, options.ranks) {
-        (Some(said), Some(told)) if said != told => {
-            return Err(refused(format!("all_gpus: {said}, but {told} ranks are asked for")));
+        (Some(said), Some(asked)) if said != asked => {
+            return Err(refused(format!("all_gpus: {said}, but {asked} ranks are asked for")));
         }
-        (said, told) => said.or(told).unwrap_or(tensor),
+        (said, asked) => said.or(asked).unwrap_or(tensor),
     };
     let (expert, stages) = (small(key("ep:").unwrap_or(1), "ep:")?, small(key("pp:").unwrap_or(1), "pp:")?);
     if !ranks.is_multiple_of(tensor * stages) || !(ranks / stages).is_multiple_of(tensor * expert) {

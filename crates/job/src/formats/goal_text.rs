@@ -263,11 +263,11 @@ impl Text<'_> {
     fn end_rank(&mut self, sink: Sink<'_>) -> Result<(), JobError> {
         let Some((rank, mut builder)) = self.rank.take() else { unreachable!("inside of a rank") };
         for (line, later, sooner, at_start) in self.needs.drain(..) {
-            let found = |label: &[u8]| {
+            let number = |label: &[u8]| {
                 let text = format!("there is no operation {} in this rank", shown(label));
                 self.labels.get(label).copied().ok_or_else(|| JobError::new(self.name, Place::Line(line), text))
             };
-            let (later, sooner) = (found(&later)?, found(&sooner)?);
+            let (later, sooner) = (number(&later)?, number(&sooner)?);
             if at_start { builder.irequires(later, sooner) } else { builder.requires(later, sooner) }
         }
         self.labels.clear();

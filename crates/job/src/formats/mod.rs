@@ -128,13 +128,13 @@ pub fn read(paths: &[String], format: Format, options: &Options, progress: Progr
             })?;
         }
         Format::Goal | Format::Chakra => {
-            let mut found: Vec<(u32, Program)> = Vec::new();
+            let mut by_rank: Vec<(u32, Program)> = Vec::new();
             goal_text::read(&mut reader, first, total, progress, &mut |rank, program| {
-                found.push((rank, program));
+                by_rank.push((rank, program));
                 Ok(())
             })?;
-            found.sort_by_key(|f| f.0);
-            programs = found.into_iter().map(|f| Arc::new(f.1)).collect();
+            by_rank.sort_by_key(|f| f.0);
+            programs = by_rank.into_iter().map(|f| Arc::new(f.1)).collect();
         }
     }
     let places = if format == Format::Goal { Places::Lines } else { Places::Bytes };

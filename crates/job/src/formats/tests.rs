@@ -7,13 +7,13 @@ const TEXT: &str = "num_ranks 2 // two\n/* a\n comment */\nrank 0 {\nl1: calc 10
     l2 requires l1\nl3: calc 5\nl3 irequires l2\n}\n\nrank 1 {\nrecv 8b from 0 tag 4\nl2: calc 1\n}\n";
 
 fn from_text(text: &str) -> Result<Job, JobError> {
-    let mut found = Vec::new();
+    let mut by_rank = Vec::new();
     goal_text::read(&mut text.as_bytes(), "x.goal", text.len() as u64, &mut |_, _| true, &mut |rank, program| {
-        found.push((rank, program));
+        by_rank.push((rank, program));
         Ok(())
     })?;
-    found.sort_by_key(|f| f.0);
-    let mut job = Job::new("x.goal", found.into_iter().map(|f| f.1).collect());
+    by_rank.sort_by_key(|f| f.0);
+    let mut job = Job::new("x.goal", by_rank.into_iter().map(|f| f.1).collect());
     job.places = Places::Lines;
     Ok(job)
 }

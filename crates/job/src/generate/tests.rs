@@ -168,13 +168,13 @@ fn streaming_hides_what_it_exchanges() {
 fn collectives_are_as_many_and_as_large_as_the_model_says() {
     let plan = Plan { tensor: 4, data: 2, microbatches: 3, ..Plan::default() };
     let job = generate(&plan, "plan").unwrap();
-    let found = survey(&job);
+    let counted = survey(&job);
     let shape = plan.shape();
     // Four all-reduces of a layer and microbatch in each of two tensor groups; gradients of 32 layers and two ends in four groups.
     let tensor = 4 * u64::from(shape.layers) * 3 * 2;
     let gradients = (u64::from(shape.layers) + 2) * 4;
     let hidden = shape.sequence * shape.hidden * 2;
-    let (kind, count, bytes) = found.collectives[0];
+    let (kind, count, bytes) = counted.collectives[0];
     assert_eq!((kind, count), (Collective::AllReduce, tensor + gradients));
     assert_eq!(bytes, tensor * hidden * 4 + shape.parameters() / 4 * 4 * 8);
 }
@@ -227,8 +227,8 @@ fn stalls_repeat_and_have_their_mean() {
     let stalls = |seed| {
         let job = generate(&Plan { seed, ..plan.clone() }, "plan").unwrap();
         let of = |p: &std::sync::Arc<crate::Program>| {
-            let found = p.operations().iter().find(|o| o.phase == STALL);
-            found.map_or(0, |o| if let Work::Compute(d) = o.work { d.as_ps() } else { 0 })
+            let stall = p.operations().iter().find(|o| o.phase == STALL);
+            stall.map_or(0, |o| if let Work::Compute(d) = o.work { d.as_ps() } else { 0 })
         };
         job.programs.iter().map(of).collect::<Vec<u64>>()
     };

@@ -62,7 +62,7 @@ fn a_job_goes_through_all_formats_and_stays_the_same() {
     let groups = std::fs::read_to_string(folder.join("p.groups.json")).unwrap();
     let options = Options { groups: Some(("p.groups.json".into(), groups)), ..NO_OPTIONS };
     let back = done(&Request { files, options, ..request("") }).unwrap();
-    let counted = |told: &Value| told["collectives"][0]["count"].as_u64();
+    let counted = |summary: &Value| summary["collectives"][0]["count"].as_u64();
     assert_eq!((counted(&plan), counted(&back)), (Some(4 * 4 * 2 * 2 + 6 * 2), counted(&plan)));
     assert_eq!(back["ideal"]["iteration_s"], plan["ideal"]["iteration_s"]);
     std::fs::remove_dir_all(&folder).unwrap();

@@ -142,12 +142,12 @@ struct Groups {
     ranks: u32,
     /// By name; nobody goes through it in its order.
     by_name: HashMap<String, u32>,
-    told: bool,
+    given: bool,
 }
 
 impl Groups {
     fn new(options: &Options, ranks: u32) -> Result<Groups, JobError> {
-        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), told: options.groups.is_some() };
+        let mut groups = Groups { list: Vec::new(), ranks, by_name: HashMap::new(), given: options.groups.is_some() };
         let Some((file, text)) = &options.groups else { return Ok(groups) };
         let refused = |reason: String| JobError::new(file, Place::File, reason);
         let parsed: serde_json::Value = serde_json::from_str(text).map_err(|e| refused(format!("is no JSON: {e}")))?;
@@ -188,7 +188,7 @@ impl Groups {
             if let Some(&number) = self.by_name.get(name) {
                 return Ok(number);
             }
-            if self.told {
+            if self.given {
                 return Err(format!("its group {name} is not in the file of groups"));
             }
         }
@@ -204,7 +204,7 @@ impl Groups {
     fn learn(&mut self, node: &Node) {
         let Some(values) = node.inputs.as_ref().map(|i| i.values.replace("\\\"", "\"")) else { return };
         let (Some(begin), Some(end)) = (values.find("[{"), values.rfind("}]")) else { return };
-        if self.told || begin >= end {
+        if self.given || begin >= end {
             return;
         }
         let Ok(serde_json::Value::Array(list)) = serde_json::from_str(&values[begin..end + 2]) else { return };

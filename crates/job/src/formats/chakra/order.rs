@@ -35,7 +35,7 @@ fn components(count: usize, edges: &[(u32, u32)]) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let (mut index, mut low, mut component) = (vec![NONE; count], vec![0u32; count], vec![NONE; count]);
     let (mut stack, mut walk): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
-    let (mut numbered, mut found) = (0u32, 0u32);
+    let (mut numbered, mut components) = (0u32, 0u32);
     for root in 0..count as u32 {
         if index[root as usize] != NONE {
             continue;
@@ -60,12 +60,12 @@ fn components(count: usize, edges: &[(u32, u32)]) -> Vec<u32> {
             }
             if low[here] == index[here] {
                 while let Some(member) = stack.pop() {
-                    component[member as usize] = found;
+                    component[member as usize] = components;
                     if member as usize == here {
                         break;
                     }
                 }
-                found += 1;
+                components += 1;
             }
             walk.pop();
             if let Some((parent, _)) = walk.last() {
@@ -158,8 +158,8 @@ mod tests {
     #[test]
     fn components_are_those_of_a_chain_of_rings() {
         let edges = [(0, 1), (1, 0), (1, 2), (2, 3), (3, 4), (4, 2), (5, 5)];
-        let found = components(6, &edges);
-        assert!(found[0] == found[1] && found[2] == found[3] && found[3] == found[4]);
-        assert!(found[0] != found[2] && found[5] != found[2]);
+        let component = components(6, &edges);
+        assert!(component[0] == component[1] && component[2] == component[3] && component[3] == component[4]);
+        assert!(component[0] != component[2] && component[5] != component[2]);
     }
 }
