@@ -43,7 +43,8 @@ fn shares_uplinks(node: &NodeSpec) -> bool {
 }
 
 /// Whether a port must be on time: what leaves there is handed over to another part or seen by an agent, draws from what its switch draws
-/// from, waits for more than the transmitter, is compared with others of its switch, or starts a timer that may end before the port is looked at.
+/// from, waits for more than the transmitter, is compared with others of its switch, or starts a timer that may end before the port is
+/// looked at.
 pub(crate) fn punctual(
     network: &Network,
     number: PortNumber,

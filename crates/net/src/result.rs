@@ -67,8 +67,8 @@ pub struct FlowRow {
     pub victim_packets: u64,
     /// Data packets that were dropped, lost or damaged on their way.
     pub dropped: u64,
-    /// How often TCP found out that a repair had been unnecessary; over multipath endpoints how many answers came to packets that had arrived
-    /// before.
+    /// How often TCP found out that a repair had been unnecessary; over multipath endpoints how many answers came to packets that had
+    /// arrived before.
     pub spurious: u64,
     /// TCP gave up after too many timeouts in a row.
     pub gave_up: bool,

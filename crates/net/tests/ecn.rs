@@ -45,7 +45,8 @@ fn on_departure_the_earlier_packets_are_marked() {
     assert_eq!(departing(Bytes::ZERO), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]);
 }
 
-/// Ten packets back to back at the port's own rate: none waits. The phantom queue drains half as fast, so it grows by half a packet each time.
+/// Ten packets back to back at the port's own rate: none waits. The phantom queue drains half as fast, so it grows by half a packet each
+/// time.
 #[test]
 fn a_phantom_queue_marks_packets_that_do_not_wait() {
     let phantom =

@@ -32,8 +32,8 @@ fn multipath(paths: ChooserParams) -> TransportSpec {
     }
 }
 
-/// Two leaves (nodes 0 and 1) with `hosts` hosts each, and eight spines, over links of these rates that take 1 us each. Flow i goes from the
-/// i-th host of the first leaf to that of the second.
+/// Two leaves (nodes 0 and 1) with `hosts` hosts each, and eight spines, over links of these rates that take 1 us each. Flow i goes from
+/// the i-th host of the first leaf to that of the second.
 fn fabric(spec: SwitchSpec, hosts: u32, edge: Rate, core: Rate, name: &str, size: Bytes) -> NetworkSpec {
     let mut nodes: Vec<NodeSpec> = (0..2 + SPINES).map(|i| switch(&format!("sw{i}"), spec.clone())).collect();
     let mut links: Vec<LinkSpec> =
@@ -125,8 +125,8 @@ fn one_path_is_one_path_and_adaptive_routing_needs_no_chooser() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Over links that lose and damage packets, with paths of other lengths: every byte arrives, each packet is sent for the first time once,
-    /// and every destroyed data packet is sent again.
+    /// Over links that lose and damage packets, with paths of other lengths: every byte arrives, each packet is sent for the first time
+    /// once, and every destroyed data packet is sent again.
     #[test]
     fn everything_arrives_over_lossy_paths(
         name in prop::sample::select(vec!["fixed", "reno", "dctcp"]),

@@ -120,9 +120,9 @@ macro_rules! switch_section {
                 queue_limit: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// Longest data queue of each port, in packets; "none" for the share of the buffer alone.
                 queue_limit_packets: Option<u32> = None, in Some(1) => Some(1_000_000_000);
-                /// Trim packets that find no room: size of what is left of one as an IP packet (uet-htsim: 64B; SAI: 128B). It goes before all
-                /// data, and tells the receiver what is missing. Packets beyond queue_limit are trimmed by whichever link they came. "none"
-                /// to drop them. Needs transport.kind = "multipath".
+                /// Trim packets that find no room: size of a trimmed packet as an IP packet (uet-htsim: 64B; SAI: 128B). It goes
+                /// before all data, and tells the receiver what is missing. Packets beyond queue_limit are trimmed by whichever link they
+                /// came. "none" to drop them. Needs transport.kind = "multipath".
                 trim: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(Bytes::new(9000));
                 /// Priority flow control for data (IEEE 802.1Qbb): pause the neighbour instead of dropping.
                 pfc: bool = $pfc;
@@ -154,8 +154,8 @@ macro_rules! switch_section {
                 ecn_at: EcnAtChoice = EcnAtChoice::Arrival;
                 /// With ecn_at = "phantom": the part of the port's rate at which that queue drains; "none" for 0.95 (Uno: 0.95 or 0.9).
                 phantom_drain: Option<f64> = None, in Some(0.01) => Some(1.0);
-                /// With ecn_at = "phantom": that queue is never longer; "none" for kmax and a packet (Uno: 22.4 MB, and marks from 2 % to 60 % of
-                /// that).
+                /// With ecn_at = "phantom": that queue is never longer; "none" for kmax and a packet (Uno: 22.4 MB, and marks from 2 % to
+                /// 60 % of that).
                 phantom_size: Option<Bytes> = None, in Some(Bytes::new(1)) => Some(LARGEST);
                 /// How a switch chooses among equally short paths. "flow": all packets of a flow take one path; with transport.kind =
                 /// "multipath" all with the same entropy value, so that the sender chooses. "packet": the switch sprays packets over all

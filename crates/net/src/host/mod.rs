@@ -298,7 +298,8 @@ impl Hosts {
         self.hosts[id].desk.timers.first().map(|entry| entry.flow)
     }
 
-    /// Payload that reached the destination of a flow (but over multipath endpoints: in order), as far as the hosts of this part know: those that have its destination.
+    /// Payload that reached the destination of a flow (but over multipath endpoints: in order), as far as the hosts of this part know:
+    /// those that have its destination.
     pub fn delivered(&self, network: &Network, flow: FlowId) -> u64 {
         let connections = &self.senders.connections;
         let size = network.flows.size(flow).get();

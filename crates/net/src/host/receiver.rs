@@ -152,7 +152,8 @@ impl Receivers {
         }
     }
 
-    /// What has arrived (of multipath in any order, else in order) on a connection, by the number that its packets carry; `None` where nothing of it is remembered any more.
+    /// What has arrived (of multipath in any order, else in order) on a connection, by the number that its packets carry; `None` where
+    /// nothing of it is remembered any more.
     pub fn expected(&self, number: FlowId) -> Option<u64> {
         match self.lives.of(number) {
             Life::Before => Some(0),

@@ -269,8 +269,8 @@ impl<S: Key, P: Key> Routes<S, P> {
         self.tables.forward(switch.index(), packet).map(|port| P::new(port as usize))
     }
 
-    /// Where among the [group](Routes::group) of `switch` a search for the best port for a packet begins: of equal ones another is the first
-    /// each time.
+    /// Where among the [group](Routes::group) of `switch` a search for the best port for a packet begins: of equal ones another is the
+    /// first each time.
     pub fn first_of(&self, switch: S, packet: &Packet, size: usize) -> usize {
         let hash = self.tables.hash(packet.flow.0, self.tables.spreading[switch.index()]);
         (mix(hash ^ packet.sent.as_ps() ^ packet.seq) % size.max(1) as u64) as usize

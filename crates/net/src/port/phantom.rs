@@ -1,13 +1,14 @@
 //! Phantom queues: what would wait at a port if that were a little slower.
 //!
-//! Every data packet that comes for the port joins it, whether it waits or not, and whether there is room for it or not; it drains at a fraction
-//! of the port's rate, and is never longer than its size (Alizadeh et al., NSDI 2012; Uno, SC 2025: htsim/sim/compositequeue.cpp in
-//! spcl/Uno_SC25, with the queue in parallel). So packets are marked before the port is full, and queues stay empty.
+//! Every data packet that comes for the port joins it, whether it waits or not, and whether there is room for it or not; it drains at a
+//! fraction of the port's rate, and is never longer than its size (Alizadeh et al., NSDI 2012; Uno, SC 2025: htsim/sim/compositequeue.cpp
+//! in spcl/Uno_SC25, with the queue in parallel). So packets are marked before the port is full, and queues stay empty.
 
 use crate::spec::PhantomSpec;
 use farloop_units::{Bytes, Rate, Time};
 
-/// The phantom queue of a port. Lengths are exact: in units of a byte times 8·10^18, of which a rate of r bit/s drains r·10^6 in a picosecond.
+/// The phantom queue of a port. Lengths are exact: in units of a byte times 8·10^18, of which a rate of r bit/s drains r·10^6 in a
+/// picosecond.
 pub(crate) struct Phantom {
     length: u128,
     /// When it had that length.

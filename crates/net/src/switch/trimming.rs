@@ -1,9 +1,9 @@
 //! Trimming: a packet that finds no room loses its payload, and the rest goes on in the class of ACKs (NDP, SIGCOMM 2017, §3.2.4; Ultra
 //! Ethernet 1.0).
 //!
-//! The arriving packet is trimmed, where uet-htsim (htsim/sim/compositequeue.cpp, commit 40ccb05) trims it or the newest one that waits, each
-//! with probability 1/2. It is trimmed when the data queue of its port would exceed the limit, by whichever link it came, and when there is no
-//! buffer for it. What is left is dropped where more than twice the limit would wait in the class of ACKs, as there.
+//! The arriving packet is trimmed, where uet-htsim (htsim/sim/compositequeue.cpp, commit 40ccb05) trims it or the newest one that waits,
+//! each with probability 1/2. It is trimmed when the data queue of its port would exceed the limit, by whichever link it came, and when
+//! there is no buffer for it. What is left is dropped where more than twice the limit would wait in the class of ACKs, as there.
 
 use super::Switches;
 use crate::ids::{PortId, Slot, SwitchId};

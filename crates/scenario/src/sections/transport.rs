@@ -103,8 +103,8 @@ choice! {
 params! {
     /// `[transport]` with `kind = "multipath"`.
     pub struct MultipathKeys {
-        /// What chooses the entropy value of each packet, by which switches with ecmp = "flow" choose its path. `farloop list paths` says what
-        /// each does; its parameters are in `[transport.NAME]`. The default is that of uet-htsim.
+        /// What chooses the entropy value of each packet, by which switches with ecmp = "flow" choose its path. `farloop list paths` says
+        /// what each does; its parameters are in `[transport.NAME]`. The default is that of uet-htsim.
         paths: PathsChoice = PathsChoice::Mixed;
         /// Least retransmission timeout of a packet, at least one and a half times the flow's base RTT; "none" for 15us and six base RTTs
         /// (uet-htsim: 15us and the time that six queues of a bandwidth-delay product take). It grows with measured round-trip times.
@@ -112,8 +112,8 @@ params! {
         /// The receiver sends an ACK at the latest for this much new payload (uet-htsim: 16,384 B); "1B" for one per packet. It answers the
         /// first packet, marked ones and those whose sender asks (the last one, one behind which the window is full) at once.
         ack_bytes: Bytes = Bytes::new(16_384), in Bytes::new(1) => Bytes::new(1_000_000_000);
-        /// Packets are taken as lost when later ones overtake them: when so many windows, at most 1.5 BDP and at least five packets, have been
-        /// delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
+        /// Packets are taken as lost when later ones overtake them: when so many windows, at most 1.5 BDP and at least five packets, have
+        /// been delivered beyond a gap (uet-htsim, `runSleek`: 1.5); "none" to wait for NACKs and timeouts, as uet-htsim does by default.
         overtaken: Option<f64> = Some(1.5), in Some(0.01) => Some(1000.0);
     }
 }

@@ -43,7 +43,8 @@ impl AnyOrder {
         number < self.expected || self.word(number / WORD) & 1 << (number % WORD) != 0
     }
 
-    /// A packet arrived; whether it is answered at once where nothing else asks for that. An ACK is due at the latest for `threshold` bytes.
+    /// A packet arrived; whether it is answered at once where nothing else asks for that. An ACK is due at the latest for `threshold`
+    /// bytes.
     pub fn on_data(&mut self, number: u64, payload: u64, threshold: u64) -> Arrival {
         if self.has(number) {
             return Arrival::Again;

@@ -3,12 +3,13 @@
 //! How a packet is known to be lost (uet-htsim, htsim/sim/uec.cpp, commit 40ccb05, where nothing else is said):
 //!
 //! - trimmed: a NACK names it (`processNack`);
-//! - overtaken: at least min(f·cwnd, 1.5 BDP) of payload, five packets at least, has been delivered beyond the first gap. From then on, until
-//!   all that had been sent by then is delivered, the packets of one window from the gap on are lost that are not delivered and that a later
-//!   sending has overtaken (`runSleek`, which that simulator runs on demand, with f = 1.5; that the packets were sent before is asked here);
+//! - overtaken: at least min(f·cwnd, 1.5 BDP) of payload, five packets at least, has been delivered beyond the first gap. From then on,
+//!   until all that had been sent by then is delivered, the packets of one window from the gap on are lost that are not delivered and
+//!   that a later sending has overtaken (`runSleek`, which that simulator runs on demand, with f = 1.5; that the packets were sent before
+//!   is asked here);
 //! - timeout: the packet sent longest ago is not delivered for the timeout (`rtxTimerExpired`). It doubles while nothing new is delivered
-//!   (RFC 6298, §5.5), and is at least one and a half times the round-trip times that are being measured; neither is in that simulator, whose
-//!   queues bound what a packet may take.
+//!   (RFC 6298, §5.5), and is at least one and a half times the round-trip times that are being measured; neither is in that simulator,
+//!   whose queues bound what a packet may take.
 //!
 //! A lost packet goes before new ones, the lowest number first. One that was only late is delivered by whichever copy comes first.
 

@@ -185,8 +185,8 @@ enum Mail {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-    /// Whatever the network does, everything is delivered once, nothing is in flight at the end, what is in flight is never more than what was
-    /// sent and not delivered, and the flow finishes.
+    /// Whatever the network does, everything is delivered once, nothing is in flight at the end, what is in flight is never more than
+    /// what was sent and not delivered, and the flow finishes.
     #[test]
     fn everything_arrives_in_any_weather(
         seed in any::<u64>(),
