@@ -27,6 +27,9 @@ FOREIGN = {
     "gemini-gear.h",
     # NCCL
     "tuning.cc",
+    # uet-htsim, Uno and others that transports of many paths cite
+    "buffer_reps.cpp", "common.cpp", "compositequeue.cpp", "lcp.cpp", "oversubscribed_cc.cpp", "tcp_plb.c",
+    "uec.cpp", "uec.h", "uec_mp.cpp",
     # what a tutorial has its reader write
     "two-flows.toml",
 }  # fmt: skip

@@ -17,6 +17,8 @@ NAMES = sorted(p.name for p in CRATES.iterdir() if (p / "src").is_dir())
 WITH_CIRCLES: dict[str, list[tuple[str, ...]]] = {
     # Choosers take their trait from the file that lists them; halves of a host's endpoints, and a switch's, from the file of their state.
     "cc": [("paths",)],
+    # Formats, collectives and plans take common types from the file that lists them.
+    "job": [()],
     "net": [("host", "receiver"), ("host", "sender"), ("switch",)],
 }
 # Types whose methods stand in one file.

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
+from conftest import SMALL
 from scapy.contrib.roce import BTH
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapNgReader
@@ -27,8 +28,6 @@ def manifest_of(directory):
 
 @pytest.fixture(scope="module")
 def scenario(tmp_path_factory):
-    from conftest import SMALL
-
     path = tmp_path_factory.mktemp("scenario") / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path

@@ -124,12 +124,12 @@ def pairs(pattern: str, seed: int) -> list[tuple[int, int]]:
     return [(source, 0) for source in sorted(draw.sample(range(1, HOSTS), int(pattern.removeprefix("incast-"))))]
 
 
-def completion_times(program: Path, one: Case, seed: int) -> list[float]:
+def completion_times(program: Path, case: Case, seed: int) -> list[float]:
     """Runs the program once.
 
     Args:
         program: Path of htsim_uec.
-        one: What to run.
+        case: What to run.
         seed: Of the pairs and of the program.
 
     Returns:
@@ -138,7 +138,7 @@ def completion_times(program: Path, one: Case, seed: int) -> list[float]:
     Raises:
         RuntimeError: The program failed, or a flow has not finished.
     """
-    flows = pairs(one.pattern, seed)
+    flows = pairs(case.pattern, seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "net.topo").write_text(TOPOLOGY)
@@ -151,7 +151,7 @@ def completion_times(program: Path, one: Case, seed: int) -> list[float]:
         command = [
             str(program),
             *COMMON,
-            *one.options,
+            *case.options,
             "-seed",
             str(seed),
             "-topo",
@@ -180,15 +180,15 @@ def main() -> None:
     arguments = parser.parse_args()
     path = HERE / "results.json"
     results = json.loads(path.read_text()) if path.exists() else {}
-    for name, one in CASES.items():
+    for name, case in CASES.items():
         if arguments.case not in (None, name):
             continue
-        runs = {str(seed): completion_times(arguments.program.resolve(), one, seed) for seed in SEEDS}
+        runs = {str(seed): completion_times(arguments.program.resolve(), case, seed) for seed in SEEDS}
         means = [statistics.fmean(times) for times in runs.values()]
         tails = [max(times) for times in runs.values()]
         results[name] = {
             "program": f"uet-htsim, commit {COMMIT}",
-            "command": " ".join(["htsim_uec", *COMMON, *one.options, "-seed SEED -topo net.topo -tm flows.cm"]),
+            "command": " ".join(["htsim_uec", *COMMON, *case.options, "-seed SEED -topo net.topo -tm flows.cm"]),
             "mean_us": round(statistics.fmean(means), 4),
             "mean_sd_us": round(statistics.stdev(means), 4),
             "tail_us": round(statistics.fmean(tails), 4),

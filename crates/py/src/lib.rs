@@ -114,11 +114,11 @@ fn parameter(spec: &ParamSpec) -> Json {
 /// What chooses the paths of multipath flows, as JSON: name, summary, source, parameters.
 #[pyfunction]
 fn path_choosers() -> String {
-    let one = |info: ChooserInfo| {
+    let described = |info: ChooserInfo| {
         let params: Vec<Json> = info.params.iter().map(parameter).collect();
         json!({"name": info.name, "summary": info.summary, "source": info.source, "params": params})
     };
-    Json::from(farloop_cc::paths::choosers().map(one).collect::<Vec<_>>()).to_string()
+    Json::from(farloop_cc::paths::choosers().map(described).collect::<Vec<_>>()).to_string()
 }
 
 /// The flow-size distributions that come with farloop, as JSON.

@@ -26,7 +26,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "kernel": "Load an algorithm into this host's kernel; watch it.",
     },
     "Look up": {
-        "list": "List algorithms, path choosers, scenarios, workloads or claims.",
+        "list": "List algorithms, paths, scenarios, workloads or claims.",
         "explain": "Describe an algorithm; check a scenario before a run.",
         "schema": "Print the JSON Schema of scenarios, for editors.",
         "report": "Draw the report of an output again.",

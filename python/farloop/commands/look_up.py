@@ -22,7 +22,7 @@ def list_(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """List algorithms, path choosers, scenarios, workloads or claims."""
+    """List algorithms, paths, scenarios, workloads or claims."""
     from farloop import catalogue
     from farloop.commands import show
 

@@ -69,12 +69,12 @@ fn a_number_of_paths_is_a_power_of_two() {
 #[test]
 fn one_path_stays_one_path() {
     let mut desk = Desk::new(1);
-    let mut one = chooser("single").expect("built in").start(&info(), &mut desk.random);
-    let first = desk.next(&mut one);
+    let mut chosen = chooser("single").expect("built in").start(&info(), &mut desk.random);
+    let first = desk.next(&mut chosen);
     for feedback in [PathFeedback::Good, PathFeedback::Ecn, PathFeedback::Nack, PathFeedback::Timeout] {
-        desk.feedback(&mut one, first, feedback);
+        desk.feedback(&mut chosen, first, feedback);
         desk.now += Delta::from_secs(1);
-        assert_eq!(desk.next(&mut one), first);
+        assert_eq!(desk.next(&mut chosen), first);
     }
 }
 

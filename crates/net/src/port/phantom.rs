@@ -38,10 +38,10 @@ impl Phantom {
     /// A data packet comes for the port: the length that it finds.
     pub fn arrives(&mut self, now: Time, wire: u16) -> Bytes {
         self.drain_until(now);
-        let found = Bytes::new((self.length / BYTE) as u64);
+        let length = Bytes::new((self.length / BYTE) as u64);
         let most = u128::from(self.spec.size.get()) * BYTE;
         self.length = (self.length + u128::from(wire) * BYTE).min(most);
-        found
+        length
     }
 
     fn drain_until(&mut self, now: Time) {
@@ -61,10 +61,10 @@ mod tests {
     fn a_port_that_is_full_has_a_phantom_queue_that_grows_to_its_size() {
         let spec = PhantomSpec { drain_ppm: 900_000, size: Bytes::new(1800) };
         let mut phantom = Phantom::new(spec, Rate::from_gbps(8));
-        let mut found = |us: u64| phantom.arrives(Time::ZERO + Delta::from_us(us), 1000).get();
-        assert_eq!([0, 1, 2, 3].map(&mut found), [0, 100, 200, 300]);
-        assert_eq!([4, 4, 4].map(&mut found), [400, 1400, 1800], "as long as it may be");
-        assert_eq!([6, 7, 20].map(&mut found), [0, 100, 0]);
+        let mut length_at = |us: u64| phantom.arrives(Time::ZERO + Delta::from_us(us), 1000).get();
+        assert_eq!([0, 1, 2, 3].map(&mut length_at), [0, 100, 200, 300]);
+        assert_eq!([4, 4, 4].map(&mut length_at), [400, 1400, 1800], "as long as it may be");
+        assert_eq!([6, 7, 20].map(&mut length_at), [0, 100, 0]);
     }
 
     #[test]

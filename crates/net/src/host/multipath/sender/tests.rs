@@ -43,8 +43,8 @@ fn a_trimmed_packet_is_sent_again_before_new_ones_on_another_path() {
     let loss = Loss { kind: LossKind::FastRetransmit, in_flight: Bytes::new(3000), snd_nxt: Bytes::new(4000) };
     assert_eq!(meaning.loss, Some(loss));
     let (kind, payload, in_flight) = (PacketLossKind::Trimmed, Bytes::new(MSS), Bytes::new(3000));
-    let told = PacketLoss { kind, payload, in_flight, rtt: Some(Delta::from_us(11)), last_hop: false };
-    assert_eq!((&sender.losses[..], &sender.fates[..]), (&[told][..], &[(1, PathFeedback::Nack)][..]));
+    let loss = PacketLoss { kind, payload, in_flight, rtt: Some(Delta::from_us(11)), last_hop: false };
+    assert_eq!((&sender.losses[..], &sender.fates[..]), (&[loss][..], &[(1, PathFeedback::Nack)][..]));
     let again = sender.next(us(12), 1 << 40, Bytes::MAX, 99);
     assert_eq!((again.number, again.entropy, again.again, again.asks), (1, 99, true, true));
     assert_eq!(sender.next(us(13), 1 << 40, Bytes::MAX, 0).number, 4);
