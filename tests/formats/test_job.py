@@ -144,7 +144,12 @@ def test_progress_can_stop_it(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_ends_it_within_a_second(tmp_path):
     file = _large(tmp_path, 4_000_000)
-    process = subprocess.Popen([sys.executable, "-m", "farloop", "import-job", str(file)], stderr=subprocess.PIPE)
+    # A shell starts background jobs with SIGINT ignored, and its children inherit that.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "farloop", "import-job", str(file)],
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     time.sleep(1)
     began = time.monotonic()
     process.send_signal(signal.SIGINT)

@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).parents[2]
 PAGES = [
     p
     for p in sorted(REPOSITORY.glob("**/*.md"))
-    if not {"target", ".venv", "out"} & set(p.relative_to(REPOSITORY).parts)
+    if not {"target", ".venv", "out", "node_modules"} & set(p.relative_to(REPOSITORY).parts)
 ]
 
 

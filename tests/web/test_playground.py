@@ -7,6 +7,7 @@ import pytest
 from support.browser import REPOSITORY, Browser, measured, need
 
 pytestmark = pytest.mark.browser
+pytest_plugins = ["support.browser_fixtures"]
 
 PRESETS = [
     preset["id"] for preset in json.loads((REPOSITORY / "crates" / "web" / "page" / "presets.json").read_text("utf-8"))

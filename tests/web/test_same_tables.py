@@ -11,6 +11,7 @@ from support.browser import REPOSITORY, Browser, measured
 from farloop import _native
 
 pytestmark = pytest.mark.browser
+pytest_plugins = ["support.browser_fixtures"]
 
 PRESETS = REPOSITORY / "crates" / "web" / "page" / "presets"
 PAPERS = REPOSITORY / "python" / "farloop" / "papers"

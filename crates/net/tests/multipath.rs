@@ -145,7 +145,7 @@ proptest! {
         let mut spec = fabric(switch, 2, edge, core, name, Bytes::new(size));
         for (i, link) in (0..).zip(&mut spec.links) {
             (link.loss, link.corruption) = (loss, loss / 2.0);
-            link.delay = link.delay + us(step * (i / 2 % u64::from(SPINES)));
+            link.delay += us(step * (i / 2 % u64::from(SPINES)));
         }
         spec.flows.iter_mut().for_each(|flow| flow.initial_cwnd = Some(Bytes::new(64 * MSS)));
         spec.transport = multipath(paths(paths_name, &[]));
