@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from support.browser import PAGE, Browser, lacking, need
 
 
