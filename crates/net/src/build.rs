@@ -284,7 +284,8 @@ impl Plan {
             let mut held = Ingress::default();
             if from == part {
                 (port.int, row.marking, row.row.headroom) = (plan.int, plan.marking, plan.headroom);
-                if let Some(EcnAt::Phantom(spec)) = plan.marking.map(|marking| marking.at) {
+                let ecn = switch_of(&network.node_specs[end.node as usize]).and_then(|switch| switch.ecn);
+                if let Some(EcnAt::Phantom(spec)) = ecn.map(|ecn| ecn.at) {
                     row.phantom = Some(Box::new(Phantom::new(spec, end.rate)));
                 }
                 port.set_clock(network.clock_offset(end.node));

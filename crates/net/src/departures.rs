@@ -25,8 +25,8 @@ use crate::network::Network;
 use crate::network::NodeRef;
 use crate::port::Port;
 use crate::port::discipline::Discipline;
-use crate::port::stats::PortStats;
-use crate::spec::{EcnAt, NodeKind, NodeSpec, SchedulingSpec, TransportKind};
+use crate::port::stats::{MarkAt, PortStats};
+use crate::spec::{NodeKind, NodeSpec, SchedulingSpec, TransportKind};
 use farloop_cc::AnyParams;
 use farloop_units::{Delta, Time};
 
@@ -53,7 +53,7 @@ pub(crate) fn punctual(
     discipline: Option<&Discipline>,
 ) -> bool {
     let end = &network.ends[number];
-    let marks = stats.marking.is_some_and(|marking| marking.at == EcnAt::Departure);
+    let marks = stats.marking.is_some_and(|marking| marking.at == MarkAt::Departure);
     match end.owner {
         NodeRef::Circuit(_) => true,
         // With noise a packet may be on the link for longer than a round trip took before, which timers go by.

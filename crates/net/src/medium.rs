@@ -10,8 +10,8 @@ use crate::packet::{CONTROL, CUT, DATA, LINK, MARKED, NOT_ECT, Packet, PacketKin
 use crate::pauses::{Held, Pauses};
 use crate::port::Port;
 use crate::port::discipline::Discipline;
-use crate::port::stats::PortStats;
-use crate::spec::{DATA_CLASSES, EcnAt};
+use crate::port::stats::{MarkAt, PortStats};
+use crate::spec::DATA_CLASSES;
 use crate::standstill::Standstill;
 use crate::trace::Traced;
 use farloop_cc::{Effect, IntRecord, Signal};
@@ -153,8 +153,8 @@ impl Medium {
     }
 
     /// Marks a packet of port `out` by the queue without it, if the port marks at this moment; `random` is its switch's.
-    #[inline]
-    pub fn mark(&mut self, out: PortId, slot: Slot, at: EcnAt, queue: Bytes, random: &mut RandomStream) {
+    #[inline(always)]
+    pub fn mark(&mut self, out: PortId, slot: Slot, at: MarkAt, queue: Bytes, random: &mut RandomStream) {
         let Some(marking) = self.stats[out].marking.filter(|m| m.at == at) else { return };
         let marked = marking.decides(queue, random);
         let packet = &mut self.packets[slot];
@@ -166,6 +166,7 @@ impl Medium {
     }
 
     /// Marks a data packet that comes for port `out` by the phantom queue there, if there is one; `random` is its switch's.
+    #[inline(never)]
     pub fn mark_by_phantom(&mut self, out: PortId, slot: Slot, random: &mut RandomStream) {
         let wire = self.packets[slot].wire;
         let stats = &mut self.stats[out];

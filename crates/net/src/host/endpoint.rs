@@ -2,10 +2,9 @@
 //! [`farloop_tcp::Meaning`], which the algorithm is then told of in one place ([`super::sender`]).
 
 use super::multipath::MultipathSender;
-use super::multipath::sender::Next;
 use super::rdma::{Answer, GoBackN};
 use super::tcp::TcpSender;
-use crate::packet::{ASKS, MARKED, Packet, PacketKind, numbered};
+use crate::packet::{MARKED, Packet, PacketKind};
 use farloop_cc::{Control, Sent};
 use farloop_tcp::Meaning;
 use farloop_units::{Bytes, Delta, Rate, Time};
@@ -19,33 +18,23 @@ pub(crate) enum Endpoint {
 
 /// What an endpoint puts into its next packet.
 pub(crate) struct Outgoing {
-    /// What its sequence field says.
-    pub seq: u64,
     pub sent: Sent,
     pub flags: u8,
-}
-
-impl Outgoing {
-    fn of(sent: Sent, flags: u8) -> Outgoing {
-        Outgoing { seq: sent.seq.get(), sent, flags }
-    }
-
-    /// A packet of a multipath sender.
-    pub fn of_packet(next: Next, sender: &MultipathSender) -> Outgoing {
-        let sent = Sent {
-            seq: Bytes::new(next.offset),
-            payload: Bytes::new(next.payload),
-            in_flight: Bytes::new(sender.packets.in_flight()),
-            retransmission: next.again,
-        };
-        Outgoing { seq: numbered(next.number, next.entropy), sent, flags: if next.asks { ASKS } else { 0 } }
-    }
 }
 
 impl Endpoint {
     /// Whether there is a packet that the window allows.
     #[inline]
     pub fn sendable(&self, limit: u64, control: Control) -> bool {
+        // The simple one by a comparison of its own: a packet asks several times.
+        if let Endpoint::Rdma(state) = self {
+            return state.sendable(limit, control.cwnd);
+        }
+        self.others_sendable(limit, control)
+    }
+
+    #[inline(never)]
+    fn others_sendable(&self, limit: u64, control: Control) -> bool {
         match self {
             Endpoint::Rdma(state) => state.sendable(limit, control.cwnd),
             Endpoint::Tcp(tcp) => tcp.ready(),
@@ -65,10 +54,10 @@ impl Endpoint {
                     in_flight: Bytes::new(state.in_flight()),
                     retransmission: next.again,
                 };
-                Some(Outgoing::of(sent, 0))
+                Some(Outgoing { sent, flags: 0 })
             }
-            Endpoint::Tcp(tcp) => tcp.next(now).map(|(sent, flags)| Outgoing::of(sent, flags)),
-            Endpoint::Multipath(_) => unreachable!("it needs the randomness of its host: MultipathSender::next"),
+            Endpoint::Tcp(tcp) => tcp.next(now).map(|(sent, flags)| Outgoing { sent, flags }),
+            Endpoint::Multipath(_) => unreachable!("its packets leave by paths: Senders::depart_by_path"),
         }
     }
 
@@ -84,6 +73,14 @@ impl Endpoint {
     /// When [`Endpoint::on_timer`] is due.
     #[inline]
     pub fn timer(&self) -> Time {
+        if let Endpoint::Rdma(state) = self {
+            return state.timer();
+        }
+        self.others_timer()
+    }
+
+    #[inline(never)]
+    fn others_timer(&self) -> Time {
         match self {
             Endpoint::Rdma(state) => state.timer(),
             Endpoint::Tcp(tcp) => tcp.inner.timer(),

@@ -163,13 +163,18 @@ impl Hosts {
         m.ledger.totals.delivered += 1;
         let after = match kind {
             PacketKind::Data if PLAIN && receivers.echo(m, slot) => return host.reply(m, senders, slot),
-            PacketKind::Data | PacketKind::Bare | PacketKind::Trimmed => {
-                m.ledger.totals.trimmed_delivered += u64::from(kind == PacketKind::Trimmed);
+            PacketKind::Data | PacketKind::Bare => {
                 receivers.on_packet(m, &mut host.desk, slot);
                 host.post(m, senders);
                 return;
             }
             PacketKind::Ack | PacketKind::Nack => senders.on_ack(m, &mut host.desk, slot),
+            _ if kind == PacketKind::Trimmed => {
+                m.ledger.totals.trimmed_delivered += 1;
+                receivers.on_packet(m, &mut host.desk, slot);
+                host.post(m, senders);
+                return;
+            }
             _ => senders.on_signal(m, &mut host.desk, slot),
         };
         host.settle(m, senders, after);

@@ -9,7 +9,7 @@ pub(crate) use packets::RTO_FLOOR;
 use super::connections::Connections;
 use super::departure::Departure;
 use super::desk::Desk;
-use super::endpoint::{Endpoint, Outgoing, answer};
+use super::endpoint::{Endpoint, answer};
 use super::nic::{Flows, Nic, Place};
 use super::paced::Positions;
 use super::rdma::GoBackN;
@@ -124,13 +124,11 @@ impl Senders {
     #[inline]
     pub fn depart(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
         let sender = &mut self.states[id];
+        if let Endpoint::Multipath(_) = sender.endpoint {
+            return self.depart_by_path(m, desk, id);
+        }
         let timer = sender.endpoint.timer();
-        let outgoing = match &mut sender.endpoint {
-            Endpoint::Multipath(own) => {
-                Outgoing::of_packet(own.next(m.now, sender.limit, sender.control.cwnd, &mut desk.random), own)
-            }
-            other => other.next(m.now, sender.limit, sender.mss)?,
-        };
+        let outgoing = sender.endpoint.next(m.now, sender.limit, sender.mss)?;
         if sender.endpoint.timer() != timer {
             self.arm_endpoint(m, desk, id);
         }
@@ -141,7 +139,7 @@ impl Senders {
             payload => (PacketKind::Data, payload + sender.overhead),
         };
         let mut packet = Packet::new(kind, sender.class, sender.flow, sender.dst, wire);
-        (packet.seq, packet.sent, packet.flags) = (outgoing.seq, m.now, outgoing.flags);
+        (packet.seq, packet.sent, packet.flags) = (outgoing.sent.seq.get(), m.now, outgoing.flags);
         (sender.last_send, sender.last_wire) = (m.now, wire);
         if kind == PacketKind::Bare {
             return Some(Departure { packet, fields: farloop_cc::Fields::NONE, sent: None });
@@ -379,7 +377,8 @@ impl Senders {
         if m.network.persistent {
             self.end_request(m, desk, id);
         }
-        self.arm_endpoint(m, desk, id);
+        let timer = self.states[id].endpoint.timer();
+        self.arm(m, desk, id, Which::TRANSPORT, timer);
         After::Changed(id)
     }
 
@@ -445,8 +444,7 @@ impl Senders {
     /// Has the endpoint called when it wants to be.
     #[inline]
     fn arm_endpoint(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) {
-        // A timeout that has become shorter may be over already.
-        let at = self.states[id].endpoint.timer().max(m.now);
+        let at = self.states[id].endpoint.timer();
         self.arm(m, desk, id, Which::TRANSPORT, at);
     }
 

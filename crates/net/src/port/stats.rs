@@ -42,13 +42,26 @@ pub(crate) struct Marking {
     pub kmin: Bytes,
     pub kmax: Bytes,
     pub pmax: f64,
-    pub at: EcnAt,
+    pub at: MarkAt,
+}
+
+/// [`EcnAt`] without what only one of them has: it is compared for every packet that waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MarkAt {
+    Arrival,
+    Departure,
+    Phantom,
 }
 
 impl Marking {
     pub fn new(spec: &EcnSpec, rate: Rate) -> Marking {
         let (kmin, kmax) = spec.thresholds(rate);
-        Marking { kmin, kmax, pmax: spec.pmax, at: spec.at }
+        let at = match spec.at {
+            EcnAt::Arrival => MarkAt::Arrival,
+            EcnAt::Departure => MarkAt::Departure,
+            EcnAt::Phantom(_) => MarkAt::Phantom,
+        };
+        Marking { kmin, kmax, pmax: spec.pmax, at }
     }
 
     /// Whether a packet is marked by `queue` bytes.

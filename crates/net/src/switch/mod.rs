@@ -39,7 +39,7 @@ use crate::ids::{AgentId, PortId, SwitchId, Table};
 use crate::medium::{Medium, PauseChange};
 use crate::network::routing::Routes;
 use crate::packet::{DATA, LINK, LOSSY, Packet, PacketKind};
-use crate::spec::EcnAt;
+use crate::port::stats::MarkAt;
 use crate::trace::Traced;
 use agent::{Agent, head_of, queue_of, write_back};
 use buffer::{Admitted, Buffer, Ingress, Refused};
@@ -160,7 +160,7 @@ impl Switches {
         if self.trims && self.overflows(m, s, out, slot) {
             return self.trim(m, s, out, slot);
         }
-        m.mark(out, slot, EcnAt::Arrival, queue_of(m, out), &mut self.switches[s].random);
+        m.mark(out, slot, MarkAt::Arrival, queue_of(m, out), &mut self.switches[s].random);
         match self.admit(m, s, ingress, out, slot) {
             Ok(()) => {
                 m.packets[slot].set_ingress(ingress);
@@ -265,7 +265,7 @@ impl Switches {
         let slot = m.dequeue(p, class);
         let mut place = None;
         if class >= DATA {
-            m.mark(p, slot, EcnAt::Departure, queue_of(m, p), &mut self.switches[s].random);
+            m.mark(p, slot, MarkAt::Departure, queue_of(m, p), &mut self.switches[s].random);
             place = Some(self.leaves(m, p, slot));
         } else if self.trims {
             trimming::note_leaves(m, p, slot);

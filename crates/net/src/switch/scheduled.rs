@@ -5,7 +5,8 @@ use super::scheduling::{Verdict, circuit_queues};
 use crate::ids::{PortId, Slot, SwitchId};
 use crate::medium::Medium;
 use crate::port::priority_queues::{HIGH, LOW};
-use crate::spec::{EcnAt, Overflow, SchedulingSpec};
+use crate::port::stats::MarkAt;
+use crate::spec::{Overflow, SchedulingSpec};
 use farloop_trace::Cause;
 use farloop_units::Bytes;
 
@@ -81,7 +82,7 @@ impl Switches {
 
     /// Lets a packet wait at port `p`, in the queue that its discipline is aimed at and that holds so many bytes.
     pub(super) fn wait_at(&mut self, m: &mut Medium, s: SwitchId, p: PortId, slot: Slot, queue: u64) {
-        m.mark(p, slot, EcnAt::Arrival, Bytes::new(queue), &mut self.switches[s].random);
+        m.mark(p, slot, MarkAt::Arrival, Bytes::new(queue), &mut self.switches[s].random);
         // No part of the switch's buffer.
         m.packets[slot].set_ingress(PortId::NONE);
         m.enqueue(p, slot);

@@ -121,6 +121,8 @@ pub(crate) struct SelectiveRepeat {
     /// The largest of recent round-trip times: falls by 1/64 of the difference with each sample.
     largest_rtt: Delta,
     backoff: u8,
+    /// When something last happened: no timer is due before.
+    now: Time,
     /// When it last asked for an ACK.
     asked: Option<Time>,
     /// What the chooser has not been told.
@@ -204,6 +206,7 @@ impl SelectiveRepeat {
             gates: [Gate::default(); 2],
             largest_rtt: Delta::ZERO,
             backoff: 0,
+            now: Time::ZERO,
             asked: None,
             fates: Vec::new(),
             losses: Vec::new(),
@@ -236,6 +239,7 @@ impl SelectiveRepeat {
 
     /// Sends the next packet of a flow of `limit` bytes, with this entropy value; there is one.
     pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, entropy: Entropy) -> Next {
+        self.now = now;
         let packet = Packet { sent: now, entropy, place: Place::InFlight };
         let again = self.lost.pop_first();
         let number = match again {
@@ -268,6 +272,7 @@ impl SelectiveRepeat {
 
     /// An ACK arrived.
     pub fn on_ack(&mut self, now: Time, limit: u64, cwnd: Bytes, answer: &Answer) -> Meaning {
+        self.now = now;
         let rtt = now.since(answer.sent);
         self.sample(rtt);
         let acked = answer.received.bytes.saturating_sub(self.delivered);
@@ -301,6 +306,7 @@ impl SelectiveRepeat {
 
     /// A NACK arrived: a switch has trimmed a packet.
     pub fn on_nack(&mut self, now: Time, limit: u64, nack: &Trimmed) -> Meaning {
+        self.now = now;
         let rtt = now.since(nack.sent);
         self.sample(rtt);
         // Where only the destination lay behind no other path would have helped (`processNack`).
@@ -316,6 +322,7 @@ impl SelectiveRepeat {
 
     /// The retransmission timer fired: all packets that were sent longer ago than the timeout are lost.
     pub fn on_timer(&mut self, now: Time, limit: u64) -> Meaning {
+        self.now = now;
         let (wait, before) = (self.wait(), self.losses.len());
         while let Some((number, sent)) = self.oldest().filter(|(_, sent)| sent.saturating_add(wait) <= now) {
             debug_assert!(sent <= now);
@@ -333,10 +340,10 @@ impl SelectiveRepeat {
         meaning
     }
 
-    /// When [`SelectiveRepeat::on_timer`] is due.
+    /// When [`SelectiveRepeat::on_timer`] is due: a timeout that has become shorter may be over already.
     #[inline]
     pub fn timer(&self) -> Time {
-        self.oldest().map_or(Time::NEVER, |(_, sent)| sent.saturating_add(self.wait()))
+        self.oldest().map_or(Time::NEVER, |(_, sent)| sent.saturating_add(self.wait()).max(self.now))
     }
 
     /// Payload of a packet of a flow of `limit` bytes.

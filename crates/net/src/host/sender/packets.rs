@@ -1,6 +1,7 @@
 //! Flows over multipath endpoints: what their algorithms and choosers are told, packet by packet.
 
 use super::{After, Senders};
+use crate::host::departure::Departure;
 use crate::host::desk::Desk;
 use crate::host::endpoint::Endpoint;
 use crate::host::multipath::sender::{Answer, Setting, Trimmed};
@@ -8,12 +9,12 @@ use crate::host::multipath::wire::Received;
 use crate::host::multipath::{MultipathSender, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
 use crate::medium::Medium;
-use crate::packet::{DUPLICATE, MARKED, PacketKind};
+use crate::packet::{ASKS, DUPLICATE, MARKED, Packet, PacketKind, numbered};
 use crate::spec::MultipathSpec;
 use farloop_cc::paths::PathInfo;
-use farloop_cc::{FlowInfo, Sender};
+use farloop_cc::{Fields, FlowInfo, Sender, Sent};
 use farloop_engine::RandomStream;
-use farloop_units::Delta;
+use farloop_units::{Bytes, Delta};
 
 /// Of the default timeout what does not grow with the path (uet-htsim, main_uec.cpp).
 pub(crate) const RTO_FLOOR: Delta = Delta::from_us(15);
@@ -41,6 +42,35 @@ pub(super) fn endpoint(spec: &MultipathSpec, info: &FlowInfo, random: &mut Rando
 }
 
 impl Senders {
+    /// The next packet of a multipath flow, whose turn it is. As [`Senders::depart`].
+    #[inline(never)]
+    pub(super) fn depart_by_path(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
+        let sender = &mut self.states[id];
+        let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
+        let timer = own.packets.timer();
+        let next = own.next(m.now, sender.limit, sender.control.cwnd, &mut desk.random);
+        let starts_timer = own.packets.timer() != timer;
+        let sent = Sent {
+            seq: Bytes::new(next.offset),
+            payload: Bytes::new(next.payload),
+            in_flight: Bytes::new(own.packets.in_flight()),
+            retransmission: next.again,
+        };
+        let wire = next.payload as u16 + sender.overhead;
+        let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
+        (packet.seq, packet.sent) = (numbered(next.number, next.entropy), m.now);
+        packet.flags = if next.asks { ASKS } else { 0 };
+        (sender.last_send, sender.last_wire) = (m.now, wire);
+        sender.counts.packets += 1;
+        sender.counts.retransmitted += u64::from(next.again);
+        let count = sender.fields;
+        if starts_timer {
+            self.arm_endpoint(m, desk, id);
+        }
+        let fields = if count == 0 { Fields::NONE } else { self.fields(m, desk, id, &sent) };
+        Some(Departure { packet, fields, sent: Some(sent) })
+    }
+
     /// An ACK or NACK reached the source of a flow.
     #[inline(never)]
     pub(super) fn on_packet_answer(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId, slot: Slot) -> After {
