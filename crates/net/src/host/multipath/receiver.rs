@@ -78,6 +78,11 @@ impl AnyOrder {
     }
 
     fn take(&mut self, number: u64) {
+        // In order, and nothing behind: bits before `expected` mean nothing.
+        if number == self.expected && self.beyond.is_empty() {
+            self.expected += 1;
+            return;
+        }
         let first = self.expected / WORD;
         let place = (number / WORD - first) as usize;
         if self.beyond.len() <= place {

@@ -219,6 +219,11 @@ impl SelectiveRepeat {
         self.delivered
     }
 
+    /// Nothing is in flight, so that no timer runs.
+    pub fn is_idle(&self) -> bool {
+        self.flight.is_empty()
+    }
+
     /// Distinct bytes that have been sent.
     pub fn sent(&self) -> u64 {
         self.sent
@@ -241,7 +246,7 @@ impl SelectiveRepeat {
     pub fn next(&mut self, now: Time, limit: u64, cwnd: Bytes, entropy: Entropy) -> Next {
         self.now = now;
         let packet = Packet { sent: now, entropy, place: Place::InFlight };
-        let again = self.lost.pop_first();
+        let again = if self.lost.is_empty() { None } else { self.lost.pop_first() };
         let number = match again {
             Some(number) => {
                 self.packets[(number - self.base) as usize] = packet;

@@ -47,9 +47,8 @@ impl Senders {
     pub(super) fn depart_by_path(&mut self, m: &mut Medium, desk: &mut Desk, id: SenderId) -> Option<Departure> {
         let sender = &mut self.states[id];
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return None };
-        let timer = own.packets.timer();
+        let starts_timer = own.packets.is_idle();
         let next = own.next(m.now, sender.limit, sender.control.cwnd, &mut desk.random);
-        let starts_timer = own.packets.timer() != timer;
         let sent = Sent {
             seq: Bytes::new(next.offset),
             payload: Bytes::new(next.payload),
