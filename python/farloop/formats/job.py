@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import threading
@@ -18,7 +19,7 @@ from farloop.messages import say
 EVERY = 2.0
 """Seconds between lines of progress; the first comes after so many."""
 
-PATIENCE = 0.5
+PATIENCE = 0.2
 """Seconds that an interrupt waits for the reader to clean up."""
 
 _ENDS = {".goal": "goal", ".bin": "goal-binary", ".et": "chakra", ".txt": "aicb"}
@@ -125,8 +126,11 @@ def _on_a_thread(names: list[str], options: dict[str, Any], progress: Callable[[
         stopped.set()
         thread.join(PATIENCE)
         if thread.is_alive() and (out := options["out"]):
-            # It is written under another name until it is whole.
-            Path(f"{out[0]}.part").unlink(missing_ok=True)
+            # Files are written under another name until they are whole; of Chakra there are several.
+            begun = Path(out[0])
+            name = glob.escape(begun.name)
+            for part in [*begun.parent.glob(f"{name}.part"), *begun.parent.glob(f"{name}.*.part")]:
+                part.unlink(missing_ok=True)
         raise
     if raised:
         raise raised[0]
