@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/findings/distance.md and draws its picture, from the outputs of the studies in examples/distance.
+
+scripts/distance.py OUT               OUT/STUDY is the output of `farloop sweep STUDY.toml`, for each study in examples/distance
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "findings" / "distance.md"
+PICTURE = ROOT / "docs" / "images" / "distance.png"
+
+M_PER_S = 2e8
+"""Light in fibre."""
+
+Row = Mapping[str, Any]
+
+
+def points(out: Path, study: str) -> list[Row]:
+    """The points of a study that ran."""
+    rows: list[Row] = pq.read_table(out / study / "points.parquet").to_pylist()
+    return rows
+
+
+def kilometres(row: Row) -> float:
+    """How far apart the sites are."""
+    return round(float(row["network.wan_delay"]) * M_PER_S / 1e3, 6)
+
+
+def cell(row: Row | None, metric: str) -> str:
+    """A mean over seeds; where flows did not finish their number, and a star where packets were dropped."""
+    if row is None:
+        return ""
+    if row["unfinished"]:
+        return f"{row['unfinished']:.0f} unfinished"
+    return f"{row[metric]:.3g}{'*' if row['dropped'] else ''}"
+
+
+def table(
+    rows: Sequence[Row], across: Callable[[Row], Any], head: str, metric: str, told: Callable[[Any], str]
+) -> list[str]:
+    """Algorithms down, something across."""
+    columns = sorted({across(row) for row in rows})
+    algorithms = list(dict.fromkeys(row["algorithm"] for row in rows))
+    by = {(row["algorithm"], across(row)): row for row in rows}
+    lines = [f"| {head} | {' | '.join(told(column) for column in columns)} |", f"| --- |{' ---: |' * len(columns)}"]
+    for algorithm in algorithms:
+        cells = (cell(by.get((algorithm, column)), metric) for column in columns)
+        lines.append(f"| `{algorithm}` | {' | '.join(cells)} |")
+    return lines
+
+
+def sections(out: Path) -> dict[str, list[str]]:
+    """The tables by the names of their places in the page."""
+
+    def km(value: float) -> str:
+        return f"{value:,.0f} km"
+
+    made: dict[str, list[str]] = {}
+    for study, is_trimmed in (("one-path", None), ("many-paths", True), ("many-paths", False)):
+        rows = points(out, study)
+        if is_trimmed is not None:
+            rows = [row for row in rows if (row["switch.trim"] != "none") == is_trimmed]
+        name = study + {None: "", True: " trimmed", False: " paused"}[is_trimmed]
+        for pattern in ("permutation", "incast"):
+            for buffer, size in ((8e6, "shallow"), (256e6, "deep")):
+                part = [row for row in rows if row["workload.pattern"] == pattern and row["switch.buffer"] == buffer]
+                made[f"{name}, {pattern}, {size}"] = table(part, kilometres, "mean slowdown", "mean_slowdown", km)
+    for study in ("all-reduce-one-path", "all-reduce-many-paths"):
+        rows = [row for row in points(out, study) if row["switch.buffer"] == 8e6 and row.get("switch.trim") != "none"]
+        made[study] = table(rows, kilometres, "mean slowdown across", "cross_mean_slowdown", km)
+    for study in ("loss-one-path", "loss-many-paths"):
+        for distance in (10, 1_000, 10_000):
+            rows = [row for row in points(out, study) if kilometres(row) == distance]
+            made[f"{study}, {distance} km"] = table(
+                rows, lambda row: float(row["network.wan_loss"]), "mean slowdown", "mean_slowdown", lambda p: f"{p:g}"
+            )
+    return made
+
+
+def draw(out: Path) -> None:
+    """The picture: mean slowdown over distance."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 2, figsize=(10, 7), sharex=True, layout="constrained")
+    for column, (study, title) in enumerate((("one-path", "one path, PFC"), ("many-paths", "many paths, trimming"))):
+        rows = [row for row in points(out, study) if row["switch.buffer"] == 8e6]
+        rows = [row for row in rows if row.get("switch.trim") != "none"]
+        for line, pattern in enumerate(("permutation", "incast")):
+            ax = axes[line][column]
+            part = [row for row in rows if row["workload.pattern"] == pattern]
+            for algorithm in dict.fromkeys(row["algorithm"] for row in part):
+                own = sorted(
+                    (kilometres(r), r["mean_slowdown"])
+                    for r in part
+                    if r["algorithm"] == algorithm and not r["unfinished"]
+                )
+                if own:
+                    ax.plot(*zip(*own, strict=True), marker="o", markersize=3, label=algorithm)
+            ax.set(xscale="log", yscale="log", title=f"{pattern}: {title}")
+            ax.grid(alpha=0.3)
+            ax.legend(fontsize=8, ncols=2)
+            if column == 0:
+                ax.set_ylabel("mean FCT slowdown")
+            if line == 1:
+                ax.set_xlabel("distance of the sites (km)")
+    figure.savefig(PICTURE, dpi=110)
+
+
+def main() -> int:
+    """Writes all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="where the studies' outputs are")
+    out: Path = parser.parse_args().out
+    text = PAGE.read_text("utf-8")
+    for name, lines in sections(out).items():
+        begin, end = f"<!-- {name}: written by scripts/distance.py -->", f"<!-- end of {name} -->"
+        if begin not in text:
+            continue
+        content = "\n".join(lines)
+        pattern = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
+        text = pattern.sub(lambda _, b=begin, c=content, e=end: f"{b}\n\n{c}\n\n{e}", text, count=1)
+    PAGE.write_text(text, encoding="utf-8")
+    draw(out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
