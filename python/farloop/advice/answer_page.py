@@ -25,6 +25,9 @@ HOSTS = {"in Linux": "; Linux has it", "farloop kernel": "; Linux hosts get it f
 NOTICED = {SHARE: 0.005, TIME: 1e-6}
 """Changes of shares and times that are smaller than this are not called a price."""
 
+TOO_WIDE = 100
+"""Where an interval's ends are further apart than this many times, its numbers say no more than "unsure"."""
+
 
 def page(content: Mapping[str, Any]) -> str:
     """A complete HTML document that loads nothing from anywhere."""
@@ -272,11 +275,12 @@ def _needs(row: Mapping[str, Any]) -> str:
 def _ratio(ratio: Mapping[str, Any]) -> str:
     if ratio["estimate"] is None:
         return "–"
-    reach = (
-        ""
-        if ratio["low"] is None or ratio["low"] == ratio["high"]
-        else f' <span class="soft">[{ratio["low"]:.3g}, {ratio["high"]:.3g}]</span>'
-    )
+    if ratio["low"] is None or ratio["low"] == ratio["high"]:
+        reach = ""
+    elif ratio["high"] > TOO_WIDE * ratio["low"]:
+        reach = f' <span class="soft">(unsure after {count_text(ratio["n"], "seed")})</span>'
+    else:
+        reach = f' <span class="soft">[{ratio["low"]:.3g}, {ratio["high"]:.3g}]</span>'
     return f"{ratio['estimate']:.3g} ×{reach}"
 
 
