@@ -95,6 +95,16 @@ def test_a_race_without_budget_gives_up_the_worse_half_and_says_so():
     assert not race.is_decided
     assert list(states.values()).count("open") == 2
     assert race.seeds == 12
+    assert race.wanted is not None
+    assert race.wanted > 40
+    more = racing.race(candidates(means), asked(), Made(means, spread=0.5), race.wanted)
+    assert more.seeds > 12, "the budget that it names is enough for another round"
+
+
+def test_an_interval_that_says_nothing_is_not_printed():
+    wide = {"estimate": 1.1, "low": 0.001, "high": 900.0, "n": 3}
+    assert "unsure after 3 seeds" in answer_page._ratio(wide)
+    assert "[0.9, 1.3]" in answer_page._ratio(wide | {"low": 0.9, "high": 1.3})
 
 
 def test_what_breaks_a_constraint_does_not_lead():

@@ -129,6 +129,12 @@ def answer(question: Question, runs: Runs, progress: Callable[[str], None] = lam
     race = racing.race(candidates, question, runs, RACE * question.budget - begin)
     result = Answer(question, excluded, race)
     progress(result.sentence())
+    if race.wanted is not None:
+        enough = math.ceil((begin + race.wanted) / RACE / 60)
+        result.notes.append(
+            f"The budget ended the race after {count_text(race.seeds, 'seed')}. With --budget {enough}min or more all that are not told "
+            f"apart run {min(2 * race.seeds, racing.MOST)} seeds."
+        )
     best = [place.candidate for place in result.advised]
     costs = race.costs
     tunes = tuning.ready() if question.tune is None else question.tune

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -24,6 +25,9 @@ HOSTS = {"in Linux": "; Linux has it", "farloop kernel": "; Linux hosts get it f
 
 NOTICED = {SHARE: 0.005, TIME: 1e-6}
 """Changes of shares and times that are smaller than this are not called a price."""
+
+TOO_WIDE = 100
+"""Where an interval's ends are further apart than this many times, its numbers say no more than "unsure"."""
 
 
 def page(content: Mapping[str, Any]) -> str:
@@ -98,7 +102,11 @@ def _candidates(content: Mapping[str, Any]) -> str:
     ran = [row for row in content["candidates"] if row["state"] in ("leads", "open", "left")]
     if not ran:
         ran = [row for row in content["candidates"] if row["state"] == "fails"][:8]
-    names = list(dict.fromkeys(name for row in ran for name in row["quantities"]))
+    named = dict.fromkeys(name for row in ran for name in row["quantities"])
+    texts = {name: {_text(name, row["quantities"].get(name)) for row in ran} for name in named}
+    # What all have alike takes no column: the others fit the page then.
+    alike = [f"{name} {next(iter(each))}" for name, each in texts.items() if len(each) == 1 and len(ran) > 1]
+    names = [name for name, each in texts.items() if len(each) > 1 or len(ran) == 1]
     heads = ["candidate", "", "times the best", *names, "seeds", "needs"]
     rows = []
     for row in ran:
@@ -119,6 +127,8 @@ def _candidates(content: Mapping[str, Any]) -> str:
         f"measured, "
         f"means over the seeds. Candidates that lead are not told apart by {count_text(content['seeds'], 'seed')}."
     )
+    if alike:
+        note += f" All have {', '.join(alike)}."
     return f'<h2>The candidates</h2><p class="soft">{note}</p>{_table(heads, rows)}{_seeds(content)}'
 
 
@@ -272,11 +282,12 @@ def _needs(row: Mapping[str, Any]) -> str:
 def _ratio(ratio: Mapping[str, Any]) -> str:
     if ratio["estimate"] is None:
         return "–"
-    reach = (
-        ""
-        if ratio["low"] is None or ratio["low"] == ratio["high"]
-        else f' <span class="soft">[{ratio["low"]:.3g}, {ratio["high"]:.3g}]</span>'
-    )
+    if ratio["low"] is None or ratio["low"] == ratio["high"]:
+        reach = ""
+    elif ratio["high"] > TOO_WIDE * ratio["low"]:
+        reach = f' <span class="soft">(unsure after {count_text(ratio["n"], "seed")})</span>'
+    else:
+        reach = f' <span class="soft">[{ratio["low"]:.3g}, {ratio["high"]:.3g}]</span>'
     return f"{ratio['estimate']:.3g} ×{reach}"
 
 
@@ -285,7 +296,13 @@ def _text(name: str, value: float | None) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
-    titles = "".join(f"<th>{escape(head)}</th>" for head in heads)
+    # Heads stand as their columns do: the first row says which are text.
+    kinds = re.findall(r'<td(?: class="(\w+)[^"]*")?', rows[0]) if rows else []
+    texts = [kind in ("text", "no") for kind in kinds] + [False] * len(heads)
+    titles = "".join(
+        f'<th class="text">{escape(head)}</th>' if is_text else f"<th>{escape(head)}</th>"
+        for head, is_text in zip(heads, texts, strict=False)
+    )
     return (
         f'<div class="card scroll"><table><thead><tr>{titles}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )

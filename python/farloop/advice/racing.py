@@ -87,6 +87,7 @@ class Race:
         is_decided: Whether it ended because there was nothing more to tell apart, not for want of budget.
         measured: The runs of each candidate by name.
         costs: Nominal seconds of a run of each, by name.
+        wanted: Where the budget ended the race, nominal seconds of one in which all that are not told apart run another round; else `None`.
     """
 
     places: list[Place]
@@ -95,6 +96,7 @@ class Race:
     is_decided: bool
     measured: dict[str, list[Measured]] = field(default_factory=dict)
     costs: dict[str, float] = field(default_factory=dict)
+    wanted: float | None = None
 
     @property
     def leaders(self) -> list[Place]:
@@ -127,7 +129,7 @@ def race(
     failing: dict[str, tuple[Broken, ...]] = {}
     costs: dict[str, float] = {}
     open_: set[str] = set()
-    seeds, rounds, decided = FIRST, 0, False
+    seeds, rounds, decided, wanted = FIRST, 0, False, None
     while True:
         _add(alive, measured, failures, costs, question, runs, begin, seeds)
         rounds += 1
@@ -148,12 +150,19 @@ def race(
         room = (limit - runs.spent) / more
         kept = _affordable(alive, ratios, costs, room)
         if not kept:
+            undecided_too = [*alive, *open_]
+            others = sum(
+                costs[name] * len(runs_of)
+                for name, runs_of in measured.items()
+                if name not in undecided_too and runs_of
+            )
+            wanted = others + (seeds + more) * sum(costs[name] for name in undecided_too)
             break
         open_ |= set(alive) - set(kept)
         alive = kept
         seeds += more
     places = _places(candidates, alive, open_, measured, failing, failures, question)
-    return Race(places, seeds, rounds, decided, measured, costs)
+    return Race(places, seeds, rounds, decided, measured, costs, wanted)
 
 
 def _told_apart(
