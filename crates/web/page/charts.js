@@ -1,19 +1,7 @@
 // Charts over time, small and side by side: a row for each question, a column for each algorithm, one scale for all of a row.
 
-/** Colours that people who do not tell red from green tell apart (after Okabe and Ito), for a light and a dark page. */
-const COLOURS = {
-  light: ["#0060a8", "#b34700", "#00785a", "#a3357d", "#6b5b00", "#5a3fc0", "#a02020", "#3d6b78"],
-  dark: ["#5db5f5", "#ff9d57", "#33cfa4", "#f08ccb", "#e0cc55", "#b3a0ff", "#ff8f8f", "#9cc4d0"],
-};
 /** Most lines of a chart. */
 const MOST_LINES = 8;
-
-const darkPage = matchMedia("(prefers-color-scheme: dark)");
-
-function colour(index) {
-  const all = COLOURS[darkPage.matches ? "dark" : "light"];
-  return all[index % all.length];
-}
 
 /** The rows of charts: title, what it says, unit, the lines of a run ([{name, time, value}]). */
 const PANELS = [
@@ -68,7 +56,7 @@ class Charts {
     this.plots = [];
     this.watched = new ResizeObserver(() => this.resize());
     this.watched.observe(place);
-    darkPage.addEventListener("change", () => this.show(this.runs || [], this.wanted));
+    theme.follow(() => this.show(this.runs || [], this.wanted));
   }
 
   show(runs, wanted) {
