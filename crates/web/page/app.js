@@ -201,7 +201,7 @@ class App {
     document.body.dataset.estimated = hops;
     if (seconds <= LONGEST_ESTIMATE) return true;
     this.stop("");
-    this.refuse(`This would take about ${span(seconds)} here: ${(hops / 1e6).toPrecision(2)} million packet-hops for each run. ${this.elsewhere}`);
+    this.refuse(`This would take about ${span(seconds)} here: ${whole(Number((hops / 1e6).toPrecision(2)))} million packet-hops for each run. ${this.elsewhere}`);
     $("anyway").hidden = false;
     return false;
   }

@@ -6,12 +6,12 @@ const MOST_LINES = 8;
 /** The rows of charts: title, what it says, unit, the lines of a run ([{name, time, value}]). */
 const PANELS = [
   { id: "throughput", title: "Throughput", unit: "bit/s", about: "payload that receivers got, averaged between samples", lines: throughputLines },
-  { id: "queue", title: "Queue", unit: "B", about: "data that waits at a port", lines: (run) => portLines(run, "queue") },
-  { id: "window", title: "Congestion window", unit: "B", about: "what a sender may have in flight", lines: (run) => flowLines(run, "cwnd") },
-  { id: "pacing", title: "Pacing rate", unit: "bit/s", about: "what a sender may put on the wire", lines: (run) => flowLines(run, "pacing") },
+  { id: "queue", title: "Queue", unit: "B", about: "data that waits at a port", none: "nothing waited", lines: (run) => portLines(run, "queue") },
+  { id: "window", title: "Congestion window", unit: "B", about: "what a sender may have in flight", none: "sets none", lines: (run) => flowLines(run, "cwnd") },
+  { id: "pacing", title: "Pacing rate", unit: "bit/s", about: "what a sender may put on the wire", none: "sets none", lines: (run) => flowLines(run, "pacing") },
   { id: "rtt", title: "Round-trip time", unit: "s", about: "latest sample of a sender", lines: (run) => flowLines(run, "rtt"), extra: true },
   { id: "fairness", title: "Fairness", unit: "", about: "Jain's index of the throughputs of active flows; 1 where all are equal", lines: fairnessLines, top: 1 },
-  { id: "pfc", title: "PFC", unit: "", about: "part of the time for which a port was paused", lines: (run) => portLines(run, "paused") },
+  { id: "pfc", title: "PFC", unit: "", about: "part of the time for which a port was paused", none: "no pause", lines: (run) => portLines(run, "paused") },
   { id: "utilisation", title: "Utilisation", unit: "", about: "of a port's link", lines: (run) => portLines(run, "utilisation"), extra: true, top: 1 },
 ];
 
@@ -110,7 +110,7 @@ class Charts {
     canvas.setAttribute("aria-label", said(panel, algorithm, lines));
     figure.append(text("figcaption", algorithm), canvas);
     if (!lines.length) {
-      canvas.append(text("p", panel.id === "window" || panel.id === "pacing" ? "sets none" : "nothing", "quiet"));
+      canvas.append(text("p", panel.none || "nothing to show", "quiet"));
       return figure;
     }
     const finite = (values) => values.map((one) => (Number.isFinite(one) ? one : null));
