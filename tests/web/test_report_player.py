@@ -127,7 +127,7 @@ def test_it_fits_and_axe_finds_nothing(browser: Browser, report, width: int, dar
     browser.picture(REPOSITORY / "out" / "web" / f"report-{width}-{'dark' if dark else 'light'}.png")
     assert browser.js("return document.documentElement.scrollWidth") <= width
     right = browser.js(
-        "return [...document.querySelectorAll('#packets-player canvas, #packets-player button, #packets-player select, #packets-player input')]"
+        "return [...document.querySelectorAll('#packets-player :is(canvas, button, select, input)')]"
         ".map((one) => one.getBoundingClientRect().right)"
     )
     assert max(right) <= width
