@@ -48,7 +48,7 @@ def data_of(html):
 
 def test_records_are_those_that_perfetto_reads(traced):
     run, directory = traced
-    found = records_of(run, directory)
+    records = records_of(run, directory)
     trace = perfetto_file(directory / "trace.perfetto-trace")
     paths = tracks(trace)
     ports = {
@@ -85,38 +85,38 @@ def test_records_are_those_that_perfetto_reads(traced):
         )
         expected.append((*row, waiting.get(path[2], 0)))
     columns = (
-        found.time_ps,
-        found.port,
-        found.flow,
-        found.event,
-        found.kind,
-        found.marked,
-        found.wire_bytes,
-        found.queue_bytes,
+        records.time_ps,
+        records.port,
+        records.flow,
+        records.event,
+        records.kind,
+        records.marked,
+        records.wire_bytes,
+        records.queue_bytes,
     )
     rows = [(t, p, f, EVENTS[e], KINDS[k], bool(m), w, q) for t, p, f, e, k, m, w, q in zip(*columns, strict=True)]
-    assert found.complete
+    assert records.complete
     assert len(rows) > 1000
     assert rows == expected
     # And what the tables tell: losses and marks are among them.
-    assert list(found.event).count(EVENTS.index("leave")) == sum(run.ports["packets"].to_pylist())
-    assert list(found.event).count(EVENTS.index("drop")) == run.info["totals"]["lost"] > 0
-    assert list(found.event).count(EVENTS.index("mark")) == sum(run.ports["marked"].to_pylist()) > 0
+    assert list(records.event).count(EVENTS.index("leave")) == sum(run.ports["packets"].to_pylist())
+    assert list(records.event).count(EVENTS.index("drop")) == run.info["totals"]["lost"] > 0
+    assert list(records.event).count(EVENTS.index("mark")) == sum(run.ports["marked"].to_pylist()) > 0
 
 
 def test_pauses_are_those_of_the_table(tmp_path):
     file = REPOSITORY / "crates" / "web" / "page" / "presets" / "incast.toml"
     run = farloop.run(file, algorithm="dcqcn", set={"run.duration": "3ms"}, trace="all")
     run.trace.write(tmp_path)
-    found = records_of(run, tmp_path)
+    records = records_of(run, tmp_path)
     pause = EVENTS.index("pause")
     counts = np.bincount(
-        [p for p, e in zip(found.port, found.event, strict=True) if e == pause], minlength=run.ports.num_rows
+        [p for p, e in zip(records.port, records.event, strict=True) if e == pause], minlength=run.ports.num_rows
     )
     assert counts.tolist() == run.ports["pauses"].to_pylist()
     assert counts.sum() > 0
-    assert {f for f, e in zip(found.flow, found.event, strict=True) if e == pause} == {NO_FLOW}
-    assert all(a <= b for a, b in zip(found.time_ps, found.time_ps[1:], strict=False))
+    assert {f for f, e in zip(records.flow, records.event, strict=True) if e == pause} == {NO_FLOW}
+    assert all(a <= b for a, b in zip(records.time_ps, records.time_ps[1:], strict=False))
 
 
 def test_of_a_long_trace_the_first_records_are_kept(traced, monkeypatch):
@@ -142,16 +142,16 @@ def test_the_page_has_a_player_and_loads_nothing(traced):
     assert {"packets", "packets-map", "packets-play", "packets-time", "packets-speed"} <= page.ids
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
     data, columns = data_of(html)
-    found = records_of(run, directory)
+    records = records_of(run, directory)
     for name, values in {
-        "port": found.port,
-        "flow": found.flow,
-        "event": found.event,
-        "wire": found.wire_bytes,
+        "port": records.port,
+        "flow": records.flow,
+        "event": records.event,
+        "wire": records.wire_bytes,
     }.items():
         assert columns[name].tolist() == list(values), name
-    assert columns["queue"].tolist() == list(found.queue_bytes)
-    assert np.allclose(columns["time"], np.array(found.time_ps) * 1e-12, rtol=1e-12, atol=0)
+    assert columns["queue"].tolist() == list(records.queue_bytes)
+    assert np.allclose(columns["time"], np.array(records.time_ps) * 1e-12, rtol=1e-12, atol=0)
     assert [(p["node"], p["peer"]) for p in data["ports"]] == list(
         zip(run.ports["node"].to_pylist(), run.ports["peer"].to_pylist(), strict=True)
     )
@@ -184,13 +184,13 @@ def test_no_name_ends_the_data(name, traced):
 def test_a_network_of_many_ports_is_cut_to_those_used(traced, monkeypatch):
     run, directory = traced
     monkeypatch.setattr(packets, "MOST_PORTS", 3)
-    found = records_of(run, directory, 5)
-    drawn = packets.drawing(run, found)
+    records = records_of(run, directory, 5)
+    drawn = packets.drawing(run, records)
     _, columns = data_of(f'<script type="application/json" id="packets-data">{json.dumps(drawn)}</script>')
     assert len(drawn["ports"]) < run.ports.num_rows
     node, peer = (run.ports[c].to_pylist() for c in ("node", "peer"))
     shown = [(drawn["ports"][p]["node"], drawn["ports"][p]["peer"]) for p in columns["port"]]
-    assert shown == [(node[p], peer[p]) for p in found.port]
+    assert shown == [(node[p], peer[p]) for p in records.port]
     ends = {(p["node"], p["peer"]) for p in drawn["ports"]}
     assert {(b, a) for a, b in ends} == ends
 

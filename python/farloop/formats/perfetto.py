@@ -221,7 +221,7 @@ def _parts(event: bytes) -> tuple[list[bytes], int, int, str, int]:
 
 def _annotations(notes: list[bytes]) -> dict[str, int | str]:
     """Values of `DebugAnnotation`s by their names."""
-    found: dict[str, int | str] = {}
+    values: dict[str, int | str] = {}
     for note in notes:
         name, value = "", None
         for number, content in _fields(note):
@@ -230,5 +230,5 @@ def _annotations(notes: list[bytes]) -> dict[str, int | str]:
             elif number == 3 or (number == 6 and isinstance(content, bytes)):
                 value = content if isinstance(content, int) else content.decode("utf-8", "replace")
         if value is not None:
-            found[name] = value
-    return found
+            values[name] = value
+    return values

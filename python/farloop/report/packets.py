@@ -42,8 +42,8 @@ def section(comparison: Comparison) -> str:
     except (FileNotFoundError, ValueError) as error:
         return f'{title}<p class="soft">The trace cannot be shown: {escape(str(error))}.</p>'
     if not len(records):
-        told = "The trace has no packets at ports: --trace chose none, or nothing happened at that time."
-        return f'{title}<p class="soft">{told}</p>'
+        about = "The trace has no packets at ports: --trace chose none, or nothing happened at that time."
+        return f'{title}<p class="soft">{about}</p>'
     data = drawing(run, records)
     sources = [files("farloop.report").joinpath(name).read_text("utf-8") for name in SCRIPTS]
     script = "(() => {\n" + "\n".join(sources) + "\n})();"
@@ -107,15 +107,15 @@ def _about(run: Run, records: PortRecords, *, several: bool) -> str:
     assert run.trace is not None
     begin, end = (f"{records.time_ps[i] / 1e9:.4f} ms" for i in (0, -1))
     of = f" of {escape(run.label)}" if several else ""
-    told = f"What the trace{of} recorded at ports from {begin} to {end}, slowed down."
+    about = f"What the trace{of} recorded at ports from {begin} to {end}, slowed down."
     if not records.complete:
-        told += (
+        about += (
             f" These are the first {len(records):,} records of what left, was dropped, marked or paused there; the trace has "
             f"{run.trace.records:,} records in all, which Perfetto and Wireshark show. --trace window=BEGIN..END chooses another time."
         )
     if run.trace.left_out:
-        told += f" {run.trace.left_out:,} older records did not fit the trace's limit."
-    return told
+        about += f" {run.trace.left_out:,} older records did not fit the trace's limit."
+    return about
 
 
 def _legend(run: Run, records: PortRecords) -> str:
