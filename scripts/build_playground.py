@@ -25,6 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "crates" / "web" / "page"
+REPORT = ROOT / "python" / "farloop" / "report"
 PAPERS = ROOT / "python" / "farloop" / "papers"
 
 SCRIPTS = (
@@ -35,13 +36,18 @@ SCRIPTS = (
     "scenario.js",
     "editor.js",
     "controls.js",
+    "colours.js",
     "charts.js",
     "layout.js",
     "replay.js",
+    "estimate.js",
     "share.js",
     "app.js",
 )
 """In this order: classic scripts, because browsers load no modules from a disk."""
+
+SHARED = ("colours.js", "layout.js", "replay.js")
+"""What reports of traced runs have as well, in python/farloop/report."""
 
 LARGEST = 1_200_000
 """Most bytes of the compressed module."""
@@ -65,7 +71,7 @@ def page(module: bytes) -> str:
     packed = gzip.compress(module, compresslevel=9, mtime=0)
     if len(packed) > LARGEST:
         raise RefusedError(f"the module has {len(packed)} bytes when compressed; expected at most {LARGEST}")
-    script = "\n".join((PAGE / name).read_text("utf-8") for name in SCRIPTS)
+    script = "\n".join(((REPORT if name in SHARED else PAGE) / name).read_text("utf-8") for name in SCRIPTS)
     style = "\n".join((PAGE / name).read_text("utf-8") for name in ("vendor/uPlot.min.css", "style.css"))
     parts = {
         "policy": policy(script, style),

@@ -80,6 +80,11 @@ class Browser:
         if answered:
             self.wait(lambda: self.answers() > 0 or self.refusal() or self.problem())
 
+    def show(self, file: Path) -> None:
+        """Opens another page, from the disk."""
+        self.driver.get("about:blank")
+        self.driver.get(file.as_uri())
+
     def js(self, script: str, *values: Any) -> Any:
         """What a script returns."""
         return self.driver.execute_script(script, *values)

@@ -2,6 +2,8 @@
 
 /** What a run may need of memory here, in bytes; beyond, the command line is the place. */
 const MOST_MEMORY = 1.5e9;
+/** Runs of which the estimate says that they take longer are refused before they begin, in s; it is good for a factor of two or three. */
+const LONGEST_ESTIMATE = 120;
 /** Packet-hops that a recording holds. */
 const RECORDED_HOPS = 25000;
 const MOST_ALGORITHMS = 4;
@@ -14,6 +16,11 @@ class App {
     const engine = await Engine.start();
     const about = await engine.ask({ ask: "about" });
     const app = new App(engine, about, presets);
+    if (parent !== window) {
+      // The page around says whether it is dark, now and later.
+      addEventListener("message", ({ source, data }) => source === parent && theme.tell(data?.theme));
+      parent.postMessage({ ask: "theme" }, "*");
+    }
     addEventListener("hashchange", () => app.open(location.hash.slice(1)));
     await app.open(location.hash.slice(1));
     return app;
@@ -23,9 +30,11 @@ class App {
     [this.engine, this.schema, this.presets] = [engine, new Schema(schema), presets];
     this.algorithms = [];
     this.resolved = {};
+    /** Packet-hops per second, as runs here have shown. */
+    this.speed = USUAL_SPEED;
     $("version").textContent = `farloop ${version}`;
     this.charts = new Charts($("charts"));
-    this.player = new Player($("map"), (time) => this.moment(time));
+    this.player = new PlayerControls($("map"), { play: $("play"), time: $("time"), speed: $("speed"), moment: $("moment") });
     this.editor = new Editor({
       complete: (text, offset) => completions(this.schema, text, offset, this.resolved),
       changed: () => this.later(400),
@@ -65,10 +74,8 @@ class App {
     $("anyway").addEventListener("click", () => this.run(Infinity));
     $("download").addEventListener("click", () => download("scenario.toml", this.editor.text));
     $("share").addEventListener("click", () => this.share());
-    $("play").addEventListener("click", () => this.toggle());
     $("replayed").addEventListener("change", () => this.record());
     $("from").addEventListener("change", () => this.record());
-    $("speed").addEventListener("change", () => this.setSpeed());
   }
 
   chosen() {
@@ -79,6 +86,7 @@ class App {
   /** Opens what stands behind the "#": a shared state, a preset, else the first preset. */
   async open(fragment) {
     const named = new URLSearchParams(fragment);
+    if (named.has("theme")) theme.tell(named.get("theme"));
     document.body.classList.toggle("embed", named.has("embed"));
     document.body.classList.toggle("with-replay", named.has("replay"));
     const shared = await unpacked(fragment);
@@ -143,7 +151,7 @@ class App {
     $("charts").classList.add("stale");
     try {
       const looked = await this.look(signal);
-      if (looked && this.fits(looked)) await this.simulate(signal, limit);
+      if (looked && this.fits(looked, limit)) await this.simulate(signal, limit);
     } catch (error) {
       if (!(error instanceof Cancelled)) throw error;
     }
@@ -151,6 +159,11 @@ class App {
 
   async look(signal) {
     const looked = await this.engine.ask({ ask: "look", text: this.editor.text, file: "scenario.toml", set: this.columns[0].set }, { signal });
+    if (looked.crashed) {
+      this.stop("");
+      this.refuse(`This needs more memory than a page has: the network alone did not fit. ${this.elsewhere}`);
+      return null;
+    }
     if (looked.error) {
       this.editor.problem(looked.error.line === null ? { ...looked.error, line: null } : looked.error);
       this.stop("The scenario has an error.");
@@ -173,12 +186,29 @@ class App {
     this.later(60);
   }
 
-  fits({ memory }) {
-    const bytes = memory.reduce((sum, share) => sum + share.bytes, 0);
-    if (bytes <= MOST_MEMORY) return true;
+  /** Whether a scenario that was looked at may run here: it needs no more memory and time than a page has. */
+  fits(looked, limit) {
+    const bytes = looked.memory.reduce((sum, share) => sum + share.bytes, 0);
+    const [{ what, keys }] = looked.memory;
+    if (bytes > MOST_MEMORY) {
+      this.stop("");
+      this.refuse(`This would need ${quantity(bytes, "B")} of memory, most of it for ${what} (${keys}). A page has less. ${this.elsewhere}`);
+      return false;
+    }
+    if (limit === Infinity) return true;
+    const hops = packetHops(looked);
+    const seconds = (hops / this.speed) * Math.ceil(this.columns.length / this.engine.lanes.length);
+    document.body.dataset.estimated = hops;
+    if (seconds <= LONGEST_ESTIMATE) return true;
     this.stop("");
-    this.refuse(`This would need ${quantity(bytes, "B")} of memory, most of it for ${memory[0].what} (${memory[0].keys}). A page has less. In the shell: ${inTheShell(this.algorithms, this.preset.variants)}`);
+    this.refuse(`This would take about ${span(seconds)} here: ${whole(Number((hops / 1e6).toPrecision(2)))} million packet-hops for each run. ${this.elsewhere}`);
+    $("anyway").hidden = false;
     return false;
+  }
+
+  /** Where it can run. */
+  get elsewhere() {
+    return `In the shell: ${inTheShell(this.algorithms, this.preset.variants)}`;
   }
 
   refuse(message) {
@@ -216,6 +246,9 @@ class App {
     for (const [name, error] of failed) this.fail(name, error);
     if (!runs.length) return;
     const hops = runs.reduce((sum, { digest }) => sum + digest.totals.packet_hops, 0);
+    const wall = runs.reduce((sum, { digest }) => sum + digest.wall, 0) / 1000;
+    // Short ones tell more of how they begin.
+    if (hops > 2e5) this.speed = hops / wall;
     $("status").textContent = `${(hops / 1e6).toFixed(2)} million packet-hops in ${((performance.now() - begin) / 1000).toFixed(2)} s.${notes(runs)}`;
     this.runs = runs;
     const had = $("replayed").value;
@@ -227,7 +260,7 @@ class App {
 
   fail(name, error) {
     if (error.left) {
-      this.refuse(`${name} would take ${Math.ceil(error.left / 1000)} s here. In the shell: ${inTheShell(this.algorithms, this.preset.variants)}`);
+      this.refuse(`${name} would take ${span(error.left / 1000)} here. ${this.elsewhere}`);
       $("anyway").hidden = false;
     } else {
       this.refuse(`${name}: ${error.message}`);
@@ -266,9 +299,7 @@ class App {
   async record() {
     const run = (this.runs || []).find(({ algorithm }) => algorithm === $("replayed").value);
     if (!run || !this.controller) return;
-    this.player.stop();
-    $("play").disabled = true;
-    $("play").textContent = "Play";
+    this.player.enable(false);
     const { end_s: end, packet_hops: hops } = run.digest.totals;
     // Nothing happens before the first flow.
     const first = run.digest.flows.reduce((least, flow) => Math.min(least, (flow.start_ps ?? Infinity) * PS), end);
@@ -283,32 +314,13 @@ class App {
         $("moment").textContent = answer.error.message;
         return;
       }
-      const recording = new Recording(answer.trace, rows(answer.tables.ports), rows(answer.tables.flows));
-      this.length = length;
-      this.setSpeed();
+      const columns = Object.fromEntries(Object.entries(answer.trace.columns).map(([name, { values }]) => [name, values]));
+      const recording = new Recording({ ...answer.trace, columns }, rows(answer.tables.ports), rows(answer.tables.flows));
       this.player.load(recording);
-      // A picture from the midst says more than the first packet.
-      this.player.seek(recording.begin + 0.3 * (recording.end - recording.begin));
-      $("play").disabled = !recording.count;
       document.body.dataset.recorded = recording.count;
     } catch (error) {
       if (!(error instanceof Cancelled)) throw error;
     }
-  }
-
-  setSpeed() {
-    this.player.speed = ((this.length || 1e-3) / 15) * Number($("speed").value);
-  }
-
-  toggle() {
-    if (this.player.playing) this.player.stop();
-    else this.player.play();
-    $("play").textContent = this.player.playing ? "Pause" : "Play";
-  }
-
-  moment(time) {
-    $("moment").textContent = `${(time * 1e3).toFixed(4)} ms, ${this.player.shown} packets on links`;
-    if (!this.player.playing && $("play").textContent !== "Play") $("play").textContent = "Play";
   }
 }
 

@@ -1,29 +1,17 @@
 // Charts over time, small and side by side: a row for each question, a column for each algorithm, one scale for all of a row.
 
-/** Colours that people who do not tell red from green tell apart (after Okabe and Ito), for a light and a dark page. */
-const COLOURS = {
-  light: ["#0060a8", "#b34700", "#00785a", "#a3357d", "#6b5b00", "#5a3fc0", "#a02020", "#3d6b78"],
-  dark: ["#5db5f5", "#ff9d57", "#33cfa4", "#f08ccb", "#e0cc55", "#b3a0ff", "#ff8f8f", "#9cc4d0"],
-};
 /** Most lines of a chart. */
 const MOST_LINES = 8;
-
-const darkPage = matchMedia("(prefers-color-scheme: dark)");
-
-function colour(index) {
-  const all = COLOURS[darkPage.matches ? "dark" : "light"];
-  return all[index % all.length];
-}
 
 /** The rows of charts: title, what it says, unit, the lines of a run ([{name, time, value}]). */
 const PANELS = [
   { id: "throughput", title: "Throughput", unit: "bit/s", about: "payload that receivers got, averaged between samples", lines: throughputLines },
-  { id: "queue", title: "Queue", unit: "B", about: "data that waits at a port", lines: (run) => portLines(run, "queue") },
-  { id: "window", title: "Congestion window", unit: "B", about: "what a sender may have in flight", lines: (run) => flowLines(run, "cwnd") },
-  { id: "pacing", title: "Pacing rate", unit: "bit/s", about: "what a sender may put on the wire", lines: (run) => flowLines(run, "pacing") },
+  { id: "queue", title: "Queue", unit: "B", about: "data that waits at a port", none: "nothing waited", lines: (run) => portLines(run, "queue") },
+  { id: "window", title: "Congestion window", unit: "B", about: "what a sender may have in flight", none: "sets none", lines: (run) => flowLines(run, "cwnd") },
+  { id: "pacing", title: "Pacing rate", unit: "bit/s", about: "what a sender may put on the wire", none: "sets none", lines: (run) => flowLines(run, "pacing") },
   { id: "rtt", title: "Round-trip time", unit: "s", about: "latest sample of a sender", lines: (run) => flowLines(run, "rtt"), extra: true },
   { id: "fairness", title: "Fairness", unit: "", about: "Jain's index of the throughputs of active flows; 1 where all are equal", lines: fairnessLines, top: 1 },
-  { id: "pfc", title: "PFC", unit: "", about: "part of the time for which a port was paused", lines: (run) => portLines(run, "paused") },
+  { id: "pfc", title: "PFC", unit: "", about: "part of the time for which a port was paused", none: "no pause", lines: (run) => portLines(run, "paused") },
   { id: "utilisation", title: "Utilisation", unit: "", about: "of a port's link", lines: (run) => portLines(run, "utilisation"), extra: true, top: 1 },
 ];
 
@@ -68,7 +56,7 @@ class Charts {
     this.plots = [];
     this.watched = new ResizeObserver(() => this.resize());
     this.watched.observe(place);
-    darkPage.addEventListener("change", () => this.show(this.runs || [], this.wanted));
+    theme.follow(() => this.show(this.runs || [], this.wanted));
   }
 
   show(runs, wanted) {
@@ -122,7 +110,7 @@ class Charts {
     canvas.setAttribute("aria-label", said(panel, algorithm, lines));
     figure.append(text("figcaption", algorithm), canvas);
     if (!lines.length) {
-      canvas.append(text("p", panel.id === "window" || panel.id === "pacing" ? "sets none" : "nothing", "quiet"));
+      canvas.append(text("p", panel.none || "nothing to show", "quiet"));
       return figure;
     }
     const finite = (values) => values.map((one) => (Number.isFinite(one) ? one : null));

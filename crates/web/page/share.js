@@ -49,7 +49,7 @@ function inPython(algorithms, variants) {
     return `import farloop\n\n${runs.join("\n")}`;
   }
   if (algorithms.length > 1) {
-    return `import farloop\n\nfound = farloop.compare("scenario.toml", [${algorithms.map((name) => `"${name}"`).join(", ")}])\nprint(found)`;
+    return `import farloop\n\ncomparison = farloop.compare("scenario.toml", [${algorithms.map((name) => `"${name}"`).join(", ")}])\nprint(comparison)`;
   }
   return `import farloop\n\nrun = farloop.run("scenario.toml", algorithm="${algorithms[0]}")\nprint(run)`;
 }

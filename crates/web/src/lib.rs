@@ -138,10 +138,24 @@ fn without_place(message: &str) -> Json {
     json!({ "message": message, "line": null, "key": "", "problem": message, "expected": "" })
 }
 
+/// A diagnostic for somebody on a page, which can read no file however it is called.
+fn on_a_page(d: &Diagnostic) -> Diagnostic {
+    let named = d.problem.strip_prefix("the file ").and_then(|rest| rest.split_once(" cannot be read"));
+    let Some((file, _)) = named else { return d.clone() };
+    Diagnostic {
+        problem: format!("names the file {file}, and a page reads no files"),
+        expected: "expected its content in the scenario ([[flow]] for flows, [[circuit_slot]] for slots, a built-in distribution \
+                   for sizes); or download the TOML to where the file is, and run it in the shell: farloop run scenario.toml"
+            .to_string(),
+        ..d.clone()
+    }
+}
+
 fn refused(error: &RunError) -> Json {
     match error {
         RunError::Scenario(d) => {
-            let Diagnostic { file, line, column, key, problem, expected, suggestion } = &**d;
+            let d = on_a_page(d);
+            let Diagnostic { file, line, column, key, problem, expected, suggestion } = &d;
             let set = &**file == farloop_scenario::diagnostic::OVERRIDES;
             json!({
                 "message": d.to_string(), "line": (!set).then_some(line), "column": column, "key": key,
@@ -150,5 +164,22 @@ fn refused(error: &RunError) -> Json {
         }
         RunError::Trace(error) => without_place(&error.to_string()),
         RunError::Cancelled => json!({ "message": "cancelled", "cancelled": true }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_refused_at_its_line_with_what_to_do() {
+        let text = "[run]\nduration = \"1ms\"\n[[workload]]\nflows = \"of-tonight.csv\"\n";
+        let request = json!({ "ask": "look", "text": text, "file": "scenario.toml" }).to_string();
+        let answer: Json = serde_json::from_str(&answer(&request, &mut |_| true).json).expect("JSON");
+        let error = &answer["error"];
+        assert_eq!(error["line"], 4, "{error}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.starts_with("scenario.toml:4: workload.flows: names the file of-tonight.csv"), "{message}");
+        assert!(message.contains("[[flow]]") && message.ends_with("farloop run scenario.toml"), "{message}");
     }
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from farloop import _native
 from farloop.judging.claims import remark
-from farloop.report import circuits, link_events, network_map, plots
+from farloop.report import circuits, link_events, network_map, packets, plots
 from farloop.report.charts import Chart, charts
 from farloop.report.pfc import alert, has_pauses, section
 from farloop.report.start_tables import loads, starts
@@ -47,6 +47,9 @@ def page(comparison: Comparison) -> str:
     # Where there are many switches, where it happened is the first question; otherwise everybody knows.
     opens = any(map_of(run.ports).is_fabric for run in comparison.runs[:1])
     parts.insert(0 if opens else -1, ("network", "Network", network_map.section(comparison)))
+    if packets.has_trace(comparison):
+        at = next(i for i, (anchor, _, _) in enumerate(parts) if anchor == "network")
+        parts.insert(at + 1, ("packets", "Packets", packets.section(comparison)))
     # Of circuits the schedule explains everything else.
     if circuits.has_circuits(comparison):
         parts.insert(0, ("circuits", "Circuits", circuits.section(comparison, table)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -52,6 +54,8 @@ class Trace:
     records: int
     left_out: int
     _source: _native.TraceOutput | Path = field(repr=False)
+    _written: list[Path] = field(default_factory=list, repr=False, compare=False)
+    """The directory that has its files at present."""
 
     def write(self, directory: str | PathLike[str]) -> None:
         """Writes `trace.perfetto-trace` and `trace.pcapng` into an existing directory.
@@ -66,6 +70,24 @@ class Trace:
         else:
             self._source.write_perfetto(str(directory / PERFETTO))
             self._source.write_pcapng(str(directory / PCAPNG))
+        self._written[:] = [directory]
+
+    @contextmanager
+    def perfetto(self) -> Iterator[Path]:
+        """Its file for Perfetto, wherever that is; one that was not written yet is written for as long as it is needed.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        for directory in [*self._written, *([self._source] if isinstance(self._source, Path) else [])]:
+            if (directory / PERFETTO).is_file():
+                yield directory / PERFETTO
+                return
+        if isinstance(self._source, Path):
+            raise FileNotFoundError(f"{self._source / PERFETTO}: no such file")
+        with tempfile.TemporaryDirectory() as name:
+            self._source.write_perfetto(str(Path(name) / PERFETTO))
+            yield Path(name) / PERFETTO
 
     @property
     def manifest_entry(self) -> dict[str, Any]:

@@ -1,23 +1,25 @@
-// Packets on a map of the network: what a trace recorded, at a chosen speed.
+// Packets on a map of the network: what a trace recorded, at a chosen speed. Reports of traced runs and the playground have the same player.
 
 const TAU = 2 * Math.PI;
+const PICOSECOND = 1e-12;
 /** Radii on the map in CSS pixels. */
 const NODE = { host: 5, switch: 9, router: 9, circuit: 9 };
 
 /** A trace that a player can play. */
 class Recording {
-  /** `trace` as the module gives it; `ports` and `flows` are rows of their tables. */
+  /**
+   * `trace` has `events` and `kinds`, the names of what its numbers stand for, and `columns`, arrays by name: `time` in s, `port` and `flow`
+   * (rows of their tables), `event`, `kind`, `marked`, `wire` and `queue` in bytes. `ports` and `flows` are rows of their tables.
+   */
   constructor(trace, ports, flows) {
-    const values = Object.fromEntries(Object.entries(trace.columns).map(([name, { values }]) => [name, values]));
-    Object.assign(this, values);
+    Object.assign(this, trace.columns);
     this.ports = ports;
     this.flows = flows;
-    this.leftOut = trace.left_out;
     this.what = Object.fromEntries(trace.events.map((name, at) => [name, at]));
     this.kinds = Object.fromEntries(trace.kinds.map((name, at) => [name, at]));
     this.count = this.time.length;
     // From when a packet begins to leave until it is at the other end.
-    this.arrival = Float64Array.from(this.time, (at, i) => at + (8 * this.wire[i]) / ports[this.port[i]].rate_bps + ports[this.port[i]].delay_ps * PS);
+    this.arrival = Float64Array.from(this.time, (at, i) => at + (8 * this.wire[i]) / ports[this.port[i]].rate_bps + ports[this.port[i]].delay_ps * PICOSECOND);
     this.longest = this.arrival.reduce((most, at, i) => Math.max(most, at - this.time[i]), 0);
     this.begin = this.count ? this.time[0] : 0;
     this.end = this.count ? this.time[this.count - 1] : 0;
@@ -44,7 +46,7 @@ class Player {
     /** Simulated seconds in a second. */
     this.speed = 1e-3;
     new ResizeObserver(() => this.draw()).observe(canvas);
-    darkPage.addEventListener("change", () => this.draw());
+    theme.follow(() => this.draw());
   }
 
   load(recording) {
@@ -57,6 +59,7 @@ class Player {
 
   /** Goes to a time. */
   seek(time) {
+    if (!this.recording) return;
     this.time = time;
     this.next = 0;
     this.queues = new Float64Array(this.recording.ports.length);
@@ -111,8 +114,8 @@ class Player {
     [canvas.width, canvas.height] = [width * ratio, height * ratio];
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const style = getComputedStyle(document.body);
-    this.ink = { text: style.getPropertyValue("--text"), quiet: style.getPropertyValue("--quiet"), line: style.getPropertyValue("--link"), bad: style.getPropertyValue("--bad") };
+    const style = getComputedStyle(canvas);
+    this.ink = { text: style.getPropertyValue("--text"), quiet: style.getPropertyValue("--quiet"), line: style.getPropertyValue("--link"), bad: style.getPropertyValue("--bad"), paper: style.getPropertyValue("--box") };
     const margin = { x: 34, y: 30 };
     this.place = (name) => {
       const { x, y } = this.network.nodes.get(name);
@@ -195,8 +198,6 @@ class Player {
   drawNodes(pen) {
     const { nodes } = this.network;
     const named = nodes.size <= 24;
-    pen.textAlign = "center";
-    pen.font = "12px system-ui, sans-serif";
     for (const { name, kind } of nodes.values()) {
       const [x, y] = this.place(name);
       pen.fillStyle = kind === "host" ? this.ink.quiet : this.ink.text;
@@ -204,8 +205,90 @@ class Player {
       if (kind === "host") pen.arc(x, y, named ? NODE.host : 3, 0, TAU);
       else pen.rect(x - NODE[kind], y - NODE[kind] * 0.7, 2 * NODE[kind], NODE[kind] * 1.4);
       pen.fill();
-      pen.fillStyle = this.ink.text;
-      if (named || (kind !== "host" && nodes.size <= 60)) pen.fillText(name, x, y + 24);
     }
+    if (nodes.size <= 60) this.drawNames(pen, named);
+  }
+
+  /** The names that have room: those of switches above them, those of hosts below. */
+  drawNames(pen, hostsToo) {
+    pen.textAlign = "center";
+    pen.font = "12px system-ui, sans-serif";
+    pen.lineJoin = "round";
+    pen.lineWidth = 4;
+    pen.strokeStyle = this.ink.paper;
+    pen.fillStyle = this.ink.text;
+    const all = [...this.network.nodes.values()].filter(({ kind }) => kind !== "host" || hostsToo);
+    const drawn = [];
+    for (const { name, kind } of all.sort((a, b) => (a.kind === "host") - (b.kind === "host"))) {
+      const [x, y] = this.place(name);
+      const half = pen.measureText(name).width / 2 + 3;
+      const base = kind === "host" ? y + 20 : y - 12;
+      if (drawn.some((other) => Math.abs(other.x - x) < other.half + half && Math.abs(other.base - base) < 14)) continue;
+      drawn.push({ x, half, base });
+      pen.strokeText(name, x, base);
+      pen.fillText(name, x, base);
+    }
+  }
+}
+
+/** Seconds that a recording takes at medium speed. */
+const PLAYED_FOR = 15;
+/** Steps of the slider over a recording. */
+const STEPS_OF_TIME = 1000;
+
+/** What a player is worked with: `play` (a button), `time` (a slider over the recording), `speed` (a list of factors), `moment` (a text). */
+class PlayerControls {
+  constructor(canvas, parts) {
+    Object.assign(this, parts);
+    this.player = new Player(canvas, () => this.show());
+    this.time.min = 0;
+    this.time.max = STEPS_OF_TIME;
+    this.play.addEventListener("click", () => this.toggle());
+    this.time.addEventListener("input", () => this.scrub());
+    this.speed.addEventListener("change", () => this.setSpeed());
+    this.enable(false);
+  }
+
+  /** Shows a recording, at `part` of it: a picture from the midst says more than the first packet. */
+  load(recording, part = 0.3) {
+    this.player.load(recording);
+    this.setSpeed();
+    this.enable(recording.count > 0);
+    this.player.seek(recording.begin + part * (recording.end - recording.begin));
+  }
+
+  /** Whether there is something to play. */
+  enable(is) {
+    if (!is) this.player.stop();
+    this.play.disabled = this.time.disabled = !is;
+    this.play.textContent = "Play";
+  }
+
+  toggle() {
+    if (this.player.playing) this.player.stop();
+    else this.player.play();
+    this.show();
+  }
+
+  scrub() {
+    const { recording } = this.player;
+    if (recording) this.player.seek(recording.begin + (Number(this.time.value) / STEPS_OF_TIME) * (recording.end - recording.begin));
+  }
+
+  setSpeed() {
+    const { recording } = this.player;
+    if (recording) this.player.speed = (Math.max(recording.end - recording.begin, 1e-9) / PLAYED_FOR) * Number(this.speed.value);
+  }
+
+  /** The player has drawn: the slider and the text follow. */
+  show() {
+    const { time, recording, playing, shown } = this.player;
+    if (!recording) return;
+    const text = `${(time * 1e3).toFixed(4)} ms, ${shown} ${shown === 1 ? "packet" : "packets"} on links`;
+    this.time.value = Math.round((STEPS_OF_TIME * (time - recording.begin)) / Math.max(recording.end - recording.begin, 1e-12));
+    this.time.setAttribute("aria-valuetext", text);
+    this.moment.textContent = text;
+    const does = playing ? "Pause" : "Play";
+    if (this.play.textContent !== does) this.play.textContent = does;
   }
 }
