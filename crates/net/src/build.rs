@@ -174,6 +174,8 @@ impl Plan {
         let succession = succession(spec.follows, &flows)?;
         let by_phantom = |switch: &SwitchSpec| switch.ecn.is_some_and(|ecn| matches!(ecn.at, EcnAt::Phantom(_)));
         let phantoms = spec.nodes.iter().filter_map(switch_of).any(by_phantom);
+        let credit: Vec<bool> = spec.algorithms.iter().map(|params| params.needs().credit).collect();
+        let oversubscription = if credit.contains(&true) { crate::network::oversubscription(&self.ends) } else { 1.0 };
         let trims = spec.nodes.iter().filter_map(switch_of).any(|switch| switch.trim.is_some());
         let mut network = Network {
             nodes: std::mem::take(&mut self.nodes),
@@ -189,6 +191,8 @@ impl Plan {
             scheduling: BTreeMap::new(),
             noisy: spec.transport.noisy(),
             trims,
+            credit,
+            oversubscription,
             phantoms,
             persistent: spec.transport.kind == TransportKind::Tcp && spec.transport.tcp.persistent,
             transport: spec.transport,

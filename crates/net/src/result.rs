@@ -330,6 +330,10 @@ pub struct Totals {
     pub trimmed_delivered: u64,
     /// The ones whose headers were dropped, lost or damaged.
     pub trimmed_lost: u64,
+    /// Packets of credit that receiving hosts sent.
+    pub credits: u64,
+    /// Their size on the wire.
+    pub credit_bytes: u64,
     /// Flows that delivered all of their size.
     pub finished: u64,
     /// Flows that gave up.
@@ -358,6 +362,8 @@ impl Totals {
             trimmed_bytes,
             trimmed_delivered,
             trimmed_lost,
+            credits,
+            credit_bytes,
             finished,
             gave_up,
             // Of the whole.
@@ -379,6 +385,8 @@ impl Totals {
         self.trimmed_bytes += trimmed_bytes;
         self.trimmed_delivered += trimmed_delivered;
         self.trimmed_lost += trimmed_lost;
+        self.credits += credits;
+        self.credit_bytes += credit_bytes;
         self.finished += finished;
         self.gave_up += gave_up;
     }

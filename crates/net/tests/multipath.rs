@@ -129,7 +129,7 @@ proptest! {
     /// once, and every destroyed data packet is sent again.
     #[test]
     fn everything_arrives_over_lossy_paths(
-        name in prop::sample::select(vec!["fixed", "reno", "dctcp"]),
+        name in prop::sample::select(vec!["fixed", "reno", "dctcp", "rccc"]),
         paths_name in prop::sample::select(vec!["single", "oblivious", "reps", "mixed", "bitmap", "plb", "flowlet"]),
         ecmp in prop::sample::select(vec![Ecmp::Entropy, Ecmp::Packet, Ecmp::Adaptive, Ecmp::Flow]),
         loss in 0.0..0.05,

@@ -4,6 +4,7 @@
 mod baselines;
 mod common;
 mod connections;
+mod credit;
 mod determinism;
 mod detours;
 mod disciplines;

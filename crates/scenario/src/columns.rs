@@ -467,6 +467,10 @@ declare! {
         trimmed_delivered: u64, "packets";
         /// The ones whose headers were dropped, lost or damaged.
         trimmed_lost: u64, "packets";
+        /// Packets of credit that receiving hosts sent.
+        credits: u64, "packets";
+        /// Their size on the wire.
+        credit_bytes: u64, "B";
         /// Flows that delivered all of their size.
         finished: u64, "flows";
         /// Flows whose TCP gave up.

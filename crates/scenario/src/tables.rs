@@ -419,6 +419,8 @@ pub(crate) fn totals(of: &Totals) -> Json {
         trimmed_bytes,
         trimmed_delivered,
         trimmed_lost,
+        credits,
+        credit_bytes,
         finished,
         gave_up,
     } = *of;
@@ -449,6 +451,8 @@ pub(crate) fn totals(of: &Totals) -> Json {
         trimmed_bytes,
         trimmed_delivered,
         trimmed_lost,
+        credits,
+        credit_bytes,
         finished,
         gave_up,
     };

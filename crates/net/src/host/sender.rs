@@ -218,6 +218,9 @@ impl Senders {
         if packet.kind == PacketKind::Telemetry {
             return self.on_telemetry(m, desk, slot);
         }
+        if packet.kind == PacketKind::Credit {
+            return self.on_credit(m, desk, slot);
+        }
         m.packets.remove(slot);
         let Some(id) = self.lives.active(packet.flow) else { return After::Nothing };
         let signal = match packet.kind {

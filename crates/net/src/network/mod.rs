@@ -28,7 +28,7 @@ use farloop_cc::{AnyParams, FlowInfo};
 use farloop_tcp::Config;
 use farloop_units::{Bytes, Delta, Rate, Time};
 use flows::Flows;
-pub(crate) use link::{LinkEnd, NodeRef};
+pub(crate) use link::{LinkEnd, NodeRef, oversubscription};
 use routing::Routes;
 use schedule::Circuits;
 use std::collections::BTreeMap;
@@ -78,6 +78,11 @@ pub(crate) struct Network {
     pub persistent: bool,
     /// Switches trim packets.
     pub trims: bool,
+    /// By algorithm: receiving hosts grant credit to its flows.
+    pub credit: Vec<bool>,
+    /// Rate from switches down to hosts over their rate towards the rest of the network, where that is largest: 1 where nothing is
+    /// oversubscribed. As algorithms with credit see it.
+    pub oversubscription: f64,
     /// Ports mark by phantom queues.
     pub phantoms: bool,
     pub algorithms: Vec<AnyParams>,
@@ -144,6 +149,12 @@ impl Network {
     /// The format of a flow's packets.
     pub fn format(&self, flow: FlowId) -> Format {
         self.formats[usize::from(self.flows.algorithm(flow))]
+    }
+
+    /// Whether receiving hosts grant credit to the flow.
+    #[inline]
+    pub fn needs_credit(&self, flow: FlowId) -> bool {
+        self.credit[usize::from(self.flows.algorithm(flow))]
     }
 
     /// The egress port of `switch` by which packets of `flow` to host `dst` leave as long as nothing has happened to any link; `None`

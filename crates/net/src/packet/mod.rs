@@ -48,6 +48,8 @@ pub(crate) enum PacketKind {
     Xon,
     /// A data packet whose payload a switch cut off for want of room; `Packet::value` is 1 where only its destination lay behind.
     Trimmed,
+    /// Receiver credit: above the entropy value of [`Packet::seq`] what the flow was granted in its life, in bytes on the wire.
+    Credit,
 }
 
 /// The packet met congestion (ECN).

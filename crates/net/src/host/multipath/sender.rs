@@ -229,6 +229,11 @@ impl SelectiveRepeat {
         self.sent
     }
 
+    /// Payload of a flow of `limit` bytes that is yet to be sent, for the first time or again.
+    pub fn backlog(&self, limit: u64) -> u64 {
+        limit.saturating_sub(self.sent).saturating_add(self.lost.len() as u64 * self.mss)
+    }
+
     /// Payload in flight: what the receiver counts without saying which packets it was is no longer.
     #[inline]
     pub fn in_flight(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! The receiving ends of multipath flows: data and trimmed packets, each answered or counted.
 
 use super::{Endpoint, Receivers};
+use crate::host::credit;
 use crate::host::desk::Desk;
 use crate::host::multipath::AnyOrder;
 use crate::host::multipath::receiver::Arrival;
@@ -17,8 +18,13 @@ impl Receivers {
         let packet = &m.packets[slot];
         let receiver = &mut self.states[id];
         let (flow, number, size) = (packet.flow, packet.number(), receiver.size);
-        let Endpoint::Multipath(state) = &mut receiver.endpoint else { return };
+        let (overhead, echoes) = (receiver.overhead, receiver.echoes);
         let marked = packet.flags & MARKED != 0;
+        if receiver.credit {
+            credit::on_packet(m, desk, slot);
+        }
+        let packet = &m.packets[slot];
+        let Endpoint::Multipath(state) = &mut self.states[id].endpoint else { return };
         if packet.kind == PacketKind::Trimmed {
             if state.has(number) {
                 let received = state.answer(number);
@@ -26,11 +32,11 @@ impl Receivers {
             }
             return ask_again(m, desk, flow, slot);
         }
-        let payload = u64::from(packet.wire - receiver.overhead);
+        let payload = u64::from(packet.wire - overhead);
         let (asks, mss) = (packet.flags & ASKS != 0, u64::from(m.network.format(flow).mss));
         let arrival = state.on_data(number, payload, m.network.transport.multipath.ack_bytes.get());
         let (mut echo, mut fields) = (marked, Fields::NONE);
-        if !receiver.echoes {
+        if !echoes {
             let (feedback, own) = self.feedback(m, desk, id, slot, number * mss, payload);
             (echo, fields) = (feedback.ecn_echo, own);
         }
@@ -45,6 +51,9 @@ impl Receivers {
         }
         let received = state.answer(number);
         if over {
+            if self.states[id].credit {
+                credit::on_finish(m, desk, flow);
+            }
             self.retire(flow, id);
             m.ledger.received.push((flow, m.now));
             m.note_over(desk.host, flow);

@@ -9,7 +9,7 @@ use crate::host::multipath::wire::Received;
 use crate::host::multipath::{MultipathSender, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
 use crate::medium::Medium;
-use crate::packet::{ASKS, DUPLICATE, MARKED, Packet, PacketKind, numbered};
+use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, numbered};
 use crate::spec::MultipathSpec;
 use farloop_cc::paths::PathInfo;
 use farloop_cc::{Fields, FlowInfo, Sender, Sent};
@@ -66,8 +66,33 @@ impl Senders {
         if starts_timer {
             self.arm_endpoint(m, desk, id);
         }
+        if self.states[id].credit {
+            // What it takes off the credit counts in what it wants.
+            self.departed(m, desk, id, &sent);
+            let fields = Fields::of(&[self.wanted(id)]);
+            return Some(Departure { packet, fields, sent: None });
+        }
         let fields = if count == 0 { Fields::NONE } else { self.fields(m, desk, id, &sent) };
         Some(Departure { packet, fields, sent: Some(sent) })
+    }
+
+    /// What a packet that leaves says that its flow wants of the receiving host.
+    fn wanted(&mut self, id: SenderId) -> Note {
+        let sender = &mut self.states[id];
+        let Endpoint::Multipath(own) = &sender.endpoint else { return 0 };
+        let packet = u128::from(sender.mss + sender.overhead);
+        let wire = u128::from(own.packets.backlog(sender.limit)) * packet / u128::from(sender.mss);
+        let backlog = u64::try_from(wire).unwrap_or(u64::MAX);
+        Note::from(sender.cc.wanted_credit(Bytes::new(backlog)).get())
+    }
+
+    /// Credit reached the source of a flow.
+    pub(super) fn on_credit(&mut self, m: &mut Medium, desk: &mut Desk, slot: Slot) -> After {
+        let (flow, total) = (m.packets[slot].flow, Bytes::new(m.packets[slot].number()));
+        m.packets.remove(slot);
+        let Some(id) = self.lives.active(flow) else { return After::Nothing };
+        self.call(m, desk, id, |cc, ctx| cc.on_credit(ctx, total));
+        After::Changed(id)
     }
 
     /// An ACK or NACK reached the source of a flow.
