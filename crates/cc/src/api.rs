@@ -525,6 +525,9 @@ pub struct Needs {
     /// Receiving hosts grant credit ([`Algorithm::granter`]), and senders hear of it ([`Sender::on_credit`]). Without, its flows stand
     /// still.
     pub credit: bool,
+    /// Data and repair packets of the blocks ([`coding`](crate::coding)) that multipath endpoints make of its flows, where nothing else is
+    /// set.
+    pub coding: Option<(u8, u8)>,
 }
 
 impl Needs {
@@ -542,6 +545,7 @@ impl Needs {
         even_pacing: false,
         multipath: false,
         credit: false,
+        coding: None,
     };
 }
 

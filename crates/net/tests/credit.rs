@@ -47,7 +47,7 @@ fn an_incast_gets_the_rate_of_the_link_in_turns() {
     // Grants are 4 packets of payload, in units of 256 B: 5,632 B of credit on the wire. All but the start's credit was granted.
     let granted = result.totals.credits * 5_632;
     assert!(granted >= 8 * packets * WIRE - 8 * 100_000, "{granted} B");
-    assert_eq!(result.totals.credit_bytes, result.totals.credits * 84, "each of the size of an ACK");
+    assert_eq!(result.totals.credit_bytes, result.totals.credits * 102, "each of the size of an ACK");
 }
 
 /// Two hosts that receive do not know of each other: one sender with a flow to each shares its own link.

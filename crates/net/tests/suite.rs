@@ -2,6 +2,7 @@
 //! engine again.
 
 mod baselines;
+mod coding;
 mod common;
 mod connections;
 mod credit;

@@ -421,6 +421,9 @@ pub(crate) fn totals(of: &Totals) -> Json {
         trimmed_lost,
         credits,
         credit_bytes,
+        repairs,
+        repair_bytes,
+        failed_blocks,
         finished,
         gave_up,
     } = *of;
@@ -453,6 +456,9 @@ pub(crate) fn totals(of: &Totals) -> Json {
         trimmed_lost,
         credits,
         credit_bytes,
+        repairs,
+        repair_bytes,
+        failed_blocks,
         finished,
         gave_up,
     };

@@ -149,6 +149,9 @@ impl Receivers {
                 }
                 None => {
                     m.trace_receiver_timer(flow, None);
+                    if let Endpoint::Multipath(_) = self.states[id].endpoint {
+                        return self.ask_for_blocks(m, desk, id);
+                    }
                     self.delayed_ack(m, desk, id);
                 }
             },
@@ -185,7 +188,10 @@ impl Receivers {
         let algorithm = usize::from(network.flows.algorithm(flow));
         let endpoint = match network.transport.kind {
             TransportKind::Rdma => Endpoint::Rdma(InOrder::default()),
-            TransportKind::Multipath => Endpoint::Multipath(Box::default()),
+            TransportKind::Multipath => Endpoint::Multipath(Box::new(match network.code(flow) {
+                Some(code) => AnyOrder::with_blocks(code, network.block_wait(flow)),
+                None => AnyOrder::default(),
+            })),
             TransportKind::Tcp => Endpoint::Tcp(Box::new(TcpReceiver::new(network.tcp_configs[algorithm].clone()))),
         };
         let (cc, format) = (network.algorithms[algorithm].receiver(&info), network.format(flow));

@@ -54,7 +54,8 @@ pub(crate) enum PacketKind {
 
 /// The packet met congestion (ECN).
 pub(crate) const MARKED: u8 = 1;
-/// Multipath, data: the sender asks for an ACK at once (PDS.flags.ar of Ultra Ethernet).
+/// Multipath, data: the sender asks for an ACK at once (PDS.flags.ar of Ultra Ethernet). NACK: the receiver asks for a block, whose last
+/// packet the NACK names.
 pub(crate) const ASKS: u8 = 64;
 /// Multipath, ACK: what it answers had arrived before.
 pub(crate) const DUPLICATE: u8 = 8;

@@ -6,7 +6,7 @@ use crate::host::desk::Desk;
 use crate::host::endpoint::Endpoint;
 use crate::host::multipath::sender::{Answer, Setting, Trimmed};
 use crate::host::multipath::wire::Received;
-use crate::host::multipath::{MultipathSender, SelectiveRepeat};
+use crate::host::multipath::{Code, MultipathSender, SelectiveRepeat};
 use crate::ids::{SenderId, Slot};
 use crate::medium::Medium;
 use crate::packet::{ASKS, DUPLICATE, MARKED, Note, Packet, PacketKind, numbered};
@@ -31,10 +31,15 @@ fn rto(spec: &MultipathSpec, base_rtt: Delta) -> Delta {
 }
 
 /// The endpoint of a flow that begins.
-pub(super) fn endpoint(spec: &MultipathSpec, info: &FlowInfo, random: &mut RandomStream) -> Endpoint {
+pub(super) fn endpoint(
+    spec: &MultipathSpec,
+    info: &FlowInfo,
+    code: Option<Code>,
+    random: &mut RandomStream,
+) -> Endpoint {
     let (bdp, mss) = (info.bdp().get(), info.mss.get());
     let setting =
-        Setting { mss, base_rtt: info.base_rtt, bdp, rto: rto(spec, info.base_rtt), overtaken: spec.overtaken };
+        Setting { mss, base_rtt: info.base_rtt, bdp, rto: rto(spec, info.base_rtt), overtaken: spec.overtaken, code };
     let packets = u32::try_from(bdp / mss).unwrap_or(u32::MAX).max(1);
     let paths = PathInfo { base_rtt: info.base_rtt, bdp_packets: packets, mss: info.mss };
     let chooser = spec.paths.start(&paths, random);
@@ -56,6 +61,10 @@ impl Senders {
             retransmission: next.again,
         };
         let wire = next.payload as u16 + sender.overhead;
+        if own.packets.code.is_some_and(|code| code.data(next.number) == 0) {
+            m.ledger.totals.repairs += 1;
+            m.ledger.totals.repair_bytes += u64::from(wire);
+        }
         let mut packet = Packet::new(PacketKind::Data, sender.class, sender.flow, sender.dst, wire);
         (packet.seq, packet.sent) = (numbered(next.number, next.entropy), m.now);
         packet.flags = if next.asks { ASKS } else { 0 };
@@ -103,7 +112,10 @@ impl Senders {
         let (limit, cwnd) = (sender.limit, sender.control.cwnd);
         let Endpoint::Multipath(own) = &mut sender.endpoint else { return After::Nothing };
         let (number, entropy, sent) = (packet.number(), packet.entropy(), packet.sent);
-        let meaning = if packet.kind == PacketKind::Nack {
+        let meaning = if packet.kind == PacketKind::Nack && packet.flags & ASKS != 0 {
+            let received = Received::of(m.packets.notes(slot), usize::from(sender.fields));
+            own.packets.on_block(now, limit, number, &received)
+        } else if packet.kind == PacketKind::Nack {
             own.packets.on_nack(now, limit, &Trimmed { number, entropy, sent, last_hop: packet.value != 0 })
         } else {
             let received = Received::of(m.packets.notes(slot), usize::from(sender.fields));
